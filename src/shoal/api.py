@@ -1,0 +1,371 @@
+"""anonymize, measure, verify, save: the only joiner of plan, engines, verify and report."""
+
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.engine import Engine, ReadOptions, Source, WriteOptions
+from shoal.engines import ArrowEngine
+from shoal.engines.frames import to_native
+from shoal.engines.writing import count_formulas, to_table
+from shoal.errors import BadInput, BadPolicy, NotVerified, ShoalWarning
+from shoal.frequency import FrequencySet
+from shoal.hierarchy import build
+from shoal.models import MODELS
+from shoal.plan import Plan, Watch, make_plan
+from shoal.policy import Policy
+from shoal.recode import Released, recode
+from shoal.report.drafted import draft_policy
+from shoal.report.folder import Places
+from shoal.report.manifest import Data, Manifest, summarise
+from shoal.report.private import load_private, write_private
+from shoal.report.public import write_public
+from shoal.verify import Claim, Original, Verdict, check_hash, count, covers, judge, opened, read_json
+
+Source_ = Any
+"""A path, `-` for stdin, or a frame of any kind that narwhals knows."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A table that keeps its policy: as data, as a summary, and as folders on disk."""
+
+    policy: Policy
+    source: Source = field(repr=False)
+    plan: Plan = field(repr=False)
+    columns: dict[str, Released] = field(repr=False)
+    rows: NDArray[np.int64] = field(repr=False)
+    """The position in the input of every released row: private."""
+    notes: tuple[str, ...] = ()
+    engine: Engine = field(default_factory=ArrowEngine, repr=False)
+    path: Path | None = None
+    """The file that was read, so that it is never written over."""
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """The release as an Arrow table, rows in the order of the input."""
+        return to_table(self.columns)
+
+    @cached_property
+    def data(self) -> Any:
+        """The release as the same kind of frame as came in; a pyarrow Table where a file came in."""
+        return to_native(self.source, self.table, self.rows, set(self.plan.hierarchies))
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """Every promise, judged on the released columns themselves."""
+        with opened(self.table, list(self.columns), {}) as db:
+            claim = self.claim
+            verdicts = judge(claim, count(db, claim.quasi_identifiers, claim.sensitive))
+            return [*verdicts, covers(db, claim, self.original(self.rows))]
+
+    @cached_property
+    def summary(self) -> Manifest:
+        """The manifest as a frozen value."""
+        data = Data(format="frame", columns=list(self.columns))
+        return summarise(self.plan, self.policy, self.source, self.verdicts, data, list(self.notes))
+
+    @property
+    def claim(self) -> Claim:
+        roles = self.plan.roles
+        quasi = [name for name in self.columns if name in self.plan.hierarchies]
+        sensitive = [name for name in self.columns if roles[name] == "sensitive"]
+        return Claim(quasi, sensitive, self.policy.models, len(self.rows), list(self.columns))
+
+    def original(self, rows: NDArray[np.int64]) -> Original:
+        return Original(self.source.table, self.plan.hierarchies, rows, self.plan.recoding.levels)
+
+    def save(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        private: str | os.PathLike[str] | None = None,
+        format: str | None = None,  # noqa: A002
+        force: bool = False,
+        reproducible: bool = False,
+    ) -> Manifest:
+        """Write `out/` and `out.private/`, both or none, verified as re-read from disk."""
+        places = Places.choose(out, private, self.path, force=force)
+        kind = format or ("parquet" if self.source.format in {"parquet", "arrow"} else "csv")
+        if kind not in {"csv", "parquet"}:
+            raise BadInput(f"format {kind!r} is not known; a release is written as csv or parquet")
+        options = WriteOptions(
+            kind, self.policy.release.order == "keep", self.policy.release.spreadsheet_safe
+        )
+        with places.filled() as (public, secret):
+            file = public / f"data.{kind}"
+            written = self.engine.write(self.columns, file, self.source, options)
+            data = Data(
+                file=file.name,
+                sha256=written.sha256,
+                format=kind,
+                delimiter=self.source.delimiter,
+                quote=self.source.quote,
+                missing=self.source.missing,
+                columns=list(self.columns),
+            )
+            verdicts = self._verify_file(file, data, written.order)
+            manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(kind))
+            if reproducible:
+                manifest = manifest.model_copy(
+                    update={"method": manifest.method.model_copy(update={"seconds": None})}
+                )
+            write_public(public, manifest, self.plan, self.columns)
+            write_private(secret, manifest, self.plan, self.policy, self.source, self.rows[written.order])
+        return manifest
+
+    def _verify_file(self, file: Path, data: Data, order: NDArray[np.int64]) -> list[Verdict]:
+        """Re-read what was written and judge it; a file that does not keep its promises is never published."""
+        claim = self.claim
+        with opened(file, claim.columns, data.model_dump()) as db:
+            verdicts = judge(claim, count(db, claim.quasi_identifiers, claim.sensitive))
+            verdicts.append(covers(db, claim, self.original(self.rows[order])))
+        verdicts.append(check_hash(file, data.sha256 or ""))
+        refuse_failures(verdicts)
+        return verdicts
+
+    def _notes(self, kind: str) -> list[str]:
+        notes = list(self.notes)
+        formulas = (
+            count_formulas(self.columns) if kind == "csv" and self.policy.release.spreadsheet_safe else 0
+        )
+        if formulas:
+            notes.append(
+                f"{formulas} cell(s) that a spreadsheet would run as a formula got a leading '; set "
+                "spreadsheet-safe = false under [release] to keep them as they are"
+            )
+        return notes
+
+
+def anonymize(source: Source_, policy: Policy, *, watch: Watch = lambda *_: None) -> Release:
+    """The table of least loss that keeps the policy, verified; raises Infeasible when there is none.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [34, 36, 34, 51, 58, 52], "disease": ["flu", "flu", "hiv", "flu", "hiv", "flu"]})
+    >>> policy = Policy(
+    ...     attributes={"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}, "disease": "sensitive"},
+    ...     require=[{"model": "k-anonymity", "k": 3}],
+    ... )
+    >>> anonymize(people, policy).data["age"].to_pylist()
+    ['[30, 40)', '[30, 40)', '[30, 40)', '[50, 60)', '[50, 60)', '[50, 60)']
+    """
+    release = prepare(source, policy, watch=watch)
+    refuse_failures(release.verdicts)
+    for note in release.notes:
+        warnings.warn(ShoalWarning(note), stacklevel=2)
+    return release
+
+
+def publish(
+    source: Source_,
+    policy: Policy,
+    out: str | os.PathLike[str],
+    *,
+    watch: Watch = lambda *_: None,
+    force: bool = False,
+    private: str | os.PathLike[str] | None = None,
+    **how: Any,
+) -> Manifest:
+    """Anonymize and save in one go, verifying the file only."""
+    Places.choose(
+        out, private, _path(source), force=force
+    )  # refuse a bad place before the work, not after it
+    return prepare(source, policy, watch=watch).save(out, force=force, private=private, **how)
+
+
+def prepare(
+    source: Source_, policy: Policy, *, watch: Watch = lambda *_: None, engine: Engine | None = None
+) -> Release:
+    """A release that was not judged yet."""
+    engine = engine or ArrowEngine()
+    with _noted() as notes:
+        read = engine.read(source, read_options(policy))
+        plan = make_plan(read, policy, engine, watch)
+        if policy.release.order == "keep":
+            warnings.warn(
+                ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2
+            )
+    released = [name for name, role in plan.roles.items() if role.released]
+    show = policy.release.suppressed == "show"
+    columns, rows = recode(read.table, plan.recoding, plan.hierarchies, released, show=show)
+    return Release(policy, read, plan, columns, rows, tuple(notes), engine, _path(source))
+
+
+def _path(source: Source_) -> Path | None:
+    return Path(source) if isinstance(source, str | os.PathLike) and str(source) != "-" else None
+
+
+def measure(
+    source: Source_,
+    *,
+    quasi_identifiers: Sequence[str],
+    sensitive: Sequence[str] = (),
+    missing: Sequence[str] = ("",),
+    ignore_suppressed: bool = False,
+    options: ReadOptions | None = None,
+) -> dict[str, Any]:
+    """Every model's attained value for a table as it is; no policy needed.
+
+    >>> import pyarrow as pa
+    >>> measure(pa.table({"sex": ["f", "f", "m"]}), quasi_identifiers=["sex"])["models"]
+    [{'model': 'k-anonymity', 'attained': {'k': 1}}]
+    """
+    read = ArrowEngine().read(source, options or ReadOptions(missing=tuple(missing)))
+    for name in (*quasi_identifiers, *sensitive):
+        if name not in read.table.columns:
+            near = get_close_matches(name, read.table.columns, n=1, cutoff=0.5)
+            raise BadInput(
+                f"{read.name}: there is no column {name!r}"
+                + (f" (did you mean {near[0]!r}?)" if near else "")
+            )
+    if not quasi_identifiers:
+        raise BadInput("name at least one quasi-identifier, e.g. --qi age,sex")
+    both = sorted(set(quasi_identifiers) & set(sensitive))
+    if both:
+        raise BadInput(f"{', '.join(map(repr, both))} cannot be quasi-identifier and sensitive at once")
+    return _measured(read, list(quasi_identifiers), list(sensitive), ignore_suppressed=ignore_suppressed)
+
+
+def _measured(
+    read: Source, quasi: list[str], sensitive: list[str], *, ignore_suppressed: bool
+) -> dict[str, Any]:
+    table = read.table
+    stars = np.ones(table.rows, dtype=bool)
+    for name in quasi:
+        texts: list[str | None] = [*table[name].texts.to_pylist(), None]
+        stars &= np.array([text == "*" for text in texts], dtype=bool)[table[name].codes]
+    suppressed = int(stars.sum())
+    keep = ~stars if ignore_suppressed else np.ones(table.rows, dtype=bool)
+    if not keep.any():
+        raise BadInput(f"{read.name}: every row is suppressed, so there is nothing to measure")
+    columns = {name: (table[name].codes[keep], table[name].size) for name in (*quasi, *sensitive)}
+    classes = FrequencySet.count({q: columns[q] for q in quasi}, {s: columns[s] for s in sensitive})
+    labels = {name: [*table[name].texts.to_pylist(), None][: table[name].size] for name in sensitive}
+    counts = classes.class_counts(labels)
+    models: list[dict[str, Any]] = []
+    for attribute in (None, *sensitive):
+        for model in MODELS.values():
+            for probe in model.probes(attribute):
+                of = {} if attribute is None else {"attribute": attribute}
+                models.append({"model": model.name, **of, "attained": probe.attained(counts)})
+    out: dict[str, Any] = {"rows": int(keep.sum()), "classes": len(classes), "models": models}
+    if suppressed:
+        out["suppressed"] = {"rows": suppressed, "ignored": ignore_suppressed}
+    return out
+
+
+def verify(
+    out: str | os.PathLike[str],
+    *,
+    original: Source_ = None,
+    population: Source_ = None,
+    private: str | os.PathLike[str] | None = None,
+) -> list[Verdict]:
+    """Judge a release on disk: every promise holds, fails, or needs what was not given."""
+    del population  # no model of this version looks at one
+    folder = Path(out)
+    manifest = read_json(folder / "manifest.json")
+    data = Data(**manifest["data"])
+    file = folder / (data.file or "")
+    if not file.is_file():
+        raise BadInput(f"{folder.name}/{data.file}: the released table is missing")
+    require = [
+        {"model": m["model"], **m["asked"], **({"attribute": m["attribute"]} if "attribute" in m else {})}
+        for m in manifest["models"]
+    ]
+    models = [MODELS[spec.pop("model")](**spec) for spec in require]
+    shown = manifest["rows"]["released"]
+    claim = Claim(manifest["quasi_identifiers"], manifest["sensitive"], models, shown, data.columns)
+    verdicts = [check_hash(file, data.sha256 or "")]
+    try:
+        with opened(file, data.columns, data.model_dump()) as db:
+            verdicts += judge(claim, count(db, claim.quasi_identifiers, claim.sensitive))
+            if original is not None:
+                verdicts.append(covers(db, claim, _original(folder, private, original)))
+    except _duckdb_error():
+        raise NotVerified(
+            f"{folder.name}/{data.file}: the table cannot be read as its manifest says"
+        ) from None
+    return verdicts
+
+
+def _original(folder: Path, private: str | os.PathLike[str] | None, original: Source_) -> Original:
+    """The input with the hierarchies of the private folder."""
+    secret = Path(private) if private else folder.absolute().with_name(folder.absolute().name + ".private")
+    policy, levels, rows = load_private(secret)
+    read = ArrowEngine().read(original, read_options(policy))
+    missing = [name for name in policy.quasi_identifiers if name not in read.table.columns]
+    if missing:
+        raise BadPolicy(f"{read.name}: this is not the original: it has no column {missing[0]!r}")
+    hierarchies = {
+        name: build(read.table[name], policy.attributes[name].hierarchy) for name in policy.quasi_identifiers
+    }
+    if rows is not None and len(rows) and int(rows.max()) >= read.table.rows:
+        raise BadInput(f"{read.name}: this is not the original: it has {read.table.rows} rows only")
+    return Original(read.table, hierarchies, rows, levels)
+
+
+def _duckdb_error() -> type[Exception]:
+    import duckdb
+
+    error: type[Exception] = duckdb.Error
+    return error
+
+
+def refuse_failures(verdicts: Sequence[Verdict]) -> None:
+    """Raise unless everything holds."""
+    failed = [v for v in verdicts if not v.holds]
+    if failed:
+        raise NotVerified(
+            "the release does not verify: "
+            + "; ".join(f"{v.promise} {v.status} {v.why}".strip() for v in failed)
+        )
+
+
+def read_options(policy: Policy) -> ReadOptions:
+    given = policy.data
+    return ReadOptions(
+        given.missing,
+        given.delimiter,
+        given.quote,
+        given.encoding,
+        given.decimal,
+        given.sheet,
+        given.normalise,
+    )
+
+
+@contextmanager
+def _noted() -> Iterator[list[str]]:
+    """Collects the project's own warnings as sentences; others pass."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    for warning in caught:
+        if issubclass(warning.category, ShoalWarning):
+            notes.append(str(warning.message))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+def dry_run(source: Source_, policy: Policy, *, watch: Watch = lambda *_: None) -> Manifest:
+    """Search and judge, write nothing."""
+    release = prepare(source, policy, watch=watch)
+    refuse_failures(release.verdicts)
+    return release.summary
+
+
+def draft(source: Source_, *, k: int = 5, delimiter: str | None = None, encoding: str | None = None) -> str:
+    """A first policy for a table, as TOML with comments."""
+    return draft_policy(ArrowEngine().read(source, ReadOptions(delimiter=delimiter, encoding=encoding)), k)

@@ -1,0 +1,288 @@
+"""Values <-> dense integers: the only place where the strings of the data live.
+
+A column is encoded once. Codes are ranks in the natural order of its values (numbers by size, dates by time,
+text by code point), so `codes` alone carries the order; null, where there is one, is the last code.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int32]
+
+_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
+_MINUS_ZERO = r"^-0(\.0*)?$"
+_LONGEST_NUMBER = 1_000
+_ISO_DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+_PLACEHOLDER_YEAR = "^(0000|9999)"
+_MIDNIGHT = " 00:00:00"
+_MOST_TO_COMPARE = 200_000
+
+
+class Kind(StrEnum):
+    """What the texts of a column denote; it decides their natural order and which hierarchies fit.
+
+    Only plain decimals of up to 1,000 digits are numbers: `02138`, `1_000`, `0x1F`, `1e5`, `inf`, `-0` and
+    digits of other scripts are text.
+    """
+
+    NUMBER = "number"
+    DATE = "date"
+    TEXT = "text"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One attribute of a table, as integers.
+
+    >>> column = encode("age", pa.array(["30", "9", None, "30"]))
+    >>> column.codes.tolist(), column.texts.to_pylist(), column.size
+    ([1, 0, 2, 1], ['9', '30'], 3)
+    """
+
+    name: str
+    codes: Codes
+    """One per row, `0 <= code < size`."""
+    values: pa.Array
+    """The value behind each code in the type it came in, without null."""
+    texts: pa.StringArray
+    """The same as text: what a hierarchy sees and a CSV shows."""
+    kind: Kind
+    has_null: bool
+    decimal: str = "."
+
+    @property
+    def size(self) -> int:
+        """Number of codes, null included."""
+        return len(self.values) + self.has_null
+
+    @property
+    def null_code(self) -> int | None:
+        return len(self.values) if self.has_null else None
+
+    @cached_property
+    def numbers(self) -> list[Fraction]:
+        """The exact number behind each code; the column must be of kind `NUMBER`."""
+        return [Fraction(t.replace(self.decimal, ".")) for t in self.texts.to_pylist()]
+
+    @cached_property
+    def dates(self) -> list[date]:
+        """The date behind each code; the column must be of kind `DATE`."""
+        return [date.fromisoformat(t[:10]) for t in self.texts.to_pylist()]
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """Number of rows per code."""
+        return np.bincount(self.codes, minlength=self.size).astype(np.int64)
+
+    def first_row(self, code: int) -> int:
+        """The number of the first row that holds `code`, counted from 1: how errors point at a value."""
+        return int(np.argmax(self.codes == code)) + 1
+
+    @property
+    def look_alikes(self) -> int:
+        """How many values differ from another in form only: `5`, `5.0`, ` 5`; 0 if they are too many to ask.
+
+        >>> encode("n", pa.array(["5", "5.0", " 5", "7"])).look_alikes
+        2
+        """
+        if self.kind is not Kind.TEXT or not pa.types.is_string(self.values.type):
+            return 0
+        if len(self.texts) > _MOST_TO_COMPARE or not _any_match(self.texts, r"^\pZ|^\s|\pZ$|\s$|\.[0-9]*0$"):
+            return 0
+        return len(self.texts) - len({canonical(text) for text in self.texts.to_pylist()})
+
+
+@dataclass(frozen=True)
+class Table:
+    """Encoded columns in the order of the input."""
+
+    columns: Mapping[str, Column]
+    rows: int
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[name]
+
+
+def canonical(text: str) -> str:
+    """One form for what looks alike: no outer space, numbers without needless zeros.
+
+    >>> [canonical(t) for t in (" 5", "5.0", "05", "-0", "a ")]
+    ['5', '5', '05', '-0', 'a']
+    """
+    stripped = text.strip()
+    if "." in stripped and re.fullmatch(_NUMBER, stripped):
+        return stripped.rstrip("0").rstrip(".")
+    return stripped
+
+
+def encode(
+    name: str,
+    array: pa.Array | pa.ChunkedArray,
+    *,
+    missing: Sequence[str] = (),
+    decimal: str = ".",
+    normalise: bool = False,
+) -> Column:
+    """Encode one column; texts in `missing` and NaN become null.
+
+    >>> encode("zip", pa.array(["02138", "?", "02139"]), missing=["?"]).kind
+    <Kind.TEXT: 'text'>
+    """
+    indices, values = _dictionary(array)
+    if normalise and pa.types.is_string(values.type):
+        values = pa.array([None if t is None else canonical(t) for t in values.to_pylist()], pa.string())
+    held = np.bincount(indices + 1, minlength=len(values) + 1)[1:] > 0
+    kept = np.flatnonzero(held & ~_absent(values, missing))
+    values = values.take(pa.array(kept))
+    texts = _texts(values)
+    kind, order = _natural_order(values, texts, decimal)
+    values, texts = values.take(order), texts.take(order)
+    # normalising, 0.0 and -0.0, or a careless dictionary can make two values equal: they are now neighbours
+    fresh = _differs_from_previous(texts)
+    size = int(fresh.sum())
+    rank = np.full(len(held) + 1, size, dtype=np.int32)  # index -1 is null: the last code
+    rank[kept[order.to_numpy()]] = np.cumsum(fresh) - 1
+    codes = rank[indices]
+    if size < len(values):
+        values, texts = values.filter(pa.array(fresh)), texts.filter(pa.array(fresh))
+    has_null = bool(len(codes)) and int(codes.max()) == size
+    return Column(name, codes, values, texts, kind, has_null, decimal if kind is Kind.NUMBER else ".")
+
+
+def _dictionary(array: pa.Array | pa.ChunkedArray) -> tuple[Codes, pa.Array]:
+    """Indices (-1: null) into values, some of which may be null, unused or equal to another."""
+    if array.type == pa.string_view():
+        array = array.cast(pa.large_string())
+    if pa.types.is_null(array.type):
+        array = array.cast(pa.string())
+    if pa.types.is_dictionary(array.type):
+        encoded = array.unify_dictionaries() if isinstance(array, pa.ChunkedArray) else array
+    else:
+        encoded = array.dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks() if encoded.num_chunks else pa.array([], encoded.type)
+    indices = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return indices, _plain(encoded.dictionary)
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    """The same values in a type that Arrow sorts and writes well."""
+    of = values.type
+    if pa.types.is_large_string(of) or of == pa.string_view() or pa.types.is_null(of):
+        return values.cast(pa.string())
+    if pa.types.is_float16(of):
+        return values.cast(pa.float32())
+    # -0.0 + 0.0 is 0.0: one zero
+    return pc.add(values, pa.scalar(0.0, of)) if pa.types.is_floating(of) else values
+
+
+def _absent(values: pa.Array, missing: Sequence[str]) -> NDArray[np.bool_]:
+    """Which values stand for null."""
+    absent = pc.is_null(values, nan_is_null=True)
+    if missing and pa.types.is_string(values.type):
+        absent = pc.or_(absent, pc.is_in(values, value_set=pa.array(list(missing), pa.string())))
+    result: NDArray[np.bool_] = absent.to_numpy(zero_copy_only=False)
+    return result
+
+
+def _texts(values: pa.Array) -> pa.StringArray:
+    """What a person would write; different values have different texts."""
+    if pa.types.is_string(values.type):
+        return values
+    if not pa.types.is_timestamp(values.type):
+        return values.cast(pa.string())
+    try:
+        texts = values.cast(pa.timestamp("s", values.type.tz)).cast(pa.string())
+    except pa.ArrowInvalid:  # something is smaller than a second
+        return values.cast(pa.string())
+    days = pc.all(pc.ends_with(texts, _MIDNIGHT)).as_py()
+    return pc.utf8_slice_codeunits(texts, 0, -len(_MIDNIGHT)) if days else texts
+
+
+def _natural_order(values: pa.Array, texts: pa.StringArray, decimal: str) -> tuple[Kind, pa.Array]:
+    """What the values denote, and their positions in natural order."""
+    of = values.type
+    if pa.types.is_boolean(of):
+        return Kind.TEXT, pc.sort_indices(texts)
+    if not pa.types.is_string(of):
+        return _kind(values), pc.sort_indices(values)
+    if _are_dates(texts):
+        return Kind.DATE, pc.sort_indices(texts)
+    numbers = _numbers(texts, decimal)
+    if numbers is not None:
+        order = pc.sort_indices(numbers)
+        # two texts for one number (5 and 5.0) have no natural order: they stay text
+        same = ~_differs_from_previous(numbers.take(order))
+        if not (same & _differs_from_previous(texts.take(order))).any():
+            return Kind.NUMBER, order
+    return Kind.TEXT, pc.sort_indices(texts)
+
+
+def _kind(values: pa.Array) -> Kind:
+    """What values that are not text denote."""
+    of = values.type
+    if pa.types.is_floating(of):
+        return Kind.NUMBER if pc.all(pc.is_finite(values), min_count=0).as_py() else Kind.TEXT
+    if pa.types.is_integer(of) or pa.types.is_decimal(of):
+        return Kind.NUMBER
+    if pa.types.is_date(of) or pa.types.is_timestamp(of):
+        years = pc.min_max(pc.year(values)).as_py()
+        return Kind.DATE if (years["min"] or 1) >= 1 and (years["max"] or 1) <= date.max.year else Kind.TEXT
+    return Kind.TEXT
+
+
+def _numbers(texts: pa.StringArray, decimal: str) -> pa.Array | None:
+    """Something that sorts as the numbers do, exactly; None if one of the texts is no number."""
+    pattern = _NUMBER.replace(r"\.", re.escape(decimal))
+    if not len(texts) or not _all_match(texts, pattern):
+        return None
+    plain = texts if decimal == "." else pc.replace_substring(texts, decimal, ".")
+    longest = pc.max(pc.binary_length(plain)).as_py()
+    if longest > _LONGEST_NUMBER or _any_match(plain, _MINUS_ZERO):
+        return None
+    dots = pc.find_substring(plain, ".")
+    if longest <= 18 and pc.max(dots).as_py() < 0:
+        return plain.cast(pa.int64())
+    places = pc.if_else(pc.less(dots, 0), 0, pc.subtract(pc.subtract(pc.binary_length(plain), dots), 1))
+    try:
+        return plain.cast(pa.decimal128(38, pc.max(places).as_py()))
+    except (pa.ArrowInvalid, ValueError):
+        exact = [Fraction(text) for text in plain.to_pylist()]
+        rank = {number: i for i, number in enumerate(sorted(set(exact)))}
+        return pa.array([rank[number] for number in exact], pa.int64())
+
+
+def _are_dates(texts: pa.StringArray) -> bool:
+    if not len(texts) or not _all_match(texts, _ISO_DATE) or _any_match(texts, _PLACEHOLDER_YEAR):
+        return False
+    try:
+        texts.cast(pa.date32())
+    except pa.ArrowInvalid:  # the 30th of February
+        return False
+    return True
+
+
+def _all_match(texts: pa.StringArray, pattern: str) -> bool:
+    # \z and not $: the text "5\n" is no number
+    return bool(pc.all(pc.match_substring_regex(texts, rf"\A(?:{pattern})\z")).as_py())
+
+
+def _any_match(texts: pa.StringArray, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(texts, pattern)).as_py())
+
+
+def _differs_from_previous(values: pa.Array) -> NDArray[np.bool_]:
+    differs = np.ones(len(values), dtype=bool)
+    if len(values) > 1:
+        differs[1:] = pc.not_equal(values[1:], values[:-1]).to_numpy(zero_copy_only=False)
+    return differs

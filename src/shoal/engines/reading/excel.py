@@ -1,0 +1,108 @@
+"""Excel and OpenDocument sheets: the first row names the columns, a column has one type or is text."""
+
+import io
+import warnings
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.engine import ReadOptions, Source
+from shoal.engines.reading.assemble import assemble, check_names, marker
+from shoal.engines.reading.content import Content
+from shoal.engines.reading.zip_guard import guard
+from shoal.errors import BadData, ShoalWarning
+
+_EXACT = 2**53
+
+
+def read_excel(content: Content, options: ReadOptions) -> Source:
+    """Read one sheet: the one named in the options, else the first."""
+    guard(content)
+    names, rows = _table(_cells(content, options.sheet))
+    check_names(content.name, names)
+    if not rows:
+        raise BadData(f"{content.name}: the sheet has a header but no records")
+    columns = {name: _column(name, [row[i] for row in rows]) for i, name in enumerate(names)}
+    table = assemble(content.name, columns, options)
+    return Source(table, format="excel", name=content.name, missing=marker(options))
+
+
+def _cells(content: Content, sheet: str | None) -> list[list[Any]]:
+    import python_calamine as calamine
+
+    try:
+        book = calamine.load_workbook(io.BytesIO(content.data))
+        if sheet is not None and sheet not in book.sheet_names:
+            names = ", ".join(map(repr, book.sheet_names))
+            raise BadData(f"{content.name}: there is no sheet {sheet!r}; there is {names}")
+        rows: list[list[Any]] = book.get_sheet_by_name(sheet or book.sheet_names[0]).to_python()
+    except calamine.PasswordError:
+        raise BadData(f"{content.name}: the file is protected by a password; save it without one") from None
+    except (calamine.CalamineError, OSError, IndexError, ValueError):
+        raise BadData(f"{content.name}: this is not an Excel file, or it is damaged") from None
+    return rows
+
+
+def _table(cells: list[list[Any]]) -> tuple[list[str], list[list[Any]]]:
+    """Split off the header; leave out the empty rows at the end and the empty columns at the right."""
+    filled = [[None if cell == "" else cell for cell in row] for row in cells]
+    while filled and all(cell is None for cell in filled[-1]):
+        filled.pop()
+    if not filled:
+        return [], []
+    width = max(at for row in filled for at, cell in enumerate(row, 1) if cell is not None)
+    return ["" if cell is None else _text(cell) for cell in filled[0][:width]], filled[1:]
+
+
+def _column(name: str, cells: Sequence[Any]) -> pa.Array:
+    """Turn the cells of a column into its one type, or into text."""
+    sorts = {_sort(cell) for cell in cells if cell is not None}
+    if sorts == {"number"}:
+        return _numbers(cells)
+    if sorts == {"date"}:
+        return _moments(cells)
+    if len(sorts) > 1:
+        warnings.warn(
+            f"column {name!r} mixes {' and '.join(sorted(sorts))} cells and is read as text",
+            ShoalWarning,
+            stacklevel=2,
+        )
+    of = pa.bool_() if sorts == {"true/false"} else pa.string()
+    return pa.array([None if c is None else c if sorts == {"true/false"} else _text(c) for c in cells], of)
+
+
+def _sort(cell: Any) -> str:
+    if isinstance(cell, bool):
+        return "true/false"
+    if isinstance(cell, int | float):
+        return "number"
+    if isinstance(cell, date):
+        return "date"
+    return "text" if isinstance(cell, str) else "time"
+
+
+def _numbers(cells: Sequence[Any]) -> pa.Array:
+    """Excel knows floats only: whole ones are integers where that is exact."""
+    if all(cell is None or (abs(cell) < _EXACT and cell == int(cell)) for cell in cells):
+        return pa.array([None if cell is None else int(cell) for cell in cells], pa.int64())
+    return pa.array(cells, pa.float64())
+
+
+def _moments(cells: Sequence[Any]) -> pa.Array:
+    """Excel knows moments only: those at midnight are dates where all are."""
+    moments = [
+        cell if cell is None or isinstance(cell, datetime) else datetime.combine(cell, time())
+        for cell in cells
+    ]
+    stamps = pa.array(moments, pa.timestamp("us"))
+    return stamps.cast(pa.date32()) if all(m is None or m.time() == time() for m in moments) else stamps
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and abs(cell) < _EXACT and cell.is_integer():
+        return str(int(cell))
+    return str(cell)

@@ -1,0 +1,56 @@
+"""One tree of exceptions.
+
+ShoalError
+├── BadInput            exit 2   usage, data, policy or hierarchy is wrong
+│   ├── BadData
+│   ├── BadPolicy
+│   ├── BadHierarchy
+│   └── BadOutput
+├── Infeasible          exit 3   the policy cannot be met
+└── NotVerified         exit 4   a release does not keep what it promises
+
+A message is one sentence for a person: file, column, row number, what is wrong, what to do.
+It never holds the content of a cell: values written in the policy may be named, values of the data may not.
+"""
+
+
+class ShoalError(Exception):
+    """What Shoal raises on purpose; `exit_code` is what the command line ends with."""
+
+    exit_code = 1
+
+
+class BadInput(ShoalError):
+    exit_code = 2
+
+
+class BadData(BadInput):
+    """A table that cannot be read or used."""
+
+
+class BadPolicy(BadInput):
+    """A policy that contradicts itself, the data or this version."""
+
+
+class BadHierarchy(BadInput):
+    """A taxonomy that is not one."""
+
+
+class BadOutput(BadInput):
+    """A place where no release can be written."""
+
+
+class Infeasible(ShoalError):
+    """No release can keep the policy; the message says which part fails and by how much."""
+
+    exit_code = 3
+
+
+class NotVerified(ShoalError):
+    """A release, as re-read, does not keep its promises."""
+
+    exit_code = 4
+
+
+class ShoalWarning(UserWarning):
+    """Something a careful user would want to know; never about a cell's content."""

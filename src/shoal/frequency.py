@@ -1,0 +1,179 @@
+"""The frequency set: distinct combinations of quasi-identifier codes, their counts, and what else is counted per class.
+
+Grouping rows, rolling up, projecting and merging are one kernel: map the keys, add the counts.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.codes import Codes
+from shoal.counts import ClassCounts, Longs, ValueCounts
+
+_WORD_BITS = 64
+_WIDTHS = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each attribute's code lies in the packed key; no field straddles two words.
+
+    >>> Layout.of([100, 2, 5]).shift.tolist()
+    [0, 7, 8]
+    """
+
+    word: Codes
+    shift: Codes
+    mask: NDArray[np.uint64]
+    words: int
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> "Layout":
+        word, shift, bits = [], [], [max(size - 1, 1).bit_length() for size in sizes]
+        at, used = 0, 0
+        for width in bits:
+            if used + width > _WORD_BITS:
+                at, used = at + 1, 0
+            word.append(at)
+            shift.append(used)
+            used += width
+        words = next((w for w in _WIDTHS if w > at), at + 1)
+        masks = np.array([(1 << width) - 1 for width in bits], dtype=np.uint64)
+        return cls(np.array(word, np.int32), np.array(shift, np.int32), masks, words)
+
+    @property
+    def fields(self) -> tuple[Codes, Codes, NDArray[np.uint64]]:
+        return self.word, self.shift, self.mask
+
+
+@dataclass(frozen=True)
+class Long:
+    """Counts per class and value in long form: a sensitive attribute, several jointly, persons, guarding nodes.
+
+    Values are codes `< size`. Distinct values per class (persons, say) are the entries of a class, so they are
+    recomputed on every rollup and never added.
+    """
+
+    classes: Codes
+    values: Codes
+    counts: Longs
+    size: int
+
+    @classmethod
+    def count(cls, classes: Codes, values: Codes, size: int, weights: Longs | None = None) -> "Long":
+        layout = Layout.of([int(classes.max(initial=0)) + 1, size])
+        keys, counts, _ = kernels.group_columns(
+            [classes, values], *layout.fields, layout.words, weights, want_ids=False
+        )
+        return cls(_field(keys, layout, 0), _field(keys, layout, 1), counts, size)
+
+    def distinct(self, class_count: int) -> Longs:
+        """How many different values each class holds."""
+        return np.bincount(self.classes, minlength=class_count).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class FrequencySet:
+    """Equivalence classes as packed keys, with their sizes.
+
+    >>> sex, age = np.array([0, 1, 0, 0], np.int32), np.array([2, 2, 2, 1], np.int32)
+    >>> classes = FrequencySet.count({"sex": (sex, 2), "age": (age, 3)})
+    >>> classes.codes("age").tolist(), classes.counts.tolist()
+    ([2, 2, 1], [2, 1, 1])
+    >>> classes.rollup({"age": np.zeros(3, np.int32)}).counts.tolist()
+    [3, 1]
+    """
+
+    attributes: tuple[str, ...]
+    layout: Layout
+    keys: NDArray[np.uint64]
+    counts: Longs
+    long: Mapping[str, Long] = field(default_factory=dict)
+    classes: Codes | None = None
+    """The class of each row, when it was asked for."""
+
+    @classmethod
+    def count(
+        cls,
+        columns: Mapping[str, tuple[Codes, int]],
+        long: Mapping[str, tuple[Codes, int]] | None = None,
+        *,
+        want_classes: bool = False,
+    ) -> "FrequencySet":
+        """Group rows: `columns` and `long` give codes and their number for each attribute."""
+        layout = Layout.of([size for _, size in columns.values()])
+        keys, counts, ids = kernels.group_columns(
+            [codes for codes, _ in columns.values()],
+            *layout.fields,
+            layout.words,
+            None,
+            want_ids=want_classes or bool(long),
+        )
+        counted = {name: Long.count(ids, *given) for name, given in (long or {}).items() if ids is not None}
+        return cls(tuple(columns), layout, keys, counts, counted, ids if want_classes else None)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def rows(self) -> int:
+        return int(self.counts.sum())
+
+    def codes(self, attribute: str) -> Codes:
+        return _field(self.keys, self.layout, self.attributes.index(attribute))
+
+    def rollup(self, maps: Mapping[str, Codes], *, want_classes: bool = False) -> "FrequencySet":
+        """Replace the codes of some attributes and merge what becomes equal; `classes` then maps old to new."""
+        keys, counts, ids = kernels.rollup(
+            self.keys,
+            self.counts,
+            *self.layout.fields,
+            [maps.get(name) for name in self.attributes],
+            want_ids=want_classes or bool(self.long),
+        )
+        long = {
+            name: Long.count(ids[old.classes], old.values, old.size, old.counts)
+            for name, old in self.long.items()
+            if ids is not None
+        }
+        return FrequencySet(self.attributes, self.layout, keys, counts, long, ids if want_classes else None)
+
+    def project(self, attributes: Sequence[str]) -> "FrequencySet":
+        """Leave attributes out: an attribute at a virtual top above all levels (design 6)."""
+        nothing = {
+            name: np.zeros(int(mask) + 1, np.int32)
+            for name, mask in zip(self.attributes, self.layout.mask, strict=True)
+            if name not in attributes
+        }
+        return self.rollup(nothing)
+
+    def merge(self, other: "FrequencySet") -> "FrequencySet":
+        """The frequency set of both tables together; they share one encoding."""
+        keys = np.concatenate([self.keys, other.keys])
+        counts = np.concatenate([self.counts, other.counts])
+        long = {
+            name: Long(
+                np.concatenate([mine.classes, other.long[name].classes + np.int32(len(self))]),
+                np.concatenate([mine.values, other.long[name].values]),
+                np.concatenate([mine.counts, other.long[name].counts]),
+                mine.size,
+            )
+            for name, mine in self.long.items()
+        }
+        return FrequencySet(self.attributes, self.layout, keys, counts, long).rollup({})
+
+    def class_counts(self, labels: Mapping[str, Sequence[str | None]]) -> ClassCounts:
+        """What models read; `labels` names the values of each sensitive attribute."""
+        sensitive = {
+            name: ValueCounts(long.classes, long.values, long.counts, labels[name], len(self))
+            for name, long in self.long.items()
+            if name in labels
+        }
+        return ClassCounts(self.counts, sensitive)
+
+
+def _field(keys: NDArray[np.uint64], layout: Layout, i: int) -> Codes:
+    return ((keys[:, layout.word[i]] >> np.uint64(layout.shift[i])) & layout.mask[i]).astype(np.int32)

@@ -1,0 +1,37 @@
+"""Taxonomies of values: built, read or drafted, then compiled to `levels[h][code]`."""
+
+from shoal.hierarchy.build import BUILDERS, Builder, build, parse
+from shoal.hierarchy.coding import TopBottom, ValueOnly
+from shoal.hierarchy.csv_file import Csv
+from shoal.hierarchy.dates import Dates
+from shoal.hierarchy.draft import draft, reason
+from shoal.hierarchy.hipaa import Hipaa
+from shoal.hierarchy.intervals import Edges, Intervals
+from shoal.hierarchy.mask import Mask
+from shoal.hierarchy.python_forms import Functions, Rows
+from shoal.hierarchy.taxonomy import TOP, Hierarchy, Taxonomy, compile_taxonomy
+from shoal.hierarchy.tree import Tree
+
+__all__ = [
+    "BUILDERS",
+    "TOP",
+    "Builder",
+    "Csv",
+    "Dates",
+    "Edges",
+    "Functions",
+    "Hierarchy",
+    "Hipaa",
+    "Intervals",
+    "Mask",
+    "Rows",
+    "Taxonomy",
+    "TopBottom",
+    "Tree",
+    "ValueOnly",
+    "build",
+    "compile_taxonomy",
+    "draft",
+    "parse",
+    "reason",
+]

@@ -1,0 +1,98 @@
+"""A taxonomy in a file of its own, in the format of ARX: `value;level1;level2;…`, no header (S2.2)."""
+
+import csv
+from collections import Counter
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from shoal.codes import Column
+from shoal.errors import BadHierarchy
+from shoal.hierarchy.lines import from_lines, warn_of_open_top
+from shoal.hierarchy.taxonomy import Taxonomy
+
+_DELIMITERS = ";\t|,"
+_SNIFFED_LINES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Csv:
+    r"""A hierarchy file in UTF-8, its delimiter sniffed; a relative path starts from the folder `base` (ARX).
+
+    >>> import tempfile, pyarrow as pa
+    >>> from shoal.codes import encode
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "sex.csv").write_text("f;*\nm;*\n")
+    ...     Csv("sex.csv", Path(folder)).taxonomy(encode("sex", pa.array(["m"]))).where(1)
+    'line 2 of sex.csv'
+    """
+
+    path: str
+    base: Path = field(default=Path(), compare=False)
+
+    def __post_init__(self) -> None:
+        if not _is_path(self.path):
+            raise BadHierarchy(f"csv = {self.path!r} is not a path; write one such as 'hierarchies/age.csv'")
+        object.__setattr__(self, "path", str(self.path))
+
+    def taxonomy(self, column: Column) -> Taxonomy:  # noqa: ARG002 - a file has its own leaves
+        lines, numbers = self._lines(self._text())
+        name = f"hierarchy file {self.path}"
+        taxonomy = from_lines(lines, lambda i: f"line {numbers[i]} of {self.path}", name)
+        warn_of_open_top(taxonomy, name)
+        return taxonomy
+
+    def spec(self) -> dict[str, Any]:
+        return {"csv": self.path}
+
+    def _text(self) -> str:
+        try:
+            text = (self.base / self.path).read_bytes().decode("utf-8-sig")
+        except OSError as error:
+            raise BadHierarchy(
+                f"hierarchy file {self.path} cannot be read ({error.strerror}); check its path"
+            ) from None
+        except UnicodeDecodeError as error:
+            line = error.object.count(b"\n", 0, error.start) + 1
+            raise BadHierarchy(f"line {line} of {self.path} is not UTF-8; save the file as UTF-8") from None
+        if "\0" in text:
+            line = text.count("\n", 0, text.index("\0")) + 1
+            raise BadHierarchy(f"line {line} of {self.path} is not text; save the file as a CSV in UTF-8")
+        return text
+
+    def _lines(self, text: str) -> tuple[list[tuple[str, ...]], list[int]]:
+        """The lines that are not blank, and the number of each in the file."""
+        lines, numbers, number = [], [], 1
+        try:
+            reader = csv.reader(StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+            for line in reader:
+                if line:
+                    lines.append(tuple(line))
+                    numbers.append(number)
+                number = reader.line_num + 1  # a quoted line break makes one record of two lines
+        except csv.Error:
+            raise BadHierarchy(
+                f"line {number} of {self.path} has a quote that does not end where it should, or no end; "
+                "correct it"
+            ) from None
+        return lines, numbers
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | Path) and str(value) != "" and "\0" not in str(value)
+
+
+def _delimiter(text: str) -> str:
+    r"""The one that cuts most of the first lines into the same number of fields, two at least.
+
+    >>> _delimiter("1;[0, 5[;*\n2;[0, 5[;*\n"), _delimiter("a,x;y,*\nb,z,*\n")
+    (';', ',')
+    """
+    lines = [line for line in text.splitlines()[:_SNIFFED_LINES] if line]
+
+    def agreement(delimiter: str) -> int:
+        widths = Counter(len(line) for line in csv.reader(lines, delimiter=delimiter) if len(line) > 1)
+        return max(widths.values(), default=0)
+
+    return max(_DELIMITERS, key=agreement)

@@ -1,0 +1,101 @@
+"""Dates to months, quarters, years, decades and centuries (S2.2)."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.codes import Column
+from shoal.errors import BadHierarchy
+from shoal.hierarchy.columns import built, first_row
+from shoal.hierarchy.exact import is_list
+from shoal.hierarchy.taxonomy import Taxonomy
+
+UNITS: dict[str, Callable[[date], str]] = {
+    "day": date.isoformat,
+    "month": lambda d: f"{d.year:04}-{d.month:02}",
+    "quarter": lambda d: f"{d.year:04}-Q{(d.month + 2) // 3}",
+    "year": lambda d: f"{d.year:04}",
+    "decade": lambda d: f"{d.year // 10:03}0s",
+    "century": lambda d: f"{d.year // 100:02}00-{d.year // 100:02}99",  # `1900s` would be a decade
+}
+"""What a unit calls a date; in nesting order."""
+
+_PLACEHOLDER_YEAR = 9999
+_PROBE = date(2023, 11, 23)
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """One calendar unit per level: 2024-03-31, 2024-03, 2024-Q1, 2024, 2020s, 2000-2099, `*` (S2.2).
+
+    ISO dates need no `format`; any other text does, as `01/02/03` is ambiguous.
+
+    >>> from shoal.codes import encode
+    >>> Dates(["month", "decade"]).taxonomy(encode("born", pa.array(["1987-03-31"]))).levels
+    [['1987-03'], ['1980s'], ['*']]
+    """
+
+    units: tuple[str, ...]
+    format: str | None = None
+
+    def __post_init__(self) -> None:
+        names = list(UNITS)
+        if not is_list(self.units) or not self.units or any(u not in names for u in self.units):
+            raise BadHierarchy(
+                f"dates = {self.units!r} is not a list of units; choose from {', '.join(names)}"
+            )
+        if any(names.index(fine) >= names.index(coarse) for fine, coarse in pairwise(self.units)):
+            raise BadHierarchy(
+                f"dates = {list(self.units)}: units must grow; write them in the order {', '.join(names)}"
+            )
+        object.__setattr__(self, "units", tuple(self.units))
+        if self.format is not None and not _tells(self.format, self.units[0]):
+            raise BadHierarchy(
+                f"format = {self.format!r} does not tell the {self.units[0]} of a date; "
+                "write one such as '%d/%m/%Y'"
+            )
+
+    def taxonomy(self, column: Column) -> Taxonomy:
+        is_text = pa.types.is_string(column.values.type)
+        # real dates have no format, but may have a time after them
+        format_ = self.format if is_text else None
+        dates = [_date(text if is_text else text[:10], format_) for text in column.texts.to_pylist()]
+        row = first_row(column, [found is None for found in dates])
+        if row is not None and format_ is None:
+            raise BadHierarchy(
+                f"column {column.name!r}: row {row} is not an ISO date such as 2024-03-31, and others are "
+                "ambiguous; give format, or list it in [data] missing if it stands for no date"
+            )
+        if row is not None:
+            raise BadHierarchy(
+                f"column {column.name!r}: row {row} is not a real date of the format {format_!r}; "
+                "correct it, or list it in [data] missing"
+            )
+        return built(column, [[UNITS[unit](found) for found in dates if found] for unit in self.units])
+
+    def spec(self) -> dict[str, Any]:
+        return {"dates": list(self.units)} | ({"format": self.format} if self.format is not None else {})
+
+
+def _date(text: str, format_: str | None) -> date | None:
+    """The date that a text means; none for other texts and for placeholders (0000-00-00, 9999-12-31)."""
+    try:
+        found = datetime.strptime(text, format_).date() if format_ else date.fromisoformat(text)  # noqa: DTZ007
+    except ValueError:
+        return None
+    other_iso = format_ is None and text[7:8] != "-"  # 20240331, 2024-W13-7
+    return None if other_iso or found.year == _PLACEHOLDER_YEAR else found
+
+
+def _tells(format_: Any, unit: str) -> bool:
+    """Whether a date written in this format can be read back to its unit."""
+    try:
+        found = datetime.strptime(_PROBE.strftime(format_), format_).date()  # noqa: DTZ007
+    except (TypeError, ValueError, re.error):
+        return False
+    return UNITS[unit](found) == UNITS[unit](_PROBE) and found.year == _PROBE.year

@@ -1,0 +1,137 @@
+"""A first hierarchy for a column that has none, which tells nothing about single rows (design 13)."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pyarrow.compute as pc
+
+from shoal.codes import Column, Kind
+from shoal.hierarchy.build import Builder
+from shoal.hierarchy.coding import ValueOnly
+from shoal.hierarchy.dates import Dates
+from shoal.hierarchy.exact import Number, exact
+from shoal.hierarchy.intervals import Intervals
+from shoal.hierarchy.mask import Mask
+
+_FEWEST_IN_TAIL = 10
+_FEW_VALUES = 5
+_MOST_FINE = 30
+_MOST_COARSE = 5
+_MANY_CODES = 20
+_CODE = r"\A[A-Za-z0-9-]{3,12}\z"
+_POSTCODE_NAME = re.compile(r"zip|plz|postal|post.?code|pin.?code", re.IGNORECASE)
+
+
+def draft(column: Column, k: int = 5) -> Builder:
+    """Intervals with open tails for numbers, calendar units for dates, a mask for codes, else value or `*`.
+
+    Widths and edges are 1-2-5 steps, and each tail holds at least max(k, 10) rows.
+
+    >>> import pyarrow as pa
+    >>> from shoal.codes import encode
+    >>> draft(encode("age", pa.array([age for age in range(17, 91) for _ in range(5)])))
+    Intervals(widths=(5, 10, 20), bottom=20, top=85)
+    """
+    if column.kind is Kind.DATE:
+        with_time = (pc.max(pc.utf8_length(column.texts)).as_py() or 0) > len("2024-03-31")
+        return Dates((*["day"] * with_time, "month", "quarter", "year", "decade"))
+    if _looks_like_codes(column):
+        return Mask("right")
+    if column.kind is Kind.NUMBER and len(column.values) > _FEW_VALUES:
+        return _intervals(column, max(k, _FEWEST_IN_TAIL)) or ValueOnly()
+    return ValueOnly()
+
+
+def reason(column: Column, builder: Builder) -> str:
+    """Why a draft is what it is, in one line without any value of the data.
+
+    >>> import pyarrow as pa
+    >>> from shoal.codes import encode
+    >>> reason(encode("sex", pa.array(["f"])), ValueOnly())
+    'texts of no common form: the value or *; a tree or a CSV file would lose less'
+    """
+    match builder:
+        case Intervals():
+            return "numbers: nested intervals in round steps, with open tails so that extremes do not show"
+        case Dates():
+            return "ISO dates: calendar units"
+        case Mask():
+            return "codes of one length: hidden from the right, a character per level"
+        case _ if column.kind is Kind.NUMBER:
+            return "numbers, but few of them or too close together for intervals: the value or *"
+        case _:
+            return "texts of no common form: the value or *; a tree or a CSV file would lose less"
+
+
+def _looks_like_codes(column: Column) -> bool:
+    """One length, mostly digits, many of them; whole numbers only under a postcode's name."""
+    if len(column.texts) < _MANY_CODES or (
+        column.kind is Kind.NUMBER and not _POSTCODE_NAME.search(column.name)
+    ):
+        return False
+    lengths = pc.utf8_length(column.texts)
+    alike = (
+        pc.all(pc.match_substring_regex(column.texts, _CODE)).as_py()
+        and pc.count_distinct(lengths).as_py() == 1
+    )
+    digits = pc.sum(pc.count_substring_regex(column.texts, "[0-9]")).as_py()
+    return bool(alike and 2 * digits >= pc.sum(lengths).as_py())
+
+
+def _intervals(column: Column, fewest: int) -> Intervals | None:
+    """Widths by the range between the tails, which starts `fewest` rows from either end."""
+    below = np.cumsum(column.counts[: len(column.values)])
+    if below[-1] < 2 * fewest:
+        return None
+    low = column.numbers[int(np.searchsorted(below, fewest))]
+    high = column.numbers[int(np.searchsorted(below, below[-1] - fewest, side="right"))]
+    if low >= high:
+        return None
+    whole = all(number.denominator == 1 for number in column.numbers)
+    fine = _step(max((high - low) / _MOST_FINE, Fraction(2 * whole)))
+    bottom, top = (low // fine + 1) * fine, high // fine * fine
+    if bottom >= top:
+        return None
+    exactly = [*_nested(fine, (high - low) / _MOST_COARSE), bottom, top]
+    *widths, low_edge, high_edge = [_plain(number) for number in exactly]
+    if [exact(number) for number in (*widths, low_edge, high_edge)] != exactly:  # too fine for TOML's numbers
+        return None
+    return Intervals(tuple(widths), low_edge, high_edge)
+
+
+def _step(least: Fraction) -> Fraction:
+    """The smallest of …, 1, 2, 5, 10, 20, … that is at least `least`.
+
+    >>> [str(_step(Fraction(x))) for x in ("2", "2.1", "0.03", "70")]
+    ['2', '5', '1/20', '100']
+    """
+    power: Fraction = Fraction(10) ** (len(str(least.numerator)) - len(str(least.denominator)) - 1)
+    while power * 5 < least:
+        power *= 10
+    return power * next(m for m in (1, 2, 5) if m * power >= least)
+
+
+def _nested(fine: Fraction, coarse: Fraction) -> list[Fraction]:
+    """1-2-5 steps from `fine` to about `coarse`, each a multiple of the one before.
+
+    >>> [str(width) for width in _nested(Fraction(5), Fraction(15))]
+    ['5', '10', '20']
+    """
+    last = _step(max(coarse, fine))
+    while last % fine:
+        last = _after(last)
+    widths, step = [fine], _after(fine)
+    while step < last:
+        if step % widths[-1] == 0 and last % step == 0:
+            widths.append(step)
+        step = _after(step)
+    return [*widths, last] if last > fine else widths
+
+
+def _after(step: Fraction) -> Fraction:
+    return _step(step * Fraction(11, 10))
+
+
+def _plain(number: Fraction) -> Number:
+    return number.numerator if number.denominator == 1 else float(number)

@@ -1,0 +1,149 @@
+"""A taxonomy compiled to `levels[h][code]`: what searches, recoding and losses read."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.codes import Codes, Column
+from shoal.errors import BadHierarchy
+
+TOP = "*"
+
+
+@dataclass(frozen=True)
+class Taxonomy:
+    """Leaves and, for each level above them, a label per leaf; not yet tied to a column.
+
+    `where(i)` says how a person finds leaf `i` ("line 7 of age.csv"), for errors.
+    """
+
+    leaves: Sequence[str]
+    levels: Sequence[Sequence[str]]
+    where: Callable[[int], str]
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """A domain generalisation hierarchy over the codes of one column (S2.2).
+
+    Level 0 is the value itself. Null is a group of its own below the top and joins `*` there (design 7).
+    """
+
+    attribute: str
+    levels: tuple[Codes, ...]
+    """levels[h][code]: the group of a code at level h."""
+    labels: tuple[tuple[str | None, ...], ...]
+    """labels[h][group]: what is released; None is null."""
+    leaves: tuple[NDArray[np.int64], ...]
+    """leaves[h][group]: how many leaves of the taxonomy lie under it."""
+    size: int
+    """Leaves of the whole taxonomy."""
+
+    @property
+    def height(self) -> int:
+        return len(self.levels) - 1
+
+    def groups(self, level: int) -> int:
+        return len(self.labels[level])
+
+    @cached_property
+    def losses(self) -> tuple[NDArray[np.float64], ...]:
+        """losses[h][group] = (leaves under the label - 1) / (leaves of the hierarchy - 1); one leaf loses nothing."""
+        return tuple((leaves - 1) / max(self.size - 1, 1) for leaves in self.leaves)
+
+    def between(self, low: int, high: int) -> Codes:
+        """The group at level `high` of each group at level `low`."""
+        step = np.zeros(self.groups(low), dtype=np.int32)
+        step[self.levels[low]] = self.levels[high]
+        return step
+
+
+def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
+    """Tie a taxonomy to a column, refusing one that is not a hierarchy of its values.
+
+    >>> from shoal.codes import encode
+    >>> tree = Taxonomy(["a", "b", "c"], [["x", "x", "y"], ["*", "*", "*"]], lambda i: f"line {i + 1}")
+    >>> h = compile_taxonomy(encode("s", pa.array(["c", "a", None])), tree)
+    >>> h.labels, [level.tolist() for level in h.levels]
+    ((('a', 'c', None), ('x', 'y', None), ('*',)), [[0, 1, 2], [0, 1, 2], [0, 0, 0]])
+    """
+    leaves = pa.array(taxonomy.leaves, pa.string())
+    encoded = [pa.array(labels, pa.string()).dictionary_encode() for labels in taxonomy.levels]
+    groups = [e.indices.to_numpy().astype(np.int32) for e in encoded]
+    names = [e.dictionary.to_pylist() for e in encoded]
+    _refuse_split_after_merge(column.name, groups, taxonomy.where)
+    _refuse_two_meanings(column.name, taxonomy, groups, names)
+    at = _leaf_of_each_code(column, leaves, taxonomy)
+
+    null = [column.null_code] if column.has_null else []
+    levels = [np.arange(column.size, dtype=np.int32)]
+    labels: list[tuple[str | None, ...]] = [(*column.texts.to_pylist(), *[None for _ in null])]
+    counts = [np.ones(column.size, dtype=np.int64)]
+    for h, group in enumerate(groups):
+        top = h == len(groups) - 1 and names[h] == [TOP]
+        used, level = np.unique(group[at], return_inverse=True)
+        level = level.astype(np.int32)
+        under = np.bincount(group, minlength=len(names[h]))[used].astype(np.int64)
+        label: list[str | None] = [names[h][g] for g in used]
+        if null and top:
+            level = np.append(level, np.int32(0))
+            label, under = [TOP], np.array([len(leaves)], dtype=np.int64)
+        elif null:
+            level = np.append(level, np.int32(len(used)))
+            label, under = [*label, None], np.append(under, 1)
+        levels.append(level)
+        labels.append(tuple(label))
+        counts.append(under)
+    return Hierarchy(column.name, tuple(levels), tuple(labels), tuple(counts), max(len(leaves), 1))
+
+
+def _leaf_of_each_code(column: Column, leaves: pa.StringArray, taxonomy: Taxonomy) -> NDArray[np.int64]:
+    at = pc.index_in(column.texts, value_set=leaves)
+    if at.null_count:
+        rows = [
+            column.first_row(code) for code in np.flatnonzero(at.is_null().to_numpy(zero_copy_only=False))
+        ]
+        shown = ", ".join(str(row) for row in sorted(rows)[:5]) + (", …" if len(rows) > 5 else "")
+        raise BadHierarchy(
+            f"column {column.name!r}: {len(rows)} value(s) are missing from its hierarchy, first seen in row(s) "
+            f"{shown}; add them to the hierarchy, or declare them in [data] missing"
+        )
+    return at.to_numpy().astype(np.int64)
+
+
+def _refuse_split_after_merge(attribute: str, groups: list[Codes], where: Callable[[int], str]) -> None:
+    for h in range(len(groups) - 1):
+        parent = np.full(int(groups[h].max(initial=-1)) + 1, -1, dtype=np.int32)
+        first = np.unique(groups[h], return_index=True)
+        parent[first[0]] = groups[h + 1][first[1]]
+        wrong = np.flatnonzero(parent[groups[h]] != groups[h + 1])
+        if len(wrong):
+            raise BadHierarchy(
+                f"column {attribute!r}: {where(int(wrong[0]))} splits at level {h + 2} what level {h + 1} had "
+                "merged; give equal labels one parent"
+            )
+
+
+def _refuse_two_meanings(
+    attribute: str, taxonomy: Taxonomy, groups: list[Codes], names: list[list[str]]
+) -> None:
+    """One label must stand for one set of leaves, on whatever level it appears (design 9).
+
+    Levels are nested, so two groups are the same set when they share their first leaf and their size.
+    """
+    meaning: dict[str, tuple[int, int]] = {}
+    for h, level in enumerate([list(taxonomy.leaves), *names]):
+        of = groups[h - 1] if h else np.arange(len(level))
+        first = np.unique(of, return_index=True)[1].tolist()
+        sizes = np.bincount(of, minlength=len(level)).tolist()
+        for label, *sets in zip(level, first, sizes, strict=True):
+            if meaning.setdefault(label, (sets[0], sets[1])) != (sets[0], sets[1]):
+                raise BadHierarchy(
+                    f"column {attribute!r}: {taxonomy.where(sets[0])} uses at level {h} a label that means "
+                    "another set of values elsewhere; rename one of them"
+                )

@@ -1,0 +1,294 @@
+// The compiled core: grouping of packed keys.
+//
+// A class is a key of W 64-bit words; every attribute owns one bit field of it that never straddles two words.
+// Reading rows, rolling up to a coarser node, projecting and merging are all the same act:
+// make a key, find it, add the weight.  Groups come out in the order of their first appearance.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+template <typename T> using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Words = nb::ndarray<const uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Columns = std::vector<In<int32_t>>;
+using Maps = std::vector<std::optional<In<int32_t>>>;
+
+namespace {
+
+constexpr size_t kParallelRows = 1 << 18;
+constexpr size_t kBlock = 256;
+
+template <int W> using Key = std::array<uint64_t, W>;
+
+template <int W> uint64_t hash(const Key<W>& key) {
+  uint64_t h = 0;
+  for (uint64_t word : key) {
+    h = (h ^ word) * 0x9E3779B97F4A7C15ull;
+    h ^= h >> 32;
+  }
+  return h;
+}
+
+template <int W> class Grouper {
+ public:
+  std::vector<Key<W>> keys;
+  std::vector<int64_t> counts;
+
+  explicit Grouper(size_t guess) { resize(guess); }
+
+  uint32_t add(const Key<W>& key, int64_t weight) {
+    if (2 * keys.size() >= slots_.size()) resize(2 * keys.size());
+    for (size_t at = hash<W>(key) & mask_;; at = (at + 1) & mask_) {
+      const uint32_t slot = slots_[at];
+      if (slot != 0 && keys[slot - 1] == key) {
+        counts[slot - 1] += weight;
+        return slot - 1;
+      }
+      if (slot == 0) {
+        keys.push_back(key);
+        counts.push_back(weight);
+        slots_[at] = static_cast<uint32_t>(keys.size());
+        return slots_[at] - 1;
+      }
+    }
+  }
+
+ private:
+  std::vector<uint32_t> slots_;  // index of the group + 1; 0 is free
+  size_t mask_ = 0;
+
+  void resize(size_t groups) {
+    size_t capacity = 256;
+    while (capacity < 4 * groups + 4) capacity *= 2;
+    slots_.assign(capacity, 0);
+    mask_ = capacity - 1;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      size_t at = hash<W>(keys[i]) & mask_;
+      while (slots_[at] != 0) at = (at + 1) & mask_;
+      slots_[at] = static_cast<uint32_t>(i + 1);
+    }
+  }
+};
+
+// Hands a vector to NumPy without copying it.
+template <typename T, typename Vector>
+nb::object to_numpy(Vector&& vector, std::vector<size_t> shape) {
+  auto* kept = new std::decay_t<Vector>(std::move(vector));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::decay_t<Vector>*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
+}
+
+template <int W>
+nb::tuple result(Grouper<W>&& groups, std::vector<int32_t>&& ids, bool want_ids) {
+  const size_t m = groups.keys.size();
+  nb::object none = nb::none();
+  const size_t n = ids.size();
+  return nb::make_tuple(to_numpy<uint64_t>(std::move(groups.keys), {m, static_cast<size_t>(W)}),
+                        to_numpy<int64_t>(std::move(groups.counts), {m}),
+                        want_ids ? to_numpy<int32_t>(std::move(ids), {n}) : none);
+}
+
+// Groups the items [0, n): `fill(from, count, keys)` makes the keys of a block, `weights` (or 1) are the counts.
+// Ranges are grouped on all cores and merged in their order, so the outcome does not depend on the number of cores.
+template <int W, typename Fill>
+nb::tuple group(size_t n, bool want_ids, const int64_t* weights, Fill fill) {
+  if (n >= UINT32_MAX) throw std::length_error("more than 4,294,967,294 items in one grouping");
+  std::vector<int32_t> ids(want_ids ? n : 0);
+  Grouper<W> all(n < kParallelRows ? n / 8 : 0);
+  {
+    nb::gil_scoped_release release;
+    auto run = [&](Grouper<W>& groups, size_t from, size_t to) {
+      std::array<Key<W>, kBlock> keys;
+      for (size_t at = from; at < to; at += kBlock) {
+        const size_t count = std::min(kBlock, to - at);
+        fill(at, count, keys.data());
+        for (size_t i = 0; i < count; ++i) {
+          const uint32_t id = groups.add(keys[i], weights ? weights[at + i] : 1);
+          if (want_ids) ids[at + i] = static_cast<int32_t>(id);
+        }
+      }
+    };
+    const size_t parts = n < kParallelRows ? 1 : std::max(1u, std::thread::hardware_concurrency());
+    if (parts == 1) {
+      run(all, 0, n);
+    } else {
+      std::vector<Grouper<W>> locals(parts, Grouper<W>(0));
+      std::vector<std::thread> threads;
+      for (size_t p = 0; p < parts; ++p)
+        threads.emplace_back([&, p] { run(locals[p], n * p / parts, n * (p + 1) / parts); });
+      for (auto& thread : threads) thread.join();
+      for (size_t p = 0; p < parts; ++p) {
+        std::vector<int32_t> global(locals[p].keys.size());
+        for (size_t g = 0; g < global.size(); ++g)
+          global[g] = static_cast<int32_t>(all.add(locals[p].keys[g], locals[p].counts[g]));
+        if (want_ids)
+          for (size_t i = n * p / parts; i < n * (p + 1) / parts; ++i) ids[i] = global[ids[i]];
+      }
+    }
+  }
+  return result<W>(std::move(all), std::move(ids), want_ids);
+}
+
+struct Layout {
+  const int32_t *word, *shift;
+  const uint64_t* mask;
+  size_t fields;
+};
+
+Layout layout(const In<int32_t>& word, const In<int32_t>& shift, const In<uint64_t>& mask) {
+  if (word.size() != shift.size() || word.size() != mask.size()) throw std::invalid_argument("uneven layout");
+  return {word.data(), shift.data(), mask.data(), word.size()};
+}
+
+// New codes for old, word by word.  Neighbouring fields share one table (of at most 2^kTableBits entries, its values
+// already shifted into place), so a key costs a few independent look-ups.
+class Translation {
+ public:
+  Translation(const Layout& fields, const Maps& maps, size_t words) : steps_(words), keep_(words, ~uint64_t{0}) {
+    for (size_t f = 0; f < fields.fields;) {
+      const int32_t word = fields.word[f], shift = fields.shift[f];
+      std::vector<uint64_t> table{0};
+      bool mapped = false;
+      int bits = 0;
+      for (; f < fields.fields && fields.word[f] == word; ++f) {
+        const int width = width_of(fields.mask[f]);
+        if (bits > 0 && bits + width > kTableBits) break;
+        if (bits == 0 && !maps[f]) {  // alone and unchanged so far: nothing to look up
+          ++f;
+          break;
+        }
+        mapped = mapped || maps[f];
+        extend(table, maps[f], fields.mask[f], fields.shift[f]);
+        bits += width;
+      }
+      if (!mapped) continue;
+      const uint64_t mask = (bits == 64 ? 0 : uint64_t{1} << bits) - 1;
+      steps_.at(word).push_back({shift, mask, tables_.size()});
+      keep_[word] &= ~(mask << shift);
+      tables_.insert(tables_.end(), table.begin(), table.end());
+    }
+  }
+
+  template <typename Key> void operator()(size_t word, const Key* old, size_t count, Key* fresh) const {
+    const uint64_t keep = keep_[word];
+    for (size_t i = 0; i < count; ++i) fresh[i][word] = old[i][word] & keep;
+    for (const Step& step : steps_[word]) {
+      const uint64_t *table = tables_.data() + step.at, mask = step.mask;
+      const int32_t shift = step.shift;
+      for (size_t i = 0; i < count; ++i) fresh[i][word] |= table[(old[i][word] >> shift) & mask];
+    }
+  }
+
+ private:
+  static constexpr int kTableBits = 11;
+  struct Step { int32_t shift; uint64_t mask; size_t at; };
+  std::vector<std::vector<Step>> steps_;
+  std::vector<uint64_t> keep_, tables_;
+
+  static int width_of(uint64_t mask) {
+    int width = 0;
+    for (; mask != 0; mask >>= 1) ++width;
+    return width;
+  }
+
+  // Makes the table of fields 1..j from that of 1..j-1; only the codes that a map knows are filled in.
+  static void extend(std::vector<uint64_t>& table, const std::optional<In<int32_t>>& map, uint64_t mask, int shift) {
+    const size_t size = table.size(), codes = map ? map->size() : mask + 1;
+    if (codes > mask + 1) throw std::invalid_argument("a map has more codes than its field");
+    const bool alone = (mask >> kTableBits) != 0;  // too wide to share a table: no room for codes that do not occur
+    std::vector<uint64_t> wider(alone ? codes : size * (mask + 1), 0);
+    for (uint64_t code = 0; code < codes; ++code) {
+      const uint64_t fresh = map ? static_cast<uint32_t>(map->data()[code]) : code;
+      for (size_t x = 0; x < size; ++x) wider[code * size + x] = table[x] | (fresh << shift);
+    }
+    table = std::move(wider);
+  }
+};
+
+// Calls `f` with the number of words as a compile-time constant.
+template <typename F> nb::tuple with_words(size_t words, F f) {
+  if (words <= 1) return f(std::integral_constant<int, 1>{});
+  if (words <= 2) return f(std::integral_constant<int, 2>{});
+  if (words <= 4) return f(std::integral_constant<int, 4>{});
+  if (words <= 8) return f(std::integral_constant<int, 8>{});
+  if (words <= 16) return f(std::integral_constant<int, 16>{});
+  throw std::length_error("keys wider than 1,024 bits");
+}
+
+nb::tuple group_columns(const Columns& columns, const In<int32_t>& word, const In<int32_t>& shift,
+                        const In<uint64_t>& mask, size_t words, const std::optional<In<int64_t>>& weights,
+                        bool want_ids) {
+  const Layout fields = layout(word, shift, mask);
+  if (columns.size() != fields.fields) throw std::invalid_argument("a column per field is needed");
+  const size_t n = columns.empty() ? 0 : columns[0].size();
+  std::vector<const int32_t*> data;
+  for (const auto& column : columns) {
+    if (column.size() != n) throw std::invalid_argument("columns of different lengths");
+    data.push_back(column.data());
+  }
+  if (weights && weights->size() != n) throw std::invalid_argument("a weight per row is needed");
+  const int64_t* given = weights ? weights->data() : nullptr;
+  return with_words(words, [&](auto w) {
+    constexpr int W = decltype(w)::value;
+    return group<W>(n, want_ids, given, [&](size_t from, size_t count, Key<W>* made) {
+      std::fill(made, made + count, Key<W>{});
+      for (size_t f = 0; f < fields.fields; ++f) {
+        const int32_t *codes = data[f] + from, word = fields.word[f], shift = fields.shift[f];
+        for (size_t i = 0; i < count; ++i)
+          made[i][word] |= static_cast<uint64_t>(static_cast<uint32_t>(codes[i])) << shift;
+      }
+    });
+  });
+}
+
+nb::tuple rollup(const Words& keys, const In<int64_t>& counts, const In<int32_t>& word,
+                 const In<int32_t>& shift, const In<uint64_t>& mask, const Maps& maps, bool want_ids) {
+  const Layout fields = layout(word, shift, mask);
+  if (maps.size() != fields.fields) throw std::invalid_argument("a map or None per field is needed");
+  if (counts.size() != keys.shape(0)) throw std::invalid_argument("a count per key is needed");
+  const Translation translation(fields, maps, keys.shape(1));
+  return with_words(keys.shape(1), [&](auto w) {
+    constexpr int W = decltype(w)::value;
+    if (keys.shape(1) != W) throw std::invalid_argument("keys of an unknown width");
+    const auto* source = reinterpret_cast<const Key<W>*>(keys.data());
+    return group<W>(keys.shape(0), want_ids, counts.data(), [&](size_t from, size_t count, Key<W>* made) {
+      for (int word = 0; word < W; ++word) translation(word, source + from, count, made);
+    });
+  });
+}
+
+// Counts, per attribute and code, of the chosen classes: one histogram after the other, `offset` says where each begins.
+nb::object marginals(const Words& keys, const In<int64_t>& counts, const In<bool>& chosen, const In<int32_t>& word,
+                     const In<int32_t>& shift, const In<uint64_t>& mask, const In<int64_t>& offset, size_t total) {
+  const Layout fields = layout(word, shift, mask);
+  const size_t m = keys.shape(0), w = keys.shape(1);
+  if (counts.size() != m || chosen.size() != m) throw std::invalid_argument("a count and a flag per key is needed");
+  std::vector<int64_t> histogram(total, 0);
+  for (size_t i = 0; i < m; ++i) {
+    if (!chosen.data()[i]) continue;
+    const uint64_t* key = keys.data() + i * w;
+    for (size_t f = 0; f < fields.fields; ++f)
+      histogram[offset.data()[f] + ((key[fields.word[f]] >> fields.shift[f]) & fields.mask[f])] += counts.data()[i];
+  }
+  return to_numpy<int64_t>(std::move(histogram), {total});
+}
+
+}  // namespace
+
+NB_MODULE(_core, m) {
+  m.def("group_columns", &group_columns, "columns"_a, "word"_a, "shift"_a, "mask"_a, "words"_a,
+        "weights"_a.none(), "want_ids"_a);
+  m.def("rollup", &rollup, "keys"_a, "counts"_a, "word"_a, "shift"_a, "mask"_a, "maps"_a, "want_ids"_a);
+  m.def("marginals", &marginals, "keys"_a, "counts"_a, "chosen"_a, "word"_a, "shift"_a, "mask"_a, "offset"_a,
+        "total"_a);
+}

@@ -1,0 +1,80 @@
+"""What every privacy model is: a frozen value with one pure judgement, and how it behaves when classes merge."""
+
+from collections.abc import Iterable
+from dataclasses import fields
+from enum import IntEnum
+from fractions import Fraction
+from numbers import Real
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.counts import ClassCounts
+
+Flags = NDArray[np.bool_]
+
+
+class Closure(IntEnum):
+    """What merging classes does to compliance; it decides which pruning is legal (models.md, M1 and M2)."""
+
+    NOT = 0
+    """Nothing is promised."""
+    UNION = 1
+    """Complying classes merged comply (M1): prune when nothing may be suppressed."""
+    SUPERSET = 2
+    """A complying class merged with any other complies (M2): prune with any suppression limit."""
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A promise about the classes of a release."""
+
+    name: ClassVar[str]
+    closure: ClassVar[Closure]
+    per_attribute: ClassVar[bool]
+    """Whether it is about one sensitive attribute; then it has a field `attribute`."""
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        """Which classes keep the promise."""
+        ...
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        """What the table reaches, whatever was asked."""
+        ...
+
+    def parts(self) -> "Iterable[Model]":
+        """The models of which this is the conjunction, so that each is pruned by its own closure."""
+        ...
+
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
+        """Why no release can keep it, seen from the whole table as one class; None when it may be possible."""
+        ...
+
+    @classmethod
+    def probes(cls, attribute: str | None) -> "Iterable[Self]":
+        """Weakest instances: what `measure` asks for the attained value."""
+        ...
+
+
+def refuse_unless_whole(name: str, value: object, least: int = 1) -> None:
+    """Raise ValueError unless `value` is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
+def exact(name: str, value: object) -> Fraction:
+    """The rational number that a person wrote: 0.1 is one tenth.
+
+    >>> exact("alpha", 0.1)
+    Fraction(1, 10)
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or value != value or abs(value) == float("inf"):  # noqa: PLR0124
+        raise ValueError(f"{name} must be a number, not {value!r}")
+    return Fraction(value) if isinstance(value, Fraction | int) else Fraction(repr(float(value)))
+
+
+def asked(model: Model) -> dict[str, Any]:
+    """The parameters of a model as they stand in a policy."""
+    given = {field.name: getattr(model, field.name) for field in fields(model)}  # type: ignore[arg-type]
+    return {name: value for name, value in given.items() if value is not None}

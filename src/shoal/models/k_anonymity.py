@@ -1,0 +1,45 @@
+"""k-anonymity: every class has at least k members."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from shoal.counts import ClassCounts
+from shoal.models.base import Closure, Flags, Model, refuse_unless_whole
+
+
+@dataclass(frozen=True, slots=True)
+class KAnonymity:
+    """Every combination of quasi-identifier values that occurs, occurs at least k times.
+
+    Samarati and Sweeney 1998; Sweeney 2002.
+
+    >>> import numpy as np
+    >>> KAnonymity(3).complies(ClassCounts(np.array([3, 2]))).tolist()
+    [True, False]
+    """
+
+    name: ClassVar[str] = "k-anonymity"
+    closure: ClassVar[Closure] = Closure.SUPERSET
+    per_attribute: ClassVar[bool] = False
+    k: int
+
+    def __post_init__(self) -> None:
+        refuse_unless_whole("k", self.k)
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        return counts.sizes >= self.k
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        return {"k": int(counts.sizes.min(initial=counts.rows))}
+
+    def parts(self) -> Iterable[Model]:
+        return (self,)
+
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
+        del suppressible  # what is suppressed makes no class larger
+        return f"{table.rows} records < k={self.k}" if table.rows < self.k else None
+
+    @classmethod
+    def probes(cls, attribute: str | None) -> Iterable[Self]:
+        return (cls(1),) if attribute is None else ()

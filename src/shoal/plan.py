@@ -1,0 +1,194 @@
+"""From a policy to a recoding, top-down on one page: roles, hierarchies, counts, feasibility, search, suppression."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from time import perf_counter
+
+import numpy as np
+
+from shoal.codes import Table
+from shoal.counts import ClassCounts
+from shoal.engine import Engine, Source
+from shoal.errors import BadPolicy, Infeasible, ShoalWarning
+from shoal.frequency import FrequencySet
+from shoal.hierarchy import Builder, Hierarchy, build, draft
+from shoal.lattice import Lattice
+from shoal.metrics import METRICS
+from shoal.models import Flags, KAnonymity, Model
+from shoal.policy import Policy
+from shoal.recode import NodeRecoding
+from shoal.release import After, Before
+from shoal.schema import Role
+from shoal.search import Answer, Found, Oracle, Search, Tally, answer, datafly, optimal
+from shoal.search.oracle import together
+
+Watch = Callable[[Answer, Oracle], None]
+_UNIQUE_SHARE = 0.05
+_LARGEST_LATTICE = 2_000_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was decided, and how."""
+
+    roles: Mapping[str, Role]
+    builders: Mapping[str, Builder]
+    hierarchies: Mapping[str, Hierarchy]
+    before: Before
+    after: After
+    recoding: NodeRecoding
+    lattice: Lattice
+    found: Found
+    score: float
+    gap: float
+    tally: Tally
+    seconds: float
+    failed: Mapping[str, Flags]
+    """Per required model, the classes of `after` that fail it."""
+
+
+def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lambda *_: None) -> Plan:
+    """Find the recoding of least loss that keeps the policy, or say why there is none."""
+    table = source.table
+    roles = assign_roles(table, policy)
+    quasi = sorted(name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER)
+    sensitive = [name for name, role in roles.items() if role is Role.SENSITIVE]
+    builders = {
+        name: policy.attributes[name].hierarchy or draft(table[name], policy.largest_k) for name in quasi
+    }
+    hierarchies = {name: build(table[name], builders[name]) for name in quasi}
+    classes = engine.count(table, quasi, sensitive)
+    labels = {name: [*table[name].texts.to_pylist(), None][: table[name].size] for name in sensitive}
+    limit = policy.suppressible(table.rows)
+    _refuse_impossible(policy.models, classes.class_counts(labels), limit)
+
+    importance = {name: a.importance for name, a in policy.attributes.items() if a.importance is not None}
+    before = Before(classes, tuple(hierarchies.values()), importance)
+    scorer = METRICS[policy.method.metric].on(before)
+    oracle = Oracle(before, policy.models, limit, scorer, labels, policy.release.suppressed == "show")
+    lattice = allowed_lattice(policy, hierarchies)
+    started = perf_counter()
+    found = answer(_search(policy, lattice, before, oracle), oracle, lambda given: watch(given, oracle))
+    seconds = perf_counter() - started
+    if found.best is None:
+        raise Infeasible(_why_not(oracle, lattice))
+    after, recoding = _apply(classes, found.best, oracle)
+    return Plan(
+        roles=roles,
+        builders=builders,
+        hierarchies=hierarchies,
+        before=before,
+        after=after,
+        recoding=recoding,
+        lattice=lattice,
+        found=found,
+        score=scorer.value(found.best.score),
+        gap=scorer.value(found.best.score) - scorer.value(found.best.score - found.gap),
+        tally=oracle.tally,
+        seconds=seconds,
+        failed={m.name: ~m.complies(after.classes.class_counts(labels)) for m in policy.models},
+    )
+
+
+def assign_roles(table: Table, policy: Policy) -> dict[str, Role]:
+    """The role of every column, in the order of the table; a column without one is an error (design 12)."""
+    for name in policy.attributes:
+        if name not in table.columns:
+            folded = {column.casefold(): column for column in table.columns}
+            near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
+            hint = f" (did you mean {folded[near[0]]!r}?)" if near else ""
+            raise BadPolicy(f"attributes.{name}: the table has no column {name!r}{hint}")
+    unknown = [name for name in table.columns if name not in policy.attributes]
+    if unknown and policy.data.others is None:
+        named = ", ".join(repr(name) for name in unknown)
+        raise BadPolicy(
+            f"column(s) {named} have no role; add them to [attributes], or set others = 'drop' or 'insensitive' "
+            "under [data]"
+        )
+    other = Role.INSENSITIVE if policy.data.others == "insensitive" else Role.IDENTIFIER
+    roles = {n: policy.attributes[n].role if n in policy.attributes else other for n in table.columns}
+    _refuse_units(roles)
+    _refuse_unconfirmed(table, policy, roles)
+    for model in policy.require:
+        if isinstance(model, KAnonymity) and model.k == 1:
+            warnings.warn(ShoalWarning("k = 1 gives no protection"), stacklevel=2)
+    return roles
+
+
+def _refuse_units(roles: Mapping[str, Role]) -> None:
+    for name, role in roles.items():
+        if role is Role.UNIT:
+            raise BadPolicy(
+                f"attributes.{name}: counting persons by a unit column is not in this version; make the table one "
+                "row per person"
+            )
+
+
+def _refuse_unconfirmed(table: Table, policy: Policy, roles: Mapping[str, Role]) -> None:
+    for name, role in roles.items():
+        confirmed = name in policy.attributes and policy.attributes[name].confirm
+        unique = int((table[name].counts == 1).sum())
+        if role is Role.INSENSITIVE and not confirmed and unique > _UNIQUE_SHARE * table.rows:
+            raise BadPolicy(
+                f"attributes.{name}: {unique} of {table.rows} rows hold a value that no other row has, so it may "
+                "identify people; give it another role, or confirm = true"
+            )
+
+
+def _refuse_impossible(models: list[Model], counts: ClassCounts, limit: int) -> None:
+    whole = together(counts, np.ones(len(counts.sizes), dtype=bool))
+    for model in models:
+        why = model.impossible(whole, limit)
+        if why is not None:
+            raise Infeasible(f"impossible: {model.name}: {why}")
+
+
+def allowed_lattice(policy: Policy, hierarchies: Mapping[str, Hierarchy]) -> Lattice:
+    """The lattice between the policy's least and greatest levels."""
+    low, high = [], []
+    for name, hierarchy in hierarchies.items():
+        attribute = policy.attributes[name]
+        least = attribute.min_level or 0
+        if least > hierarchy.height or (attribute.max_level or 0) > hierarchy.height:
+            raise BadPolicy(f"attributes.{name}: its hierarchy has the levels 0 to {hierarchy.height} only")
+        low.append(least)
+        high.append(hierarchy.height if attribute.max_level is None else attribute.max_level)
+    return Lattice(tuple(hierarchies), tuple(low), tuple(high))
+
+
+def _search(policy: Policy, lattice: Lattice, before: Before, oracle: Oracle) -> Search:
+    if policy.method.algorithm == "datafly":
+        return datafly(
+            lattice, [[h.groups(level) for level in range(h.height + 1)] for h in before.hierarchies]
+        )
+    if lattice.size > _LARGEST_LATTICE:
+        raise BadPolicy(
+            f"method.algorithm: the lattice has {lattice.size:,} nodes, more than the {_LARGEST_LATTICE:,} that "
+            "'optimal' takes; use algorithm = 'datafly', or min-level and max-level to make it smaller"
+        )
+    return optimal(lattice, oracle.scorer.floors, policy.method.time_limit)
+
+
+def _apply(bottom: FrequencySet, found: Answer, oracle: Oracle) -> tuple[After, NodeRecoding]:
+    """The classes at the node found, and per row whether its class is suppressed."""
+    levels = dict(zip(bottom.attributes, found.node, strict=True))
+    steps = {h.attribute: h.levels[levels[h.attribute]] for h in oracle.before.hierarchies}
+    coarse = bottom.rollup(steps, want_classes=True)
+    after = After(found.node, coarse, oracle.failing(coarse))
+    assert bottom.classes is not None
+    assert coarse.classes is not None
+    return after, NodeRecoding(levels, after.suppressed[coarse.classes[bottom.classes]])
+
+
+def _why_not(oracle: Oracle, lattice: Lattice) -> str:
+    """Which model fails at the most general node, and by how many rows."""
+    top = oracle.apply(lattice.top)
+    counts = top.classes.class_counts(oracle.labels)
+    failing = {m.name: int(top.classes.counts[~m.complies(counts)].sum()) for m in oracle.models}
+    worst = max(failing, key=lambda name: failing[name])
+    return (
+        f"no node keeps the policy: even at the most general one {failing[worst]} of {oracle.before.rows} rows fail "
+        f"{worst} and only {oracle.limit} may be suppressed; allow more suppression, higher levels or a weaker model"
+    )

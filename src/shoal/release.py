@@ -1,0 +1,54 @@
+"""A node applied to a table: what metrics, attacks and reports read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.frequency import FrequencySet
+from shoal.hierarchy import Hierarchy
+from shoal.lattice import Node
+
+
+@dataclass(frozen=True)
+class Before:
+    """The table before: its frequency set, and the hierarchies in the order of the set's attributes."""
+
+    classes: FrequencySet
+    hierarchies: tuple[Hierarchy, ...]
+    importance: Mapping[str, float] = field(default_factory=dict)
+    """Weights of attributes; 1 where nothing is said."""
+
+    @property
+    def rows(self) -> int:
+        return self.classes.rows
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        given = np.array([self.importance.get(name, 1.0) for name in self.classes.attributes])
+        return given / given.sum() if given.sum() > 0 else np.full(len(given), 1 / len(given))
+
+    def marginal(self, i: int) -> NDArray[np.int64]:
+        """Rows per code of attribute i."""
+        codes = self.classes.codes(self.classes.attributes[i])
+        size = self.hierarchies[i].groups(0)
+        return np.bincount(codes, weights=self.classes.counts, minlength=size).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class After:
+    """The table after: the classes at a node, coded at its levels, and which of them are suppressed."""
+
+    node: Node
+    classes: FrequencySet
+    suppressed: NDArray[np.bool_]
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """Sizes of the released classes."""
+        return self.classes.counts[~self.suppressed]
+
+    @property
+    def suppressed_rows(self) -> int:
+        return int(self.classes.counts[self.suppressed].sum())

@@ -1,0 +1,189 @@
+"""The manifest of a release: the public one says what the release shows anyway, the private one everything."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from shoal import __version__
+from shoal.engine import Source
+from shoal.metrics import METRICS
+from shoal.plan import Plan
+from shoal.policy import FORMAT, Policy
+from shoal.release import After
+from shoal.schema import Role
+from shoal.verify import Verdict
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class MethodSummary(_Frozen):
+    """How the recoding was found."""
+
+    algorithm: str
+    metric: str
+    score: float
+    proved: bool
+    gap: float
+    nodes: int
+    checked: int
+    rolled_up: int
+    seconds: float | None = None
+
+
+class Recoding(_Frozen):
+    kind: Literal["node"]
+    levels: dict[str, int]
+
+
+class Rows(_Frozen):
+    read: int
+    released: int
+    suppressed: int
+    added: int = 0
+
+
+class Classes(_Frozen):
+    count: int
+    min: int
+    max: int
+    mean: float
+
+
+class ModelSummary(_Frozen):
+    """A promise: what was asked, what the file attains as counted by verify."""
+
+    model: str
+    attribute: str | None = None
+    asked: dict[str, Any]
+    attained: dict[str, Any]
+    holds: bool
+
+
+class Data(_Frozen):
+    """The released file and how to read it."""
+
+    file: str | None = None
+    sha256: str | None = None
+    format: str
+    delimiter: str = ","
+    quote: str = '"'
+    missing: str = ""
+    columns: list[str]
+
+
+class Manifest(_Frozen):
+    """Everything about a release; belongs in the private folder."""
+
+    shoal: str
+    format: Literal[1] = FORMAT
+    policy: dict[str, Any]
+    method: MethodSummary
+    recoding: Recoding
+    rows: Rows
+    classes: Classes
+    models: list[ModelSummary]
+    metrics: dict[str, float]
+    data: Data
+    warnings: list[str] = []
+
+    def document(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+class PublicManifest(_Frozen):
+    """What may be published beside the table: nothing that the table does not show."""
+
+    shoal: str
+    format: Literal[1] = FORMAT
+    quasi_identifiers: list[str]
+    sensitive: list[str]
+    models: list[ModelSummary]
+    labels: dict[str, list[str]]
+    rows: dict[str, int]
+    classes: Classes
+    data: Data
+
+    def document(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+def summarise(
+    plan: Plan, policy: Policy, source: Source, verdicts: list[Verdict], data: Data, notes: list[str]
+) -> Manifest:
+    """The private manifest of a plan whose outcome was verified."""
+    after = plan.after
+    return Manifest(
+        shoal=__version__,
+        policy=policy.document(),
+        method=MethodSummary(
+            algorithm=policy.method.algorithm,
+            metric=policy.method.metric,
+            score=plan.score,
+            proved=plan.found.proved,
+            gap=plan.gap,
+            nodes=plan.lattice.size,
+            checked=plan.tally.checked,
+            rolled_up=plan.tally.rolled_up,
+            seconds=round(plan.seconds, 6),
+        ),
+        recoding=Recoding(kind="node", levels=dict(plan.recoding.levels)),
+        rows=Rows(
+            read=source.table.rows,
+            released=source.table.rows - after.suppressed_rows,
+            suppressed=after.suppressed_rows,
+        ),
+        classes=_classes(after),
+        models=model_summaries(policy, verdicts),
+        metrics=_metrics(plan),
+        data=data,
+        warnings=notes,
+    )
+
+
+def public(manifest: Manifest, plan: Plan, labels: dict[str, list[str]]) -> PublicManifest:
+    """The part of a manifest that may be published."""
+    return PublicManifest(
+        shoal=manifest.shoal,
+        quasi_identifiers=[name for name, role in plan.roles.items() if role is Role.QUASI_IDENTIFIER],
+        sensitive=[name for name, role in plan.roles.items() if role is Role.SENSITIVE],
+        models=manifest.models,
+        labels=labels,
+        rows={"released": manifest.rows.released, "suppressed": manifest.rows.suppressed, "added": 0},
+        classes=manifest.classes,
+        data=manifest.data,
+    )
+
+
+def model_summaries(policy: Policy, verdicts: list[Verdict]) -> list[ModelSummary]:
+    by_promise = [verdict for verdict in verdicts if verdict.promise not in {"rows", "sha256", "truthful"}]
+    out = []
+    for model, verdict in zip(policy.models, by_promise, strict=True):
+        asked = {key: value for key, value in verdict.asked.items() if key != "attribute"}
+        of = getattr(model, "attribute", None)
+        out.append(
+            ModelSummary(
+                model=model.name,
+                attribute=of,
+                asked=asked,
+                attained=dict(verdict.attained),
+                holds=verdict.holds,
+            )
+        )
+    return out
+
+
+def _classes(after: After) -> Classes:
+    sizes = after.kept
+    return Classes(count=len(sizes), min=int(sizes.min()), max=int(sizes.max()), mean=float(sizes.mean()))
+
+
+def _metrics(plan: Plan) -> dict[str, float]:
+    """Every metric of this release, whichever was minimised."""
+    out = {}
+    for name, metric in METRICS.items():
+        scorer = metric.on(plan.before)
+        out[name] = scorer.value(scorer.judge(plan.after, plan.after.suppressed).score)
+    out["prec"] = 1 - out["precision-loss"]
+    return out

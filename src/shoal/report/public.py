@@ -1,0 +1,29 @@
+"""What goes into `out/`: the manifest and the page that may be published."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from shoal.plan import Plan
+from shoal.recode import Released
+from shoal.report.manifest import Manifest, public
+from shoal.report.page import render
+
+
+def write_public(folder: Path, manifest: Manifest, plan: Plan, columns: Mapping[str, Released]) -> None:
+    """Write `manifest.json` and `report.html` beside the table."""
+    shown = public(
+        manifest, plan, {name: used_labels(columns[name]) for name in columns if name in plan.hierarchies}
+    )
+    document = shown.document()
+    (folder / "manifest.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    (folder / "report.html").write_text(render("public.html", document), "utf-8")
+
+
+def used_labels(column: Released) -> list[str]:
+    """The labels that occur in the release; those of unused values would tell what was in the hierarchy."""
+    present = np.unique(column.codes)
+    labels = column.values.to_pylist()
+    return sorted(labels[code] for code in present.tolist() if labels[code] is not None)

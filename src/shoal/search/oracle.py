@@ -1,0 +1,175 @@
+"""The oracle answers a search about one node: does it comply, how many rows fall, what does it cost, what does it prove.
+
+Rollup, memory and the legality of pruning live here and nowhere else (design 4).
+"""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.counts import ClassCounts
+from shoal.frequency import FrequencySet
+from shoal.lattice import Node
+from shoal.metrics import Floors, Scorer
+from shoal.models import Closure, Flags, Model
+from shoal.release import After, Before
+
+Search = Generator[Node, "Answer", "Found"]
+_REMEMBERED_CLASSES = 1_500_000
+_WORTH_REMEMBERING = 0.7
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the oracle knows about a node."""
+
+    node: Node
+    ok: bool
+    """Complies after suppressing at most the limit."""
+    suppressed: int
+    score: float
+    """On the scorer's scale; infinite when the node does not comply."""
+    below: Floors | None
+    """Lower bound of the node and everything finer; None: nothing finer complies either."""
+    above: float
+    """Lower bound of everything coarser."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """How a search ended: the best node, and how far it may be from the optimum."""
+
+    best: Answer | None
+    gap: float = 0.0
+    """Best score minus best bound, on the scorer's scale; 0 when the optimum is proved."""
+    proved: bool = True
+
+
+@dataclass
+class Tally:
+    """What a search cost."""
+
+    checked: int = 0
+    remembered: int = 0
+    rolled_up: int = 0
+
+
+@dataclass
+class Oracle:
+    """Answers about the nodes of one table under one policy."""
+
+    before: Before
+    models: Sequence[Model]
+    limit: int
+    scorer: Scorer
+    labels: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    show_suppressed: bool = False
+    tally: Tally = field(default_factory=Tally)
+
+    def __post_init__(self) -> None:
+        self._parts = [part for model in self.models for part in model.parts()]
+        self._answers: dict[Node, Answer] = {}
+        bottom = (0,) * len(self.before.hierarchies)
+        self._sets: dict[Node, FrequencySet] = {bottom: self.before.classes}
+        self._nodes: NDArray[np.int64] = np.array([bottom])
+        self._sizes: NDArray[np.int64] = np.array([len(self.before.classes)])
+
+    def ask(self, node: Node) -> Answer:
+        if node in self._answers:
+            self.tally.remembered += 1
+            return self._answers[node]
+        self.tally.checked += 1
+        answer = self._answers[node] = self._judge(self.apply(node))
+        return answer
+
+    def apply(self, node: Node) -> After:
+        """The classes at a node, those that fail marked as suppressed."""
+        classes = self.classes(node)
+        return After(node, classes, self.failing(classes))
+
+    def failing(self, classes: FrequencySet, least: Closure = Closure.NOT) -> Flags:
+        """Classes that fail a part of the policy whose closure is at least `least`."""
+        failing = np.zeros(len(classes), dtype=bool)
+        counts = classes.class_counts(self.labels)
+        for part in self._parts:
+            if part.closure >= least:
+                failing |= ~part.complies(counts)
+        return failing
+
+    def classes(self, node: Node) -> FrequencySet:
+        """The frequency set of a node, rolled up from the smallest finer one that is remembered."""
+        finer = np.flatnonzero((self._nodes <= np.array(node)).all(axis=1))
+        at = int(finer[np.argmin(self._sizes[finer])])
+        source_node = tuple(int(level) for level in self._nodes[at])
+        source = self._sets[source_node]
+        steps = {
+            h.attribute: h.between(low, high)
+            for h, low, high in zip(self.before.hierarchies, source_node, node, strict=True)
+            if low != high
+        }
+        if not steps:
+            return source
+        self.tally.rolled_up += at > 0
+        classes = source.rollup(steps)
+        self._remember(node, classes, len(source))
+        return classes
+
+    def _remember(self, node: Node, classes: FrequencySet, source: int) -> None:
+        small = len(classes) < _WORTH_REMEMBERING * source
+        if small and int(self._sizes[1:].sum()) + len(classes) < _REMEMBERED_CLASSES:
+            self._sets[node] = classes
+            self._nodes = np.vstack([self._nodes, node])
+            self._sizes = np.append(self._sizes, len(classes))
+
+    def _judge(self, after: After) -> Answer:
+        suppressed = after.suppressed_rows
+        closed = self._closed_failures(after)
+        doomed_rows = int(after.classes.counts[closed].sum())
+        if doomed_rows > self.limit or doomed_rows == self.before.rows:
+            return Answer(
+                after.node, ok=False, suppressed=suppressed, score=np.inf, below=None, above=-np.inf
+            )
+        judged = self.scorer.judge(after, closed)
+        ok = suppressed <= self.limit and suppressed < self.before.rows and self._shown_complies(after)
+        score = judged.score if ok else np.inf
+        return Answer(after.node, ok, suppressed, score, judged.below, judged.above)
+
+    def _closed_failures(self, after: After) -> Flags:
+        """Classes whose rows fail at every finer node too.
+
+        SUPERSET: a part of a failing class fails. With nothing to suppress, UNION is enough: if all finer classes
+        complied, so would their unions.
+        """
+        needed = Closure.SUPERSET if self.limit else Closure.UNION
+        if all(part.closure >= needed for part in self._parts):
+            return after.suppressed
+        return self.failing(after.classes, needed)
+
+    def _shown_complies(self, after: After) -> bool:
+        """Suppressed rows that stay in the release are a class of their own and must keep the policy (design 2)."""
+        if not self.show_suppressed or not after.suppressed.any():
+            return True
+        shown = together(after.classes.class_counts(self.labels), after.suppressed)
+        return all(bool(part.complies(shown).all()) for part in self._parts)
+
+
+def together(counts: ClassCounts, chosen: Flags) -> ClassCounts:
+    """The chosen classes as one class."""
+    sizes = np.array([counts.sizes[chosen].sum()], dtype=np.int64)
+    sensitive = {name: values.pooled(chosen) for name, values in counts.sensitive.items()}
+    return ClassCounts(sizes, sensitive)
+
+
+def answer(search: Search, oracle: Oracle, watch: Callable[[Answer], None] = lambda _: None) -> Found:
+    """Drive a search to its end; `watch` sees every answer."""
+    try:
+        node = next(search)
+        while True:
+            given = oracle.ask(node)
+            watch(given)
+            node = search.send(given)
+    except StopIteration as stop:
+        found: Found = stop.value
+        return found

@@ -1,0 +1,237 @@
+"""CSV: what is sniffed, what is kept, what is refused."""
+
+import csv
+import io
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.codes import Kind
+from shoal.engine import ReadOptions
+from shoal.engines.reading import read
+from shoal.engines.reading.content import Content
+from shoal.engines.reading.csv_file import read_csv
+from shoal.errors import BadData, ShoalWarning
+
+
+def test_a_plain_file(load, cells_of):
+    source = load("age,zip\n39,02138\n,02139\n9,?\n", missing=("", "?"))
+    assert (source.format, source.name, source.missing) == ("csv", "people.csv", "")
+    assert source.guessed == {"delimiter": ",", "encoding": "utf-8", "decimal": "."}
+    assert list(source.table.columns) == ["age", "zip"]
+    assert source.table.rows == 3
+    assert cells_of(source, "age") == ["39", None, "9"]
+    assert source.table["age"].kind is Kind.NUMBER
+    assert cells_of(source, "zip") == ["02138", "02139", None]  # bad input 22
+    assert source.table["zip"].kind is Kind.TEXT
+
+
+def test_texts_that_look_missing_are_not(load, cells_of):
+    source = load('a,b\nnan,None\nNA,""\nnull,NaN\n', missing=())
+    assert cells_of(source, "a") == ["nan", "NA", "null"]
+    assert cells_of(source, "b") == ["None", "", "NaN"]
+    assert source.missing == ""
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_byte_order_marks_are_stripped(load, cells_of, encoding):
+    # bad inputs 9 and 10
+    source = load("straße,b\nMünchen,1\nΑθήνα,2\n".encode(encoding))
+    assert list(source.table.columns) == ["straße", "b"]
+    assert cells_of(source, "straße") == ["München", "Αθήνα"]
+    assert source.guessed["encoding"] == encoding == source.encoding
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16-le"])
+def test_an_encoding_that_is_given(load, cells_of, encoding):
+    source = load("a,b\nMüller,1\n".encode(encoding), encoding=encoding)
+    assert cells_of(source, "a") == ["Müller"]
+    assert "encoding" not in source.guessed
+
+
+def test_no_utf8(refused):
+    # bad input 10
+    said = refused("a,b\nCANARY-7f3 Müller,1\n".encode("latin-1"))
+    assert said == (
+        'people.csv: byte offset 16 is not UTF-8; give the encoding, e.g. encoding = "latin-1" under [data]'
+    )
+
+
+@pytest.mark.parametrize("rows", [1, 200_000])
+def test_no_utf8_far_from_the_start(refused, rows):
+    start = b"\xef\xbb\xbfa,b\n" + b"x,\xc3\xa9\n" * rows
+    assert f"byte offset {len(start)} is" in refused(start + b"\xe9,1\n")
+
+
+@pytest.mark.parametrize("encoding", ["latin-9999", "base64", "x\0", "ascii", "utf-16"])
+def test_an_encoding_that_does_not_fit(refused, encoding):
+    assert "encoding" in refused("a,b\nCANARY-7f3é,1\nx,y\n", encoding=encoding)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters(load, cells_of, delimiter):
+    # bad input 12
+    source = load(f'a{delimiter}b\n"x{delimiter}y"{delimiter}1\nz{delimiter}2\n')
+    assert source.delimiter == delimiter == source.guessed["delimiter"]
+    assert cells_of(source, "a") == [f"x{delimiter}y", "z"]
+
+
+def test_the_delimiter_of_a_tsv(load):
+    assert load("a\n1\n", "x.tsv").delimiter == "\t"
+    assert list(load("a,b\tc,d\n1,2\t3,4\n", "x.tsv").table.columns) == ["a,b", "c,d"]
+
+
+def test_what_is_given_is_not_sniffed(load):
+    source = load("a;b,c\n1;2,3\n", delimiter=",", quote="'", decimal=".")
+    assert list(source.table.columns) == ["a;b", "c"]
+    assert (source.quote, source.guessed) == ("'", {"encoding": "utf-8"})
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"delimiter": ",,"},
+        {"delimiter": ""},
+        {"delimiter": "é"},
+        {"quote": "«"},
+        {"quote": "\n"},
+        {"decimal": "'"},
+    ],
+)
+def test_options_that_make_no_sense(refused, options):
+    assert "must be" in refused("a,b\n1,2\n", **options)
+
+
+def test_delimiter_and_quote_differ(refused):
+    assert "both" in refused("a,b\n1,2\n", delimiter="'", quote="'")
+
+
+def test_single_quotes(load, cells_of):
+    source = load("a,b\n'x, y',1\n'it''s',2\n")
+    assert cells_of(source, "a") == ["x, y", "it's"]
+    assert source.quote == source.guessed["quote"] == "'"
+    assert cells_of(load("a,b\n't Hooft,1\n"), "a") == ["'t Hooft"]
+
+
+def test_no_quote_at_all(load, cells_of):
+    assert cells_of(load('a,b\n"x,1\n', quote=""), "a") == ['"x']
+
+
+def test_decimal_comma(load):
+    # bad input 12
+    source = load('a;b;c\n1,5;"1,5";x,y\n-2;?;1,5\n', missing=("?",))
+    assert source.decimal == "," == source.guessed["decimal"]
+    assert [column.kind for column in source.table.columns.values()] == [Kind.NUMBER, Kind.NUMBER, Kind.TEXT]
+    assert load("a;b\n1,5;2\n", decimal=".").table["a"].kind is Kind.TEXT
+    assert load('a,b\n"1,5",2\n', decimal=",").table["a"].kind is Kind.NUMBER
+
+
+def test_newlines_and_quotes_in_cells_are_kept(load, cells_of):
+    # bad input 15
+    source = load('a,b\r\n"x\r\ny",1\r\n"say ""hi""",2\r\n')
+    assert cells_of(source, "a") == ["x\r\ny", 'say "hi"']
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("last", ["", "end"])
+def test_line_ends(load, cells_of, end, last):
+    source = load(end.join(["", "a,b", "", "1,5'11\"", '"2",""', last.replace("end", "")]))
+    assert cells_of(source, "a") == ["1", "2"]
+    assert cells_of(source, "b") == ["5'11\"", None]
+
+
+def test_in_one_column_an_empty_line_is_missing(load, cells_of):
+    # bad input 5
+    assert cells_of(load('a\n1\n\n""\n3\n\n\n'), "a") == ["1", None, None, "3"]
+
+
+def test_a_header_over_two_lines(load):
+    assert list(load('"a\nb",c\n1,2\n').table.columns) == ["a\nb", "c"]
+
+
+@pytest.mark.parametrize("nothing", [b"", b"\n", b"\n\r\n\n", b"\xef\xbb\xbf", b'""\n', b"\xff\xfe"])
+def test_empty_files(refused, nothing):
+    # bad input 1
+    assert refused(nothing) == "people.csv: the file is empty: no columns"
+
+
+@pytest.mark.parametrize("content", ["a,b", "a,b\n", "a,b\n\n\n", "a", "a\n\n"])
+def test_header_only(refused, content):
+    # bad input 2
+    assert "no records" in refused(content)
+
+
+def test_duplicate_names(refused):
+    # bad inputs 8 and 27
+    assert "columns 1 and 3 are both named 'a'" in refused("a,b,a\nCANARY-7f3,2,3\n")
+    assert r"'\x1b[2J'" in refused("\x1b[2J,\x1b[2J\n1,2\n")
+
+
+def test_names_that_are_empty(refused):
+    assert "column 1 has no name" in refused(",b\n1,2\n")
+    assert "column 2 has no name" in refused("a,  \n1,2\n")
+
+
+def test_look_alikes_are_kept_apart_and_told(load, cells_of):
+    # bad input 7
+    content = "a,b\n5,x\n5.0,y\n 5,z\n"
+    with pytest.warns(ShoalWarning, match=r"column 'a': 2 values differ only in form") as told:
+        source = load(content)
+    assert len(told) == 1
+    assert cells_of(source, "a") == ["5", "5.0", " 5"]
+    assert cells_of(load(content, normalise=True), "a") == ["5", "5", "5"]
+
+
+def test_odd_cells_stay_as_they_are(load, cells_of):
+    # bad input 27
+    odd = ["=cmd|' /C calc'!A0", "<script>", "\u202eRTL", "\x1b[31m", "x" * (10 << 20)]
+    source = load("a,b\n" + "".join(f"{cell},1\n" for cell in odd))
+    assert cells_of(source, "a") == odd
+
+
+def test_many_blocks_and_a_cell_larger_than_one(load, cells_of):
+    # bad input 14
+    rows = "".join(f"{i % 7},{i}\n" for i in range(50_000))
+    big = "y" * (30 << 20)
+    source = load(f"a,b\n{rows}{big},1\n{rows}")
+    assert source.table.rows == 100_001
+    assert cells_of(source, "a")[50_000] == big
+
+
+def test_standard_input(monkeypatch, cells_of):
+    class Stdin:
+        buffer = io.BytesIO(b"a,b\n1,2\n")
+
+    monkeypatch.setattr(sys, "stdin", Stdin)
+    source = read("-", ReadOptions())
+    assert (source.name, source.format, cells_of(source, "b")) == ("-", "csv", ["2"])
+
+
+def strictly(text):
+    """The rows by Python's reader, or None if they are not well-formed or not all of two fields."""
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+    except csv.Error:
+        return None
+    return rows if all(len(row) == 2 for row in rows) else None
+
+
+@pytest.mark.filterwarnings("ignore::shoal.errors.ShoalWarning")
+@given(st.lists(st.text('x,"\n\r ', max_size=9).map(lambda line: f"{line}\n")).map("".join))
+def test_as_pythons_reader_or_refused(cells_of, body):
+    text = f"a,b\n1,2\n{body}"
+    expected = strictly(text)
+    try:
+        source = read_csv(
+            Content("x", ".csv", text.encode()), ReadOptions(missing=(), delimiter=",", quote='"')
+        )
+    except BadData:
+        assert expected is None
+        return
+    rows = [list(row) for row in zip(cells_of(source, "a"), cells_of(source, "b"), strict=True)]
+    if expected is None:  # Arrow lets text follow a closing quote; then no line may be lost
+        assert len(rows) == len([line for line in io.StringIO(text, newline=None) if line != "\n"]) - 1
+    else:
+        assert rows == expected[1:]

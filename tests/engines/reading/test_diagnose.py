@@ -1,0 +1,65 @@
+"""What is wrong with a CSV, and where; never what its cells hold."""
+
+import csv
+
+import pytest
+
+from shoal.engines.reading import diagnose
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        # bad input 13
+        ("a,b\n1,2\n\nCANARY-7f3\n", "people.csv: row 2 (line 4): expected 2 fields as in the header, got 1"),
+        ("a,b\n1,CANARY-7f3,3\n", "people.csv: row 1 (line 2): expected 2 fields as in the header, got 3"),
+        (
+            '\n"a\nx",b\n"1\n1",2\n1,CANARY-7f3,\n',
+            "people.csv: row 2 (line 6): expected 2 fields as in the header, got 3",
+        ),
+        ("a,b,c\n1,2\n", "people.csv: row 1 (line 2): expected 3 fields as in the header, got 2"),
+        # bad input 14
+        ('a,b\n1,2\n3,"CANARY-7f3\n5,6\n', "people.csv: row 2 (line 3) opens a quote that is never closed"),
+        ('a,b\n1,2\n3,"CANARY-7f3', "people.csv: row 2 (line 3) opens a quote that is never closed"),
+        ('a,b\n1,2\n3,"', "people.csv: row 2 (line 3) opens a quote that is never closed"),
+        ('a,b\n1,2\n3,"""', "people.csv: row 2 (line 3) opens a quote that is never closed"),
+        ('a\n1\n"CANARY-7f3\n', "people.csv: row 2 (line 3) opens a quote that is never closed"),
+        ('a,"b\n1,CANARY-7f3\n', "people.csv: the header (line 1) opens a quote that is never closed"),
+        ("a,b\n'x',1\n1,'CANARY-7f3\n", "people.csv: row 2 (line 3) opens a quote that is never closed"),
+    ],
+)
+def test_where_it_is_wrong(refused, content, said):
+    options = {"quote": "'"} if "'x'" in content else {}
+    assert refused(content, **options) == said
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'a,b\n1,"2\n3,CANARY-7f3\n5,"x"\n7,8\n',  # closed by the next quote, which opens another
+        'a,b\n1,"2\n3,CANARY-7f3\n5,"x\n7,8\n',
+        'a,b\n1,"2\n3,""\n5,CANARY-7f3\n',
+    ],
+)
+def test_a_stray_quote_never_joins_records(refused, content):
+    # bad input 14
+    assert "row 1 (line 2)" in refused(content)
+
+
+@pytest.mark.parametrize("last", ['""', '"x"', '"""x"""', '""""', "x", 'x"', "", '"a""b"', '"x\ny"'])
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_closed_last_cell_is_no_trouble(load, last, end):
+    assert load(f"a,b\n1,2\n3,{last}{end}").table.rows == 2
+
+
+def test_too_large_cells(monkeypatch, refused):
+    # bad input 14
+    monkeypatch.setattr(diagnose, "CELL_LIMIT", 1000)
+    limit = csv.field_size_limit()
+    assert "row 2 (line 3) has a cell of more than 64 MB" in refused("a,b\n1,2\n" + "x" * 1001 + "\n1,2\n")
+    assert "row 1 (line 2) has a cell" in refused('a,b\n1,"' + "x\n" * 1001 + '"\n2\n')
+    assert csv.field_size_limit() == limit
+
+
+def test_ragged_rows_after_many(refused):
+    assert "row 300001 (line 300002)" in refused("a,b\n" + "1,2\n" * 300_000 + "CANARY-7f3\n")

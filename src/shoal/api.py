@@ -18,11 +18,11 @@ from shoal.engine import Engine, ReadOptions, Source, WriteOptions
 from shoal.engines import ArrowEngine
 from shoal.engines.frames import to_native
 from shoal.engines.writing import count_formulas, to_table
-from shoal.errors import BadInput, BadPolicy, NotVerified, ShoalWarning
+from shoal.errors import BadInput, NotVerified, ShoalWarning
 from shoal.frequency import FrequencySet
 from shoal.hierarchy import build
 from shoal.models import MODELS
-from shoal.plan import Plan, Watch, make_plan
+from shoal.plan import Plan, make_plan
 from shoal.policy import Policy
 from shoal.recode import Released, recode
 from shoal.report.drafted import draft_policy
@@ -30,6 +30,7 @@ from shoal.report.folder import Places
 from shoal.report.manifest import Data, Manifest, summarise
 from shoal.report.private import load_private, write_private
 from shoal.report.public import write_public
+from shoal.search import Watch
 from shoal.verify import Claim, Original, Verdict, check_hash, count, covers, judge, opened, read_json
 
 Source_ = Any
@@ -66,8 +67,7 @@ class Release:
         """Every promise, judged on the released columns themselves."""
         with opened(self.table, list(self.columns), {}) as db:
             claim = self.claim
-            verdicts = judge(claim, count(db, claim.quasi_identifiers, claim.sensitive))
-            return [*verdicts, covers(db, claim, self.original(self.rows))]
+            return [*judge(claim, count(db, claim)), covers(db, claim, self.original)]
 
     @cached_property
     def summary(self) -> Manifest:
@@ -82,8 +82,9 @@ class Release:
         sensitive = [name for name in self.columns if roles[name] == "sensitive"]
         return Claim(quasi, sensitive, self.policy.models, len(self.rows), list(self.columns))
 
-    def original(self, rows: NDArray[np.int64]) -> Original:
-        return Original(self.source.table, self.plan.hierarchies, rows, self.plan.recoding.levels)
+    @property
+    def original(self) -> Original:
+        return Original(self.source.table, self.plan.hierarchies, self.plan.recoding.levels)
 
     def save(
         self,
@@ -114,7 +115,7 @@ class Release:
                 missing=self.source.missing,
                 columns=list(self.columns),
             )
-            verdicts = self._verify_file(file, data, written.order)
+            verdicts = self._verify_file(file, data)
             manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(kind))
             if reproducible:
                 manifest = manifest.model_copy(
@@ -124,12 +125,11 @@ class Release:
             write_private(secret, manifest, self.plan, self.policy, self.source, self.rows[written.order])
         return manifest
 
-    def _verify_file(self, file: Path, data: Data, order: NDArray[np.int64]) -> list[Verdict]:
+    def _verify_file(self, file: Path, data: Data) -> list[Verdict]:
         """Re-read what was written and judge it; a file that does not keep its promises is never published."""
         claim = self.claim
         with opened(file, claim.columns, data.model_dump()) as db:
-            verdicts = judge(claim, count(db, claim.quasi_identifiers, claim.sensitive))
-            verdicts.append(covers(db, claim, self.original(self.rows[order])))
+            verdicts = [*judge(claim, count(db, claim)), covers(db, claim, self.original)]
         verdicts.append(check_hash(file, data.sha256 or ""))
         refuse_failures(verdicts)
         return verdicts
@@ -289,7 +289,7 @@ def verify(
     verdicts = [check_hash(file, data.sha256 or "")]
     try:
         with opened(file, data.columns, data.model_dump()) as db:
-            verdicts += judge(claim, count(db, claim.quasi_identifiers, claim.sensitive))
+            verdicts += judge(claim, count(db, claim))
             if original is not None:
                 verdicts.append(covers(db, claim, _original(folder, private, original)))
     except _duckdb_error():
@@ -302,17 +302,13 @@ def verify(
 def _original(folder: Path, private: str | os.PathLike[str] | None, original: Source_) -> Original:
     """The input with the hierarchies of the private folder."""
     secret = Path(private) if private else folder.absolute().with_name(folder.absolute().name + ".private")
-    policy, levels, rows = load_private(secret)
+    policy, levels = load_private(secret)
     read = ArrowEngine().read(original, read_options(policy))
-    missing = [name for name in policy.quasi_identifiers if name not in read.table.columns]
+    missing = [name for name in policy.attributes if name not in read.table.columns]
     if missing:
-        raise BadPolicy(f"{read.name}: this is not the original: it has no column {missing[0]!r}")
-    hierarchies = {
-        name: build(read.table[name], policy.attributes[name].hierarchy) for name in policy.quasi_identifiers
-    }
-    if rows is not None and len(rows) and int(rows.max()) >= read.table.rows:
-        raise BadInput(f"{read.name}: this is not the original: it has {read.table.rows} rows only")
-    return Original(read.table, hierarchies, rows, levels)
+        raise BadInput(f"{read.name}: this is not the original: it has no column {missing[0]!r}")
+    hierarchies = {name: build(read.table[name], policy.attributes[name].hierarchy) for name in levels}
+    return Original(read.table, hierarchies, levels)
 
 
 def _duckdb_error() -> type[Exception]:

@@ -15,7 +15,7 @@ from shoal.errors import BadInput, ShoalError, ShoalWarning
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from shoal.plan import Watch
+    from shoal.search import Watch
 
 app = typer.Typer(
     name="shoal",
@@ -247,32 +247,18 @@ def _notes() -> Iterator[None]:
 
 @contextmanager
 def _progress(*, quiet: bool) -> Iterator["Watch"]:
-    """Nodes checked, best score so far and time, on stderr when it is a terminal."""
+    """Nodes checked, the share of the lattice that is settled and the time left, on stderr when it is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda *_: None
         return
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=_console(stderr=True), transient=True) as bar:
-        task = bar.add_task("searching nodes", total=None)
+        task = bar.add_task("reading", total=1.0)
 
-        def watch(answer: Any, oracle: Any) -> None:
-            settled = oracle.tally.checked
-            bar.update(task, completed=settled, total=None, description=f"checked {answer.node}")
+        def watch(ask: Any, tally: Any) -> None:
+            bar.update(task, completed=ask.settled, description=f"{tally.checked:,} nodes checked")
 
         yield watch
 
@@ -358,10 +344,14 @@ def _show_verdicts(verdicts: list[Any]) -> None:
 
 def _pairs(values: Any) -> str:
     return ", ".join(
-        f"{k} = {v:.6g}" if isinstance(v, float) else f"{k} = {v}"
-        for k, v in values.items()
-        if not isinstance(v, dict)
+        f"{key} = {_short(value)}" for key, value in values.items() if not isinstance(value, dict)
     )
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value[:12]}…" if isinstance(value, str) and len(value) == 64 else str(value)
 
 
 def _table(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

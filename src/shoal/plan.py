@@ -1,7 +1,7 @@
 """From a policy to a recoding, top-down on one page: roles, hierarchies, counts, feasibility, search, suppression."""
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from time import perf_counter
@@ -21,10 +21,9 @@ from shoal.policy import Policy
 from shoal.recode import NodeRecoding
 from shoal.release import After, Before
 from shoal.schema import Role
-from shoal.search import Answer, Found, Oracle, Search, Tally, answer, datafly, optimal
+from shoal.search import Answer, Found, Oracle, Search, Tally, Watch, answer, datafly, optimal
 from shoal.search.oracle import together
 
-Watch = Callable[[Answer, Oracle], None]
 _UNIQUE_SHARE = 0.05
 _LARGEST_LATTICE = 2_000_000
 
@@ -54,7 +53,8 @@ def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lam
     table = source.table
     roles = assign_roles(table, policy)
     quasi = sorted(name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER)
-    sensitive = [name for name, role in roles.items() if role is Role.SENSITIVE]
+    counted = {getattr(model, "attribute", None) for model in policy.models}
+    sensitive = [name for name in roles if name in counted]  # the others need not be counted
     builders = {
         name: policy.attributes[name].hierarchy or draft(table[name], policy.largest_k) for name in quasi
     }
@@ -70,7 +70,7 @@ def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lam
     oracle = Oracle(before, policy.models, limit, scorer, labels, policy.release.suppressed == "show")
     lattice = allowed_lattice(policy, hierarchies)
     started = perf_counter()
-    found = answer(_search(policy, lattice, before, oracle), oracle, lambda given: watch(given, oracle))
+    found = answer(_search(policy, lattice, before, oracle), oracle, watch)
     seconds = perf_counter() - started
     if found.best is None:
         raise Infeasible(_why_not(oracle, lattice))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.codes import Column, Table
+from shoal.codes import Table
 from shoal.counts import ClassCounts, ValueCounts
 from shoal.errors import BadInput
 from shoal.hierarchy import TOP, Hierarchy
@@ -23,9 +23,6 @@ from shoal.models import Model, asked
 
 if TYPE_CHECKING:
     import duckdb
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""How text begins that a spreadsheet runs as a formula (OWASP, CSV injection)."""
 
 
 class Status(StrEnum):
@@ -63,13 +60,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Original:
-    """The input, for checking that every released cell covers what stood there."""
+    """The input and the levels it was generalised to, for checking that a release tells the truth."""
 
     table: Table
     hierarchies: Mapping[str, Hierarchy]
-    rows: np.ndarray[Any, np.dtype[np.int64]] | None = None
-    """The input row of each released row; without it, rows are compared as multisets at `levels`."""
-    levels: Mapping[str, int] = field(default_factory=dict)
+    levels: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -84,49 +79,48 @@ class Counted:
 def opened(
     data: Path | pa.Table, columns: Sequence[str], csv: Mapping[str, str]
 ) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """A private in-memory database with the view `released` on a file or a table."""
+    """A private in-memory database with the table `released`: the distinct rows of a file or a table, each with its count n."""
     import duckdb
 
-    with duckdb.connect(config={"threads": 2, "temp_directory": "", "enable_external_access": True}) as db:
+    with duckdb.connect() as db:
         if isinstance(data, pa.Table):
-            db.register("released", data)
+            db.register("given", data)
+            source, values = "given", []
         elif data.suffix == ".parquet":
-            db.execute("CREATE TEMP TABLE released AS SELECT * FROM read_parquet(?)", [str(data)])
+            source, values = "read_parquet(?)", [str(data)]
         else:
             types = "{" + ", ".join(f"{_text(name)}: 'VARCHAR'" for name in columns) + "}"
-            db.execute(
-                f"CREATE TEMP TABLE released AS SELECT * FROM read_csv(?, auto_detect=false, header=true, "  # noqa: S608
-                f"columns={types}, delim=?, quote=?, escape=?, nullstr=?, max_line_size=134217728)",
-                [str(data), csv["delimiter"], csv["quote"], csv["quote"], csv["missing"]],
+            source = (
+                f"read_csv(?, auto_detect=false, header=true, columns={types}, delim=?, quote=?, escape=?, nullstr=?, "
+                "max_line_size=134217728)"
             )
+            values = [str(data), csv["delimiter"], csv["quote"], csv["quote"], csv["missing"]]
+        cells = ", ".join(f"CAST({_name(name)} AS VARCHAR) AS c{i}" for i, name in enumerate(columns))
+        db.execute(
+            f"CREATE TEMP TABLE released AS SELECT {cells}, count(*) AS n FROM {source} GROUP BY ALL", values
+        )  # noqa: S608
         yield db
 
 
-def count(
-    db: "duckdb.DuckDBPyConnection", quasi_identifiers: Sequence[str], sensitive: Sequence[str]
-) -> Counted:
+def count(db: "duckdb.DuckDBPyConnection", claim: Claim) -> Counted:
     """Sizes of the classes and, per sensitive attribute, how often each value occurs in each."""
-    by = ", ".join(_name(name) for name in quasi_identifiers)
+    by = ", ".join(f"c{claim.columns.index(name)}" for name in claim.quasi_identifiers)
     db.execute(
-        f"CREATE OR REPLACE TEMP TABLE classes AS SELECT {by}, count(*) AS n, row_number() OVER () - 1 AS id FROM released GROUP BY {by}"
-    )  # noqa: S608
-    sizes = _numbers(db, "SELECT n FROM classes ORDER BY id")
-    same = " AND ".join(f"r.{_name(q)} IS NOT DISTINCT FROM c.{_name(q)}" for q in quasi_identifiers)
-    values = {}
-    for name in sensitive:
-        found = (
-            db.sql(
-                f"SELECT c.id, CAST(r.{_name(name)} AS VARCHAR) AS value, count(*) AS n "  # noqa: S608
-                f"FROM released r JOIN classes c ON {same} GROUP BY ALL"
-            )
-            .to_arrow_table()
-            .combine_chunks()
-        )
-        coded = found["value"].combine_chunks().dictionary_encode(null_encoding="encode")
-        labels: list[str | None] = coded.dictionary.to_pylist()
-        classes, counts = (found[c].combine_chunks().to_numpy(zero_copy_only=False) for c in ("id", "n"))
-        values[name] = ValueCounts(classes, coded.indices.to_numpy(), counts, labels, len(sizes))
+        f"CREATE OR REPLACE TEMP TABLE classed AS SELECT *, dense_rank() OVER (ORDER BY {by}) - 1 AS class FROM released"  # noqa: S608
+    )
+    sizes = _numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
+    values = {
+        name: _value_counts(db, f"c{claim.columns.index(name)}", len(sizes)) for name in claim.sensitive
+    }
     return Counted(int(sizes.sum()), ClassCounts(sizes, values))
+
+
+def _value_counts(db: "duckdb.DuckDBPyConnection", column: str, classes: int) -> ValueCounts:
+    query = f"SELECT class, {column} AS value, sum(n)::BIGINT AS n FROM classed GROUP BY ALL"  # noqa: S608
+    found = db.sql(query).to_arrow_table().combine_chunks()
+    coded = found["value"].combine_chunks().dictionary_encode(null_encoding="encode")
+    at, counts = (found[name].combine_chunks().to_numpy(zero_copy_only=False) for name in ("class", "n"))
+    return ValueCounts(at, coded.indices.to_numpy(), counts, coded.dictionary.to_pylist(), classes)
 
 
 def judge(claim: Claim, counted: Counted) -> list[Verdict]:
@@ -153,71 +147,63 @@ def judge(claim: Claim, counted: Counted) -> list[Verdict]:
 
 
 def covers(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) -> Verdict:
-    """Whether every released cell covers the value that stood there (S0: a release is truthful)."""
-    wrong = _by_row(db, claim, original) if original.rows is not None else _by_multiset(db, claim, original)
-    if wrong:
-        return Verdict(
-            "truthful",
-            Status.FAILS,
-            why=f"column(s) {', '.join(map(repr, wrong))} hold cells that do not cover the original",
+    """Whether every released row is an original one, each cell as it was or generalised to a label that covers it.
+
+    Rows are compared as multisets: no row may occur more often than originals that became it. Rows whose
+    quasi-identifiers are all `*` (suppressed but shown) cover anything; of them the other columns are compared.
+    """
+    generalised = _generalised(claim, original)
+    db.register("codes", pa.table({f"c{i}": codes for i, (codes, _) in enumerate(generalised)}))
+    for i, (_, labels) in enumerate(generalised):
+        db.register(
+            f"l{i}", pa.table({"code": np.arange(len(labels)), "label": pa.array(labels, pa.string())})
         )
+    every = range(len(generalised))
+    joins = " ".join(f"JOIN l{i} ON l{i}.code = d.c{i}" for i in every)
+    db.execute(
+        "CREATE OR REPLACE TEMP TABLE generalised AS "
+        f"SELECT {', '.join(f'l{i}.label AS c{i}' for i in every)}, d.n FROM "  # noqa: S608
+        f"(SELECT *, count(*) AS n FROM codes GROUP BY ALL) d {joins}"
+    )
+    quasi = [i for i in every if claim.columns[i] in original.hierarchies]
+    stars = " AND ".join(f"c{i} IS NOT DISTINCT FROM '{TOP}'" for i in quasi)
+    at_top = all(labels == [TOP] for i, (_, labels) in enumerate(generalised) if i in quasi)
+    wrong = _surplus(db, list(every), "true" if at_top else f"NOT ({stars})")
+    if not at_top:
+        wrong += _surplus(db, [i for i in every if i not in quasi], stars)
+    if wrong:
+        return Verdict("truthful", Status.FAILS, why=f"{wrong} released row(s) do not cover an original one")
     return Verdict("truthful", Status.HOLDS)
 
 
-def _by_row(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) -> list[str]:
-    """Columns with a cell that does not cover its original, row by row: compare distinct pairs only."""
-    assert original.rows is not None
-    wrong = []
-    for name in claim.columns:
-        column = original.table[name]
-        cells = db.sql(f"SELECT CAST({_name(name)} AS VARCHAR) AS c FROM released").to_arrow_table()["c"]  # noqa: S608
-        coded = cells.combine_chunks().dictionary_encode(null_encoding="encode")
-        labels: list[str | None] = coded.dictionary.to_pylist()
-        released = coded.indices.to_numpy().astype(np.int64)
-        if len(released) != len(original.rows):
-            return list(claim.columns)
-        pairs = np.unique(column.codes[original.rows].astype(np.int64) * len(labels) + released)
-        allowed = _allowed(column, original.hierarchies.get(name))
-        if any(
-            labels[pair % len(labels)] not in allowed(int(pair // len(labels))) for pair in pairs.tolist()
-        ):
-            wrong.append(name)
-    return wrong
-
-
-def _allowed(column: Column, hierarchy: Hierarchy | None) -> Any:
-    """For a code, the set of texts that cover it."""
-    texts: list[str | None] = [*column.texts.to_pylist(), None]
-
-    def covering(code: int) -> set[str | None]:
-        if hierarchy is None:
-            text = texts[code]
-            return {text, f"'{text}"} if text and text.startswith(FORMULA) else {text}
-        ways = {hierarchy.labels[h][hierarchy.levels[h][code]] for h in range(hierarchy.height + 1)} | {TOP}
-        return ways | {f"'{label}" for label in ways if label and label.startswith(FORMULA)}
-
-    return covering
-
-
-def _by_multiset(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) -> list[str]:
-    """For a global node: the released rows must be among the originals, generalised to the node's levels."""
-    generalised = {}
+def _generalised(
+    claim: Claim, original: Original
+) -> list[tuple[np.ndarray[Any, np.dtype[np.int32]], list[str | None]]]:
+    out = []
     for name in claim.columns:
         column, hierarchy = original.table[name], original.hierarchies.get(name)
         if hierarchy is None:
-            labels, codes = [*column.texts.to_pylist(), None], column.codes
+            out.append((column.codes, [*column.texts.to_pylist(), *([None] if column.has_null else [])]))
         else:
             level = original.levels[name]
-            labels, codes = list(hierarchy.labels[level]), hierarchy.levels[level][column.codes]
-        generalised[name] = pa.array(labels, pa.string()).take(pa.array(codes))
-    db.register("generalised", pa.table(generalised))
-    # a leading ' that defuses a formula is not part of the value
-    undefused = r"regexp_replace(CAST({} AS VARCHAR), '^''([=+@\t\r\n-])', '\1')"
-    cells = ", ".join(undefused.format(_name(name)) for name in claim.columns)
-    left = db.execute(
-        f"SELECT count(*) FROM (SELECT {cells} FROM released EXCEPT ALL SELECT {cells} FROM generalised)"
-    ).fetchone()  # noqa: S608
-    return list(claim.columns) if left is None or left[0] else []
+            out.append((hierarchy.levels[level][column.codes], list(hierarchy.labels[level])))
+    return out
+
+
+def _surplus(db: "duckdb.DuckDBPyConnection", columns: list[int], where: str) -> int:
+    """How many released rows occur more often, in these columns, than the originals allow."""
+    # a leading ' that keeps a spreadsheet from running the cell is not part of the value
+    plain = r"regexp_replace(c{0}, '^''([=+@\t\r\n-])', '\1') AS c{0}"
+    cells = ", ".join(plain.format(i) for i in columns) or "1 AS one"
+    named = ", ".join(f"c{i}" for i in columns) or "1 AS one"
+    same = " AND ".join(f"r.c{i} IS NOT DISTINCT FROM g.c{i}" for i in columns) or "true"
+    found = db.execute(
+        f"SELECT coalesce(sum(greatest(r.n - coalesce(g.n, 0), 0)), 0)::BIGINT FROM "  # noqa: S608
+        f"(SELECT {cells}, sum(n) AS n FROM released WHERE {where} GROUP BY ALL) r "
+        f"LEFT JOIN (SELECT {named}, sum(n) AS n FROM generalised GROUP BY ALL) g ON {same}"
+    ).fetchone()
+    assert found is not None
+    return int(found[0])
 
 
 def check_hash(file: Path, sha256: str) -> Verdict:

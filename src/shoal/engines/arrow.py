@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 
 from shoal.codes import Table
 from shoal.engine import ReadOptions, Source, WriteOptions, Written
 from shoal.engines.reading import read
-from shoal.engines.writing import Style, text_order, write_csv, write_parquet
+from shoal.engines.writing import Style, given_order, text_order, write_csv, write_parquet
 from shoal.frequency import FrequencySet
 from shoal.recode import Released
 
@@ -30,8 +29,8 @@ class ArrowEngine:
         self, columns: Mapping[str, Released], path: Path, source: Source, options: WriteOptions
     ) -> Written:
         rows = len(next(iter(columns.values())).codes)
-        order = np.arange(rows) if options.keep_order else text_order(columns)
+        order = given_order(rows) if options.keep_order else text_order(columns)
         if options.format == "parquet":
-            return Written(write_parquet(columns, order, path), order)
+            return Written(write_parquet(columns, order, path), order.rows)
         style = Style(source.delimiter, source.quote, source.missing, options.spreadsheet_safe)
-        return Written(write_csv(columns, order, path, style), order)
+        return Written(write_csv(columns, order, path, style), order.rows)

@@ -31,12 +31,23 @@ class Style:
     spreadsheet_safe: bool = True
 
 
-def text_order(columns: Mapping[str, Released]) -> NDArray[np.int64]:
-    """The order of the rows by all released columns, cells compared as text, null last (design 10).
+@dataclass(frozen=True)
+class Order:
+    """Rows sorted by all released columns; equal rows stand together and are written alike."""
+
+    rows: NDArray[np.int64]
+    """Positions of the rows in sorted order."""
+    firsts: NDArray[np.int64]
+    """Where in `rows` each distinct row begins."""
+
+
+def text_order(columns: Mapping[str, Released]) -> Order:
+    """Sort by all released columns, cells compared as text, null last (design 10).
 
     >>> cells = Released(np.array([0, 1, 0], np.int32), pa.array(["b", "a"]))
-    >>> text_order({"s": cells}).tolist()
-    [1, 0, 2]
+    >>> order = text_order({"s": cells})
+    >>> order.rows.tolist(), order.firsts.tolist()
+    ([1, 0, 2], [0, 1])
     """
     words: list[NDArray[np.int64]] = []
     room = 0
@@ -50,9 +61,18 @@ def text_order(columns: Mapping[str, Released]) -> NDArray[np.int64]:
         else:
             words[-1] = (words[-1] << bits) | rank
             room -= bits
-    if len(words) == 1:
-        return np.argsort(words[0], kind="stable")
-    return np.lexsort(words[::-1])
+    rows = np.argsort(words[0], kind="stable") if len(words) == 1 else np.lexsort(words[::-1])
+    new = np.zeros(len(rows), dtype=bool)
+    new[:1] = True
+    for word in words:
+        ordered = word[rows]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    return Order(rows, np.flatnonzero(new))
+
+
+def given_order(rows: int) -> Order:
+    """Rows as they came."""
+    return Order(np.arange(rows), np.arange(rows))
 
 
 def _ranks(values: pa.Array) -> NDArray[np.int64]:
@@ -68,7 +88,7 @@ def to_table(columns: Mapping[str, Released], order: NDArray[np.int64] | None = 
     return pa.table({name: c.values.take(pa.array(codes[name])) for name, c in columns.items()})
 
 
-def write_csv(columns: Mapping[str, Released], order: NDArray[np.int64], path: Path, style: Style) -> str:
+def write_csv(columns: Mapping[str, Released], order: Order, path: Path, style: Style) -> str:
     """Write a CSV and return its SHA-256."""
     cells = {name: _cells(column.values, style) for name, column in columns.items()}
     if len(columns) == 1:  # a lone empty cell would be a blank line
@@ -81,12 +101,12 @@ def write_csv(columns: Mapping[str, Released], order: NDArray[np.int64], path: P
     return _write(path, _lines(header, arrays, codes, order, style.delimiter))
 
 
-def write_parquet(columns: Mapping[str, Released], order: NDArray[np.int64], path: Path) -> str:
+def write_parquet(columns: Mapping[str, Released], order: Order, path: Path) -> str:
     """Write a Parquet file and return its SHA-256."""
     import pyarrow.parquet as pq
 
     sink = pa.BufferOutputStream()
-    pq.write_table(to_table(columns, order), sink)
+    pq.write_table(to_table(columns, order.rows), sink)
     return _write(path, iter([sink.getvalue()]))
 
 
@@ -121,17 +141,25 @@ def _quoted(text: str, style: Style) -> str:
 
 
 def _lines(
-    header: str, cells: list[pa.Array], codes: list[Any], order: NDArray[np.int64], delimiter: str
+    header: str, cells: list[pa.Array], codes: list[Any], order: Order, delimiter: str
 ) -> Iterator[pa.Buffer | bytes]:
-    """Cells joined in bulk: the values of the joined column lie one after the other, which is the file."""
+    """Distinct rows are joined once, in bulk, and repeated: the values of a text column lie one after the other."""
     yield header.encode()
-    for at in range(0, len(order), _CHUNK):
-        rows = order[at : at + _CHUNK]
+    times = np.diff(order.firsts, append=len(order.rows))
+    for at in range(0, len(order.firsts), _CHUNK):
+        rows = order.rows[order.firsts[at : at + _CHUNK]]
         taken = [values.take(pa.array(code[rows])) for values, code in zip(cells, codes, strict=True)]
         joined = pc.binary_join_element_wise(*taken, delimiter)
-        offsets, data = joined.buffers()[1:]
-        first, last = np.frombuffer(offsets, np.int32)[[joined.offset, joined.offset + len(joined)]]
-        yield data.slice(int(first), int(last - first))
+        repeat = times[at : at + _CHUNK]
+        for part in range(0, int(repeat.sum()), _CHUNK):
+            which = np.repeat(np.arange(len(repeat)), repeat)[part : part + _CHUNK]
+            yield _bytes(joined if (repeat == 1).all() else joined.take(pa.array(which)))
+
+
+def _bytes(texts: pa.StringArray) -> pa.Buffer:
+    offsets, data = texts.buffers()[1:]
+    first, last = np.frombuffer(offsets, np.int32)[[texts.offset, texts.offset + len(texts)]]
+    return data.slice(int(first), int(last - first))
 
 
 def _write(path: Path, parts: Iterator[pa.Buffer | bytes]) -> str:

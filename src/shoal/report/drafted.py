@@ -19,7 +19,7 @@ _NAMES: list[tuple[Role, str]] = [
     (Role.IDENTIFIER, r"names?|surname|e?-?mail|phone|fax|ssn|passport|iban|account|licen[cs]e|mrn|url|ip|uuid|id|.*[_ -]id|address|street"),
     (Role.SAMPLING_WEIGHT, r"fnlwgt|weights?|sampling.?weight"),
     (Role.SENSITIVE, r"disease|diagnos\w*|icd\w*|illness|condition|hiv\w*|salary|income|wage|earnings|religion|party|crime|drugs?|test.?result|score|grade|debt"),
-    (Role.QUASI_IDENTIFIER, r"age|sex|gender|zip\w*|post.?code|plz|pin.?code|birth\w*|dob|race|ethnic\w*|marital\w*|education\w*|occupation|job|work\w*|country|native.*|nationality|citizenship|city|state|region|county|municipality|language"),
+    (Role.QUASI_IDENTIFIER, r"age|sex|gender|zip\w*|post.?code|plz|pin.?code|birth\w*|dob|race|ethnic\w*|marital.*|education.*|occupation|job|work\w*|country|native.*|nationality|citizenship|city|state|region|county|municipality|language"),
 ]  # fmt: skip
 _ID_SHARE = 0.9
 

@@ -30,23 +30,14 @@ def write_private(
         path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-def load_private(folder: Path) -> tuple[Policy, dict[str, int], NDArray[np.int64] | None]:
-    """The policy, the levels found and, where it was kept, the input row of each released row."""
+def load_private(folder: Path) -> tuple[Policy, dict[str, int]]:
+    """The policy and the levels that were found."""
     if not folder.is_dir():
         raise BadInput(
             f"{folder.name}: checking against the original needs the private folder; name it with --private"
         )
-    levels = read_json(folder / "manifest.json")["recoding"]["levels"]
-    policy = Policy.load(folder / "policy.toml")
-    if not (folder / "rows.arrow").is_file():
-        return policy, levels, None
-    with pa.memory_map(str(folder / "rows.arrow")) as file:
-        table = pa.ipc.open_file(file).read_all()
-    released = table["released_row"].combine_chunks()
-    rows = np.full(len(released) - released.null_count, -1, dtype=np.int64)
-    kept = released.is_valid().to_numpy(zero_copy_only=False)
-    rows[released.drop_null().to_numpy() - 1] = np.flatnonzero(kept)
-    return policy, levels, rows
+    levels: dict[str, int] = read_json(folder / "manifest.json")["recoding"]["levels"]
+    return Policy.load(folder / "policy.toml"), levels
 
 
 def _self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) -> Policy:

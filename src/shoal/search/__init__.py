@@ -2,6 +2,6 @@
 
 from shoal.search.datafly import datafly
 from shoal.search.optimal import optimal
-from shoal.search.oracle import Answer, Found, Oracle, Search, Tally, answer
+from shoal.search.oracle import Answer, Ask, Found, Oracle, Search, Tally, Watch, answer
 
-__all__ = ["Answer", "Found", "Oracle", "Search", "Tally", "answer", "datafly", "optimal"]
+__all__ = ["Answer", "Ask", "Found", "Oracle", "Search", "Tally", "Watch", "answer", "datafly", "optimal"]

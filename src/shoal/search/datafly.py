@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from shoal.lattice import Lattice
-from shoal.search.oracle import Found, Search
+from shoal.search.oracle import Ask, Found, Search
 
 
 def datafly(lattice: Lattice, distinct: Sequence[Sequence[int]]) -> Search:
@@ -13,12 +13,12 @@ def datafly(lattice: Lattice, distinct: Sequence[Sequence[int]]) -> Search:
 
     >>> from shoal.search.oracle import Answer
     >>> walk = datafly(Lattice(("age", "sex"), (0, 0), (2, 1)), [[72, 15, 1], [2, 1]])
-    >>> next(walk), walk.send(Answer((0, 0), False, 9, 0.0, None, 0.0))
+    >>> next(walk).node, walk.send(Answer((0, 0), False, 9, 0.0, None, 0.0)).node
     ((0, 0), (1, 0))
     """
     node = lattice.bottom
     while True:
-        answer = yield node
+        answer = yield Ask(node, lattice.height(node) / max(lattice.height(lattice.top), 1))
         if answer.ok:
             return Found(answer, proved=False)
         above = [i for i, level in enumerate(node) if level < lattice.top[i]]

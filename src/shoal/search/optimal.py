@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.lattice import Lattice, Node
 from shoal.metrics import Floors
-from shoal.search.oracle import Answer, Found, Search
+from shoal.search.oracle import Answer, Ask, Found, Search
 
 TOLERANCE = 1e-12
 """Scores nearer than this, relatively, are a tie."""
@@ -36,7 +36,7 @@ def optimal(lattice: Lattice, floors: Floors, time_limit: float | None = None) -
     low, high = 0, lattice.height(lattice.top) - lattice.height(lattice.bottom)
     path = _cheapest_path(lattice, floors)
     while low <= high:  # a first good node: bisect the cheapest way up
-        answer = yield path[(low + high) // 2]
+        answer = yield Ask(path[(low + high) // 2], 0.0)
         _learn(bounds, lattice, answer)
         if answer.ok:
             best, high = (
@@ -53,7 +53,7 @@ def optimal(lattice: Lattice, floors: Floors, time_limit: float | None = None) -
             return Found(best, gap=best.score - float(bounds[open_nodes].min()), proved=False)
         at = np.unravel_index(int(np.argmax(np.where(open_nodes, reach, -1))), bounds.shape)
         node = tuple(int(i) + low for i, low in zip(at, lattice.bottom, strict=True))
-        answer = yield node
+        answer = yield Ask(node, 1 - int(open_nodes.sum()) / bounds.size)
         _learn(bounds, lattice, answer)
         if answer.ok and (best is None or _better(answer, best, lattice)):
             best = answer

@@ -5,6 +5,7 @@ Rollup, memory and the legality of pruning live here and nowhere else (design 4)
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,16 @@ from shoal.metrics import Floors, Scorer
 from shoal.models import Closure, Flags, Model
 from shoal.release import After, Before
 
-Search = Generator[Node, "Answer", "Found"]
+Search = Generator["Ask", "Answer", "Found"]
 _REMEMBERED_CLASSES = 1_500_000
 _WORTH_REMEMBERING = 0.7
+
+
+class Ask(NamedTuple):
+    """A question of a search, and which share of the lattice it has settled so far."""
+
+    node: Node
+    settled: float
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,9 @@ class Tally:
     checked: int = 0
     remembered: int = 0
     rolled_up: int = 0
+
+
+Watch = Callable[[Ask, Tally], None]
 
 
 @dataclass
@@ -162,14 +173,14 @@ def together(counts: ClassCounts, chosen: Flags) -> ClassCounts:
     return ClassCounts(sizes, sensitive)
 
 
-def answer(search: Search, oracle: Oracle, watch: Callable[[Answer], None] = lambda _: None) -> Found:
-    """Drive a search to its end; `watch` sees every answer."""
+def answer(search: Search, oracle: Oracle, watch: Watch = lambda *_: None) -> Found:
+    """Drive a search to its end; `watch` sees every question and what was counted so far."""
     try:
-        node = next(search)
+        question = next(search)
         while True:
-            given = oracle.ask(node)
-            watch(given)
-            node = search.send(given)
+            given = oracle.ask(question.node)
+            watch(question, oracle.tally)
+            question = search.send(given)
     except StopIteration as stop:
         found: Found = stop.value
         return found

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,9 +30,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 Table = Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet, Arrow or Excel file; - for stdin.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of a CSV; sniffed unless given.")]
 Encoding = Annotated[str | None, typer.Option(help="Of a CSV, e.g. latin-1; UTF-8 unless given.")]
-Missing = Annotated[
-    str, typer.Option(help="Texts that mean: not known; separated by commas. Empty cells always do.")
-]
+Missing = Annotated[str, typer.Option(help="Texts that mean: not known; separated by commas. Empty cells always do.")]
 
 
 def main() -> None:
@@ -47,12 +45,12 @@ def main() -> None:
         _fail("interrupted; nothing was written", 130)
     except typer.Exit as done:
         sys.exit(done.exit_code)
-    except _usage_error() as wrong:
-        _fail(wrong.format_message(), 2)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
     except Exception as wrong:  # noqa: BLE001 - a person gets a sentence; the message itself could hold a cell
+        if hasattr(wrong, "format_message"):  # the parser's own: a wrong option or argument
+            _fail(wrong.format_message(), 2)
         _fail(f"internal error ({type(wrong).__name__} at {_place(wrong)}); please report it", 1)
 
 
@@ -81,9 +79,7 @@ def init(
     with _notes():
         text = api.draft(data, k=k, delimiter=delimiter, encoding=encoding)
     if out.exists() and not force:
-        raise BadInput(
-            f"{out.name}: there is such a file already; use --force to replace it or --out to name another"
-        )
+        raise BadInput(f"{out.name}: there is such a file already; use --force to replace it or --out to name another")
     try:
         out.write_text(text, "utf-8")
     except OSError as wrong:
@@ -142,9 +138,7 @@ def anonymize(
     ] = None,
     force: Annotated[bool, typer.Option(help="Replace an older release.")] = False,
     dry_run: Annotated[bool, typer.Option(help="Search and report, write nothing.")] = False,
-    reproducible: Annotated[
-        bool, typer.Option(help="Leave times out, so that equal runs give equal bytes.")
-    ] = False,
+    reproducible: Annotated[bool, typer.Option(help="Leave times out, so that equal runs give equal bytes.")] = False,
     as_json: Json = False,
 ) -> None:
     """Find the table of least loss that keeps the policy, verify it, write it."""
@@ -179,9 +173,7 @@ def verify(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a release.")],
     original: Annotated[str | None, typer.Option(help="The table the release was made from.")] = None,
     population: Annotated[str | None, typer.Option(help="The table of everybody.")] = None,
-    private: Annotated[
-        Path | None, typer.Option(help="The private folder; OUT.private unless given.")
-    ] = None,
+    private: Annotated[Path | None, typer.Option(help="The private folder; OUT.private unless given.")] = None,
     as_json: Json = False,
 ) -> None:
     """Count a release afresh and judge every promise: holds, fails, or needs more."""
@@ -227,9 +219,7 @@ def _say(text: str) -> None:
 
 
 def _print_json(document: Any) -> None:
-    json.dump(
-        document, sys.stdout, indent=2, ensure_ascii=not (sys.stdout.encoding or "").lower().startswith("utf")
-    )
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=not (sys.stdout.encoding or "").lower().startswith("utf"))
     sys.stdout.write("\n")
 
 
@@ -269,20 +259,15 @@ def _show_measured(found: dict[str, Any], *, show_values: bool) -> None:
         for key, value in entry["attained"].items():
             if isinstance(value, dict):
                 rows += [
-                    (entry["model"], f"{entry['attribute']} = {v}", f"{a:.4g}")
-                    for v, a in value.items()
-                    if show_values
+                    (entry["model"], f"{entry['attribute']} = {v}", f"{a:.4g}") for v, a in value.items() if show_values
                 ]
             else:
                 rows.append((entry["model"], entry.get("attribute", ""), f"{key} = {value:.6g}"))
-    _table(
-        f"{found['rows']:,} rows in {found['classes']:,} classes", ("model", "attribute", "attained"), rows
-    )
+    _table(f"{found['rows']:,} rows in {found['classes']:,} classes", ("model", "attribute", "attained"), rows)
     if "suppressed" in found:
         many, ignored = found["suppressed"]["rows"], found["suppressed"]["ignored"]
-        _say(
-            f"note: {many:,} row(s) are * in every quasi-identifier and were {'left out' if ignored else 'counted as a class'}"
-        )
+        how = "left out" if ignored else "counted as a class"
+        _say(f"note: {many:,} row(s) are * in every quasi-identifier and were {how}")
 
 
 def _show_manifest(document: dict[str, Any], out: Path | None, private: Path | None) -> None:
@@ -332,9 +317,7 @@ def _show_manifest(document: dict[str, Any], out: Path | None, private: Path | N
 def _how_good(method: dict[str, Any]) -> str:
     if method["proved"]:
         return "proved to be the least"
-    return (
-        "not minimal" if method["algorithm"] == "datafly" else f"at most {method['gap']:.3g} above the least"
-    )
+    return "not minimal" if method["algorithm"] == "datafly" else f"at most {method['gap']:.3g} above the least"
 
 
 def _show_verdicts(verdicts: list[Any]) -> None:
@@ -343,9 +326,7 @@ def _show_verdicts(verdicts: list[Any]) -> None:
 
 
 def _pairs(values: Any) -> str:
-    return ", ".join(
-        f"{key} = {_short(value)}" for key, value in values.items() if not isinstance(value, dict)
-    )
+    return ", ".join(f"{key} = {_short(value)}" for key, value in values.items() if not isinstance(value, dict))
 
 
 def _short(value: Any) -> str:
@@ -354,7 +335,7 @@ def _short(value: Any) -> str:
     return f"{value[:12]}…" if isinstance(value, str) and len(value) == 64 else str(value)
 
 
-def _table(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -367,14 +348,6 @@ def _table(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> 
     for row in rows:
         table.add_row(*(Text(_clean(cell)) for cell in row))
     _console().print(table)
-
-
-def _usage_error() -> type[Any]:
-    try:
-        from typer._click.exceptions import UsageError  # newer typers carry their own click
-    except ImportError:
-        from click.exceptions import UsageError
-    return UsageError
 
 
 def _place(wrong: BaseException) -> str:

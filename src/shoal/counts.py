@@ -36,9 +36,7 @@ class ValueCounts:
         if None not in self.labels:
             return self
         keep = self.values != list(self.labels).index(None)
-        return ValueCounts(
-            self.classes[keep], self.values[keep], self.counts[keep], self.labels, self.class_count
-        )
+        return ValueCounts(self.classes[keep], self.values[keep], self.counts[keep], self.labels, self.class_count)
 
     def pooled(self, chosen: NDArray[np.bool_]) -> "ValueCounts":
         """The chosen classes as one class."""

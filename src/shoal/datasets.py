@@ -237,9 +237,7 @@ def adult(folder: Path | None = None) -> pa.Table:
     try:
         return pa.table({n: c.cast(pa.int64()) if n in ADULT_NUMBERS else c for n, c in columns.items()})
     except pa.ArrowInvalid:  # its message shows the cell
-        raise BadData(
-            f"{folder}: a numeric column of Adult holds text; fetch the files from {ADULT_URL}"
-        ) from None
+        raise BadData(f"{folder}: a numeric column of Adult holds text; fetch the files from {ADULT_URL}") from None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -176,4 +176,5 @@ class FrequencySet:
 
 
 def _field(keys: NDArray[np.uint64], layout: Layout, i: int) -> Codes:
-    return ((keys[:, layout.word[i]] >> np.uint64(layout.shift[i])) & layout.mask[i]).astype(np.int32)
+    codes: Codes = ((keys[:, layout.word[i]] >> np.uint64(layout.shift[i])) & layout.mask[i]).astype(np.int32)
+    return codes

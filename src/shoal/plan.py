@@ -55,9 +55,7 @@ def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lam
     quasi = sorted(name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER)
     counted = {getattr(model, "attribute", None) for model in policy.models}
     sensitive = [name for name in roles if name in counted]  # the others need not be counted
-    builders = {
-        name: policy.attributes[name].hierarchy or draft(table[name], policy.largest_k) for name in quasi
-    }
+    builders = {name: policy.attributes[name].hierarchy or draft(table[name], policy.largest_k) for name in quasi}
     hierarchies = {name: build(table[name], builders[name]) for name in quasi}
     classes = engine.count(table, quasi, sensitive)
     labels = {name: [*table[name].texts.to_pylist(), None][: table[name].size] for name in sensitive}
@@ -160,9 +158,7 @@ def allowed_lattice(policy: Policy, hierarchies: Mapping[str, Hierarchy]) -> Lat
 
 def _search(policy: Policy, lattice: Lattice, before: Before, oracle: Oracle) -> Search:
     if policy.method.algorithm == "datafly":
-        return datafly(
-            lattice, [[h.groups(level) for level in range(h.height + 1)] for h in before.hierarchies]
-        )
+        return datafly(lattice, [[h.groups(level) for level in range(h.height + 1)] for h in before.hierarchies])
     if lattice.size > _LARGEST_LATTICE:
         raise BadPolicy(
             f"method.algorithm: the lattice has {lattice.size:,} nodes, more than the {_LARGEST_LATTICE:,} that "

@@ -11,7 +11,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -29,7 +29,7 @@ from shoal.hierarchy import Builder, parse
 from shoal.models import MODELS, Model, asked, exact
 from shoal.schema import Role
 
-FORMAT = 1
+FORMAT: Final = 1
 _base: ContextVar[Path] = ContextVar("base", default=Path())
 
 
@@ -65,15 +65,11 @@ def _model(spec: Any) -> Model:
     given = {key.replace("-", "_"): value for key, value in spec.items() if key != "model"}
     name = spec.get("model")
     if name not in MODELS:
-        raise ValueError(
-            f"model {name!r} is not known{_nearest(str(name), MODELS)}; known: {', '.join(MODELS)}"
-        )
+        raise ValueError(f"model {name!r} is not known{_nearest(str(name), MODELS)}; known: {', '.join(MODELS)}")
     known = [field.name for field in fields(MODELS[name])]
     for key in given:
         if key not in known:
-            raise ValueError(
-                f"{name} has no parameter {key!r}{_nearest(key, known)}; it takes {', '.join(known)}"
-            )
+            raise ValueError(f"{name} has no parameter {key!r}{_nearest(key, known)}; it takes {', '.join(known)}")
     try:
         model: Model = MODELS[name](**given)
     except TypeError:
@@ -142,9 +138,7 @@ class Method(_Part):
     algorithm: Literal["optimal", "datafly"] = "optimal"
     suppression: Annotated[float, Field(ge=0, le=1)] | Literal["k"] = 0.0
     """Share of the rows that may be suppressed; "k" is Sweeney's rule: at most k rows."""
-    metric: Literal[
-        "loss", "loss-geometric", "precision-loss", "discernibility", "average-class", "height"
-    ] = "loss"
+    metric: Literal["loss", "loss-geometric", "precision-loss", "discernibility", "average-class", "height"] = "loss"
     time_limit: float | None = Field(default=None, gt=0)
     seed: int = 0
 
@@ -195,17 +189,14 @@ class Policy(_Part):
         if not isinstance(given, dict) or not isinstance(given.get("attributes"), Mapping):
             return given
         longer = {
-            name: {"role": value} if isinstance(value, str) else value
-            for name, value in given["attributes"].items()
+            name: {"role": value} if isinstance(value, str) else value for name, value in given["attributes"].items()
         }
         return {**given, "attributes": longer}
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if not self.require:
-            raise ValueError(
-                "require: a policy promises at least one model, e.g. {model = 'k-anonymity', k = 5}"
-            )
+            raise ValueError("require: a policy promises at least one model, e.g. {model = 'k-anonymity', k = 5}")
         if not self.quasi_identifiers:
             raise ValueError("attributes: at least one column must have the role 'quasi-identifier'")
         sensitive = self.named(Role.SENSITIVE)
@@ -262,9 +253,7 @@ class Policy(_Part):
         try:
             document = tomllib.loads(path.read_text("utf-8-sig"))
         except FileNotFoundError:
-            raise BadPolicy(
-                f"{path.name}: there is no such policy file; `shoal init DATA` drafts one"
-            ) from None
+            raise BadPolicy(f"{path.name}: there is no such policy file; `shoal init DATA` drafts one") from None
         except (OSError, UnicodeDecodeError) as wrong:
             raise BadPolicy(f"{path.name}: the policy cannot be read ({type(wrong).__name__})") from None
         except tomllib.TOMLDecodeError as wrong:
@@ -296,17 +285,13 @@ class Policy(_Part):
         schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
         schema["title"] = "Shoal policy"
         role = schema["properties"]["attributes"]["additionalProperties"]
-        schema["properties"]["attributes"]["additionalProperties"] = {
-            "anyOf": [role, {"$ref": "#/$defs/Role"}]
-        }
+        schema["properties"]["attributes"]["additionalProperties"] = {"anyOf": [role, {"$ref": "#/$defs/Role"}]}
         return schema
 
 
 def _model_schema(name: str) -> dict[str, Any]:
     schema = TypeAdapter(MODELS[name]).json_schema()
-    properties = {"model": {"const": name}} | {
-        _kebab(key): value for key, value in schema["properties"].items()
-    }
+    properties = {"model": {"const": name}} | {_kebab(key): value for key, value in schema["properties"].items()}
     required = ["model", *map(_kebab, schema.get("required", []))]
     return {
         "title": name,
@@ -332,11 +317,7 @@ def _sentence(wrong: ValidationError) -> str:
         message = f"unknown key{_nearest(where[-1], known)}; known: {', '.join(known)}"
     elif first["type"] == "missing":
         message = "is missing"
-    elif (
-        "input" in first
-        and first["type"] not in {"value_error", "missing"}
-        and isinstance(first["input"], int | float | str)
-    ):
+    elif first["type"] != "value_error" and isinstance(first["input"], int | float | str):
         message = f"{message[0].lower()}{message[1:]}, not {first['input']!r}"
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return f"{'.'.join(where)}: {message}{more}" if where else f"{message}{more}"

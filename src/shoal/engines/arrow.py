@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-
 from shoal.codes import Table
 from shoal.engine import ReadOptions, Source, WriteOptions, Written
 from shoal.engines.reading import read
@@ -25,9 +24,7 @@ class ArrowEngine:
 
         return FrequencySet.count(coded(quasi_identifiers), coded(sensitive), want_classes=True)
 
-    def write(
-        self, columns: Mapping[str, Released], path: Path, source: Source, options: WriteOptions
-    ) -> Written:
+    def write(self, columns: Mapping[str, Released], path: Path, source: Source, options: WriteOptions) -> Written:
         rows = len(next(iter(columns.values())).codes)
         order = given_order(rows) if options.keep_order else text_order(columns)
         if options.format == "parquet":

@@ -32,9 +32,7 @@ def to_native(source: Source, table: pa.Table, rows: NDArray[np.int64], generali
     return kept.with_columns(*fresh).to_native()
 
 
-def _to_pandas(
-    source: Source, table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]
-) -> Any:
+def _to_pandas(source: Source, table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]) -> Any:
     """Columns and, where it is released, the index; a default index begins anew, since its gaps would tell."""
     columns = [name for name in table.column_names if name not in source.index]
     frame = source.native.iloc[rows][columns].copy()

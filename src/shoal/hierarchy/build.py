@@ -90,8 +90,7 @@ def build(column: Column, builder: Builder) -> Hierarchy:
     row = first_row(column, pc.equal(column.texts, TOP))
     if row is not None:
         raise BadHierarchy(
-            f"column {column.name!r}: row {row} is already {TOP}, the label of the top; "
-            "list it in [data] missing"
+            f"column {column.name!r}: row {row} is already {TOP}, the label of the top; list it in [data] missing"
         )
     refuse_explosion(column, 1)
     return compile_taxonomy(column, builder.taxonomy(column))
@@ -110,9 +109,7 @@ def _from_table(table: Mapping[Any, Any], base: Path) -> Builder:
     options = {key: value for key, value in table.items() if key != main}
     for key in options:
         if key not in OPTIONS.get(main, ()):
-            raise BadHierarchy(
-                f"hierarchy has {key!r} beside {main!r}, and they do not go together; keep one of them"
-            )
+            raise BadHierarchy(f"hierarchy has {key!r} beside {main!r}, and they do not go together; keep one of them")
     made = BUILDERS[main]
     if made is TopBottom:
         return TopBottom(**table)

@@ -35,14 +35,10 @@ class TopBottom:
         numbers = numbers_of(column, "top and bottom coding")
         if self.bottom is not None:
             low = exact(self.bottom)
-            labels = [
-                interval(None, low) if x < low else label for x, label in zip(numbers, labels, strict=True)
-            ]
+            labels = [interval(None, low) if x < low else label for x, label in zip(numbers, labels, strict=True)]
         if self.top is not None:
             high = exact(self.top)
-            labels = [
-                interval(high, None) if x >= high else label for x, label in zip(numbers, labels, strict=True)
-            ]
+            labels = [interval(high, None) if x >= high else label for x, label in zip(numbers, labels, strict=True)]
         return built(column, [labels])
 
     def spec(self) -> dict[str, Any]:
@@ -64,9 +60,7 @@ class ValueOnly:
 
     def __post_init__(self) -> None:
         if self.flat is not True:
-            raise BadHierarchy(
-                f"flat = {self.flat!r} means nothing; write flat = true or name another hierarchy"
-            )
+            raise BadHierarchy(f"flat = {self.flat!r} means nothing; write flat = true or name another hierarchy")
 
     def taxonomy(self, column: Column) -> Taxonomy:
         return built(column, [])

@@ -73,8 +73,7 @@ class Csv:
                 number = reader.line_num + 1  # a quoted line break makes one record of two lines
         except csv.Error:
             raise BadHierarchy(
-                f"line {number} of {self.path} has a quote that does not end where it should, or no end; "
-                "correct it"
+                f"line {number} of {self.path} has a quote that does not end where it should, or no end; correct it"
             ) from None
         return lines, numbers
 

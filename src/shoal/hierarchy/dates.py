@@ -46,9 +46,7 @@ class Dates:
     def __post_init__(self) -> None:
         names = list(UNITS)
         if not is_list(self.units) or not self.units or any(u not in names for u in self.units):
-            raise BadHierarchy(
-                f"dates = {self.units!r} is not a list of units; choose from {', '.join(names)}"
-            )
+            raise BadHierarchy(f"dates = {self.units!r} is not a list of units; choose from {', '.join(names)}")
         if any(names.index(fine) >= names.index(coarse) for fine, coarse in pairwise(self.units)):
             raise BadHierarchy(
                 f"dates = {list(self.units)}: units must grow; write them in the order {', '.join(names)}"
@@ -56,8 +54,7 @@ class Dates:
         object.__setattr__(self, "units", tuple(self.units))
         if self.format is not None and not _tells(self.format, self.units[0]):
             raise BadHierarchy(
-                f"format = {self.format!r} does not tell the {self.units[0]} of a date; "
-                "write one such as '%d/%m/%Y'"
+                f"format = {self.format!r} does not tell the {self.units[0]} of a date; write one such as '%d/%m/%Y'"
             )
 
     def taxonomy(self, column: Column) -> Taxonomy:

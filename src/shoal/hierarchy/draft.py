@@ -66,15 +66,10 @@ def reason(column: Column, builder: Builder) -> str:
 
 def _looks_like_codes(column: Column) -> bool:
     """One length, mostly digits, many of them; whole numbers only under a postcode's name."""
-    if len(column.texts) < _MANY_CODES or (
-        column.kind is Kind.NUMBER and not _POSTCODE_NAME.search(column.name)
-    ):
+    if len(column.texts) < _MANY_CODES or (column.kind is Kind.NUMBER and not _POSTCODE_NAME.search(column.name)):
         return False
     lengths = pc.utf8_length(column.texts)
-    alike = (
-        pc.all(pc.match_substring_regex(column.texts, _CODE)).as_py()
-        and pc.count_distinct(lengths).as_py() == 1
-    )
+    alike = pc.all(pc.match_substring_regex(column.texts, _CODE)).as_py() and pc.count_distinct(lengths).as_py() == 1
     digits = pc.sum(pc.count_substring_regex(column.texts, "[0-9]")).as_py()
     return bool(alike and 2 * digits >= pc.sum(lengths).as_py())
 

@@ -88,9 +88,7 @@ def interval(low: Fraction | None, high: Fraction | None) -> str:
     return f"≥{show(low)}" if high is None else f"[{show(low)}, {show(high)})"
 
 
-def cut(
-    numbers: Sequence[Fraction], cell: Callable[[Fraction], tuple[Fraction | None, Fraction | None]]
-) -> list[str]:
+def cut(numbers: Sequence[Fraction], cell: Callable[[Fraction], tuple[Fraction | None, Fraction | None]]) -> list[str]:
     """The interval of each number, the numbers being sorted: one call of `cell` per interval met.
 
     >>> cut([Fraction(1), Fraction(9)], lambda x: (None, Fraction(5)) if x < 5 else (Fraction(5), None))

@@ -89,14 +89,11 @@ class Edges:
         object.__setattr__(self, "edges", edges)
         for level in self._levels():
             if any(low >= high for low, high in pairwise(level)):
-                raise BadHierarchy(
-                    f"edges = {self.spec()['edges']}: edges must rise; sort them and name each once"
-                )
+                raise BadHierarchy(f"edges = {self.spec()['edges']}: edges must rise; sort them and name each once")
         for fine, coarse in pairwise(self._levels()):
             if not set(coarse) < set(fine):
                 raise BadHierarchy(
-                    f"edges = {self.spec()['edges']}: every level must keep some, not all, "
-                    "edges of the level before"
+                    f"edges = {self.spec()['edges']}: every level must keep some, not all, edges of the level before"
                 )
 
     def taxonomy(self, column: Column) -> Taxonomy:

@@ -45,9 +45,7 @@ def _refuse_uneven(lines: Lines, where: Callable[[int], str]) -> None:
         if len(line) < 2:
             raise BadHierarchy(f"{where(i)} has a value but no level above it; write value;level 1;…")
         if "" in line[1:]:
-            raise BadHierarchy(
-                f"{where(i)} has an empty label at level {line.index('', 1)}; name it, or write *"
-            )
+            raise BadHierarchy(f"{where(i)} has an empty label at level {line.index('', 1)}; name it, or write *")
 
 
 def _once_each(lines: Lines, where: Callable[[int], str]) -> list[int]:

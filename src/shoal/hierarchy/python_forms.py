@@ -32,9 +32,7 @@ class Rows:
     def __post_init__(self) -> None:
         if not is_list(self.rows) or not all(is_list(row) and row for row in self.rows):
             raise BadHierarchy("rows is not a list of lists; write one such as [['a', '*'], ['b', '*']]")
-        leaves_and_labels = (
-            (_text(leaf), [_label(label) for label in labels]) for leaf, *labels in self.rows
-        )
+        leaves_and_labels = ((_text(leaf), [_label(label) for label in labels]) for leaf, *labels in self.rows)
         rows = tuple((leaf, *labels) for leaf, labels in leaves_and_labels if leaf is not None)
         object.__setattr__(self, "rows", rows)
         self._taxonomy()
@@ -66,9 +64,7 @@ class Functions:
     def __post_init__(self) -> None:
         object.__setattr__(self, "functions", tuple(self.functions))
         if not self.functions or not all(callable(function) for function in self.functions):
-            raise BadHierarchy(
-                "a hierarchy of functions needs one function per level; give a list of functions"
-            )
+            raise BadHierarchy("a hierarchy of functions needs one function per level; give a list of functions")
 
     def taxonomy(self, column: Column) -> Taxonomy:
         values = column.values.to_pylist()
@@ -78,9 +74,7 @@ class Functions:
         return built(column, levels)
 
     def spec(self) -> dict[str, Any]:
-        raise BadHierarchy(
-            "a hierarchy of functions cannot be saved in a policy; give it as a list of lists or a CSV"
-        )
+        raise BadHierarchy("a hierarchy of functions cannot be saved in a policy; give it as a list of lists or a CSV")
 
 
 def from_levels(levels: Mapping[int, Any]) -> Rows:
@@ -97,8 +91,7 @@ def from_levels(levels: Mapping[int, Any]) -> Rows:
     for h, column in enumerate(columns):
         if len(column) != len(columns[0]):
             raise BadHierarchy(
-                f"level {h} of a hierarchy has {len(column)} labels for {len(columns[0])} values; "
-                "give one per value"
+                f"level {h} of a hierarchy has {len(column)} labels for {len(columns[0])} values; give one per value"
             )
     return Rows(tuple(zip(*columns, strict=True)))
 

@@ -78,10 +78,10 @@ def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
     names = [e.dictionary.to_pylist() for e in encoded]
     _refuse_split_after_merge(column.name, groups, taxonomy.where)
     _refuse_two_meanings(column.name, taxonomy, groups, names)
-    at = _leaf_of_each_code(column, leaves, taxonomy)
+    at = _leaf_of_each_code(column, leaves)
 
     null = [column.null_code] if column.has_null else []
-    levels = [np.arange(column.size, dtype=np.int32)]
+    levels: list[Codes] = [np.arange(column.size, dtype=np.int32)]
     labels: list[tuple[str | None, ...]] = [(*column.texts.to_pylist(), *[None for _ in null])]
     counts = [np.ones(column.size, dtype=np.int64)]
     for h, group in enumerate(groups):
@@ -91,10 +91,10 @@ def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
         under = np.bincount(group, minlength=len(names[h]))[used].astype(np.int64)
         label: list[str | None] = [names[h][g] for g in used]
         if null and top:
-            level = np.append(level, np.int32(0))
+            level = np.append(level, np.int32(0)).astype(np.int32)
             label, under = [TOP], np.array([len(leaves)], dtype=np.int64)
         elif null:
-            level = np.append(level, np.int32(len(used)))
+            level = np.append(level, len(used)).astype(np.int32)
             label, under = [*label, None], np.append(under, 1)
         levels.append(level)
         labels.append(tuple(label))
@@ -102,18 +102,17 @@ def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
     return Hierarchy(column.name, tuple(levels), tuple(labels), tuple(counts), max(len(leaves), 1))
 
 
-def _leaf_of_each_code(column: Column, leaves: pa.StringArray, taxonomy: Taxonomy) -> NDArray[np.int64]:
+def _leaf_of_each_code(column: Column, leaves: pa.StringArray) -> NDArray[np.int64]:
     at = pc.index_in(column.texts, value_set=leaves)
     if at.null_count:
-        rows = [
-            column.first_row(code) for code in np.flatnonzero(at.is_null().to_numpy(zero_copy_only=False))
-        ]
+        absent = np.flatnonzero(at.is_null().to_numpy(zero_copy_only=False)).tolist()
+        rows = [column.first_row(code) for code in absent]
         shown = ", ".join(str(row) for row in sorted(rows)[:5]) + (", …" if len(rows) > 5 else "")
         raise BadHierarchy(
             f"column {column.name!r}: {len(rows)} value(s) are missing from its hierarchy, first seen in row(s) "
             f"{shown}; add them to the hierarchy, or declare them in [data] missing"
         )
-    return at.to_numpy().astype(np.int64)
+    return np.asarray(at.to_numpy(), dtype=np.int64)
 
 
 def _refuse_split_after_merge(attribute: str, groups: list[Codes], where: Callable[[int], str]) -> None:
@@ -129,9 +128,7 @@ def _refuse_split_after_merge(attribute: str, groups: list[Codes], where: Callab
             )
 
 
-def _refuse_two_meanings(
-    attribute: str, taxonomy: Taxonomy, groups: list[Codes], names: list[list[str]]
-) -> None:
+def _refuse_two_meanings(attribute: str, taxonomy: Taxonomy, groups: list[Codes], names: list[list[str]]) -> None:
     """One label must stand for one set of leaves, on whatever level it appears (design 9).
 
     Levels are nested, so two groups are the same set when they share their first leaf and their size.

@@ -28,9 +28,7 @@ class Tree:
     def __post_init__(self) -> None:
         object.__setattr__(self, "tree", deepcopy(self.tree))
         if not isinstance(self.tree, dict | list | tuple):
-            raise BadHierarchy(
-                f"tree = {self.tree!r} is not a tree; write one such as {{ all = ['a', 'b'] }}"
-            )
+            raise BadHierarchy(f"tree = {self.tree!r} is not a tree; write one such as {{ all = ['a', 'b'] }}")
         first, *others = _leaves(self.tree)
         seen = {first[-1]}
         for path in others:
@@ -49,9 +47,7 @@ class Tree:
         levels = [list(level) for level in zip(*(path[-2::-1] for path in paths), strict=True)]
         if levels and len(set(levels[-1])) == 1:
             levels.pop()
-        return Taxonomy(
-            leaves, [*levels, [TOP] * len(leaves)], lambda i: f"the leaf {leaves[i]!r} of its tree"
-        )
+        return Taxonomy(leaves, [*levels, [TOP] * len(leaves)], lambda i: f"the leaf {leaves[i]!r} of its tree")
 
     def spec(self) -> dict[str, Any]:
         return {"tree": deepcopy(self.tree)}

@@ -68,9 +68,7 @@ class AdditiveScorer:
         self.means = []
         for i, (hierarchy, cost) in enumerate(zip(before.hierarchies, costs, strict=True)):
             rows = before.marginal(i)
-            self.means.append(
-                np.array([rows @ cost[h][hierarchy.levels[h]] for h in range(len(cost))]) / self.rows
-            )
+            self.means.append(np.array([rows @ cost[h][hierarchy.levels[h]] for h in range(len(cost))]) / self.rows)
         self.dearest = [_dearest(h, cost) for h, cost in zip(before.hierarchies, costs, strict=True)]
         self.floors: Floors = tuple(self._scaled(i, mean) for i, mean in enumerate(self.means))
 
@@ -106,7 +104,8 @@ class AdditiveScorer:
         )
 
     def _scaled(self, i: int, mean: Floats) -> Floats:
-        return self.weights[i] * (np.log1p(mean) if self.geometric else mean)
+        scaled: Floats = self.weights[i] * (np.log1p(mean) if self.geometric else mean)
+        return scaled
 
 
 def _dearest(hierarchy: Hierarchy, cost: tuple[Floats, ...]) -> list[Floats]:

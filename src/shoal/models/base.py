@@ -43,7 +43,7 @@ class Model(Protocol):
         """What the table reaches, whatever was asked."""
         ...
 
-    def parts(self) -> "Iterable[Model]":
+    def parts(self) -> Iterable["Model"]:
         """The models of which this is the conjunction, so that each is pruned by its own closure."""
         ...
 
@@ -52,7 +52,7 @@ class Model(Protocol):
         ...
 
     @classmethod
-    def probes(cls, attribute: str | None) -> "Iterable[Self]":
+    def probes(cls, attribute: str | None) -> Iterable[Self]:
         """Weakest instances: what `measure` asks for the attained value."""
         ...
 

@@ -15,19 +15,26 @@ from shoal.schema import Role
 MARKERS = ("?", "NA", "N/A", "NULL", "null", "None", "nan", "NaN", "#N/A")
 """Texts that usually mean: not known."""
 
-_NAMES: list[tuple[Role, str]] = [
-    (Role.IDENTIFIER, r"names?|surname|e?-?mail|phone|fax|ssn|passport|iban|account|licen[cs]e|mrn|url|ip|uuid|id|.*[_ -]id|address|street"),
-    (Role.SAMPLING_WEIGHT, r"fnlwgt|weights?|sampling.?weight"),
-    (Role.SENSITIVE, r"disease|diagnos\w*|icd\w*|illness|condition|hiv\w*|salary|income|wage|earnings|religion|party|crime|drugs?|test.?result|score|grade|debt"),
-    (Role.QUASI_IDENTIFIER, r"age|sex|gender|zip\w*|post.?code|plz|pin.?code|birth\w*|dob|race|ethnic\w*|marital.*|education.*|occupation|job|work\w*|country|native.*|nationality|citizenship|city|state|region|county|municipality|language"),
-]  # fmt: skip
+_NAMES: dict[Role, str] = {
+    Role.IDENTIFIER: "names? surname e?-?mail.* phone.* fax ssn passport.* iban account.* licen[cs]e.* mrn url ip uuid id "
+    ".*-id address street",
+    Role.SAMPLING_WEIGHT: "fnlwgt weights? sampling-?weight",
+    Role.SENSITIVE: "disease diagnos.* icd.* illness condition hiv.* salary.* income.* wage.* earnings religion party "
+    "crime.* drugs? test-?result score grade debt",
+    Role.QUASI_IDENTIFIER: "age sex gender zip.* post-?code plz pin-?code birth.* date-of-birth dob race ethnic.* "
+    "marital.* education.* occupation job.* work.* country native.* nationality citizenship city state region county "
+    "municipality language",
+}
+"""What columns are usually called, as patterns."""
+
 _ID_SHARE = 0.9
 
 
 def guess_role(column: Column, rows: int) -> tuple[Role, str]:
     """A role by the column's name, else by how many of its values are unique; when in doubt, what protects more."""
-    for role, names in _NAMES:
-        if re.fullmatch(names, column.name.strip().casefold().replace("_", "-")):
+    name = re.sub(r"[_\s]", "-", column.name.strip().casefold())
+    for role, patterns in _NAMES.items():
+        if any(re.fullmatch(pattern, name) for pattern in patterns.split()):
             return role, "by its name"
     unique = int((column.counts == 1).sum())
     if rows > 1 and unique >= _ID_SHARE * rows:

@@ -33,9 +33,7 @@ class Places:
         if not public.name:
             raise BadOutput(f"{out}: give a folder to write the release into, e.g. out/")
         if secret == public or public in secret.parents:
-            raise BadOutput(
-                f"{secret.name}: the private folder must not lie inside the one that is published"
-            )
+            raise BadOutput(f"{secret.name}: the private folder must not lie inside the one that is published")
         if secret in public.parents:
             raise BadOutput(f"{public.name}: the published folder must not lie inside the private one")
         for place in (public, secret):
@@ -47,8 +45,7 @@ class Places:
         """Two temporary folders beside the targets; both are moved into place at the end, or both removed."""
         made: list[Path] = []
         try:
-            for place in (self.public, self.private):
-                made.append(Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent)))
+            made += [_beside(self.public), _beside(self.private)]
             yield made[0], made[1]
             made[0].chmod(0o755)
             for folder in made:
@@ -71,17 +68,18 @@ def _refuse_place(place: Path, source: Path | None, *, force: bool) -> None:
     if source is not None:
         given = source.resolve()
         if place.resolve() == given or place.resolve() in given.parents:
-            raise BadOutput(
-                f"{place.name}: the release would be written over its own input; choose another folder"
-            )
+            raise BadOutput(f"{place.name}: the release would be written over its own input; choose another folder")
     if not place.parent.is_dir():
         raise BadOutput(
             f"{place.name}: the folder {str(place.parent.name)!r} that should hold it does not exist; make it first"
         )
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise BadOutput(f"{place.name}: no permission to write in {str(place.parent.name)!r}")
-    if not place.exists():
-        return
+    if place.exists():
+        _refuse_existing(place, force=force)
+
+
+def _refuse_existing(place: Path, *, force: bool) -> None:
     if not place.is_dir():
         raise BadOutput(f"{place.name}: this is a file; give a folder to write the release into")
     if any(place.iterdir()):
@@ -89,6 +87,10 @@ def _refuse_place(place: Path, source: Path | None, *, force: bool) -> None:
             raise BadOutput(f"{place.name}: the folder is not empty and not a release; choose another")
         if not force:
             raise BadOutput(f"{place.name}: there is a release already; use --force to replace it")
+
+
+def _beside(place: Path) -> Path:
+    return Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
 
 
 def _sync(folder: Path) -> None:
@@ -105,7 +107,7 @@ def _replace(folder: Path, place: Path) -> None:
     if not place.exists():
         folder.rename(place)
         return
-    aside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    aside = _beside(place)
     place.rename(aside / "old")
     try:
         folder.rename(place)

@@ -15,9 +15,7 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = lambda value: (
-        f"{value:,.6g}" if isinstance(value, float) else f"{value:,}"
-    )
+    environment.filters["number"] = lambda value: f"{value:,.6g}" if isinstance(value, float) else f"{value:,}"
     environment.filters["percent"] = lambda part, whole: f"{100 * part / whole:.2f} %" if whole else "0 %"
     return environment
 

@@ -33,9 +33,7 @@ def write_private(
 def load_private(folder: Path) -> tuple[Policy, dict[str, int]]:
     """The policy and the levels that were found."""
     if not folder.is_dir():
-        raise BadInput(
-            f"{folder.name}: checking against the original needs the private folder; name it with --private"
-        )
+        raise BadInput(f"{folder.name}: checking against the original needs the private folder; name it with --private")
     levels: dict[str, int] = read_json(folder / "manifest.json")["recoding"]["levels"]
     return Policy.load(folder / "policy.toml"), levels
 
@@ -44,9 +42,7 @@ def _self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) ->
     """The policy with every hierarchy made explicit: drafts as drawn up, files copied beside it."""
     attributes = dict(policy.attributes)
     for name, builder in plan.builders.items():
-        attributes[name] = attributes[name].model_copy(
-            update={"hierarchy": _kept(name, builder, source, folder)}
-        )
+        attributes[name] = attributes[name].model_copy(update={"hierarchy": _kept(name, builder, source, folder)})
     return policy.model_copy(update={"attributes": attributes})
 
 
@@ -61,7 +57,7 @@ def _kept(name: str, builder: Builder, source: Source, folder: Path) -> Builder:
         builder.spec()
     except BadHierarchy:  # made by functions: keep what they made
         made = builder.taxonomy(source.table[name])
-        return Rows([list(row) for row in zip(made.leaves, *made.levels, strict=True)])
+        return Rows(tuple(zip(made.leaves, *made.levels, strict=True)))
     return builder
 
 

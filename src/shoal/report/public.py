@@ -14,9 +14,7 @@ from shoal.report.page import render
 
 def write_public(folder: Path, manifest: Manifest, plan: Plan, columns: Mapping[str, Released]) -> None:
     """Write `manifest.json` and `report.html` beside the table."""
-    shown = public(
-        manifest, plan, {name: used_labels(columns[name]) for name in columns if name in plan.hierarchies}
-    )
+    shown = public(manifest, plan, {name: used_labels(columns[name]) for name in columns if name in plan.hierarchies})
     document = shown.document()
     (folder / "manifest.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
     (folder / "report.html").write_text(render("public.html", document), "utf-8")

@@ -25,9 +25,7 @@ def optimal(lattice: Lattice, floors: Floors, time_limit: float | None = None) -
     coarsest open nodes are asked first: each answer settles a whole sublattice. Ties go to the lower node, then to
     the first in the order of the attributes' names.
     """
-    bounds = _outer(
-        tuple(f[low : high + 1] for f, low, high in zip(floors, lattice.bottom, lattice.top, strict=True))
-    )
+    bounds = _outer(tuple(f[low : high + 1] for f, low, high in zip(floors, lattice.bottom, lattice.top, strict=True)))
     reach = _reach(lattice.shape, upward=not any(floor.any() for floor in floors))
     rank = _outer(tuple(np.arange(n, dtype=np.float64) for n in lattice.shape)) * bounds.size
     rank += np.arange(bounds.size).reshape(bounds.shape)
@@ -63,9 +61,7 @@ def _cheapest_path(lattice: Lattice, floors: Floors) -> list[Node]:
     """From the bottom to the top, each step the one that raises the bound least."""
     path = [lattice.bottom]
     while path[-1] != lattice.top:
-        path.append(
-            min(lattice.successors(path[-1]), key=lambda n: sum(f[i] for f, i in zip(floors, n, strict=True)))
-        )
+        path.append(min(lattice.successors(path[-1]), key=lambda n: sum(f[i] for f, i in zip(floors, n, strict=True))))
     return path
 
 
@@ -74,7 +70,8 @@ def _open(bounds: Bounds, rank: Bounds, best: Answer | None, lattice: Lattice) -
         return bounds < inf
     slack = TOLERANCE * max(1.0, abs(best.score))
     at = tuple(level - low for level, low in zip(best.node, lattice.bottom, strict=True))
-    return (bounds < best.score - slack) | ((bounds <= best.score + slack) & (rank < rank[at]))
+    can_win: NDArray[np.bool_] = (bounds < best.score - slack) | ((bounds <= best.score + slack) & (rank < rank[at]))
+    return can_win
 
 
 def _learn(bounds: Bounds, lattice: Lattice, answer: Answer) -> None:

@@ -1,4 +1,4 @@
-"""The oracle answers a search about one node: does it comply, how many rows fall, what does it cost, what does it prove.
+"""The oracle answers about one node: does it comply, how many rows fall, what does it cost, what does it prove.
 
 Rollup, memory and the legality of pruning live here and nowhere else (design 4).
 """
@@ -139,9 +139,7 @@ class Oracle:
         closed = self._closed_failures(after)
         doomed_rows = int(after.classes.counts[closed].sum())
         if doomed_rows > self.limit or doomed_rows == self.before.rows:
-            return Answer(
-                after.node, ok=False, suppressed=suppressed, score=np.inf, below=None, above=-np.inf
-            )
+            return Answer(after.node, ok=False, suppressed=suppressed, score=np.inf, below=None, above=-np.inf)
         judged = self.scorer.judge(after, closed)
         ok = suppressed <= self.limit and suppressed < self.before.rows and self._shown_complies(after)
         score = judged.score if ok else np.inf

@@ -73,9 +73,7 @@ def check_type(name: str, title: str, of: pa.DataType) -> None:
     plain = of.value_type if pa.types.is_dictionary(of) else of
     if any(test(plain) for test in _PLAIN):
         return
-    what = next(
-        (said for test, said in _REFUSED.items() if test(plain)), "values of a type Shoal does not know"
-    )
+    what = next((said for test, said in _REFUSED.items() if test(plain)), "values of a type Shoal does not know")
     raise BadData(f"{name}: column {title!r} holds {what}; drop it or turn it into text")
 
 

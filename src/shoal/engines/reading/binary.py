@@ -59,6 +59,4 @@ def _check(name: str, schema: pa.Schema) -> None:
 
 def _source(content: Content, kind: str, table: pa.Table, options: ReadOptions) -> Source:
     columns = dict(zip(table.column_names, table.columns, strict=True))
-    return Source(
-        assemble(content.name, columns, options), format=kind, name=content.name, missing=marker(options)
-    )
+    return Source(assemble(content.name, columns, options), format=kind, name=content.name, missing=marker(options))

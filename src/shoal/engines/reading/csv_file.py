@@ -23,9 +23,7 @@ def read_csv(content: Content, options: ReadOptions) -> Source:
     """Read delimited text; what the options leave open is sniffed and told in `guessed`."""
     _check_options(content.name, options)
     text = decoded(content, options.encoding)
-    dialect = sniff_dialect(
-        _sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options
-    )
+    dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
     names, body = _header(text, dialect)
     check_names(text.name, names)
     columns = cut(text, body, dialect, len(names))

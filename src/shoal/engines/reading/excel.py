@@ -92,10 +92,7 @@ def _numbers(cells: Sequence[Any]) -> pa.Array:
 
 def _moments(cells: Sequence[Any]) -> pa.Array:
     """Excel knows moments only: those at midnight are dates where all are."""
-    moments = [
-        cell if cell is None or isinstance(cell, datetime) else datetime.combine(cell, time())
-        for cell in cells
-    ]
+    moments = [cell if cell is None or isinstance(cell, datetime) else datetime.combine(cell, time()) for cell in cells]
     stamps = pa.array(moments, pa.timestamp("us"))
     return stamps.cast(pa.date32()) if all(m is None or m.time() == time() for m in moments) else stamps
 

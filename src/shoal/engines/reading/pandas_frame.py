@@ -63,9 +63,7 @@ def _column(title: str, column: "pd.Series[Any]") -> Any:
     try:
         return _array(title, column)
     except (pa.ArrowException, UnicodeError, TypeError, ValueError):  # what they say may hold cells
-        raise BadData(
-            f"{FRAME}: column {title!r} holds values that are not plain; turn it into text"
-        ) from None
+        raise BadData(f"{FRAME}: column {title!r} holds values that are not plain; turn it into text") from None
 
 
 def _array(title: str, column: "pd.Series[Any]") -> Any:
@@ -87,9 +85,7 @@ def _objects(title: str, column: "pd.Series[Any]") -> Any:
     kinds = {type(value) for value in column[column.notna().to_numpy()]}
     sorts = sorted({_sort(kind) for kind in kinds})
     if any(issubclass(kind, _CONTAINERS) for kind in kinds):
-        raise BadData(
-            f"{FRAME}: column {title!r} holds {' and '.join(sorts)} objects, not one plain value per row"
-        )
+        raise BadData(f"{FRAME}: column {title!r} holds {' and '.join(sorts)} objects, not one plain value per row")
     if len(sorts) > 1:
         mixed = f"column {title!r} mixes {' and '.join(sorts)} values and is read as text"
         warnings.warn(mixed, ShoalWarning, stacklevel=2)
@@ -106,6 +102,4 @@ def _sort(kind: type) -> str:
 
 def _texts(column: "pd.Series[Any]") -> pa.Array:
     present = column.notna().to_numpy()
-    return pa.array(
-        [str(value) if there else None for value, there in zip(column, present, strict=True)], pa.string()
-    )
+    return pa.array([str(value) if there else None for value, there in zip(column, present, strict=True)], pa.string())

@@ -35,16 +35,12 @@ def guard(content: Content) -> None:
 
 def _check_sizes(name: str, entries: list[zipfile.ZipInfo]) -> None:
     if len(entries) > _ENTRIES:
-        raise BadData(
-            f"{name}: the file is a zip of {len(entries):,} parts; a spreadsheet has at most {_ENTRIES:,}"
-        )
+        raise BadData(f"{name}: the file is a zip of {len(entries):,} parts; a spreadsheet has at most {_ENTRIES:,}")
     if sum(entry.file_size for entry in entries) > _TOTAL:
         raise BadData(f"{name}: the file unpacks to more than {_TOTAL >> 20} MB; save it as CSV")
     for entry in entries:
         if entry.file_size > max(_LARGE, _RATIO * entry.compress_size):
-            raise BadData(
-                f"{name}: a part of the file unpacks to more than {_RATIO} times its size; save it as CSV"
-            )
+            raise BadData(f"{name}: a part of the file unpacks to more than {_RATIO} times its size; save it as CSV")
 
 
 def _check_extent(name: str, stream: IO[bytes]) -> None:
@@ -56,9 +52,7 @@ def _check_extent(name: str, stream: IO[bytes]) -> None:
         columns = max(columns, max((_number(letters) for letters in {of for of, _ in found}), default=0))
         rest = step[-32:]
     if rows * columns > _CELLS:
-        raise BadData(
-            f"{name}: a sheet spans {rows:,} rows × {columns:,} columns; delete what is far outside"
-        )
+        raise BadData(f"{name}: a sheet spans {rows:,} rows × {columns:,} columns; delete what is far outside")
 
 
 def _number(letters: bytes) -> int:

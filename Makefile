@@ -1,0 +1,45 @@
+# Every target does its own set-up into .venv.
+READY = .venv/.ready
+BIN = .venv/bin
+PYTHON ?= python3
+
+.PHONY: help demo test test-all bench lint format clean
+
+help:
+	@echo "make demo      anonymize 30,000 generated people and look at the result"
+	@echo "make test      the tests (minutes)"
+	@echo "make test-all  the tests, slow ones too"
+	@echo "make bench     the benchmarks; writes benchmarks/results.md"
+	@echo "make lint      ruff, mypy, import-linter"
+
+$(READY): requirements/dev.txt pyproject.toml CMakeLists.txt src/shoal/kernels/_core.cpp scripts/setup.sh
+	@PYTHON="$(PYTHON)" sh scripts/setup.sh
+
+demo: $(READY)
+	@$(BIN)/python -m shoal.datasets demo --rows 30000
+	@rm -rf demo/out demo/out.private
+	$(BIN)/shoal anonymize demo/census.csv --policy demo/policy.toml --out demo/out
+	$(BIN)/shoal verify demo/out --original demo/census.csv
+	@echo "The release lies in demo/out: open demo/out/report.html and demo/out/data.csv."
+
+test: $(READY)
+	$(BIN)/python -m pytest -q -n auto -m "not slow"
+
+test-all: $(READY)
+	$(BIN)/python -m pytest -q -n auto
+
+bench: $(READY)
+	$(BIN)/python benchmarks/run.py
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

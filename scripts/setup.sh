@@ -1,0 +1,27 @@
+#!/bin/sh
+# Makes .venv with everything that development, tests, benchmarks and the demo need. Says plainly what is missing.
+set -eu
+cd "$(dirname "$0")/.."
+
+say() { printf 'shoal: %s\n' "$1" >&2; exit 1; }
+
+python=""
+for candidate in "${PYTHON:-python3}" python3.13 python3.12 python3.11; do
+    if command -v "$candidate" >/dev/null 2>&1 &&
+        "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+[ -n "$python" ] || say "Python 3.11 or newer is needed: install it (Debian/Ubuntu: apt install python3; macOS: brew install python), or name it: make PYTHON=/path/to/python."
+"$python" -c 'import ensurepip, venv' 2>/dev/null ||
+    say "this Python has no venv: install it (Debian/Ubuntu: apt install python3-venv)."
+command -v "${CXX:-c++}" >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 ||
+    say "a C++ compiler is needed: install one (Debian/Ubuntu: apt install g++; macOS: xcode-select --install)."
+"$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' ||
+    say "the Python headers are missing: install them (Debian/Ubuntu: apt install python3-dev)."
+
+[ -x .venv/bin/python ] || "$python" -m venv .venv
+.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+touch .venv/.ready

@@ -63,9 +63,7 @@ def test_what_is_no_number_stays_text(odd):
     assert texts("1", odd).kind is Kind.TEXT
 
 
-@pytest.mark.parametrize(
-    "odd", ["0000-00-00", "9999-12-31", "0000-01-01", "2023-02-30", "01/02/03", "20200101"]
-)
+@pytest.mark.parametrize("odd", ["0000-00-00", "9999-12-31", "0000-01-01", "2023-02-30", "01/02/03", "20200101"])
 def test_what_is_no_date_stays_text(odd):
     # bad input 23
     assert texts("2020-01-01", odd).kind is Kind.TEXT
@@ -113,9 +111,7 @@ def test_null_is_the_last_code():
     assert column.counts.tolist() == [1, 1, 1, 1, 2]
 
 
-@pytest.mark.parametrize(
-    "of", [pa.string(), pa.large_string(), pa.string_view(), pa.null(), pa.int64(), pa.float64()]
-)
+@pytest.mark.parametrize("of", [pa.string(), pa.large_string(), pa.string_view(), pa.null(), pa.int64(), pa.float64()])
 def test_all_null_and_empty_columns(of):
     column = encode("x", pa.array([None, None], of))
     assert (column.size, column.codes.tolist(), len(column.values)) == (1, [0, 0], 0)
@@ -127,9 +123,7 @@ def test_all_missing_markers():
     assert texts("?", "?", missing=["?"]).size == 1
 
 
-@pytest.mark.parametrize(
-    "of", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.large_string())]
-)
+@pytest.mark.parametrize("of", [pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.large_string())])
 def test_every_sort_of_text_is_text(of):
     column = encode("x", pa.array(["b", "a", None]).cast(of))
     assert column.values.type == pa.string()
@@ -137,18 +131,14 @@ def test_every_sort_of_text_is_text(of):
 
 
 def test_dictionaries_may_hold_unused_equal_and_null_values():
-    array = pa.DictionaryArray.from_arrays(
-        pa.array([0, 1, 2, 3, None]), pa.array(["b", "a", "b", None, "unused"])
-    )
+    array = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, None]), pa.array(["b", "a", "b", None, "unused"]))
     column = encode("x", array)
     assert column.texts.to_pylist() == ["a", "b"]
     assert column.codes.tolist() == [1, 0, 1, 2, 2]
 
 
 def test_chunks_with_dictionaries_of_their_own():
-    chunks = pa.chunked_array(
-        [pa.array(["b", "c"]).dictionary_encode(), pa.array(["a", "b"]).dictionary_encode()]
-    )
+    chunks = pa.chunked_array([pa.array(["b", "c"]).dictionary_encode(), pa.array(["a", "b"]).dictionary_encode()])
     assert encode("x", chunks).codes.tolist() == [1, 2, 0, 1]
 
 

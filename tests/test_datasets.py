@@ -74,9 +74,7 @@ def test_about_half_of_the_people_are_told_apart(seed):
 
 
 def test_every_row_of_weights_has_one_weight_per_outcome():
-    leaves = {name: len(rows) for name, rows in census_hierarchies().items()} | {
-        "disease": len(datasets.DISEASES)
-    }
+    leaves = {name: len(rows) for name, rows in census_hierarchies().items()} | {"disease": len(datasets.DISEASES)}
     for table, outcome in [
         (datasets.RACE_BY_CONTINENT, "race"),
         (datasets.EDUCATION_BY_AGE, "education"),
@@ -123,10 +121,7 @@ def test_the_lattice_has_thousands_of_nodes():
 def test_the_widowed_are_older_and_more_often_women(people):
     widowed = mean_age(people, "marital-status", "Widowed")
     assert widowed > mean_age(people, "marital-status", "Married") + 5
-    assert (
-        mean_age(people, "marital-status", "Married")
-        > mean_age(people, "marital-status", "Never-married") + 5
-    )
+    assert mean_age(people, "marital-status", "Married") > mean_age(people, "marital-status", "Never-married") + 5
     widows, widowers = (share(people, "marital-status", "Widowed", sex=[sex]) for sex in ("Female", "Male"))
     assert widows > 2 * widowers
 
@@ -143,18 +138,14 @@ def test_income_rises_with_education_hours_and_occupation(people):
     assert shares[-1] > 5 * shares[0]
     men, women = (share(people, "income", ">50K", sex=[sex]) for sex in ("Male", "Female"))
     assert men > women
-    middle, young = (
-        share(people, "income", ">50K", age=list(ages)) for ages in (range(40, 60), range(17, 25))
-    )
+    middle, young = (share(people, "income", ">50K", age=list(ages)) for ages in (range(40, 60), range(17, 25)))
     assert middle > young
     managers, cleaners = (share(people, "income", ">50K", occupation=[o]) for o in ("Manager", "Cleaning"))
     assert managers > cleaners
 
 
 def test_occupation_depends_on_sex_and_education(people):
-    assert share(people, "occupation", "Craft", sex=["Male"]) > 3 * share(
-        people, "occupation", "Craft", sex=["Female"]
-    )
+    assert share(people, "occupation", "Craft", sex=["Male"]) > 3 * share(people, "occupation", "Craft", sex=["Female"])
     taught = share(people, "occupation", "Teacher", education=["Master"])
     assert taught > 5 * share(people, "occupation", "Teacher", education=["School-diploma"])
 
@@ -210,9 +201,7 @@ def test_adult_as_published():
         assert hashlib.sha256((ADULT / name).read_bytes()).hexdigest() == sha256
 
 
-@pytest.mark.parametrize(
-    ("cell", "message"), [("39,", "line 1: Adult has 15 columns, not 16"), ("SECRET", "text")]
-)
+@pytest.mark.parametrize(("cell", "message"), [("39,", "line 1: Adult has 15 columns, not 16"), ("SECRET", "text")])
 def test_a_malformed_adult_is_refused_without_showing_a_cell(tmp_path, cell, message):
     for name in FILES:
         (tmp_path / name).write_text(LINE.replace("39", cell), encoding="utf-8")

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -13,25 +13,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from shoal.engine import Engine, ReadOptions, Source, WriteOptions
 from shoal.engines import ArrowEngine
 from shoal.engines.frames import to_native
-from shoal.engines.writing import count_formulas, to_table
+from shoal.engines.writing import QUOTE, count_formulas, to_table
 from shoal.errors import BadInput, NotVerified, ShoalWarning
 from shoal.frequency import FrequencySet
 from shoal.hierarchy import build
-from shoal.models import MODELS
+from shoal.models import MODELS, Model
 from shoal.plan import Plan, make_plan
 from shoal.policy import Policy
 from shoal.recode import Released, recode
 from shoal.report.drafted import draft_policy
 from shoal.report.folder import Places
-from shoal.report.manifest import Data, Manifest, summarise
+from shoal.report.manifest import Data, Manifest, ModelSummary, PublicManifest, summarise
 from shoal.report.private import load_private, write_private
 from shoal.report.public import write_public
 from shoal.search import Watch
-from shoal.verify import Claim, Original, Verdict, check_hash, count, covers, judge, opened, read_json
+from shoal.verify import Claim, Original, Status, Verdict, check_hash, count, covers, judge, opened, read_json
 
 Source_ = Any
 """A path, `-` for stdin, or a frame of any kind that narwhals knows."""
@@ -65,9 +66,9 @@ class Release:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Every promise, judged on the released columns themselves."""
-        with opened(self.table, list(self.columns), {}) as db:
+        with opened(self.table, list(self.columns), {}) as release:
             claim = self.claim
-            return [*judge(claim, count(db, claim)), covers(db, claim, self.original)]
+            return [*judge(claim, count(release, claim)), covers(release, claim, self.original)]
 
     @cached_property
     def summary(self) -> Manifest:
@@ -97,9 +98,9 @@ class Release:
     ) -> Manifest:
         """Write `out/` and `out.private/`, both or none, verified as re-read from disk."""
         places = Places.choose(out, private, self.path, force=force)
-        kind = format or ("parquet" if self.source.format in {"parquet", "arrow"} else "csv")
-        if kind not in {"csv", "parquet"}:
-            raise BadInput(f"format {kind!r} is not known; a release is written as csv or parquet")
+        kind = _known_format(format or ("parquet" if self.source.format in {"parquet", "arrow"} else "csv"))
+        if kind == "csv":
+            _refuse_marker(self.source, self.columns)
         options = WriteOptions(kind, self.policy.release.order == "keep", self.policy.release.spreadsheet_safe)
         with places.filled() as (public, secret):
             file = public / f"data.{kind}"
@@ -109,7 +110,7 @@ class Release:
                 sha256=written.sha256,
                 format=kind,
                 delimiter=self.source.delimiter,
-                quote=self.source.quote,
+                quote=self.source.quote or QUOTE,
                 missing=self.source.missing,
                 columns=list(self.columns),
             )
@@ -124,8 +125,8 @@ class Release:
     def _verify_file(self, file: Path, data: Data) -> list[Verdict]:
         """Re-read what was written and judge it; a file that does not keep its promises is never published."""
         claim = self.claim
-        with opened(file, claim.columns, data.model_dump()) as db:
-            verdicts = [*judge(claim, count(db, claim)), covers(db, claim, self.original)]
+        with opened(file, claim.columns, data.model_dump()) as release:
+            verdicts = [*judge(claim, count(release, claim)), covers(release, claim, self.original)]
         verdicts.append(check_hash(file, data.sha256 or ""))
         refuse_failures(verdicts)
         return verdicts
@@ -169,11 +170,35 @@ def publish(
     watch: Watch = lambda *_: None,
     force: bool = False,
     private: str | os.PathLike[str] | None = None,
-    **how: Any,
+    format: str | None = None,  # noqa: A002
+    reproducible: bool = False,
 ) -> Manifest:
     """Anonymize and save in one go, verifying the file only."""
     Places.choose(out, private, _path(source), force=force)  # refuse a bad place before the work, not after it
-    return prepare(source, policy, watch=watch).save(out, force=force, private=private, **how)
+    _known_format(format or "csv")
+    release = prepare(source, policy, watch=watch)
+    return release.save(out, private=private, format=format, force=force, reproducible=reproducible)
+
+
+def _known_format(name: str) -> str:
+    if name not in {"csv", "parquet"}:
+        raise BadInput(f"format {name!r} is not known; a release is written as csv or parquet")
+    return name
+
+
+def _refuse_marker(source: Source, columns: Mapping[str, Released]) -> None:
+    """A null in a CSV must be told from everything else."""
+    if any(c in source.missing for c in (source.delimiter, source.quote or QUOTE, "\r", "\n")):
+        raise BadInput(
+            f"data.missing: {source.missing!r} holds the delimiter, a quote or a line break, so a CSV cannot show it; "
+            "put another text first"
+        )
+    for name, column in columns.items():
+        texts = column.texts.to_pylist()
+        if source.missing in texts and (column.codes == texts.index(source.missing)).any():
+            raise BadInput(
+                f"column {name!r}: a label is written like a missing value; put another text first in [data] missing"
+            )
 
 
 def prepare(
@@ -262,24 +287,50 @@ def verify(
     """Judge a release on disk: every promise holds, fails, or needs what was not given."""
     del population  # no model of this version looks at one
     folder = Path(out)
-    manifest = read_json(folder / "manifest.json")
-    data = Data(**manifest["data"])
+    manifest = _public_manifest(folder)
+    data, rows = manifest.data, manifest.rows
     file = folder / (data.file or "")
-    if not file.is_file():
+    if not file.is_file() or file.parent != folder:
         raise BadInput(f"{folder.name}/{data.file}: the released table is missing")
-    require = [
-        {"model": m["model"], **m["asked"], **({"attribute": m["attribute"]} if "attribute" in m else {})}
-        for m in manifest["models"]
-    ]
-    models = [MODELS[spec.pop("model")](**spec) for spec in require]
-    shown = manifest["rows"]["released"]
-    claim = Claim(manifest["quasi_identifiers"], manifest["sensitive"], models, shown, data.columns)
+    claim = Claim(
+        manifest.quasi_identifiers,
+        manifest.sensitive,
+        [_promised(model, folder) for model in manifest.models],
+        rows.released + rows.shown,
+        data.columns,
+        manifest.classes.model_dump(),
+        [model.attained for model in manifest.models],
+    )
     verdicts = [check_hash(file, data.sha256 or "")]
-    with opened(file, data.columns, data.model_dump()) as db:
-        verdicts += judge(claim, count(db, claim))
-        if original is not None:
-            verdicts.append(covers(db, claim, _original(folder, private, original)))
+    with opened(file, data.columns, data.model_dump()) as release:
+        verdicts += judge(claim, count(release, claim))
+        if original is None:
+            verdicts.append(Verdict("truthful", Status.NEEDS_ORIGINAL))
+        else:
+            verdicts.append(covers(release, claim, _original(folder, private, original)))
     return verdicts
+
+
+def _public_manifest(folder: Path) -> PublicManifest:
+    document = read_json(folder / "manifest.json")
+    try:
+        manifest = PublicManifest(**document)
+    except (TypeError, ValidationError):
+        raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a published folder") from None
+    named = [*manifest.quasi_identifiers, *manifest.sensitive, *(m.attribute for m in manifest.models if m.attribute)]
+    if not manifest.quasi_identifiers or not manifest.models or not set(named) <= set(manifest.data.columns):
+        raise BadInput(f"{folder.name}/manifest.json: it names no quasi-identifier, no model or columns there are not")
+    return manifest
+
+
+def _promised(said: ModelSummary, folder: Path) -> Model:
+    """The model that a manifest says was asked for."""
+    about = {} if said.attribute is None else {"attribute": said.attribute}
+    try:
+        model: Model = MODELS[said.model](**said.asked, **about)
+    except (KeyError, TypeError, ValueError):
+        raise BadInput(f"{folder.name}/manifest.json: it promises a model that this version does not know") from None
+    return model
 
 
 def _original(folder: Path, private: str | os.PathLike[str] | None, original: Source_) -> Original:

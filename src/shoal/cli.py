@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="shoal",
     help="Anonymize tables about people: give a table and a policy, get a table that can be published, with proof.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+_INTERRUPTED = 130
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, nothing else.")]
 Table = Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet, Arrow or Excel file; - for stdin.")]
@@ -36,13 +37,16 @@ Missing = Annotated[str, typer.Option(help="Texts that mean: not known; separate
 def main() -> None:
     """Run the command line; errors are one sentence and an exit code."""
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)  # what a command raises as its exit code comes back as a number
+        if code == _INTERRUPTED:
+            raise KeyboardInterrupt  # noqa: TRY301 - typer has caught it and made a number of it
+        sys.exit(code)
     except KeyboardInterrupt:
-        _fail("interrupted; nothing was written", 130)
+        _fail("interrupted; nothing was written", _INTERRUPTED)
     except ShoalError as wrong:
         _fail(str(wrong), wrong.exit_code)
     except typer.Abort:
-        _fail("interrupted; nothing was written", 130)
+        _fail("interrupted; nothing was written", _INTERRUPTED)
     except typer.Exit as done:
         sys.exit(done.exit_code)
     except BrokenPipeError:
@@ -56,10 +60,11 @@ def main() -> None:
 
 @app.callback(invoke_without_command=True)
 def root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    if version:
-        print(f"shoal {__version__}")  # noqa: T201
+    if version or context.invoked_subcommand is None:
+        print(f"shoal {__version__}" if version else context.get_help())  # noqa: T201
         raise typer.Exit
 
 
@@ -75,13 +80,16 @@ def init(
 ) -> None:
     """Draft a policy: roles guessed, hierarchies drafted, reasons as comments."""
     from shoal import api
+    from shoal.report.folder import write_whole
 
     with _notes():
         text = api.draft(data, k=k, delimiter=delimiter, encoding=encoding)
+    if data != "-" and out.exists() and Path(data).exists() and out.samefile(data):
+        raise BadInput(f"{out.name}: the policy would be written over the table; name another file with --out")
     if out.exists() and not force:
         raise BadInput(f"{out.name}: there is such a file already; use --force to replace it or --out to name another")
     try:
-        out.write_text(text, "utf-8")
+        write_whole(out, text)
     except OSError as wrong:
         raise BadInput(f"{out.name}: the policy could not be written ({wrong.strerror})") from None
     if as_json:
@@ -182,7 +190,9 @@ def verify(
     with _notes():
         verdicts = api.verify(out, original=original, population=population, private=private)
     if as_json:
-        _print_json({"verified": all(v.holds for v in verdicts), "verdicts": [_verdict(v) for v in verdicts]})
+        # whether rows tell the truth is no promise of the manifest: without the original it is said to be open
+        kept = all(v.holds for v in verdicts if v.promise != "truthful" or original is not None)
+        _print_json({"verified": kept, "verdicts": [_verdict(v) for v in verdicts]})
     else:
         _show_verdicts(verdicts)
     if any(v.status == "fails" for v in verdicts):
@@ -232,7 +242,8 @@ def _notes() -> Iterator[None]:
         warnings.simplefilter("always", ShoalWarning)
         yield
     for warning in caught:
-        _say(f"note: {warning.message}")
+        if issubclass(warning.category, ShoalWarning):  # what others say may hold cells
+            _say(f"note: {warning.message}")
 
 
 @contextmanager

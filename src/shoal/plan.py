@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fractions import Fraction
 from time import perf_counter
 
 import numpy as np
@@ -24,8 +25,9 @@ from shoal.schema import Role
 from shoal.search import Answer, Found, Oracle, Search, Tally, Watch, answer, datafly, optimal
 from shoal.search.oracle import together
 
-_UNIQUE_SHARE = 0.05
-_LARGEST_LATTICE = 2_000_000
+_UNIQUE_SHARE = Fraction(1, 20)
+LARGEST_LATTICE = 2_000_000
+"""What `optimal` keeps a bound for, node by node."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,16 @@ def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lam
         gap=scorer.value(found.best.score) - scorer.value(found.best.score - found.gap),
         tally=oracle.tally,
         seconds=seconds,
-        failed={m.name: ~m.complies(after.classes.class_counts(labels)) for m in policy.models},
+        failed=_failed(policy.models, after.classes.class_counts(labels)),
     )
+
+
+def _failed(models: list[Model], counts: ClassCounts) -> dict[str, Flags]:
+    """Per model, whatever attribute it is about, the classes that fail it."""
+    failed: dict[str, Flags] = {}
+    for model in models:
+        failed[model.name] = ~model.complies(counts) | failed.get(model.name, np.False_)
+    return failed
 
 
 def assign_roles(table: Table, policy: Policy) -> dict[str, Role]:
@@ -128,7 +138,7 @@ def _refuse_unconfirmed(table: Table, policy: Policy, roles: Mapping[str, Role])
     for name, role in roles.items():
         confirmed = name in policy.attributes and policy.attributes[name].confirm
         unique = int((table[name].counts == 1).sum())
-        if role is Role.INSENSITIVE and not confirmed and unique > _UNIQUE_SHARE * table.rows:
+        if role is Role.INSENSITIVE and not confirmed and Fraction(unique, max(table.rows, 1)) > _UNIQUE_SHARE:
             raise BadPolicy(
                 f"attributes.{name}: {unique} of {table.rows} rows hold a value that no other row has, so it may "
                 "identify people; give it another role, or confirm = true"
@@ -159,9 +169,9 @@ def allowed_lattice(policy: Policy, hierarchies: Mapping[str, Hierarchy]) -> Lat
 def _search(policy: Policy, lattice: Lattice, before: Before, oracle: Oracle) -> Search:
     if policy.method.algorithm == "datafly":
         return datafly(lattice, [[h.groups(level) for level in range(h.height + 1)] for h in before.hierarchies])
-    if lattice.size > _LARGEST_LATTICE:
+    if lattice.size > LARGEST_LATTICE:
         raise BadPolicy(
-            f"method.algorithm: the lattice has {lattice.size:,} nodes, more than the {_LARGEST_LATTICE:,} that "
+            f"method.algorithm: the lattice has {lattice.size:,} nodes, more than the {LARGEST_LATTICE:,} that "
             "'optimal' takes; use algorithm = 'datafly', or min-level and max-level to make it smaller"
         )
     return optimal(lattice, oracle.scorer.floors, policy.method.time_limit)
@@ -181,10 +191,18 @@ def _apply(bottom: FrequencySet, found: Answer, oracle: Oracle) -> tuple[After, 
 def _why_not(oracle: Oracle, lattice: Lattice) -> str:
     """Which model fails at the most general node, and by how many rows."""
     top = oracle.apply(lattice.top)
-    counts = top.classes.class_counts(oracle.labels)
-    failing = {m.name: int(top.classes.counts[~m.complies(counts)].sum()) for m in oracle.models}
+    failed = _failed(list(oracle.models), top.classes.class_counts(oracle.labels))
+    failing = {name: int(top.classes.counts[classes].sum()) for name, classes in failed.items()}
     worst = max(failing, key=lambda name: failing[name])
+    said = f"no node keeps the policy: even at the most general one {failing[worst]} of {oracle.before.rows} rows fail "
+    if top.suppressed_rows == oracle.before.rows <= oracle.limit:
+        return f"{said}{worst}, and a release without rows is none; allow higher levels or a weaker model"
+    if top.suppressed_rows <= oracle.limit:
+        return (
+            f"{said}{worst}, and the suppressed rows, shown as one class, do not keep the policy themselves; drop them "
+            "(suppressed = 'drop' under [release]), or allow higher levels or a weaker model"
+        )
     return (
-        f"no node keeps the policy: even at the most general one {failing[worst]} of {oracle.before.rows} rows fail "
-        f"{worst} and only {oracle.limit} may be suppressed; allow more suppression, higher levels or a weaker model"
+        f"{said}{worst} and only {oracle.limit} may be suppressed; allow more suppression, higher levels or a weaker "
+        "model"
     )

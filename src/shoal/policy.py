@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from shoal.errors import BadHierarchy, BadPolicy
-from shoal.hierarchy import Builder, parse
+from shoal.hierarchy import BUILDERS, OPTIONS, Builder, parse
 from shoal.models import MODELS, Model, asked, exact
 from shoal.schema import Role
 
@@ -133,8 +133,12 @@ class Attribute(_Part):
 class Method(_Part):
     """How the release is found."""
 
-    generalise: Literal["attribute", "cell", "none"] = "attribute"
-    suppress: Literal["tuple", "attribute", "cell", "none"] = "tuple"
+    generalise: Literal["attribute", "cell", "none"] = Field(
+        default="attribute", json_schema_extra={"enum": ["attribute"]}
+    )
+    suppress: Literal["tuple", "attribute", "cell", "none"] = Field(
+        default="tuple", json_schema_extra={"enum": ["tuple", "attribute", "none"]}
+    )
     algorithm: Literal["optimal", "datafly"] = "optimal"
     suppression: Annotated[float, Field(ge=0, le=1)] | Literal["k"] = 0.0
     """Share of the rows that may be suppressed; "k" is Sweeney's rule: at most k rows."""
@@ -267,7 +271,12 @@ class Policy(_Part):
             _base.reset(token)
 
     def document(self) -> dict[str, Any]:
-        """The policy as it stands in TOML: defaults left out."""
+        """The policy as it stands in TOML: defaults left out; refused where a hierarchy cannot be written down."""
+        for name, attribute in self.attributes.items():
+            try:
+                _ = attribute.hierarchy and attribute.hierarchy.spec()
+            except BadHierarchy as wrong:
+                raise BadHierarchy(f"attributes.{name}: {wrong}") from None
         plain = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
         return {"format": FORMAT, **plain}
 
@@ -282,11 +291,19 @@ class Policy(_Part):
         """The JSON Schema of a policy file, every registered model included."""
         schema = cls.model_json_schema(by_alias=True)
         schema["properties"]["require"]["items"] = {"anyOf": [_model_schema(name) for name in MODELS]}
+        schema["properties"]["require"]["minItems"] = 1
+        schema["$defs"]["Attribute"]["properties"]["hierarchy"]["anyOf"][0] = _hierarchy_schema()
         schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
         schema["title"] = "Shoal policy"
         role = schema["properties"]["attributes"]["additionalProperties"]
         schema["properties"]["attributes"]["additionalProperties"] = {"anyOf": [role, {"$ref": "#/$defs/Role"}]}
         return schema
+
+
+def _hierarchy_schema() -> dict[str, Any]:
+    known = {*BUILDERS, *(option for options in OPTIONS.values() for option in options)}
+    table = {"type": "object", "properties": {key: {} for key in sorted(known)}, "additionalProperties": False}
+    return {"anyOf": [{**table, "minProperties": 1}, {"type": "array", "minItems": 1}]}
 
 
 def _model_schema(name: str) -> dict[str, Any]:

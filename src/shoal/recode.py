@@ -1,6 +1,6 @@
 """What was decided: how each quasi-identifier is generalised and which rows are left out; a pure value."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,8 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.codes import Codes, Table
+from shoal.codes import Codes, Column, Table
 from shoal.hierarchy import TOP, Hierarchy
+
+_RARE = (pa.types.is_decimal256, pa.types.is_duration)
+"""Types that many readers of a file do not know: they are published as text."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,14 @@ class Released:
 
     codes: Codes
     values: pa.Array
+    texts: pa.StringArray
+    """The values as a CSV shows them."""
+
+    @classmethod
+    def of(cls, codes: Codes, texts: Sequence[str | None]) -> "Released":
+        """A column of texts."""
+        values = pa.array(texts, pa.string())
+        return cls(codes, values, values)
 
 
 def recode(
@@ -45,9 +56,7 @@ def recode(
     for name in columns:
         codes = table[name].codes[rows]
         if name not in hierarchies:
-            null = pa.nulls(1, table[name].values.type) if table[name].has_null else None
-            values = pa.concat_arrays([table[name].values, null]) if null is not None else table[name].values
-            out[name] = Released(codes, values)
+            out[name] = Released(codes, *_with_null(table[name]))
             continue
         level = recoding.levels[name]
         labels = list(hierarchies[name].labels[level])
@@ -56,5 +65,14 @@ def recode(
             if TOP not in labels:
                 labels.append(TOP)
             codes = np.where(hidden, np.int32(labels.index(TOP)), codes)
-        out[name] = Released(codes, pa.array(labels, pa.string()))
+        out[name] = Released.of(codes, labels)
     return out, rows
+
+
+def _with_null(column: Column) -> tuple[pa.Array, pa.StringArray]:
+    values, texts = column.values, column.texts
+    if any(is_rare(values.type) for is_rare in _RARE):
+        values = texts
+    if not column.has_null:
+        return values, texts
+    return tuple(pa.concat_arrays([array, pa.nulls(1, array.type)]) for array in (values, texts))

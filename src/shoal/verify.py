@@ -3,21 +3,25 @@
 Only the models' pure functions and the hierarchies are common ground, and both are held to naive definitions in tests.
 """
 
+import csv
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import isclose
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.codes import Table
 from shoal.counts import ClassCounts, ValueCounts
-from shoal.errors import BadInput
+from shoal.errors import BadInput, NotVerified
 from shoal.hierarchy import TOP, Hierarchy
 from shoal.models import Model, asked
 
@@ -56,6 +60,10 @@ class Claim:
     models: Sequence[Model]
     rows: int
     columns: Sequence[str]
+    classes: Mapping[str, float] | None = None
+    """Number and sizes of the classes, where they were said before."""
+    attained: Sequence[Mapping[str, Any]] | None = None
+    """Per model what the release is said to attain."""
 
 
 @dataclass(frozen=True)
@@ -75,37 +83,97 @@ class Counted:
     classes: ClassCounts
 
 
+@dataclass(frozen=True)
+class Opened:
+    """A release in a private database: its distinct rows as texts c0, c1, … with their count n, in `released`."""
+
+    db: "duckdb.DuckDBPyConnection"
+    typed: frozenset[str]
+    """Columns that were not released as text but as numbers, dates …"""
+
+
 @contextmanager
-def opened(
-    data: Path | pa.Table, columns: Sequence[str], csv: Mapping[str, str]
-) -> Iterator["duckdb.DuckDBPyConnection"]:
-    """A private database in memory with the table `released`: the distinct rows of a file or table, and their count n."""
+def opened(data: Path | pa.Table, columns: Sequence[str], how: Mapping[str, str]) -> Iterator[Opened]:
+    """Open a file or a table that should have these columns; `how` tells how a CSV is written."""
     import duckdb
 
-    with duckdb.connect() as db:
-        if isinstance(data, pa.Table):
-            db.register("given", data)
-            source, values = "given", []
-        elif data.suffix == ".parquet":
-            source, values = "read_parquet(?)", [str(data)]
+    # what does not fit in memory spills to a private folder; nothing is fetched from anywhere
+    with (
+        tempfile.TemporaryDirectory(prefix="shoal-") as spill,
+        duckdb.connect(config={"temp_directory": spill, "autoinstall_known_extensions": False}) as db,
+    ):
+        typed: frozenset[str] = frozenset()
+        if isinstance(data, Path) and data.suffix != ".parquet":
+            source, values = _csv(data, columns, how)
         else:
-            types = "{" + ", ".join(f"{_text(name)}: 'VARCHAR'" for name in columns) + "}"
-            source = (
-                f"read_csv(?, auto_detect=false, header=true, columns={types}, delim=?, quote=?, escape=?, nullstr=?, "
-                "max_line_size=134217728)"
-            )
-            values = [str(data), csv["delimiter"], csv["quote"], csv["quote"], csv["missing"]]
-        cells = ", ".join(f"CAST({_name(name)} AS VARCHAR) AS c{i}" for i, name in enumerate(columns))
+            table = _parquet(data) if isinstance(data, Path) else data
+            _refuse_other_columns(table.column_names, columns)
+            typed = frozenset(column.name for column in table.schema if not _is_text(column.type))
+            texts = [_words(column) for column in table.columns]
+            db.register("given", pa.table(texts, names=[f"c{i}" for i in range(len(texts))]))
+            source, values = "given", []
+        cells = ", ".join(f"CAST(c{i} AS VARCHAR) AS c{i}" for i in range(len(columns)))
         query = f"CREATE TEMP TABLE released AS SELECT {cells}, count(*) AS n FROM {source} GROUP BY ALL"
         try:
             db.execute(query, values)
         except duckdb.Error:  # what it says may hold cells
             raise NotVerified("the released table cannot be read as its manifest says") from None
-        yield db
+        yield Opened(db, typed)
 
 
-def count(db: "duckdb.DuckDBPyConnection", claim: Claim) -> Counted:
+def _csv(file: Path, columns: Sequence[str], how: Mapping[str, str]) -> tuple[str, list[str]]:
+    """The SQL that reads a CSV, and its parameters."""
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            header = next(csv.reader(lines, delimiter=how["delimiter"], quotechar=how["quote"]), [])
+    except (csv.Error, UnicodeDecodeError):
+        header = []
+    _refuse_other_columns([_undefused(name) for name in header], [_undefused(name) for name in columns])
+    types = "{" + ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(columns))) + "}"
+    source = (
+        f"read_csv(?, auto_detect=false, header=true, columns={types}, delim=?, quote=?, escape=?, nullstr=?, "
+        "max_line_size=134217728)"
+    )
+    path = "".join(f"[{c}]" if c in "*?[" else c for c in str(file.absolute()))  # a path, not a pattern
+    return source, [path, how["delimiter"], how["quote"], how["quote"], how["missing"]]
+
+
+def _parquet(file: Path) -> pa.Table:
+    from pyarrow import parquet
+
+    try:
+        return parquet.ParquetFile(file).read()
+    except (pa.ArrowException, OSError, ValueError):
+        raise NotVerified("the released table is not a Parquet file, or it is damaged") from None
+
+
+def _refuse_other_columns(found: Sequence[str], columns: Sequence[str]) -> None:
+    if list(found) != list(columns):
+        raise NotVerified("the released table has other columns than its manifest says")
+
+
+def _undefused(text: str) -> str:
+    """Without the ' that keeps a spreadsheet from running a cell."""
+    return text[1:] if text[:1] == "'" and text[1:2] in set("=+-@\t\r\n") else text
+
+
+def _is_text(of: pa.DataType) -> bool:
+    plain = of.value_type if pa.types.is_dictionary(of) else of
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_null(plain))
+
+
+def _words(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Each value as text, however its type is stored: 12:30:00 and 12:30:00.000 are one time."""
+    texts = values.cast(pa.string())
+    if pa.types.is_timestamp(values.type) or pa.types.is_time(values.type):
+        shorter = pc.replace_substring_regex(texts, r"(\.[0-9]*[1-9])0+\b", r"\1")
+        return pc.replace_substring_regex(shorter, r"\.0+\b", "")
+    return texts
+
+
+def count(release: Opened, claim: Claim) -> Counted:
     """Sizes of the classes and, per sensitive attribute, how often each value occurs in each."""
+    db = release.db
     by = ", ".join(f"c{claim.columns.index(name)}" for name in claim.quasi_identifiers)
     db.execute(
         "CREATE OR REPLACE TEMP TABLE classed AS "
@@ -125,35 +193,57 @@ def _value_counts(db: "duckdb.DuckDBPyConnection", column: str, classes: int) ->
 
 
 def judge(claim: Claim, counted: Counted) -> list[Verdict]:
-    """Every model of the claim, and the number of rows."""
+    """The number of rows, the classes, and every model of the claim."""
+    found = _classes(counted)
     verdicts = [
-        Verdict(
-            "rows",
-            Status.HOLDS if counted.rows == claim.rows else Status.FAILS,
-            {"rows": claim.rows},
-            {"rows": counted.rows},
-        )
+        Verdict("rows", _holds(counted.rows == claim.rows), {"rows": claim.rows}, {"rows": counted.rows}),
+        Verdict("classes", _holds(_agree(claim.classes, found)), claim.classes or {}, found),
     ]
-    for model in claim.models:
+    said = claim.attained if claim.attained is not None else [None] * len(claim.models)
+    for model, before in zip(claim.models, said, strict=True):
         kept = counted.rows > 0 and bool(model.complies(counted.classes).all())
-        verdicts.append(
-            Verdict(
-                model.name,
-                Status.HOLDS if kept else Status.FAILS,
-                asked(model),
-                model.attained(counted.classes),
-            )
-        )
+        attained = model.attained(counted.classes) if counted.rows else {}
+        true = _agree(before, attained)
+        why = "" if true else "the manifest says that it attains something else"
+        verdicts.append(Verdict(model.name, _holds(kept and true), asked(model), attained, why))
     return verdicts
 
 
-def covers(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) -> Verdict:
+def _holds(holds: bool) -> Status:
+    return Status.HOLDS if holds else Status.FAILS
+
+
+def _classes(counted: Counted) -> dict[str, float]:
+    sizes = counted.classes.sizes
+    if not len(sizes):
+        return {"count": 0, "min": 0, "max": 0, "mean": 0.0}
+    return {
+        "count": len(sizes),
+        "min": int(sizes.min()),
+        "max": int(sizes.max()),
+        "mean": counted.rows / len(sizes),
+    }
+
+
+def _agree(said: Any, found: Any) -> bool:
+    """Whether what was said before is what was found; nothing said is no lie."""
+    if said is None:
+        return True
+    if isinstance(said, Mapping):
+        return isinstance(found, Mapping) and all(k in found and _agree(said[k], found[k]) for k in said)
+    if isinstance(said, float) or isinstance(found, float):
+        return isinstance(found, int | float) and isclose(said, found, rel_tol=1e-12)
+    return bool(said == found)
+
+
+def covers(release: Opened, claim: Claim, original: Original) -> Verdict:
     """Whether every released row is an original one, each cell as it was or generalised to a label that covers it.
 
     Rows are compared as multisets: no row may occur more often than originals that became it. Rows whose
     quasi-identifiers are all `*` (suppressed but shown) cover anything; of them the other columns are compared.
     """
-    generalised = _generalised(claim, original)
+    db = release.db
+    generalised = _generalised(claim, original, release.typed)
     db.register("codes", pa.table({f"c{i}": codes for i, (codes, _) in enumerate(generalised)}))
     for i, (_, labels) in enumerate(generalised):
         db.register(f"l{i}", pa.table({"code": np.arange(len(labels)), "label": pa.array(labels, pa.string())}))
@@ -176,13 +266,14 @@ def covers(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) ->
 
 
 def _generalised(
-    claim: Claim, original: Original
+    claim: Claim, original: Original, typed: frozenset[str]
 ) -> list[tuple[np.ndarray[Any, np.dtype[np.int32]], list[str | None]]]:
     out = []
     for name in claim.columns:
         column, hierarchy = original.table[name], original.hierarchies.get(name)
         if hierarchy is None:
-            out.append((column.codes, [*column.texts.to_pylist(), *([None] if column.has_null else [])]))
+            texts = _words(column.values) if name in typed else column.texts
+            out.append((column.codes, [*texts.to_pylist(), *([None] if column.has_null else [])]))
         else:
             level = original.levels[name]
             out.append((hierarchy.levels[level][column.codes], list(hierarchy.labels[level])))
@@ -191,15 +282,14 @@ def _generalised(
 
 def _surplus(db: "duckdb.DuckDBPyConnection", columns: list[int], where: str) -> int:
     """How many released rows occur more often, in these columns, than the originals allow."""
-    # a leading ' that keeps a spreadsheet from running the cell is not part of the value
+    # a leading ' may keep a spreadsheet from running the cell, so it is left out of the comparison on both sides
     plain = r"CASE WHEN c{0} ^@ '''' THEN regexp_replace(c{0}, '^''([=+@\t\r\n-])', '\1') ELSE c{0} END AS c{0}"
     cells = ", ".join(plain.format(i) for i in columns) or "1 AS one"
-    named = ", ".join(f"c{i}" for i in columns) or "1 AS one"
     same = " AND ".join(f"r.c{i} IS NOT DISTINCT FROM g.c{i}" for i in columns) or "true"
     found = db.execute(
         f"SELECT coalesce(sum(greatest(r.n - coalesce(g.n, 0), 0)), 0)::BIGINT FROM "
         f"(SELECT {cells}, sum(n) AS n FROM released WHERE {where} GROUP BY ALL) r "
-        f"LEFT JOIN (SELECT {named}, sum(n) AS n FROM generalised GROUP BY ALL) g ON {same}"
+        f"LEFT JOIN (SELECT {cells}, sum(n) AS n FROM generalised GROUP BY ALL) g ON {same}"
     ).fetchone()
     assert found is not None
     return int(found[0])
@@ -230,11 +320,3 @@ def read_json(path: Path) -> dict[str, Any]:
 def _numbers(db: "duckdb.DuckDBPyConnection", query: str) -> np.ndarray[Any, np.dtype[np.int64]]:
     column = db.sql(query).to_arrow_table().column(0).combine_chunks()
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"

@@ -52,9 +52,7 @@ SPECS = [
 
 NUMBERS = st.lists(st.none() | st.integers(-200, 200), min_size=1, max_size=30)
 CODES = st.lists(st.none() | st.text("ab01-é", max_size=5), min_size=1, max_size=30)
-DATES = st.lists(
-    st.none() | st.dates().map(str).filter(lambda d: not d.startswith("9999")), min_size=1, max_size=30
-)
+DATES = st.lists(st.none() | st.dates().map(str).filter(lambda d: not d.startswith("9999")), min_size=1, max_size=30)
 ZIPS = st.lists(st.none() | st.from_regex(r"[0-9]{5}(-[0-9]{4})?", fullmatch=True), min_size=1, max_size=30)
 BUILT = [
     (Intervals([5, 10, 40], -20, 33), NUMBERS),
@@ -91,12 +89,7 @@ def test_forms_of_python():
     mask = Mask()
     assert parse(mask) is mask
     assert parse([0, 5, 10]) == parse(np.array([5, 10])) == Intervals([5, 10])
-    assert (
-        parse([["a", "*"]])
-        == parse(np.array([["a", "*"]]))
-        == parse({0: ["a"], 1: ["*"]})
-        == Rows([["a", "*"]])
-    )
+    assert parse([["a", "*"]]) == parse(np.array([["a", "*"]])) == parse({0: ["a"], 1: ["*"]}) == Rows([["a", "*"]])
     assert parse([str.upper]) == parse(str.upper) == Functions([str.upper])
 
 
@@ -148,8 +141,7 @@ def test_laws_of_every_builder(builder, values, data):
         assert (step[hierarchy.levels[level]] == hierarchy.levels[level + 1]).all()  # nested
     if column.has_null:
         assert all(
-            labels[level[-1]] is None
-            for labels, level in zip(hierarchy.labels[:-1], hierarchy.levels, strict=False)
+            labels[level[-1]] is None for labels, level in zip(hierarchy.labels[:-1], hierarchy.levels, strict=False)
         )
     drafted = build(column, draft(column))
     assert drafted.labels[-1] == ("*",)

@@ -38,9 +38,7 @@ def test_real_hierarchies_compile(path):  # S2.2, bad input 19
         lines = list(csv.reader(file, delimiter=";"))
     values = encode("x", pa.array([line[0] for line in lines]))
     if path.stem in TWO_MEANINGS:
-        with pytest.raises(
-            BadHierarchy, match=rf"line {TWO_MEANINGS[path.stem]} of .* another set of values"
-        ):
+        with pytest.raises(BadHierarchy, match=rf"line {TWO_MEANINGS[path.stem]} of .* another set of values"):
             build(values, Csv(path.name, path.parent))
         return
     hierarchy = build(values, Csv(path.name, path.parent))
@@ -118,9 +116,7 @@ def test_values_that_the_data_lacks_count_as_leaves(written):  # design 8
 
 
 def test_several_tops_warn(written):  # bad input 20
-    with pytest.warns(
-        ShoalWarning, match=r"education\.csv ends in 2 labels and cannot reach full suppression"
-    ):
+    with pytest.warns(ShoalWarning, match=r"education\.csv ends in 2 labels and cannot reach full suppression"):
         build(column("a", "b"), written("a;x\nb;y\n"))
 
 

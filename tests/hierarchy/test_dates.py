@@ -43,9 +43,7 @@ def test_real_dates_and_times_need_no_format():
     assert build(times, Dates(["day", "year"])).labels[1:] == (("1987-03-31",), ("1987",), ("*",))
 
 
-@pytest.mark.parametrize(
-    "text", ["01/02/03", "0000-00-00", "9999-12-31", "20240331", "2024-W13-7", "2024-02-30"]
-)
+@pytest.mark.parametrize("text", ["01/02/03", "0000-00-00", "9999-12-31", "20240331", "2024-W13-7", "2024-02-30"])
 def test_ambiguous_texts_are_refused_with_their_row(text):  # bad input 23
     with pytest.raises(BadHierarchy, match=r"column 'born': row 3 .* give format") as refusal:
         Dates(["year"]).taxonomy(column(["2024-03-31", None, text, text]))
@@ -54,9 +52,7 @@ def test_ambiguous_texts_are_refused_with_their_row(text):  # bad input 23
 
 @pytest.mark.parametrize("text", ["31.12.2020", "00/00/0000", "31/12/9999", "31/02/2020", ""])
 def test_texts_that_do_not_fit_the_format_are_refused_with_their_row(text):  # bad input 23
-    with pytest.raises(
-        BadHierarchy, match=r"column 'born': row 2 .* '%d/%m/%Y'; .*\[data\] missing"
-    ) as refusal:
+    with pytest.raises(BadHierarchy, match=r"column 'born': row 2 .* '%d/%m/%Y'; .*\[data\] missing") as refusal:
         Dates(["year"], "%d/%m/%Y").taxonomy(column(["31/12/2020", text]))
     assert not text or text not in str(refusal.value)
 

@@ -30,9 +30,7 @@ def test_ages():
 
 
 def test_small_decimals():
-    assert draft(column([x / 1000 for x in range(1000)])) == Intervals(
-        [0.05, 0.1, 0.2], bottom=0.05, top=0.95
-    )
+    assert draft(column([x / 1000 for x in range(1000)])) == Intervals([0.05, 0.1, 0.2], bottom=0.05, top=0.95)
 
 
 @settings(deadline=None)

@@ -128,9 +128,7 @@ def test_bad_edges_are_refused(edges, message):
         Edges(edges)
 
 
-@given(
-    NUMBER_COLUMNS, st.sampled_from([[1], [0.5, 5], [3, 6, 60]]), st.sampled_from([(None, None), (-7, 13)])
-)
+@given(NUMBER_COLUMNS, st.sampled_from([[1], [0.5, 5], [3, 6, 60]]), st.sampled_from([(None, None), (-7, 13)]))
 def test_every_label_contains_its_value(values, widths, tails):
     ages = column(values)
     if ages.kind != "number":

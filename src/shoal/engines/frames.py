@@ -20,34 +20,76 @@ def to_native(source: Source, table: pa.Table, rows: NDArray[np.int64], generali
         return table
     import narwhals as nw
 
-    frame = nw.from_native(source.native, eager_only=True)
+    native = nw.to_native(source.native, pass_through=True)
+    if isinstance(native, pa.Table | pa.RecordBatch):
+        return _to_arrow(native, table, rows, generalised)
+    frame = nw.from_native(native, eager_only=True)
     if frame.implementation.is_pandas_like():
-        return _to_pandas(source, table, rows, generalised)
+        return _to_pandas(native, source.index, table, rows, generalised)
     kept = frame[rows.tolist(), :].select(table.column_names)
     fresh = [
         nw.new_series(name, table[name].to_pylist(), nw.String, backend=frame.implementation)
-        for name in table.column_names
         if name in generalised
+        else _forgetful(kept[name])
+        for name in table.column_names
     ]
     return kept.with_columns(*fresh).to_native()
 
 
-def _to_pandas(source: Source, table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]) -> Any:
+def _forgetful(series: Any) -> Any:
+    """An enumeration without the categories that only rows left out had."""
+    import narwhals as nw
+
+    if series.dtype != nw.Enum:
+        return series
+    used = set(series.drop_nulls().unique().to_list())
+    return series.cast(nw.Enum([category for category in series.dtype.categories if category in used]))
+
+
+def _to_arrow(
+    native: Any, table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]
+) -> pa.Table | pa.RecordBatch:
+    """Columns in their own types; dictionaries forget unused values, and metadata of the input is left out."""
+    at = pa.array(rows)
+    columns = {
+        name: table[name].combine_chunks() if name in generalised else _taken(native.column(name), at)
+        for name in table.column_names
+    }
+    made = pa.table(columns)
+    return made if isinstance(native, pa.Table) else made.combine_chunks().to_batches()[0]
+
+
+def _taken(column: pa.Array | pa.ChunkedArray, at: pa.Array) -> pa.Array | pa.ChunkedArray:
+    of = column.type
+    if pa.types.is_dictionary(of):
+        return column.cast(of.value_type).take(at).dictionary_encode().cast(of)
+    if of == pa.string_view():  # Arrow cannot take from views
+        return column.cast(pa.large_string()).take(at).cast(of)
+    return column.take(at)
+
+
+def _to_pandas(
+    native: Any, given: tuple[str, ...], table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]
+) -> Any:
     """Columns and, where it is released, the index; a default index begins anew, since its gaps would tell."""
-    columns = [name for name in table.column_names if name not in source.index]
-    frame = source.native.iloc[rows][columns].copy()
-    index = [name for name in source.index if name in table.column_names]
+    import pandas as pd
+
+    def released(name: str, kept: Any) -> Any:
+        if name in generalised:
+            return pd.Series(table[name].to_pandas().to_numpy(), kept.index)
+        return kept.cat.remove_unused_categories() if isinstance(kept.dtype, pd.CategoricalDtype) else kept
+
+    columns = [name for name in table.column_names if name not in given]
+    frame = native.iloc[rows][columns].copy()
+    frame.attrs = {}
     for name in columns:
-        if name in generalised:
-            frame[name] = table[name].to_pandas().to_numpy()
-    if not index:
-        return frame.reset_index(drop=True)
+        frame[name] = released(name, frame[name])
     levels = frame.index.to_frame(index=False)
-    levels.columns = list(source.index)
-    for name in index:
-        if name in generalised:
-            levels[name] = table[name].to_pandas().to_numpy()
-    names = [n for n, known in zip(source.native.index.names, source.index, strict=True) if known in index]
-    frame.index = levels[index[0]].to_numpy() if len(index) == 1 else levels[index].set_index(index).index
-    frame.index.names = names
+    frame = frame.reset_index(drop=True)
+    names = dict(zip(given, native.index.names, strict=True)) if given else {}
+    index = [name for name in given if name in table.column_names]
+    if index:
+        levels.columns = list(given)
+        parts = [pd.Index(released(name, levels[name]), name=names[name]) for name in index]
+        frame.index = parts[0] if len(parts) == 1 else pd.MultiIndex.from_arrays(parts)
     return frame

@@ -19,6 +19,8 @@ _CHUNK = 1 << 17
 _FORMULA = re.compile(r"[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?")
 _WORD_BITS = 63
+QUOTE = '"'
+"""What a release is quoted with where the input knew no quotes: its labels may hold the delimiter."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Style:
     """How a CSV is written."""
 
     delimiter: str = ","
-    quote: str = '"'
+    quote: str = QUOTE
     missing: str = ""
     spreadsheet_safe: bool = True
 
@@ -44,7 +46,7 @@ class Order:
 def text_order(columns: Mapping[str, Released]) -> Order:
     """Sort by all released columns, cells compared as text, null last (design 10).
 
-    >>> cells = Released(np.array([0, 1, 0], np.int32), pa.array(["b", "a"]))
+    >>> cells = Released.of(np.array([0, 1, 0], np.int32), ["b", "a"])
     >>> order = text_order({"s": cells})
     >>> order.rows.tolist(), order.firsts.tolist()
     ([1, 0, 2], [0, 1])
@@ -52,7 +54,7 @@ def text_order(columns: Mapping[str, Released]) -> Order:
     words: list[NDArray[np.int64]] = []
     room = 0
     for column in columns.values():
-        ranks = _ranks(column.values)
+        ranks = _ranks(column.texts)
         bits = max(int(ranks.max(initial=0)).bit_length(), 1)
         rank = ranks[column.codes]
         if bits > room:
@@ -75,8 +77,7 @@ def given_order(rows: int) -> Order:
     return Order(np.arange(rows), np.arange(rows))
 
 
-def _ranks(values: pa.Array) -> NDArray[np.int64]:
-    texts = values.cast(pa.string())
+def _ranks(texts: pa.StringArray) -> NDArray[np.int64]:
     ranks = np.empty(len(texts), dtype=np.int64)
     ranks[pc.sort_indices(texts).to_numpy()] = np.arange(len(texts))
     return ranks
@@ -90,7 +91,7 @@ def to_table(columns: Mapping[str, Released], order: NDArray[np.int64] | None = 
 
 def write_csv(columns: Mapping[str, Released], order: Order, path: Path, style: Style) -> str:
     """Write a CSV and return its SHA-256."""
-    cells = {name: _cells(column.values, style) for name, column in columns.items()}
+    cells = {name: _cells(column.texts, style) for name, column in columns.items()}
     if len(columns) == 1:  # a lone empty cell would be a blank line
         cells = {name: [text or style.quote * 2 for text in texts] for name, texts in cells.items()}
     *before, last = cells
@@ -114,16 +115,15 @@ def count_formulas(columns: Mapping[str, Released]) -> int:
     """How many released cells a spreadsheet would run as a formula."""
     total = 0
     for column in columns.values():
-        texts = column.values.cast(pa.string()).to_pylist()
+        texts = column.texts.to_pylist()
         bad = np.array([text is not None and _is_formula(text) for text in texts], dtype=bool)
         if bad.any():
             total += int(bad[column.codes].sum())
     return total
 
 
-def _cells(values: pa.Array, style: Style) -> list[str]:
-    texts = values.cast(pa.string()).to_pylist()
-    return [style.missing if text is None else _quoted(_defused(text, style), style) for text in texts]
+def _cells(texts: pa.StringArray, style: Style) -> list[str]:
+    return [style.missing if text is None else _quoted(_defused(text, style), style) for text in texts.to_pylist()]
 
 
 def _defused(text: str, style: Style) -> str:

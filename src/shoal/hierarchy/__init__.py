@@ -1,6 +1,6 @@
 """Taxonomies of values: built, read or drafted, then compiled to `levels[h][code]`."""
 
-from shoal.hierarchy.build import BUILDERS, Builder, build, parse
+from shoal.hierarchy.build import BUILDERS, OPTIONS, Builder, build, parse
 from shoal.hierarchy.coding import TopBottom, ValueOnly
 from shoal.hierarchy.csv_file import Csv
 from shoal.hierarchy.dates import Dates
@@ -14,6 +14,7 @@ from shoal.hierarchy.tree import Tree
 
 __all__ = [
     "BUILDERS",
+    "OPTIONS",
     "TOP",
     "Builder",
     "Csv",

@@ -96,7 +96,7 @@ def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
         elif null:
             level = np.append(level, len(used)).astype(np.int32)
             label, under = [*label, None], np.append(under, 1)
-        levels.append(level)
+        levels.append(level.astype(np.int32))
         labels.append(tuple(label))
         counts.append(under)
     return Hierarchy(column.name, tuple(levels), tuple(labels), tuple(counts), max(len(leaves), 1))

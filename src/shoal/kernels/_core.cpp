@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -102,7 +103,7 @@ nb::tuple result(Grouper<W>&& groups, std::vector<int32_t>&& ids, bool want_ids)
 // Ranges are grouped on all cores and merged in their order, so the outcome does not depend on the number of cores.
 template <int W, typename Fill>
 nb::tuple group(size_t n, bool want_ids, const int64_t* weights, Fill fill) {
-  if (n >= UINT32_MAX) throw std::length_error("more than 4,294,967,294 items in one grouping");
+  if (n > INT32_MAX) throw std::length_error("more than 2,147,483,647 items in one grouping");
   std::vector<int32_t> ids(want_ids ? n : 0);
   Grouper<W> all(n < kParallelRows ? n / 8 : 0);
   {
@@ -123,10 +124,19 @@ nb::tuple group(size_t n, bool want_ids, const int64_t* weights, Fill fill) {
       run(all, 0, n);
     } else {
       std::vector<Grouper<W>> locals(parts, Grouper<W>(0));
+      std::vector<std::exception_ptr> wrong(parts);
       std::vector<std::thread> threads;
       for (size_t p = 0; p < parts; ++p)
-        threads.emplace_back([&, p] { run(locals[p], n * p / parts, n * (p + 1) / parts); });
+        threads.emplace_back([&, p] {
+          try {
+            run(locals[p], n * p / parts, n * (p + 1) / parts);
+          } catch (...) {
+            wrong[p] = std::current_exception();
+          }
+        });
       for (auto& thread : threads) thread.join();
+      for (const auto& error : wrong)
+        if (error) std::rethrow_exception(error);
       for (size_t p = 0; p < parts; ++p) {
         std::vector<int32_t> global(locals[p].keys.size());
         for (size_t g = 0; g < global.size(); ++g)
@@ -145,8 +155,23 @@ struct Layout {
   size_t fields;
 };
 
-Layout layout(const In<int32_t>& word, const In<int32_t>& shift, const In<uint64_t>& mask) {
+int width_of(uint64_t mask) {
+  int width = 0;
+  for (; mask != 0; mask >>= 1) ++width;
+  return width;
+}
+
+// Refuses what would read or write outside of a key.
+Layout layout(const In<int32_t>& word, const In<int32_t>& shift, const In<uint64_t>& mask, size_t words) {
   if (word.size() != shift.size() || word.size() != mask.size()) throw std::invalid_argument("uneven layout");
+  for (size_t f = 0; f < word.size(); ++f) {
+    const uint64_t bits = mask.data()[f];
+    if (bits == 0 || bits > UINT32_MAX || (bits & (bits + 1)) != 0)
+      throw std::invalid_argument("a mask is 1 to 32 bits, all set");
+    if (word.data()[f] < 0 || static_cast<size_t>(word.data()[f]) >= words || shift.data()[f] < 0 ||
+        shift.data()[f] + width_of(bits) > 64)
+      throw std::invalid_argument("a field lies outside of the key");
+  }
   return {word.data(), shift.data(), mask.data(), word.size()};
 }
 
@@ -162,7 +187,7 @@ class Translation {
       int bits = 0;
       for (; f < fields.fields && fields.word[f] == word; ++f) {
         const int width = width_of(fields.mask[f]);
-        if (bits > 0 && bits + width > kTableBits) break;
+        if (bits > 0 && (bits + width > kTableBits || fields.shift[f] != shift + bits)) break;
         if (bits == 0 && !maps[f]) {  // alone and unchanged so far: nothing to look up
           ++f;
           break;
@@ -172,8 +197,8 @@ class Translation {
         bits += width;
       }
       if (!mapped) continue;
-      const uint64_t mask = (bits == 64 ? 0 : uint64_t{1} << bits) - 1;
-      steps_.at(word).push_back({shift, mask, tables_.size()});
+      const uint64_t mask = (uint64_t{1} << bits) - 1;
+      steps_[word].push_back({shift, mask, tables_.size(), table.size()});
       keep_[word] &= ~(mask << shift);
       tables_.insert(tables_.end(), table.begin(), table.end());
     }
@@ -185,21 +210,20 @@ class Translation {
     for (const Step& step : steps_[word]) {
       const uint64_t *table = tables_.data() + step.at, mask = step.mask;
       const int32_t shift = step.shift;
+      if (step.size <= mask) {  // a short table: look before leaping
+        uint64_t last = 0;
+        for (size_t i = 0; i < count; ++i) last = std::max(last, (old[i][word] >> shift) & mask);
+        if (last >= step.size) throw std::invalid_argument("a code that its map does not know");
+      }
       for (size_t i = 0; i < count; ++i) fresh[i][word] |= table[(old[i][word] >> shift) & mask];
     }
   }
 
  private:
   static constexpr int kTableBits = 11;
-  struct Step { int32_t shift; uint64_t mask; size_t at; };
+  struct Step { int32_t shift; uint64_t mask; size_t at, size; };
   std::vector<std::vector<Step>> steps_;
   std::vector<uint64_t> keep_, tables_;
-
-  static int width_of(uint64_t mask) {
-    int width = 0;
-    for (; mask != 0; mask >>= 1) ++width;
-    return width;
-  }
 
   // Makes the table of fields 1..j from that of 1..j-1; only the codes that a map knows are filled in.
   static void extend(std::vector<uint64_t>& table, const std::optional<In<int32_t>>& map, uint64_t mask, int shift) {
@@ -209,6 +233,7 @@ class Translation {
     std::vector<uint64_t> wider(alone ? codes : size * (mask + 1), 0);
     for (uint64_t code = 0; code < codes; ++code) {
       const uint64_t fresh = map ? static_cast<uint32_t>(map->data()[code]) : code;
+      if (fresh > mask) throw std::invalid_argument("a map leads out of its field");
       for (size_t x = 0; x < size; ++x) wider[code * size + x] = table[x] | (fresh << shift);
     }
     table = std::move(wider);
@@ -228,7 +253,7 @@ template <typename F> nb::tuple with_words(size_t words, F f) {
 nb::tuple group_columns(const Columns& columns, const In<int32_t>& word, const In<int32_t>& shift,
                         const In<uint64_t>& mask, size_t words, const std::optional<In<int64_t>>& weights,
                         bool want_ids) {
-  const Layout fields = layout(word, shift, mask);
+  const Layout fields = layout(word, shift, mask, words);
   if (columns.size() != fields.fields) throw std::invalid_argument("a column per field is needed");
   const size_t n = columns.empty() ? 0 : columns[0].size();
   std::vector<const int32_t*> data;
@@ -244,8 +269,13 @@ nb::tuple group_columns(const Columns& columns, const In<int32_t>& word, const I
       std::fill(made, made + count, Key<W>{});
       for (size_t f = 0; f < fields.fields; ++f) {
         const int32_t *codes = data[f] + from, word = fields.word[f], shift = fields.shift[f];
-        for (size_t i = 0; i < count; ++i)
-          made[i][word] |= static_cast<uint64_t>(static_cast<uint32_t>(codes[i])) << shift;
+        uint32_t all = 0;
+        for (size_t i = 0; i < count; ++i) {
+          const uint32_t code = static_cast<uint32_t>(codes[i]);
+          all |= code;
+          made[i][word] |= static_cast<uint64_t>(code) << shift;
+        }
+        if (all > fields.mask[f]) throw std::invalid_argument("a code outside of its field");
       }
     });
   });
@@ -253,7 +283,7 @@ nb::tuple group_columns(const Columns& columns, const In<int32_t>& word, const I
 
 nb::tuple rollup(const Words& keys, const In<int64_t>& counts, const In<int32_t>& word,
                  const In<int32_t>& shift, const In<uint64_t>& mask, const Maps& maps, bool want_ids) {
-  const Layout fields = layout(word, shift, mask);
+  const Layout fields = layout(word, shift, mask, keys.shape(1));
   if (maps.size() != fields.fields) throw std::invalid_argument("a map or None per field is needed");
   if (counts.size() != keys.shape(0)) throw std::invalid_argument("a count per key is needed");
   const Translation translation(fields, maps, keys.shape(1));
@@ -270,15 +300,19 @@ nb::tuple rollup(const Words& keys, const In<int64_t>& counts, const In<int32_t>
 // Counts, per attribute and code, of the chosen classes: one histogram after the other, `offset` says where each begins.
 nb::object marginals(const Words& keys, const In<int64_t>& counts, const In<bool>& chosen, const In<int32_t>& word,
                      const In<int32_t>& shift, const In<uint64_t>& mask, const In<int64_t>& offset, size_t total) {
-  const Layout fields = layout(word, shift, mask);
   const size_t m = keys.shape(0), w = keys.shape(1);
+  const Layout fields = layout(word, shift, mask, w);
   if (counts.size() != m || chosen.size() != m) throw std::invalid_argument("a count and a flag per key is needed");
+  if (offset.size() != fields.fields) throw std::invalid_argument("an offset per field is needed");
   std::vector<int64_t> histogram(total, 0);
   for (size_t i = 0; i < m; ++i) {
     if (!chosen.data()[i]) continue;
     const uint64_t* key = keys.data() + i * w;
-    for (size_t f = 0; f < fields.fields; ++f)
-      histogram[offset.data()[f] + ((key[fields.word[f]] >> fields.shift[f]) & fields.mask[f])] += counts.data()[i];
+    for (size_t f = 0; f < fields.fields; ++f) {
+      const uint64_t at = offset.data()[f] + ((key[fields.word[f]] >> fields.shift[f]) & fields.mask[f]);
+      if (at >= total) throw std::invalid_argument("a code beyond the histograms");
+      histogram[at] += counts.data()[i];
+    }
   }
   return to_numpy<int64_t>(std::move(histogram), {total});
 }
@@ -286,9 +320,11 @@ nb::object marginals(const Words& keys, const In<int64_t>& counts, const In<bool
 }  // namespace
 
 NB_MODULE(_core, m) {
-  m.def("group_columns", &group_columns, "columns"_a, "word"_a, "shift"_a, "mask"_a, "words"_a,
+  // noconvert: a 64-bit code must not wrap around silently
+  m.def("group_columns", &group_columns, "columns"_a.noconvert(), "word"_a, "shift"_a, "mask"_a, "words"_a,
         "weights"_a.none(), "want_ids"_a);
-  m.def("rollup", &rollup, "keys"_a, "counts"_a, "word"_a, "shift"_a, "mask"_a, "maps"_a, "want_ids"_a);
+  m.def("rollup", &rollup, "keys"_a, "counts"_a, "word"_a, "shift"_a, "mask"_a, "maps"_a.noconvert(),
+        "want_ids"_a);
   m.def("marginals", &marginals, "keys"_a, "counts"_a, "chosen"_a, "word"_a, "shift"_a, "mask"_a, "offset"_a,
         "total"_a);
 }

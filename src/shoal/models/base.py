@@ -1,18 +1,24 @@
 """What every privacy model is: a frozen value with one pure judgement, and how it behaves when classes merge."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from enum import IntEnum
 from fractions import Fraction
+from math import inf, nextafter
 from numbers import Real
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
+from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
-from shoal.counts import ClassCounts
+from shoal.counts import ClassCounts, Longs
 
 Flags = NDArray[np.bool_]
+Whole = Annotated[int, Ge(1)]
+"""A parameter such as k; the annotation is what the JSON Schema of a policy says."""
+Share = Annotated[float, Gt(0), Le(1)]
+"""A parameter such as α."""
 
 
 class Closure(IntEnum):
@@ -72,6 +78,30 @@ def exact(name: str, value: object) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, Real) or value != value or abs(value) == float("inf"):  # noqa: PLR0124
         raise ValueError(f"{name} must be a number, not {value!r}")
     return Fraction(value) if isinstance(value, Fraction | int) else Fraction(repr(float(value)))
+
+
+def ceiling(share: Fraction) -> float:
+    """The least float that, read back as a person's number, is not below `share`: what a policy may ask for.
+
+    >>> ceiling(Fraction(1, 2)), ceiling(Fraction(1, 3))
+    (0.5, 0.33333333333333337)
+    """
+    nearest = float(share)
+    return nearest if exact("share", nearest) >= share else nextafter(nearest, inf)
+
+
+def within(part: Longs, whole: Longs, limits: Sequence[Fraction], which: NDArray[np.integer]) -> Flags:
+    """Whether part/whole <= limits[which], entry by entry, in whole numbers of any size (design 15).
+
+    >>> within(np.array([1, 2]), np.array([10, 10]), [Fraction(1, 10)], np.array([0, 0])).tolist()
+    [True, False]
+    """
+    largest = int(whole.max(initial=0)) * max((limit.denominator for limit in limits), default=1)
+    kind: type = np.int64 if largest <= np.iinfo(np.int64).max else object
+    over: NDArray[Any] = np.array([limit.numerator for limit in limits], dtype=kind)
+    under: NDArray[Any] = np.array([limit.denominator for limit in limits], dtype=kind)
+    fits = part.astype(kind) * under[which] <= whole.astype(kind) * over[which]
+    return np.asarray(fits, dtype=bool)
 
 
 def asked(model: Model) -> dict[str, Any]:

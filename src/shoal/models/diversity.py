@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from shoal.counts import ClassCounts, Longs
-from shoal.models.base import Closure, Flags, Model, refuse_unless_whole
+from shoal.models.base import Closure, Flags, Model, Whole, refuse_unless_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class DistinctLDiversity:
     name: ClassVar[str] = "distinct-l-diversity"
     closure: ClassVar[Closure] = Closure.SUPERSET
     per_attribute: ClassVar[bool] = True
-    l: int
+    l: Whole
     attribute: str | None = None
 
     def __post_init__(self) -> None:
@@ -30,7 +30,8 @@ class DistinctLDiversity:
         return self._distinct(counts) >= self.l
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        return {"l": int(self._distinct(counts).min(initial=np.iinfo(np.int64).max))}
+        distinct = self._distinct(counts)
+        return {"l": int(distinct.min()) if len(distinct) else 0}
 
     def parts(self) -> Iterable[Model]:
         return (self,)

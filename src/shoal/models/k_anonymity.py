@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from shoal.counts import ClassCounts
-from shoal.models.base import Closure, Flags, Model, refuse_unless_whole
+from shoal.models.base import Closure, Flags, Model, Whole, refuse_unless_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class KAnonymity:
     name: ClassVar[str] = "k-anonymity"
     closure: ClassVar[Closure] = Closure.SUPERSET
     per_attribute: ClassVar[bool] = False
-    k: int
+    k: Whole
 
     def __post_init__(self) -> None:
         refuse_unless_whole("k", self.k)

@@ -2,13 +2,16 @@
 
 import json
 import re
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from shoal import __version__
 from shoal.codes import Column
 from shoal.engine import Source
 from shoal.errors import BadHierarchy
-from shoal.hierarchy import draft, reason
+from shoal.hierarchy import Builder, build, draft, reason
+from shoal.plan import LARGEST_LATTICE
 from shoal.policy import FORMAT
 from shoal.schema import Role
 
@@ -16,8 +19,8 @@ MARKERS = ("?", "NA", "N/A", "NULL", "null", "None", "nan", "NaN", "#N/A")
 """Texts that usually mean: not known."""
 
 _NAMES: dict[Role, str] = {
-    Role.IDENTIFIER: "names? surname e?-?mail.* phone.* fax ssn passport.* iban account.* licen[cs]e.* mrn url ip uuid id "
-    ".*-id address street",
+    Role.IDENTIFIER: "names? surname e?-?mail.* phone.* fax ssn passport.* iban account.* licen[cs]e.* mrn url ip uuid "
+    "id .*-id address street",
     Role.SAMPLING_WEIGHT: "fnlwgt weights? sampling-?weight",
     Role.SENSITIVE: "disease diagnos.* icd.* illness condition hiv.* salary.* income.* wage.* earnings religion party "
     "crime.* drugs? test-?result score grade debt",
@@ -30,73 +33,72 @@ _NAMES: dict[Role, str] = {
 _ID_SHARE = 0.9
 
 
-def guess_role(column: Column, rows: int) -> tuple[Role, str]:
-    """A role by the column's name, else by how many of its values are unique; when in doubt, what protects more."""
-    name = re.sub(r"[_\s]", "-", column.name.strip().casefold())
-    for role, patterns in _NAMES.items():
-        if any(re.fullmatch(pattern, name) for pattern in patterns.split()):
-            return role, "by its name"
-    unique = int((column.counts == 1).sum())
-    if rows > 1 and unique >= _ID_SHARE * rows:
-        return Role.IDENTIFIER, f"{100 * unique // rows} % of the rows hold a value of their own"
-    return (
-        Role.QUASI_IDENTIFIER,
-        "not known by name: an outsider might know it; say 'insensitive' or 'sensitive' if not",
-    )
+@dataclass(frozen=True)
+class Guess:
+    """What a column seems to be, and why."""
+
+    column: Column
+    role: Role
+    why: str
+    builder: Builder | None = None
 
 
 def draft_policy(source: Source, k: int = 5) -> str:
     """A policy as TOML text with comments; it holds no value of the data but round edges of intervals."""
-    lines = [
+    guesses = [guess(column, source.table.rows, k) for column in source.table.columns.values()]
+    parts = [_head(source), *(_attribute(found) for found in guesses), *_require(guesses, k), _method(guesses)]
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def guess(column: Column, rows: int, k: int) -> Guess:
+    """A role by the column's name, else by how many of its values are unique; when in doubt, what protects more."""
+    name = re.sub(r"[_\s]", "-", column.name.strip().casefold())
+    unique = int((column.counts == 1).sum())
+    known = [role for role, patterns in _NAMES.items() if any(re.fullmatch(p, name) for p in patterns.split())]
+    if known and known[0] is not Role.QUASI_IDENTIFIER:
+        return Guess(column, known[0], "by its name")
+    if rows > 1 and unique >= _ID_SHARE * rows and not known:
+        return Guess(column, Role.IDENTIFIER, f"{100 * unique // rows} % of the rows hold a value of their own")
+    try:
+        builder = draft(column, k)
+        build(column, builder)
+    except BadHierarchy:
+        return Guess(column, Role.IDENTIFIER, "looks like an identifier: too many different values to generalise")
+    doubt = "not known by name: an outsider might know it; say 'insensitive' or 'sensitive' if not"
+    return Guess(column, Role.QUASI_IDENTIFIER, "by its name" if known else doubt, builder)
+
+
+def _head(source: Source) -> list[str]:
+    sniffed = {key: value for key, value in source.guessed.items() if not value.startswith("utf-8")}
+    return [
         f"# Drafted by shoal {__version__} for {source.name}. Check every role: only you know what outsiders know.",
         f"format = {FORMAT}",
         "",
         "[data]",
         f"missing = {_toml(_markers(source))}  # read as null",
-        *(f"{key} = {_toml(value)}  # sniffed" for key, value in source.guessed.items() if key != "encoding"),
+        *(f"{key} = {_toml(value)}  # sniffed" for key, value in sniffed.items()),
     ]
-    if source.guessed.get("encoding", "utf-8") not in {"utf-8", "utf-8-sig"}:
-        lines.append(f"encoding = {_toml(source.guessed['encoding'])}  # sniffed")
-    sensitive = False
-    for name, column in source.table.columns.items():
-        role, why = guess_role(column, source.table.rows)
-        lines += ["", f"[attributes.{_key(name)}]"]
-        if role is Role.QUASI_IDENTIFIER:
-            role, why, hierarchy = _with_hierarchy(column, role, why, k)
-            lines += [f"role = {_toml(str(role))}  # {why}", *hierarchy]
-        else:
-            lines.append(f"role = {_toml(str(role))}  # {why}")
-        sensitive = sensitive or role is Role.SENSITIVE
-    lines += [
-        "",
-        "[[require]]",
-        'model = "k-anonymity"',
-        f"k = {k}  # every released combination is shared by {k} rows",
-    ]
-    if sensitive:
-        lines += [
-            "",
-            "[[require]]",
-            'model = "distinct-l-diversity"',
-            "l = 2  # and shows at least two sensitive values",
-        ]
-    lines += [
-        "",
-        "[method]",
-        'algorithm = "optimal"',
-        "suppression = 0.02  # at most 2 % of the rows may be left out",
-        'metric = "loss"',
-        "",
-    ]
-    return "\n".join(lines)
 
 
-def _with_hierarchy(column: Column, role: Role, why: str, k: int) -> tuple[Role, str, list[str]]:
-    try:
-        builder = draft(column, k)
-    except BadHierarchy:
-        return Role.IDENTIFIER, "looks like an identifier: too many different values to generalise", []
-    return role, why, [f"hierarchy = {_toml(builder.spec())}  # {reason(column, builder)}"]
+def _attribute(found: Guess) -> list[str]:
+    lines = [f"[attributes.{_key(found.column.name)}]", f"role = {_toml(str(found.role))}  # {found.why}"]
+    if found.builder is not None:
+        lines.append(f"hierarchy = {_toml(found.builder.spec())}  # {reason(found.column, found.builder)}")
+    return lines
+
+
+def _require(guesses: list[Guess], k: int) -> list[list[str]]:
+    size = ["[[require]]", 'model = "k-anonymity"', f"k = {k}  # every released combination is shared by {k} rows"]
+    values = ["[[require]]", 'model = "distinct-l-diversity"', "l = 2  # and shows at least two sensitive values"]
+    return [size, values] if any(found.role is Role.SENSITIVE for found in guesses) else [size]
+
+
+def _method(guesses: list[Guess]) -> list[str]:
+    nodes = prod(build(g.column, g.builder).height + 1 for g in guesses if g.builder is not None)
+    algorithm = 'algorithm = "optimal"  # the least loss, proved'
+    if nodes > LARGEST_LATTICE:
+        algorithm = f'algorithm = "datafly"  # {nodes:,} nodes are too many for "optimal"; max-level makes them fewer'
+    return ["[method]", algorithm, "suppression = 0.02  # at most 2 % of the rows may be left out", 'metric = "loss"']
 
 
 def _markers(source: Source) -> list[str]:

@@ -1,14 +1,26 @@
 """Two folders, both or none: `out/` may be published, `out.private/` knows the original (design 11, 14)."""
 
+import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.errors import BadOutput
+
+_OURS = {
+    "data.csv",
+    "data.parquet",
+    "hierarchies",
+    "manifest.json",
+    "policy.toml",
+    "report.html",
+    "rows.arrow",
+}
+"""What a release consists of; a folder that holds anything else is never replaced."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +41,9 @@ class Places:
     ) -> "Places":
         """Refuse what cannot or must not be written."""
         public = Path(os.path.abspath(out))
+        if not public.name or public == Path.cwd():
+            raise BadOutput(f"{out}: give a new folder to write the release into, e.g. out/")
         secret = Path(os.path.abspath(private)) if private else public.with_name(public.name + ".private")
-        if not public.name:
-            raise BadOutput(f"{out}: give a folder to write the release into, e.g. out/")
         if secret == public or public in secret.parents:
             raise BadOutput(f"{secret.name}: the private folder must not lie inside the one that is published")
         if secret in public.parents:
@@ -42,24 +54,38 @@ class Places:
 
     @contextmanager
     def filled(self) -> Iterator[tuple[Path, Path]]:
-        """Two temporary folders beside the targets; both are moved into place at the end, or both removed."""
-        made: list[Path] = []
+        """Two folders to fill, hidden beside the targets; both are moved into place at the end, or both removed."""
+        stages: list[Path] = []
         try:
-            made += [_beside(self.public), _beside(self.private)]
-            yield made[0], made[1]
-            made[0].chmod(0o755)
-            for folder in made:
-                _sync(folder)
+            for place in (self.public, self.private):  # one by one: what was made is removed
+                stages += [Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))]
+            public, private = (stage / "new" for stage in stages)
+            public.mkdir()  # with the rights that the umask allows
+            private.mkdir(mode=0o700)
+            yield public, private
+            _sync(public)
+            _sync(private)
             # the private half first: a public folder never stands without the record of how it was made
-            for folder, place in ((made[1], self.private), (made[0], self.public)):
-                _replace(folder, place)
+            _swap([(stages[1], self.private), (stages[0], self.public)])
         except OSError as wrong:
+            why = wrong.strerror or "input/output error"
             raise BadOutput(
-                f"{self.public.name}: the release could not be written ({wrong.strerror}); nothing was changed"
+                f"{self.public.name}: the release could not be written ({why}); nothing was changed"
             ) from None
         finally:
-            for folder in made:
-                shutil.rmtree(folder, ignore_errors=True)
+            for stage in stages:
+                shutil.rmtree(stage, ignore_errors=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file, or leave what was there."""
+    made = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with made.open("x", encoding="utf-8") as file:
+            file.write(text)
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
 
 
 def _refuse_place(place: Path, source: Path | None, *, force: bool) -> None:
@@ -83,14 +109,21 @@ def _refuse_existing(place: Path, *, force: bool) -> None:
     if not place.is_dir():
         raise BadOutput(f"{place.name}: this is a file; give a folder to write the release into")
     if any(place.iterdir()):
-        if not (place / "manifest.json").is_file():
+        if not _is_release(place):
             raise BadOutput(f"{place.name}: the folder is not empty and not a release; choose another")
         if not force:
             raise BadOutput(f"{place.name}: there is a release already; use --force to replace it")
 
 
-def _beside(place: Path) -> Path:
-    return Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+def _is_release(place: Path) -> bool:
+    """A manifest of Shoal, and nothing that Shoal did not write."""
+    if not {path.name for path in place.iterdir()} <= _OURS:
+        return False
+    try:
+        document = json.loads((place / "manifest.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and "shoal" in document
 
 
 def _sync(folder: Path) -> None:
@@ -102,17 +135,19 @@ def _sync(folder: Path) -> None:
             os.close(handle)
 
 
-def _replace(folder: Path, place: Path) -> None:
-    """Move `folder` to `place`; an older release steps aside first and comes back if the move fails."""
-    if not place.exists():
-        folder.rename(place)
-        return
-    aside = _beside(place)
-    place.rename(aside / "old")
+def _swap(moves: Sequence[tuple[Path, Path]]) -> None:
+    """Move each stage's `new` to its place; what stood there waits in `old`, and all comes back if a move fails."""
+    begun: list[tuple[Path, Path]] = []
     try:
-        folder.rename(place)
-    except OSError:
-        (aside / "old").rename(place)
+        for stage, place in moves:
+            begun.append((stage, place))
+            if place.exists():
+                place.rename(stage / "old")
+            (stage / "new").rename(place)
+    except BaseException:
+        for stage, place in reversed(begun):
+            if not (stage / "new").exists():
+                place.rename(stage / "new")
+            if (stage / "old").exists():
+                (stage / "old").rename(place)
         raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

@@ -6,10 +6,12 @@ from pydantic import BaseModel, ConfigDict
 
 from shoal import __version__
 from shoal.engine import Source
+from shoal.errors import BadHierarchy
+from shoal.hierarchy import Rows as Lines
 from shoal.metrics import METRICS
+from shoal.models import MODELS
 from shoal.plan import Plan
 from shoal.policy import FORMAT, Policy
-from shoal.release import After
 from shoal.schema import Role
 from shoal.verify import Verdict
 
@@ -42,6 +44,15 @@ class Rows(_Frozen):
     released: int
     suppressed: int
     added: int = 0
+    shown: int = 0
+    """Suppressed rows that stay in the table, all their quasi-identifiers `*`."""
+
+
+class PublicRows(_Frozen):
+    released: int
+    suppressed: int
+    added: int = 0
+    shown: int = 0
 
 
 class Classes(_Frozen):
@@ -95,13 +106,15 @@ class Manifest(_Frozen):
 class PublicManifest(_Frozen):
     """What may be published beside the table: nothing that the table does not show."""
 
+    model_config = ConfigDict(frozen=True, extra="ignore")  # later versions may say more
+
     shoal: str
     format: Literal[1] = FORMAT
     quasi_identifiers: list[str]
     sensitive: list[str]
     models: list[ModelSummary]
     labels: dict[str, list[str]]
-    rows: dict[str, int]
+    rows: PublicRows
     classes: Classes
     data: Data
 
@@ -116,7 +129,7 @@ def summarise(
     after = plan.after
     return Manifest(
         shoal=__version__,
-        policy=policy.document(),
+        policy=saveable(policy, plan, source).document(),
         method=MethodSummary(
             algorithm=policy.method.algorithm,
             metric=policy.method.metric,
@@ -133,13 +146,27 @@ def summarise(
             read=source.table.rows,
             released=source.table.rows - after.suppressed_rows,
             suppressed=after.suppressed_rows,
+            shown=after.suppressed_rows if policy.release.suppressed == "show" else 0,
         ),
-        classes=_classes(after),
+        classes=_classes(verdicts),
         models=model_summaries(policy, verdicts),
         metrics=_metrics(plan),
         data=data,
         warnings=notes,
     )
+
+
+def saveable(policy: Policy, plan: Plan, source: Source) -> Policy:
+    """The policy; where functions made a hierarchy, with what they made."""
+    attributes = dict(policy.attributes)
+    for name, builder in plan.builders.items():
+        try:
+            builder.spec()
+        except BadHierarchy:
+            made = builder.taxonomy(source.table[name])
+            rows = Lines(tuple(zip(made.leaves, *made.levels, strict=True)))
+            attributes[name] = attributes[name].model_copy(update={"hierarchy": rows})
+    return policy.model_copy(update={"attributes": attributes})
 
 
 def public(manifest: Manifest, plan: Plan, labels: dict[str, list[str]]) -> PublicManifest:
@@ -150,14 +177,14 @@ def public(manifest: Manifest, plan: Plan, labels: dict[str, list[str]]) -> Publ
         sensitive=[name for name, role in plan.roles.items() if role is Role.SENSITIVE],
         models=manifest.models,
         labels=labels,
-        rows={"released": manifest.rows.released, "suppressed": manifest.rows.suppressed, "added": 0},
+        rows=PublicRows(**manifest.rows.model_dump(exclude={"read"})),
         classes=manifest.classes,
         data=manifest.data,
     )
 
 
 def model_summaries(policy: Policy, verdicts: list[Verdict]) -> list[ModelSummary]:
-    by_promise = [verdict for verdict in verdicts if verdict.promise not in {"rows", "sha256", "truthful"}]
+    by_promise = [verdict for verdict in verdicts if verdict.promise in MODELS]
     out = []
     for model, verdict in zip(policy.models, by_promise, strict=True):
         asked = {key: value for key, value in verdict.asked.items() if key != "attribute"}
@@ -174,9 +201,8 @@ def model_summaries(policy: Policy, verdicts: list[Verdict]) -> list[ModelSummar
     return out
 
 
-def _classes(after: After) -> Classes:
-    sizes = after.kept
-    return Classes(count=len(sizes), min=int(sizes.min()), max=int(sizes.max()), mean=float(sizes.mean()))
+def _classes(verdicts: list[Verdict]) -> Classes:
+    return next(Classes(**verdict.attained) for verdict in verdicts if verdict.promise == "classes")
 
 
 def _metrics(plan: Plan) -> dict[str, float]:

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from shoal.engine import Source
-from shoal.errors import BadHierarchy, BadInput
-from shoal.hierarchy import Builder, Csv, Rows
+from shoal.errors import BadInput
+from shoal.hierarchy import Csv
 from shoal.plan import Plan
 from shoal.policy import Policy
-from shoal.report.manifest import Manifest
+from shoal.report.manifest import Manifest, Recoding, saveable
 from shoal.report.page import render
 from shoal.verify import read_json
 
@@ -34,35 +35,33 @@ def load_private(folder: Path) -> tuple[Policy, dict[str, int]]:
     """The policy and the levels that were found."""
     if not folder.is_dir():
         raise BadInput(f"{folder.name}: checking against the original needs the private folder; name it with --private")
-    levels: dict[str, int] = read_json(folder / "manifest.json")["recoding"]["levels"]
+    try:
+        levels = Recoding(**read_json(folder / "manifest.json")["recoding"]).levels
+    except (KeyError, TypeError, ValidationError):
+        raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a private folder") from None
     return Policy.load(folder / "policy.toml"), levels
 
 
 def _self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) -> Policy:
     """The policy with every hierarchy made explicit: drafts as drawn up, files copied beside it."""
-    attributes = dict(policy.attributes)
+    known = saveable(policy, plan, source)
+    attributes = dict(known.attributes)
     for name, builder in plan.builders.items():
-        attributes[name] = attributes[name].model_copy(update={"hierarchy": _kept(name, builder, source, folder)})
-    return policy.model_copy(update={"attributes": attributes})
+        kept = _copied(builder, folder) if isinstance(builder, Csv) else attributes[name].hierarchy or builder
+        attributes[name] = attributes[name].model_copy(update={"hierarchy": kept})
+    return known.model_copy(update={"attributes": attributes})
 
 
-def _kept(name: str, builder: Builder, source: Source, folder: Path) -> Builder:
-    if isinstance(builder, Csv):
-        (folder / "hierarchies").mkdir(exist_ok=True)
-        number = len(list((folder / "hierarchies").iterdir())) + 1
-        copy = folder / "hierarchies" / f"{number}.csv"  # a column's name need not be a file's name
-        copy.write_bytes((builder.base / builder.path).read_bytes())
-        return Csv(f"hierarchies/{copy.name}", folder)
-    try:
-        builder.spec()
-    except BadHierarchy:  # made by functions: keep what they made
-        made = builder.taxonomy(source.table[name])
-        return Rows(tuple(zip(made.leaves, *made.levels, strict=True)))
-    return builder
+def _copied(builder: Csv, folder: Path) -> Csv:
+    (folder / "hierarchies").mkdir(exist_ok=True)
+    number = len(list((folder / "hierarchies").iterdir())) + 1
+    copy = folder / "hierarchies" / f"{number}.csv"  # a column's name need not be a file's name
+    copy.write_bytes((builder.base / builder.path).read_bytes())
+    return Csv(f"hierarchies/{copy.name}", folder)
 
 
 def _write_rows(path: Path, plan: Plan, total: int, rows: NDArray[np.int64]) -> None:
-    """For every input row: its place in the release, or null and which promises its class failed."""
+    """For every input row: its place in the release, and which promises its class failed, if any."""
     place = np.zeros(total, dtype=np.int64)
     place[rows] = np.arange(1, len(rows) + 1)
     table = pa.table(
@@ -70,7 +69,19 @@ def _write_rows(path: Path, plan: Plan, total: int, rows: NDArray[np.int64]) -> 
             "input_row": pa.array(np.arange(1, total + 1)),
             "released_row": pa.array(place, mask=place == 0),
             "suppressed": pa.array(plan.recoding.suppressed),
+            "why": _why(plan),
         }
     )
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
+
+
+def _why(plan: Plan) -> pa.Array:
+    """Per input row, the promises that its class does not keep; null where it keeps all."""
+    reasons = [
+        ", ".join(model for model, failed in plan.failed.items() if failed[at]) or None
+        for at in range(len(plan.after.classes))
+    ]
+    assert plan.after.classes.classes is not None
+    assert plan.before.classes.classes is not None
+    return pa.array(reasons, pa.string()).take(pa.array(plan.after.classes.classes[plan.before.classes.classes]))

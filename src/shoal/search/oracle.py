@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.counts import ClassCounts
 from shoal.frequency import FrequencySet
@@ -84,8 +83,8 @@ class Oracle:
         self._answers: dict[Node, Answer] = {}
         bottom = (0,) * len(self.before.hierarchies)
         self._sets: dict[Node, FrequencySet] = {bottom: self.before.classes}
-        self._nodes: NDArray[np.int64] = np.array([bottom])
-        self._sizes: NDArray[np.int64] = np.array([len(self.before.classes)])
+        self._nodes = np.array([bottom])
+        self._sizes = np.array([len(self.before.classes)])
 
     def ask(self, node: Node) -> Answer:
         if node in self._answers:

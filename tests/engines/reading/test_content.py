@@ -17,10 +17,7 @@ def said_of(path, sentence):
 
 def test_near_names_are_suggested(tmp_path, sentence):
     (tmp_path / "people.csv").write_text("a,b\n1,2\n")
-    assert (
-        said_of(tmp_path / "poeple.csv", sentence)
-        == "poeple.csv: there is no such file; did you mean people.csv?"
-    )
+    assert said_of(tmp_path / "poeple.csv", sentence) == "poeple.csv: there is no such file; did you mean people.csv?"
     assert said_of(tmp_path / "zzz.parquet", sentence) == "zzz.parquet: there is no such file"
     assert said_of(tmp_path / "no" / "folder.csv", sentence) == "folder.csv: there is no such file"
     assert said_of(str(tmp_path / "people.csv" / "x"), sentence) == "x: there is no such file"

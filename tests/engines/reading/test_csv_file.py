@@ -224,9 +224,7 @@ def test_as_pythons_reader_or_refused(cells_of, body):
     text = f"a,b\n1,2\n{body}"
     expected = strictly(text)
     try:
-        source = read_csv(
-            Content("x", ".csv", text.encode()), ReadOptions(missing=(), delimiter=",", quote='"')
-        )
+        source = read_csv(Content("x", ".csv", text.encode()), ReadOptions(missing=(), delimiter=",", quote='"'))
     except BadData:
         assert expected is None
         return

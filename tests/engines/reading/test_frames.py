@@ -94,9 +94,7 @@ def test_an_index_alone(cells_of):
 
 def test_names(said):
     assert "rename the columns" in said(pd.DataFrame([[1, 2]]))
-    assert "columns 1 and 2 are both named 'a'" in said(
-        pd.DataFrame([[1, 2]], columns=["a", "a"])
-    )  # bad input 8
+    assert "columns 1 and 2 are both named 'a'" in said(pd.DataFrame([[1, 2]], columns=["a", "a"]))  # bad input 8
     assert "columns 1 and 2 are both named 'a'" in said(pa.table([[1], [2]], ["a", "a"]))
     assert "column 2 has no name" in said(pl.DataFrame({"a": [1], " ": [2]}))
     assert r"'\x1b'" in said(pd.DataFrame([[1, 2]], columns=["\x1b", "\x1b"]))  # bad input 27

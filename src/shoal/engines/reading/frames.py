@@ -29,6 +29,7 @@ def _columns(frame: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
 
     from shoal.engines.reading.pandas_frame import pandas_columns
 
+    frame = nw.to_native(frame, pass_through=True)
     if nw.dependencies.is_pandas_dataframe(frame):
         return pandas_columns(frame)
     if isinstance(frame, pa.RecordBatch):

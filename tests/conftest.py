@@ -1,0 +1,145 @@
+"""What the end-to-end tests share: a small table of people, policies, and the command line run in this process."""
+
+import io
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+CANARY = "CANARY-7f3"
+
+PEOPLE = """name,age,sex,disease
+ann,31,f,flu
+bob,32,m,hiv
+cid,33,m,flu
+dot,34,f,cold
+eli,35,m,flu
+fay,36,f,hiv
+gus,51,m,flu
+hal,52,m,cold
+ida,53,f,flu
+joe,54,m,hiv
+kim,55,f,cold
+lea,56,f,flu
+"""
+
+ATTRIBUTES = {
+    "name": {"role": "identifier"},
+    "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}},
+    "sex": {"role": "quasi-identifier", "hierarchy": {"flat": True}},
+    "disease": {"role": "sensitive"},
+}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A folder with a table and a policy, and what can be done there."""
+
+    folder: Path
+    run: object
+
+    @property
+    def data(self):
+        return self.folder / "people.csv"
+
+    @property
+    def out(self):
+        return self.folder / "out"
+
+    @property
+    def private(self):
+        return self.folder / "out.private"
+
+    def table(self, content, name="people.csv"):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def policy(self, attributes=None, require=None, **sections):
+        document = {
+            "attributes": ATTRIBUTES if attributes is None else attributes,
+            "require": [{"model": "k-anonymity", "k": 3}] if require is None else require,
+            **sections,
+        }
+        path = self.folder / "policy.toml"
+        path.write_text(tomli_w.dumps(document), "utf-8")
+        return path
+
+    def anonymize(self, *more, data=None, out=None):
+        policy = self.folder / "policy.toml"
+        return self.run("anonymize", data or self.data, "--policy", policy, "--out", out or self.out, *more)
+
+    def verify(self, *more):
+        return self.run("verify", self.out, *more)
+
+    def refused(self, code, *arguments, says="", **how):
+        """Run anonymize, or the command given: it must end in one clean sentence and leave everything as it was."""
+        before = tree(self.folder)
+        ran = self.run(*arguments) if arguments else self.anonymize(**how)
+        assert (ran.code, ran.out) == (code, ""), ran
+        assert ran.err.startswith("shoal: ")
+        assert ran.err.count("\n") == 1, ran.err
+        assert says in ran.err
+        assert not any(word in ran.err for word in ("Traceback", "internal error", "\x1b", CANARY)), ran.err
+        assert tree(self.folder) == before
+        return ran.err
+
+
+def tree(folder):
+    """Every path below a folder with its mode and content."""
+    paths = sorted(folder.rglob("*"))
+    return {p: (p.lstat().st_mode, p.read_bytes() if p.is_file() else None) for p in paths}
+
+
+@pytest.fixture
+def shoal(capfd, monkeypatch):
+    """Run the command line in this process: (code, out, err)."""
+
+    def run(*arguments, stdin=b""):
+        from shoal import cli
+
+        monkeypatch.setattr(sys, "argv", ["shoal", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capfd.readouterr()
+        return Ran(ended.value.code or 0, said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def desk(tmp_path, shoal):
+    """A folder with twelve people and a policy that asks for k = 3."""
+    desk = Desk(tmp_path, shoal)
+    desk.table(PEOPLE)
+    desk.policy()
+    return desk
+
+
+@pytest.fixture
+def process():
+    """Start the command line as a process of its own."""
+
+    def start(*arguments, **how):
+        command = [Path(sys.executable).with_name("shoal"), *map(str, arguments)]
+        environment = {**os.environ, "COLUMNS": "120", **how.pop("env", {})}
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, **how
+        )
+
+    return start

@@ -1,0 +1,137 @@
+"""What is written is read back equal, sorted, and the same bytes whatever order the rows came in."""
+
+import csv
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shoal.engines.writing import Style, count_formulas, given_order, text_order, to_table, write_csv, write_parquet
+from shoal.recode import Released
+
+MARK = "NULL"
+CELL = (
+    st.none()
+    | st.sampled_from(["", "=1+1", "-5", "+5,5", "-a", "@x", "\tx", "\rx", "\nx", "'=x", '"', "a,b;c|d\te", "a\r\nb"])
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4).filter(MARK.__ne__)
+)
+QUIET = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def coded(rows, width):
+    out = {}
+    for i in range(width):
+        cells = [row[i] for row in rows]
+        labels = list(dict.fromkeys(cells))
+        out[f"c{i}"] = Released.of(np.array([labels.index(cell) for cell in cells], np.int32), labels)
+    return out
+
+
+def tables(max_width=3):
+    return st.integers(1, max_width).flatmap(
+        lambda width: st.lists(st.tuples(*[CELL] * width), min_size=1, max_size=12)
+    )
+
+
+def write(path, columns, style, order=None):
+    path.unlink(missing_ok=True)
+    said = write_csv(columns, order or text_order(columns), path, style)
+    assert said == hashlib.sha256(path.read_bytes()).hexdigest()
+    return path.read_bytes()
+
+
+def defused(cell):
+    plain_number = cell and cell.lstrip("+-").replace(",", ".").replace(".", "", 1).isdigit() and cell.isascii()
+    return "'" + cell if cell and cell[0] in "=+-@\t\r\n" and not plain_number else cell
+
+
+@QUIET
+@given(
+    rows=tables(),
+    delimiter=st.sampled_from(",;\t|"),
+    quote=st.sampled_from("\"'"),
+    safe=st.booleans(),
+    keep=st.booleans(),
+)
+def test_python_reads_it_back(rows, delimiter, quote, safe, keep, tmp_path):
+    columns = coded(rows, len(rows[0]))
+    path = tmp_path / "data.csv"
+    order = given_order(len(rows)) if keep else None
+    write(path, columns, Style(delimiter, quote, MARK, safe), order)
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *read = csv.reader(file, delimiter=delimiter, quotechar=quote, strict=True)
+    assert header == list(columns)
+    expected = [[MARK if c is None else defused(c) if safe else c for c in row] for row in rows]
+    assert read == expected if keep else sorted(read) == sorted(expected)
+
+
+@QUIET
+@given(rows=tables(), seed=st.integers(0, 99))
+def test_the_order_of_the_rows_leaves_no_trace(rows, seed, tmp_path):
+    shuffled = [rows[i] for i in np.random.default_rng(seed).permutation(len(rows))]
+    style = Style(missing=MARK)
+    first, second = (coded(some, len(rows[0])) for some in (rows, shuffled))
+    assert write(tmp_path / "data.csv", first, style) == write(tmp_path / "data.csv", second, style)
+    for name, columns in (("a", first), ("b", second)):
+        (tmp_path / name).unlink(missing_ok=True)
+        write_parquet(columns, text_order(columns), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@QUIET
+@given(rows=tables())
+def test_rows_are_sorted_by_all_columns_null_last(rows):
+    columns = coded(rows, len(rows[0]))
+    order = text_order(columns)
+    ordered = [tuple((cell is None, (cell or "").encode()) for cell in rows[i]) for i in order.rows]
+    assert ordered == sorted(ordered)
+    new = [i for i, row in enumerate(ordered) if i == 0 or row != ordered[i - 1]]
+    assert order.firsts.tolist() == new
+
+
+def test_many_columns_of_many_values_are_sorted_too():
+    rng = np.random.default_rng(0)
+    values = [f"{i:05d}" for i in range(40_000)]
+    columns = {f"c{i}": Released.of(rng.integers(0, 40_000, 500).astype(np.int32), values) for i in range(9)}
+    rows = list(zip(*(column.codes.tolist() for column in columns.values()), strict=True))
+    assert [rows[i] for i in text_order(columns).rows] == sorted(rows)
+
+
+def test_large_tables_are_written_in_parts(tmp_path, monkeypatch):
+    monkeypatch.setattr("shoal.engines.writing._CHUNK", 3)
+    rows = [("a", "x")] * 10 + [(str(i), "y") for i in range(10)] + [("b", None)] * 5
+    columns = coded(rows, 2)
+    text = write(tmp_path / "data.csv", columns, Style(missing="?")).decode()
+    assert text.splitlines()[1:] == sorted(f"{a},{b or '?'}" for a, b in rows)
+
+
+def test_types_are_kept_in_parquet_and_told_as_text_in_csv(tmp_path):
+    values = pa.array([1.5, 2.0, None])
+    columns = {"n": Released(np.array([2, 1, 0], np.int32), values, pa.array(["1.5", "2", None]))}
+    write_parquet(columns, given_order(3), tmp_path / "data.parquet")
+    assert pq.read_table(tmp_path / "data.parquet").equals(pa.table({"n": [None, 2.0, 1.5]}))
+    assert write(tmp_path / "data.csv", columns, Style(missing="?"), given_order(3)) == b"n\n?\n2\n1.5\n"
+    assert to_table(columns, np.array([2])).to_pydict() == {"n": [1.5]}
+
+
+def test_a_lone_empty_cell_is_no_blank_line(tmp_path):
+    columns = coded([("",), ("a",), (None,)], 1)
+    assert write(tmp_path / "data.csv", columns, Style()) == b'c0\n""\na\n""\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [("=1", True), ("+a", True), ("-a", True), ("@a", True), ("\ta", True), ("-5", False), ("+5.5", False),
+     ("-5,5", False), ("-5-5", True), ("", False), ("a=1", False), ("'=1", False), ("-", True)],
+)  # fmt: skip
+def test_what_a_spreadsheet_would_run(text, runs):
+    assert count_formulas(coded([(text,), (text,), ("a",)], 1)) == 2 * runs
+
+
+def test_headers_are_defused_too(tmp_path):
+    columns = {"=x": Released.of(np.array([0], np.int32), ["a"])}
+    assert write(tmp_path / "data.csv", columns, Style()) == b"'=x\na\n"

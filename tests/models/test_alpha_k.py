@@ -1,0 +1,104 @@
+"""(α,k)-anonymity."""
+
+import numpy as np
+import pytest
+
+from shoal.counts import ClassCounts, ValueCounts
+from shoal.models import AlphaK, KAnonymity
+
+
+def counts(rows, labels):
+    dense = np.array(rows, np.int64).reshape(-1, len(labels))
+    classes, values = np.nonzero(dense)
+    long = ValueCounts(classes, values, dense[classes, values], labels, len(dense))
+    return ClassCounts(dense.sum(axis=1), {"disease": long})
+
+
+TABLE_2 = counts([[1, 2, 1], [0, 2, 2], [2, 1, 1]], ["Brain Cancer", "Malaria", "Heart Disease"])
+
+
+def test_table_2_of_the_seed_paper():
+    """S0.1: α = 0.5 for each of the three diseases."""
+    assert AlphaK(1.0, 1, "disease").attained(TABLE_2) == {
+        "alpha": 0.5,
+        "values": {"Brain Cancer": 0.5, "Malaria": 0.5, "Heart Disease": 0.5},
+    }
+    assert AlphaK(0.5, 4, "disease").complies(TABLE_2).all()
+    assert not AlphaK(0.499, 4, "disease").complies(TABLE_2).any()
+    assert not AlphaK(0.5, 5, "disease").complies(TABLE_2).any()
+
+
+@pytest.mark.parametrize(
+    ("alpha", "rows", "complies"),
+    [
+        (0.5, [2, 2], True),
+        (0.1, [1, *[1] * 9], True),
+        (0.1, [2, *[1] * 8], False),
+        (0.3, [3, 3, 3, 1], True),  # 0.3 as a float lies below 3/10
+        (0.7, [7, 3], True),
+        (0.3333333333333333, [1000, 1000, 1000], False),  # a number below 1/3; its denominator is 10^16
+        (0.33333333333333337, [1000, 1000, 1000], True),
+        (0.3333333333333333, [10**12] * 3, False),
+        (1, [5], True),
+    ],
+)
+def test_exact_at_the_threshold(alpha, rows, complies):
+    """Design 15: shares are compared as fractions."""
+    table = counts([rows], [f"v{i}" for i in range(len(rows))])
+    assert AlphaK(alpha, 1, "disease").complies(table).tolist() == [complies]
+
+
+def test_a_limit_for_some_values_only():
+    model = AlphaK({"HIV": 0.25}, 2, "disease")
+    table = counts([[3, 1], [1, 3], [1, 0]], ["flu", "HIV"])
+    assert model.complies(table).tolist() == [True, False, False]
+
+
+def test_null_protects_nobody():
+    """Bad input 6: HIV is all that is known of {HIV, HIV, null}."""
+    table = counts([[2, 1], [0, 3]], ["HIV", None])
+    assert AlphaK(0.7, 1, "disease").complies(table).tolist() == [False, True]
+    assert AlphaK(1.0, 1, "disease").attained(table) == {"alpha": 1.0, "values": {"HIV": 1.0}}
+
+
+def test_attained_of_nothing():
+    assert AlphaK(1.0, 1, "disease").attained(counts([], ["flu"])) == {"alpha": 0.0, "values": {"flu": 0.0}}
+
+
+def test_attained_may_be_asked_for():
+    """A third is no float: what is reported is rounded up, so a policy that asks for it can be met."""
+    table = counts([[1, 1, 1]], ["a", "b", "c"])
+    attained = AlphaK(1.0, 1, "disease").attained(table)["alpha"]
+    assert attained == pytest.approx(1 / 3)
+    assert AlphaK(attained, 1, "disease").complies(table).all()
+
+
+def test_parts():
+    assert list(AlphaK(0.5, 3, "disease").parts()) == [KAnonymity(3), AlphaK(0.5, 1, "disease")]
+    assert list(AlphaK(0.5, 1, "disease").parts()) == [AlphaK(0.5, 1, "disease")]
+
+
+@pytest.mark.parametrize(
+    ("model", "suppressible", "why"),
+    [
+        (AlphaK(0.5, 1, "disease"), 0, "a value of 'disease' needs alpha >= 0.6000 in the whole table"),
+        (AlphaK(0.5, 1, "disease"), 2, None),  # (6 - 2) / (10 - 2)
+        (AlphaK(0.5, 1, "disease"), 1, "a value of 'disease' needs alpha >= 0.5556 in the whole table"),
+        (AlphaK({"hiv": 0.1}, 1, "disease"), 0, "a value of 'disease' needs alpha >= 0.4000 in the whole table"),
+        (AlphaK(1.0, 11, "disease"), 0, "10 records < k=11"),
+    ],
+)
+def test_impossible(model, suppressible, why):
+    assert model.impossible(counts([[6, 4]], ["flu", "hiv"]), suppressible) == why
+
+
+@pytest.mark.parametrize("alpha", [0, -0.1, 1.01, float("nan"), float("inf"), "x", None, True, {"hiv": 0}, {}])
+def test_alpha_is_a_share(alpha):
+    with pytest.raises(ValueError, match="alpha"):
+        AlphaK(alpha, 2)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, "abc"])
+def test_k_is_a_whole_number(k):
+    with pytest.raises(ValueError, match="k must be a whole number"):
+        AlphaK(0.5, k)

@@ -1,0 +1,126 @@
+"""The optimum equals brute force, on many small tables."""
+
+import dataclasses
+from math import isclose
+
+import naive
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shoal.metrics import METRICS
+from shoal.search import Oracle, answer, optimal
+
+hard = settings(
+    max_examples=300,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+
+def searched(instance, metric, time_limit=None):
+    before = instance.before()
+    scorer = METRICS[metric].on(before)
+    oracle = Oracle(before, instance.models, instance.limit, scorer, instance.labels, instance.show)
+    found = answer(optimal(instance.lattice(), scorer.floors, time_limit), oracle)
+    return found, oracle
+
+
+def assert_same(instance, metric):
+    found, oracle = searched(instance, metric)
+    best = naive.best(metric, instance)
+    assert found.proved
+    assert found.gap == 0
+    if best is None:
+        assert found.best is None
+        return found
+    assert found.best is not None
+    expected = naive.value(metric, instance, best)
+    assert isclose(oracle.scorer.value(found.best.score), expected, rel_tol=1e-12, abs_tol=1e-12)
+    assert found.best.node == best.node
+    assert found.best.suppressed == len(best.suppressed)
+    after = oracle.apply(found.best.node)
+    coarse = oracle.before.classes.rollup(
+        {h.attribute: h.levels[level] for h, level in zip(oracle.before.hierarchies, best.node, strict=True)},
+        want_classes=True,
+    )
+    rows = oracle.failing(coarse)[coarse.classes[oracle.before.classes.classes]]
+    assert {int(row) for row in rows.nonzero()[0]} == best.suppressed
+    assert after.suppressed_rows == len(best.suppressed)
+    return found
+
+
+@pytest.mark.parametrize("share", ["0", "0.1", "0.5", "1"])
+@pytest.mark.parametrize("metric", sorted(METRICS))
+def test_equals_brute_force(metric, share):
+    @hard
+    @given(naive.instances(share))
+    def check(instance):
+        assert_same(instance, metric)
+
+    check()
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+@hard
+@given(instance=naive.instances(show=st.just(True)))
+def test_shown_suppressed_rows_are_a_class(metric, instance):
+    """Design 2: with suppressed = "show" the rows stay as one class that must comply."""
+    assert_same(instance, metric)
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+@settings(hard, max_examples=60)
+@given(data=st.data())
+def test_the_order_of_rows_and_columns_is_nothing(metric, data):
+    instance = data.draw(naive.instances())
+    order = data.draw(st.permutations(range(instance.rows)))
+    names = data.draw(st.permutations(list(instance.attributes)))
+    attributes = {
+        name: dataclasses.replace(
+            instance.attributes[name], values=[instance.attributes[name].values[row] for row in order]
+        )
+        for name in names
+    }
+    other = dataclasses.replace(instance, attributes=attributes, sensitive=[instance.sensitive[row] for row in order])
+    one, two = searched(instance, metric)[0].best, searched(other, metric)[0].best
+    assert (one is None) == (two is None)
+    if one is not None:
+        assert (one.node, one.suppressed) == (two.node, two.suppressed)
+        assert isclose(one.score, two.score, rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+@settings(hard, max_examples=150)
+@given(instance=naive.instances())
+def test_out_of_time_a_complying_node_and_a_true_gap(metric, instance):
+    found, oracle = searched(instance, metric, time_limit=1e-9)
+    best = naive.best(metric, instance)
+    assert (found.best is None) == (best is None)
+    if best is None:
+        return
+    assert instance.outcome(found.best.node).ok
+    assert found.gap >= 0
+    least = oracle.scorer.value(found.best.score - found.gap)
+    assert naive.value(metric, instance, best) >= least - 1e-12 * max(1, abs(least))
+    if found.proved:
+        assert found.best.node == best.node
+
+
+@settings(hard, max_examples=50)
+@given(instance=naive.instances(), metric=st.sampled_from(sorted(METRICS)))
+def test_the_same_questions_every_time(metric, instance):
+    def asked():
+        questions = []
+        before = instance.before()
+        scorer = METRICS[metric].on(before)
+        oracle = Oracle(before, instance.models, instance.limit, scorer, instance.labels)
+        search = optimal(instance.lattice(), scorer.floors)
+        answer(search, oracle, lambda question, _: questions.append(question))
+        return questions
+
+    first = asked()
+    assert first == asked()
+    assert len({question.node for question in first}) == len(first), "no node is asked twice"
+    assert all(0 <= question.settled <= 1 for question in first)

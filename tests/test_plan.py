@@ -1,0 +1,308 @@
+"""From a policy to a decision: roles, feasibility, limits, drafts."""
+
+import warnings
+
+import naive
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shoal import plan as planning
+from shoal.engine import ReadOptions
+from shoal.engines import ArrowEngine
+from shoal.errors import BadPolicy, Infeasible, ShoalWarning
+from shoal.hierarchy import Intervals, Rows, ValueOnly
+from shoal.plan import allowed_lattice, assign_roles, make_plan
+from shoal.policy import Policy
+from shoal.schema import Role
+
+PEOPLE = {
+    "age": ["21", "22", "23", "24", "31", "32", "33", "34", "41", "42", "43", "44"],
+    "sex": ["f", "m"] * 6,
+    "disease": ["flu", "hiv", "flu", "cold"] * 3,
+}
+AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
+SEX = {"role": "quasi-identifier", "hierarchy": {"flat": True}}
+SICK = {"role": "sensitive"}
+K2 = {"model": "k-anonymity", "k": 2}
+
+
+def source_of(columns):
+    return ArrowEngine().read(pa.table(columns), ReadOptions())
+
+
+def planned(columns=None, attributes=None, require=(K2,), **sections):
+    given = {"age": AGE, "sex": SEX, "disease": SICK} if attributes is None else attributes
+    policy = Policy(attributes=given, require=list(require), **sections)
+    return make_plan(source_of(PEOPLE if columns is None else columns), policy, ArrowEngine())
+
+
+def test_the_way_of_the_data():
+    plan = planned()
+    assert plan.recoding.levels == {"age": 1, "sex": 0}
+    assert plan.after.kept.tolist() == [2] * 6
+    assert not plan.recoding.suppressed.any()
+    assert plan.found.proved
+    assert plan.score == pytest.approx((3 / 11 + 0) / 2)
+
+
+# roles (design 12)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("Age", "age"), ("agee", "age"), ("desease", "disease"), ("qqqqqqqq", None)]
+)
+def test_a_missing_column_suggests_a_near_name(name, near):
+    """Bad input 18."""
+    with pytest.raises(BadPolicy) as caught:
+        planned(attributes={name: {"role": "quasi-identifier"}}, data={"others": "drop"})
+    assert f"no column {name!r}" in str(caught.value)
+    assert (f"did you mean {near!r}" in str(caught.value)) == (near is not None)
+
+
+def test_a_column_without_a_role_is_an_error():
+    with pytest.raises(BadPolicy, match=r"column\(s\) 'sex', 'disease' have no role"):
+        planned(attributes={"age": AGE})
+
+
+@pytest.mark.parametrize(("others", "role"), [("drop", Role.IDENTIFIER), ("insensitive", Role.INSENSITIVE)])
+def test_others(others, role):
+    plan = planned(attributes={"age": AGE}, data={"others": others})
+    assert plan.roles == {"age": Role.QUASI_IDENTIFIER, "sex": role, "disease": role}
+
+
+def test_units_are_refused():
+    with pytest.raises(BadPolicy, match=r"attributes\.sex: counting persons"):
+        planned(attributes={"age": AGE, "sex": "unit", "disease": SICK})
+
+
+@pytest.mark.parametrize(("unique", "rows", "refused"), [(1, 20, False), (2, 20, True), (1, 19, True), (7, 140, False)])
+def test_a_column_of_many_unique_values_needs_confirmation(unique, rows, refused):
+    """More than 5 %, exactly."""
+    columns = {"age": ["30"] * rows, "code": [*map(str, range(unique)), *["same"] * (rows - unique)]}
+    policy = Policy(attributes={"age": SEX, "code": "insensitive"}, require=[K2])
+    if not refused:
+        assert assign_roles(source_of(columns).table, policy)["code"] is Role.INSENSITIVE
+        return
+    with pytest.raises(BadPolicy, match=rf"attributes\.code: {unique} of {rows} rows .* confirm = true"):
+        assign_roles(source_of(columns).table, policy)
+    confirmed = {"age": SEX, "code": {"role": "insensitive", "confirm": True}}
+    assign_roles(source_of(columns).table, Policy(attributes=confirmed, require=[K2]))
+
+
+def test_others_need_confirmation_too():
+    with pytest.raises(BadPolicy, match=r"attributes\.age: 12 of 12"):
+        planned(attributes={"sex": SEX}, data={"others": "insensitive"})
+
+
+def test_k_1_warns():
+    """Bad input 4."""
+    with pytest.warns(ShoalWarning, match="k = 1 gives no protection"):
+        planned(require=[{"model": "k-anonymity", "k": 1}])
+
+
+# feasibility
+
+
+@pytest.mark.parametrize(
+    ("require", "why"),
+    [
+        ({"model": "k-anonymity", "k": 50}, "impossible: k-anonymity: 12 records < k=50"),  # bad input 3
+        ({"model": "alpha-k", "alpha": 0.9, "k": 50}, "impossible: alpha-k: 12 records < k=50"),
+        (
+            {"model": "distinct-l-diversity", "l": 4},
+            "impossible: distinct-l-diversity: 'disease' has 3 different values in the whole table < l=4",
+        ),
+        (
+            {"model": "alpha-k", "alpha": 0.4},
+            "impossible: alpha-k: a value of 'disease' needs alpha >= 0.5000 in the whole table",
+        ),
+    ],
+)
+def test_the_impossible_is_said_before_the_search(require, why, monkeypatch):
+    monkeypatch.setattr(planning, "_search", None)
+    with pytest.raises(Infeasible) as caught:
+        planned(require=[require])
+    assert str(caught.value) == why
+
+
+def test_a_value_is_never_named():
+    with pytest.raises(Infeasible) as caught:
+        planned(require=[{"model": "alpha-k", "alpha": 0.3}])
+    assert "flu" not in str(caught.value)
+
+
+def test_what_only_the_search_finds_names_the_model():
+    low = {**AGE, "max-level": 0}
+    with pytest.raises(Infeasible) as caught:
+        planned(
+            attributes={"age": low, "sex": SEX, "disease": SICK},
+            require=[K2, {"model": "distinct-l-diversity", "l": 2}],
+            method={"suppression": 0.5},
+        )
+    assert "12 of 12 rows fail k-anonymity and only 6 may be suppressed" in str(caught.value)
+
+
+def test_an_empty_release_is_refused():
+    with pytest.raises(Infeasible, match="a release without rows is none"):
+        planned(attributes={"age": {**AGE, "max-level": 0}, "sex": SEX, "disease": SICK}, method={"suppression": 1.0})
+
+
+def test_shown_rows_that_fail_are_named():
+    columns = {"age": [*["30"] * 9, "40"], "disease": ["flu", "hiv"] * 5}
+    attributes = {"age": {**SEX, "max-level": 0}, "disease": SICK}
+    options = {"columns": columns, "attributes": attributes, "method": {"suppression": 0.2}}
+    assert planned(**options).recoding.suppressed.sum() == 1
+    with pytest.raises(Infeasible, match=r"1 of 10 rows fail k-anonymity, and the suppressed rows, shown as one class"):
+        planned(**options, release={"suppressed": "show"})
+
+
+def test_two_sensitive_attributes_are_both_judged():
+    columns = {"age": ["30"] * 4, "one": ["a", "a", "a", "b"], "two": ["a"] * 4}
+    attributes = {"age": SEX, "one": SICK, "two": SICK}
+    with pytest.raises(Infeasible, match="'two' has 1 different values"):
+        planned(columns, attributes, [{"model": "distinct-l-diversity", "l": 2}])
+    plan = planned(columns, attributes, [{"model": "distinct-l-diversity", "l": 2, "attribute": "one"}])
+    assert plan.after.classes.long.keys() == {"one"}
+
+
+# limits of the search
+
+
+def test_levels_are_kept():
+    plan = planned(attributes={"age": AGE, "sex": {**SEX, "min-level": 1}, "disease": SICK})
+    assert plan.recoding.levels == {"age": 1, "sex": 1}
+    plan = planned(attributes={"age": {**AGE, "min-level": 2}, "sex": {**SEX, "max-level": 0}, "disease": SICK})
+    assert plan.recoding.levels == {"age": 2, "sex": 0}
+
+
+@pytest.mark.parametrize("level", ["min-level", "max-level"])
+def test_a_level_above_the_hierarchy_is_refused(level):
+    with pytest.raises(BadPolicy, match=r"attributes\.age: its hierarchy has the levels 0 to 2 only"):
+        planned(attributes={"age": {**AGE, level: 3}, "sex": SEX, "disease": SICK})
+
+
+def test_a_lattice_too_large_is_refused_unless_datafly(monkeypatch):
+    """Bad input 26."""
+    monkeypatch.setattr(planning, "LARGEST_LATTICE", 5)
+    with pytest.raises(BadPolicy, match=r"the lattice has 6 nodes, more than the 5"):
+        planned()
+    assert planned(method={"algorithm": "datafly"}).recoding.levels == {"age": 1, "sex": 0}
+
+
+def test_attributes_stand_in_the_order_of_their_names():
+    plan = planned({name: PEOPLE[name] for name in ("sex", "disease", "age")})
+    assert plan.lattice.attributes == ("age", "sex")
+    assert plan.before.classes.attributes == ("age", "sex")
+    assert [h.attribute for h in plan.before.hierarchies] == ["age", "sex"]
+
+
+def test_drafts_are_used_where_the_policy_has_none():
+    columns = {"age": [str(17 + i % 74) for i in range(370)], "sex": ["f", "m"] * 185}
+    plan = planned(columns, {"age": "quasi-identifier", "sex": "quasi-identifier"})
+    assert isinstance(plan.builders["age"], Intervals)
+    assert plan.builders["age"].bottom is not None
+    assert isinstance(plan.builders["sex"], ValueOnly)
+
+
+# suppression
+
+
+@pytest.mark.parametrize(
+    ("share", "rows", "limit"),
+    [(0.29, 100, 29), (0.57, 100, 57), (0.1, 10, 1), (0.1, 9, 0), (1.0, 7, 7), (0, 7, 0), (0.07, 100, 7), ("k", 99, 2)],
+)
+def test_suppression_is_floor_of_the_share_exactly(share, rows, limit):
+    policy = Policy(attributes={"age": AGE}, require=[K2], method={"suppression": share})
+    assert policy.suppressible(rows) == limit
+
+
+@pytest.mark.parametrize("suppress", ["none", "attribute"])
+def test_nothing_is_suppressed_unless_tuples_may_be(suppress):
+    method = {"suppression": 0.5, "suppress": suppress}
+    assert Policy(attributes={"age": AGE}, require=[K2], method=method).suppressible(100) == 0
+
+
+def test_29_of_100_rows():
+    """0.29 · 100 is 28.999999999999996 in floats."""
+    columns = {"age": [*map(str, range(29)), *["50"] * 71]}
+    attributes = {"age": {**SEX, "max-level": 0}}
+    plan = planned(columns, attributes, method={"suppression": 0.29})
+    assert plan.recoding.suppressed.sum() == plan.after.suppressed_rows == 29
+    with pytest.raises(Infeasible, match="only 28 may be suppressed"):
+        planned(columns, attributes, method={"suppression": 0.28})
+
+
+def test_why_a_class_was_suppressed():
+    columns = {"age": ["30", "30", "40"], "disease": ["flu", "hiv", "flu"]}
+    plan = planned(
+        columns,
+        {"age": {**SEX, "max-level": 0}, "disease": SICK},
+        [K2, {"model": "distinct-l-diversity", "l": 1}],
+        method={"suppression": 0.5},
+    )
+    assert {name: classes.tolist() for name, classes in plan.failed.items()} == {
+        "k-anonymity": [False, True],
+        "distinct-l-diversity": [False, False],
+    }
+
+
+def test_time_runs_out():
+    plan = planned(method={"time-limit": 1e-9})
+    assert plan.gap >= 0
+    assert (plan.after.kept >= 2).all()
+
+
+# the whole against brute force
+
+
+def policy_of(instance, metric):
+    attributes = {naive.SENSITIVE: {"role": "sensitive"}}
+    for name, attribute in instance.attributes.items():
+        rows = [[leaf, *(level[leaf] for level in attribute.levels)] for leaf in attribute.leaves]
+        attributes[name] = {"role": "quasi-identifier", "hierarchy": Rows(rows), "min-level": attribute.low}
+        attributes[name]["max-level"] = attribute.high
+        if attribute.importance is not None:
+            attributes[name]["importance"] = float(attribute.importance)
+    method = {"metric": metric, "suppression": float(instance.share)}
+    return Policy(attributes=attributes, require=instance.models, method=method)
+
+
+def starred(instance):
+    return all(a.levels and set(a.levels[-1].values()) == {"*"} for a in instance.attributes.values())
+
+
+@settings(
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+)
+@given(naive.instances().filter(starred), st.sampled_from(sorted(naive.EXACT)), st.data())
+def test_a_plan_is_the_optimum_whatever_the_order(instance, metric, data):
+    """From frame to rows: the same levels and the same suppressed rows as brute force."""
+    order = data.draw(st.permutations(range(instance.rows)))
+    columns = {naive.SENSITIVE: instance.sensitive} | {n: a.values for n, a in instance.attributes.items()}
+    names = data.draw(st.permutations(list(columns)))
+    table = {name: pa.array([columns[name][row] for row in order], pa.string()) for name in names}
+    best = naive.best(metric, instance)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShoalWarning)  # k = 1
+        try:
+            plan = make_plan(source_of(table), policy_of(instance, metric), ArrowEngine())
+        except Infeasible:
+            assert best is None
+            return
+    assert best is not None
+    assert tuple(plan.recoding.levels[name] for name in instance.names) == best.node
+    assert {order[row] for row in np.flatnonzero(plan.recoding.suppressed)} == best.suppressed
+    assert plan.score == pytest.approx(naive.value(metric, instance, best), rel=1e-12, abs=1e-12)
+
+
+def test_allowed_lattice_is_between_the_levels():
+    plan = planned()
+    policy = Policy(attributes={"age": {**AGE, "min-level": 1}, "sex": SEX, "disease": SICK}, require=[K2])
+    lattice = allowed_lattice(policy, plan.hierarchies)
+    assert (lattice.bottom, lattice.top) == ((1, 0), (2, 1))

@@ -1,0 +1,205 @@
+"""Verify counts as a naive count does, and sees what is not true."""
+
+import csv
+from collections import Counter, defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from shoal.codes import Table, encode
+from shoal.engines.writing import Style, text_order, write_csv, write_parquet
+from shoal.errors import BadInput, NotVerified
+from shoal.hierarchy import Intervals, build, parse
+from shoal.models import DistinctLDiversity, KAnonymity
+from shoal.recode import Released
+from shoal.verify import Claim, Original, Status, check_hash, count, covers, judge, opened, read_json
+
+HOW = {"delimiter": ";", "quote": '"', "missing": "?"}
+ODD = st.sampled_from(
+    ["a", "b", "A", "ä", "a ", " a", "", "*", "nan", "None", "NULL", "a;b", 'a"b', "a\nb", "a\rb", "=1"]
+)
+CELL = st.none() | ODD | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="?\0"), max_size=3)
+ROW = st.tuples(CELL, CELL, CELL)
+
+
+def released(rows, names=("q", "r", "s")):
+    """Rows of texts as coded columns."""
+    out = {}
+    for name, cells in zip(names, zip(*rows, strict=True), strict=True):
+        labels = list(dict.fromkeys(cells))
+        out[name] = Released.of(np.array([labels.index(cell) for cell in cells], np.int32), labels)
+    return out
+
+
+def naive(rows, quasi):
+    """Class sizes, and per class how often each value of the last column occurs; classes in any order."""
+    classes = defaultdict(Counter)
+    for row in rows:
+        classes[row[:quasi]][row[-1]] += 1
+    return sorted((sum(values.values()), sorted(map(str, values.items()))) for values in classes.values())
+
+
+def counted(release, claim):
+    found = count(release, claim).classes
+    values = found.sensitive["s"]
+    per_class = [Counter() for _ in found.sizes]
+    for at, value, n in zip(values.classes, values.values, values.counts, strict=True):
+        per_class[at][values.labels[value]] += int(n)
+    return sorted((int(n), sorted(map(str, c.items()))) for n, c in zip(found.sizes, per_class, strict=True))
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(ROW, min_size=1, max_size=30), form=st.sampled_from(["csv", "parquet", "table"]))
+def test_the_counts_are_those_of_a_naive_count(rows, form, tmp_path):
+    columns = released(rows)
+    file = tmp_path / f"data.{form}"
+    file.unlink(missing_ok=True)
+    if form == "csv":
+        write_csv(columns, text_order(columns), file, Style(";", '"', "?", spreadsheet_safe=False))
+    elif form == "parquet":
+        write_parquet(columns, text_order(columns), file)
+    else:
+        file = pa.table({name: c.values.take(pa.array(c.codes)) for name, c in columns.items()})
+    claim = Claim(["q", "r"], ["s"], [KAnonymity(2), DistinctLDiversity(2, "s")], len(rows), ["q", "r", "s"])
+    with opened(file, claim.columns, HOW) as release:
+        assert counted(release, claim) == naive(rows, 2)
+        verdicts = {v.promise: v for v in judge(claim, count(release, claim))}
+    sizes = Counter(row[:2] for row in rows)
+    distinct = {of: len({row[2] for row in rows if row[:2] == of} - {None}) for of in sizes}
+    assert verdicts["rows"].holds
+    assert verdicts["classes"].attained == {
+        "count": len(sizes),
+        "min": min(sizes.values()),
+        "max": max(sizes.values()),
+        "mean": len(rows) / len(sizes),
+    }
+    assert verdicts["k-anonymity"].holds == (min(sizes.values()) >= 2)
+    assert verdicts["k-anonymity"].attained == {"k": min(sizes.values())}
+    assert verdicts["distinct-l-diversity"].attained == {"l": min(distinct.values())}
+
+
+# what is true
+
+
+ROWS = [("[30, 40)", "flu"), ("[30, 40)", "hiv"), ("[50, 60)", "flu"), ("[50, 60)", None)]
+CLAIM = Claim(["age"], ["s"], [KAnonymity(2)], 4, ["age", "s"])
+
+
+@pytest.fixture
+def original():
+    columns = {
+        "age": encode("age", pa.array([31, 35, 51, 55])),
+        "s": encode("s", pa.array(["flu", "hiv", "flu", None])),
+    }
+    return Original(Table(columns, 4), {"age": build(columns["age"], Intervals([10]))}, {"age": 1})
+
+
+def truthful(rows, original):
+    table = pa.table({"age": [age for age, _ in rows], "s": pa.array([s for _, s in rows], pa.string())})
+    with opened(table, CLAIM.columns, {}) as release:
+        return covers(release, CLAIM, original)
+
+
+@pytest.mark.parametrize(
+    ("rows", "wrong"),
+    [
+        (ROWS, 0),
+        (ROWS[:2], 0),  # what is left out is no lie
+        (ROWS[::-1], 0),
+        ([("[30, 50)", "flu"), *ROWS[1:]], 1),  # no label of the hierarchy
+        ([("[50, 60)", "hiv"), *ROWS[1:]], 1),  # a wrong label
+        ([("[30, 40)", "cold"), *ROWS[1:]], 1),  # a wrong value
+        ([("[30, 40)", None), *ROWS[1:]], 1),  # null is a value too
+        ([(None, "flu"), *ROWS[1:]], 1),
+        ([ROWS[0], *ROWS], 1),  # once too often
+        ([("*", "flu"), *ROWS[1:]], 0),  # suppressed and shown
+        ([("*", "cold"), *ROWS[1:]], 1),
+        ([("*", "hiv"), ("*", "hiv")], 1),
+    ],
+)
+def test_every_row_must_cover_an_original_one(rows, wrong, original):
+    verdict = truthful(rows, original)
+    assert verdict.status is (Status.FAILS if wrong else Status.HOLDS)
+    assert verdict.why == (f"{wrong} released row(s) do not cover an original one" if wrong else "")
+
+
+def test_a_leading_apostrophe_is_compared_on_both_sides():
+    texts = ["=1", "'=1", "'a", "a"]
+    columns = {"q": encode("q", pa.array(["x"] * 4)), "s": encode("s", pa.array(texts))}
+    original = Original(Table(columns, 4), {"q": build(columns["q"], parse({"flat": True}))}, {"q": 0})
+    claim = Claim(["q"], ["s"], [], 4, ["q", "s"])
+    for cells in (texts, ["'=1", "'=1", "'a", "a"]):
+        with opened(pa.table({"q": ["x"] * 4, "s": cells}), claim.columns, {}) as release:
+            assert covers(release, claim, original).holds
+    with opened(pa.table({"q": ["x"] * 4, "s": ["=1", "=1", "a", "a"]}), claim.columns, {}) as release:
+        assert not covers(release, claim, original).holds
+
+
+# files that are not what they should be
+
+
+def write(path, rows, **how):
+    with path.open("w", newline="") as file:
+        csv.writer(file, **how).writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("header", [["s", "age"], ["age"], ["age", "s", "x"], ["Age", "s"], []])
+def test_other_columns_are_not_verified(tmp_path, header):
+    file = write(tmp_path / "data.csv", [header, ["a", "b"]], delimiter=";")
+    with pytest.raises(NotVerified, match="other columns"), opened(file, ["age", "s"], HOW):
+        pass
+    pq.write_table(pa.table({name: ["a"] for name in header}), tmp_path / "data.parquet")
+    with pytest.raises(NotVerified, match="other columns"), opened(tmp_path / "data.parquet", ["age", "s"], HOW):
+        pass
+
+
+@pytest.mark.parametrize("content", [b"PAR1 and nothing else", b"", b"age;s\n1;2\n"])
+def test_a_damaged_parquet_file_is_not_verified(tmp_path, content):
+    (tmp_path / "data.parquet").write_bytes(content)
+    with pytest.raises(NotVerified, match="damaged"), opened(tmp_path / "data.parquet", ["age", "s"], HOW):
+        pass
+
+
+@pytest.mark.parametrize("rows", [[["1"]], [["1", "2", "3"]]])
+def test_a_ragged_csv_is_not_verified_and_its_cells_not_told(tmp_path, rows):
+    file = write(tmp_path / "data.csv", [["age", "s"], *rows, ["CANARY-7f3"] * 3], delimiter=";")
+    with pytest.raises(NotVerified) as caught, opened(file, ["age", "s"], HOW):
+        pass
+    assert "CANARY" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_names_of_columns_and_files_are_not_sql(tmp_path):
+    names = ['a"b', "a'b", "a, b", "c0", "n", "class", "=x", "select"]
+    folder = tmp_path / "a[b]*'?"
+    folder.mkdir()
+    (tmp_path / "a[b]x'y").mkdir()
+    write(tmp_path / "a[b]x'y" / "data.csv", [names, ["2"] * 8], delimiter=";")
+    file = write(folder / "data.csv", [["'=x" if name == "=x" else name for name in names], ["1"] * 8], delimiter=";")
+    claim = Claim([names[0]], [names[4]], [KAnonymity(1)], 1, names)
+    with opened(file, names, HOW) as release:
+        assert all(v.holds for v in judge(claim, count(release, claim)))
+
+
+def test_an_empty_table_keeps_nothing():
+    claim = Claim(["q"], ["s"], [KAnonymity(1), DistinctLDiversity(1, "s")], 0, ["q", "s"])
+    with opened(pa.table({"q": pa.array([], pa.string()), "s": pa.array([], pa.string())}), ["q", "s"], {}) as release:
+        statuses = {v.promise: v.holds for v in judge(claim, count(release, claim))}
+    assert statuses == {"rows": True, "classes": True, "k-anonymity": False, "distinct-l-diversity": False}
+
+
+def test_a_hash(tmp_path):
+    (tmp_path / "x").write_bytes(b"")
+    empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert check_hash(tmp_path / "x", empty).holds
+    assert check_hash(tmp_path / "x", "0").status is Status.FAILS
+
+
+def test_a_manifest_that_is_none(tmp_path):
+    with pytest.raises(BadInput, match="there is no manifest"):
+        read_json(tmp_path / "manifest.json")

@@ -22,10 +22,10 @@ from shoal.engines.writing import QUOTE, count_formulas, to_table
 from shoal.errors import BadInput, NotVerified, ShoalWarning
 from shoal.frequency import FrequencySet
 from shoal.hierarchy import build
-from shoal.models import MODELS, Model
+from shoal.models import MODELS, Model, measured
 from shoal.plan import Plan, make_plan
 from shoal.policy import Policy
-from shoal.recode import Released, recode
+from shoal.recode import Released, decoded, recode
 from shoal.report.drafted import draft_policy
 from shoal.report.folder import Places
 from shoal.report.manifest import Data, Manifest, ModelSummary, PublicManifest, summarise
@@ -65,8 +65,11 @@ class Release:
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """Every promise, judged on the released columns themselves."""
-        with opened(self.table, list(self.columns), {}) as release:
+        """Every promise, judged on the frame that is handed out, its columns read and counted afresh (design 14)."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ShoalWarning)  # what it warns of was said of the input
+            handed_out = self.engine.read(self.data, ReadOptions(missing=())).table
+        with opened(decoded(handed_out), list(self.columns), {}) as release:
             claim = self.claim
             return [*judge(claim, count(release, claim)), covers(release, claim, self.original)]
 
@@ -265,13 +268,7 @@ def _measured(read: Source, quasi: list[str], sensitive: list[str], *, ignore_su
     classes = FrequencySet.count({q: columns[q] for q in quasi}, {s: columns[s] for s in sensitive})
     labels = {name: [*table[name].texts.to_pylist(), None][: table[name].size] for name in sensitive}
     counts = classes.class_counts(labels)
-    models: list[dict[str, Any]] = []
-    for attribute in (None, *sensitive):
-        for model in MODELS.values():
-            for probe in model.probes(attribute):
-                of = {} if attribute is None else {"attribute": attribute}
-                models.append({"model": model.name, **of, "attained": probe.attained(counts)})
-    out: dict[str, Any] = {"rows": int(keep.sum()), "classes": len(classes), "models": models}
+    out: dict[str, Any] = {"rows": counts.rows, "classes": len(classes), "models": measured(counts, sensitive)}
     if suppressed:
         out["suppressed"] = {"rows": suppressed, "ignored": ignore_suppressed}
     return out

@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 
 _INTERRUPTED = 130
+_COLOURS = {"holds": "green", "FAILS": "bold red", "fails": "bold red"}
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, nothing else.")]
 Table = Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet, Arrow or Excel file; - for stdin.")]
@@ -73,12 +74,12 @@ def init(
     data: Table,
     out: Annotated[Path, typer.Option(help="The policy file to write.")] = Path("policy.toml"),
     k: Annotated[int, typer.Option(min=1, help="The k to ask for.")] = 5,
-    force: Annotated[bool, typer.Option(help="Replace an existing file.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
-    """Draft a policy: roles guessed, hierarchies drafted, reasons as comments."""
+    """Draft a policy for a table, reasons as comments."""
     from shoal import api
     from shoal.report.folder import write_whole
 
@@ -107,12 +108,12 @@ def measure(
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     ignore_suppressed: Annotated[
-        bool, typer.Option(help="Leave out rows that are * in every quasi-identifier.")
+        bool, typer.Option("--ignore-suppressed", help="Leave out rows that are * in every quasi-identifier.")
     ] = False,
-    show_values: Annotated[bool, typer.Option(help="Name the sensitive values in the table.")] = False,
+    show_values: Annotated[bool, typer.Option("--show-values", help="Name the sensitive values in the table.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Measure every privacy model on a table as it is; no policy needed."""
+    """Measure every privacy model on a table as it is."""
     from shoal import api
     from shoal.engine import ReadOptions
 
@@ -144,19 +145,24 @@ def anonymize(
     file_format: Annotated[
         str | None, typer.Option("--format", help="csv or parquet; as the input unless given.")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Replace an older release.")] = False,
-    dry_run: Annotated[bool, typer.Option(help="Search and report, write nothing.")] = False,
-    reproducible: Annotated[bool, typer.Option(help="Leave times out, so that equal runs give equal bytes.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an older release.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Search and report, write nothing.")] = False,
+    reproducible: Annotated[
+        bool, typer.Option("--reproducible", help="Leave times out, so that equal runs give equal bytes.")
+    ] = False,
+    show_values: Annotated[
+        bool, typer.Option("--show-values", help="Let errors name the cells they are about.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Find the table of least loss that keeps the policy, verify it, write it."""
+    """Make the release of least loss that keeps a policy."""
     from shoal import api
     from shoal.policy import Policy
 
     if out is None and not dry_run:
         raise BadInput("give a folder for the release with --out, or --dry-run to write nothing")
     rules = Policy.load(policy)
-    with _progress(quiet=as_json) as watch:
+    with _revealing(show_values=show_values), _progress(quiet=as_json) as watch:
         if dry_run or out is None:
             manifest = api.dry_run(data, rules, watch=watch)
         else:
@@ -184,7 +190,7 @@ def verify(
     private: Annotated[Path | None, typer.Option(help="The private folder; OUT.private unless given.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Count a release afresh and judge every promise: holds, fails, or needs more."""
+    """Count a release afresh and judge every promise."""
     from shoal import api
 
     with _notes():
@@ -244,6 +250,17 @@ def _notes() -> Iterator[None]:
     for warning in caught:
         if issubclass(warning.category, ShoalWarning):  # what others say may hold cells
             _say(f"note: {warning.message}")
+
+
+@contextmanager
+def _revealing(*, show_values: bool) -> Iterator[None]:
+    """Adds to an error the cells it is about, for those who asked for them."""
+    try:
+        yield
+    except ShoalError as wrong:
+        if not show_values or not wrong.values:
+            raise
+        raise type(wrong)(f"{wrong} (values: {', '.join(map(repr, wrong.values))})") from None
 
 
 @contextmanager
@@ -357,7 +374,7 @@ def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]])
     for name in header:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_clean(cell)) for cell in row))
+        table.add_row(*(Text(_clean(cell), style=_COLOURS.get(cell, "")) for cell in row))
     _console().print(table)
 
 

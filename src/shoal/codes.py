@@ -84,9 +84,15 @@ class Column:
         """Number of rows per code."""
         return np.bincount(self.codes, minlength=self.size).astype(np.int64)
 
+    @cached_property
+    def first_rows(self) -> NDArray[np.int64]:
+        """For each code the first row that holds it, counted from 1: how errors point at a value."""
+        rows = np.zeros(self.size, dtype=np.int64)
+        rows[self.codes[::-1]] = np.arange(len(self.codes), 0, -1)
+        return rows
+
     def first_row(self, code: int) -> int:
-        """The number of the first row that holds `code`, counted from 1: how errors point at a value."""
-        return int(np.argmax(self.codes == code)) + 1
+        return int(self.first_rows[code])
 
     @property
     def look_alikes(self) -> int:

@@ -13,11 +13,20 @@ A message is one sentence for a person: file, column, row number, what is wrong,
 It never holds the content of a cell: values written in the policy may be named, values of the data may not.
 """
 
+from collections.abc import Sequence
+
 
 class ShoalError(Exception):
-    """What Shoal raises on purpose; `exit_code` is what the command line ends with."""
+    """What Shoal raises on purpose; `exit_code` is what the command line ends with.
+
+    `values` are cells that the message is about and does not hold: shown only to who asks (`--show-values`).
+    """
 
     exit_code = 1
+
+    def __init__(self, message: str, values: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.values = tuple(values)
 
 
 class BadInput(ShoalError):

@@ -76,3 +76,8 @@ def _with_null(column: Column) -> tuple[pa.Array, pa.StringArray]:
     if not column.has_null:
         return values, texts
     return tuple(pa.concat_arrays([array, pa.nulls(1, array.type)]) for array in (values, texts))
+
+
+def decoded(table: Table) -> pa.Table:
+    """An encoded table as values again."""
+    return pa.table({name: _with_null(c)[0].take(pa.array(c.codes)) for name, c in table.columns.items()})

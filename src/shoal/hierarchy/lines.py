@@ -20,7 +20,7 @@ def from_lines(lines: Lines, where: Callable[[int], str], name: str) -> Taxonomy
     _refuse_uneven(lines, where)
     kept = _once_each(lines, where)
     leaves, *levels = (list(column) for column in zip(*(lines[i] for i in kept), strict=True))
-    return Taxonomy(leaves, levels, lambda leaf: where(kept[leaf]))
+    return Taxonomy(leaves, levels, lambda leaf: where(kept[leaf]), name)
 
 
 def warn_of_open_top(taxonomy: Taxonomy, name: str) -> None:

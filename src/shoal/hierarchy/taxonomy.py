@@ -25,6 +25,8 @@ class Taxonomy:
     leaves: Sequence[str]
     levels: Sequence[Sequence[str]]
     where: Callable[[int], str]
+    name: str = "its hierarchy"
+    """What errors call it: the file it came from."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
     names = [e.dictionary.to_pylist() for e in encoded]
     _refuse_split_after_merge(column.name, groups, taxonomy.where)
     _refuse_two_meanings(column.name, taxonomy, groups, names)
-    at = _leaf_of_each_code(column, leaves)
+    at = _leaf_of_each_code(column, leaves, taxonomy.name)
 
     null = [column.null_code] if column.has_null else []
     levels: list[Codes] = [np.arange(column.size, dtype=np.int32)]
@@ -102,15 +104,16 @@ def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
     return Hierarchy(column.name, tuple(levels), tuple(labels), tuple(counts), max(len(leaves), 1))
 
 
-def _leaf_of_each_code(column: Column, leaves: pa.StringArray) -> NDArray[np.int64]:
+def _leaf_of_each_code(column: Column, leaves: pa.StringArray, name: str) -> NDArray[np.int64]:
     at = pc.index_in(column.texts, value_set=leaves)
     if at.null_count:
-        absent = np.flatnonzero(at.is_null().to_numpy(zero_copy_only=False)).tolist()
-        rows = [column.first_row(code) for code in absent]
-        shown = ", ".join(str(row) for row in sorted(rows)[:5]) + (", …" if len(rows) > 5 else "")
+        absent = np.flatnonzero(at.is_null().to_numpy(zero_copy_only=False))
+        absent = absent[np.argsort(column.first_rows[absent])]
+        rows = ", ".join(str(row) for row in column.first_rows[absent[:5]])
         raise BadHierarchy(
-            f"column {column.name!r}: {len(rows)} value(s) are missing from its hierarchy, first seen in row(s) "
-            f"{shown}; add them to the hierarchy, or declare them in [data] missing"
+            f"column {column.name!r}: {len(absent)} value(s) are missing from {name}, first seen in row(s) {rows}"
+            f"{', …' if len(absent) > 5 else ''}; add them to the hierarchy, or declare them in [data] missing",
+            values=column.texts.take(pa.array(absent[:5])).to_pylist(),
         )
     return np.asarray(at.to_numpy(), dtype=np.int64)
 

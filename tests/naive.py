@@ -280,6 +280,7 @@ def attributes(draw, rows, room):
 
 
 ALPHAS = st.sampled_from([0.25, 0.34, 0.5, 0.6, 0.75, {"u": 0.5}, {"u": 0.4, "v": 0.7}])
+NEVER = st.just(False)
 PROMISES = st.one_of(
     st.builds(lambda k: [k_anonymity(k)], st.integers(1, 4)),
     st.builds(lambda k, l: [k_anonymity(k), distinct_l(l)], st.integers(1, 4), st.integers(1, 3)),
@@ -288,7 +289,7 @@ PROMISES = st.one_of(
 
 
 @st.composite
-def instances(draw, share=None, promises=PROMISES, show=st.just(False)):
+def instances(draw, share=None, promises=PROMISES, show=NEVER):
     rows = draw(st.integers(1, 12))
     names = draw(st.permutations("pqrs"))[: draw(st.integers(1, 4))]
     chosen, room = {}, MOST_NODES

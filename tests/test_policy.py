@@ -238,7 +238,7 @@ def test_files_that_cannot_be_loaded(tmp_path, content, says):
 
 
 def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(BadPolicy, match="nowhere.toml: there is no such policy file"):
+    with pytest.raises(BadPolicy, match=r"nowhere\.toml: there is no such policy file"):
         Policy.load(tmp_path / "nowhere.toml")
 
 

@@ -353,16 +353,7 @@ def refuse_failures(verdicts: Sequence[Verdict]) -> None:
 
 
 def read_options(policy: Policy) -> ReadOptions:
-    given = policy.data
-    return ReadOptions(
-        given.missing,
-        given.delimiter,
-        given.quote,
-        given.encoding,
-        given.decimal,
-        given.sheet,
-        given.normalise,
-    )
+    return ReadOptions(**policy.data.model_dump(exclude={"others"}))
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from dataclasses import replace
 from math import inf
 
 import naive
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -91,7 +92,6 @@ def test_nothing_complies():
     walk = datafly(Lattice(("age",), (0,), (1,)), [[2, 1]])
     next(walk)
     assert walk.send(Answer((0,), False, 2, inf, None, -inf)).node == (1,)
-    try:
+    with pytest.raises(StopIteration) as end:
         walk.send(Answer((1,), False, 2, inf, None, -inf))
-    except StopIteration as end:
-        assert end.value.best is None
+    assert end.value.value.best is None

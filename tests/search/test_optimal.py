@@ -63,6 +63,15 @@ def test_equals_brute_force(metric, share):
 
 
 @pytest.mark.parametrize("metric", sorted(METRICS))
+@settings(hard, max_examples=100)
+@given(instance=naive.instances())
+def test_ties_go_to_the_lower_node_then_by_name(metric, instance):
+    """Attributes that are copies of one another: every node ties with its permutations."""
+    one = next(iter(instance.attributes.values()))
+    assert_same(dataclasses.replace(instance, attributes=dict.fromkeys("zxy", one)), metric)
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
 @hard
 @given(instance=naive.instances(show=st.just(True)))
 def test_shown_suppressed_rows_are_a_class(metric, instance):

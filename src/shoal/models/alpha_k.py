@@ -24,7 +24,7 @@ from shoal.models.k_anonymity import KAnonymity
 
 
 @dataclass(frozen=True, slots=True)
-class AlphaK:
+class AlphaK(Model):
     """k-anonymous, and the share of each sensitive value in each class is at most α: one number, or one per value.
 
     Wong, Li, Fu, Wang, KDD 2006. Shares are of the non-null values, so that null protects nobody.

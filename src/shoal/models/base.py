@@ -1,12 +1,13 @@
 """What every privacy model is: a frozen value with one pure judgement, and how it behaves when classes merge."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from enum import IntEnum
 from fractions import Fraction
 from math import inf, nextafter
 from numbers import Real
-from typing import Annotated, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
@@ -32,35 +33,35 @@ class Closure(IntEnum):
     """A complying class merged with any other complies (M2): prune with any suppression limit."""
 
 
-@runtime_checkable
-class Model(Protocol):
-    """A promise about the classes of a release."""
+class Model(ABC):
+    """A promise about the classes of a release: a frozen dataclass whose fields are its parameters."""
 
+    __slots__ = ()
     name: ClassVar[str]
-    closure: ClassVar[Closure]
-    per_attribute: ClassVar[bool]
+    closure: ClassVar[Closure] = Closure.NOT
+    per_attribute: ClassVar[bool] = False
     """Whether it is about one sensitive attribute; then it has a field `attribute`."""
 
+    @abstractmethod
     def complies(self, counts: ClassCounts) -> Flags:
         """Which classes keep the promise."""
-        ...
 
+    @abstractmethod
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         """What the table reaches, whatever was asked."""
-        ...
 
     def parts(self) -> Iterable["Model"]:
         """The models of which this is the conjunction, so that each is pruned by its own closure."""
-        ...
+        return (self,)
 
-    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:  # noqa: ARG002
         """Why no release can keep it, seen from the whole table as one class; None when it may be possible."""
-        ...
+        return None
 
     @classmethod
-    def probes(cls, attribute: str | None) -> Iterable[Self]:
-        """Weakest instances: what `measure` asks for the attained value."""
-        ...
+    def probes(cls, attribute: str | None) -> Iterable[Self]:  # noqa: ARG003
+        """Weakest instances, about an attribute or about none: what `measure` asks for the attained value."""
+        return ()
 
 
 def refuse_unless_whole(name: str, value: object, least: int = 1) -> None:

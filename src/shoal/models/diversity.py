@@ -11,7 +11,7 @@ from shoal.models.base import Closure, Flags, Model, Whole, refuse_unless_whole
 
 
 @dataclass(frozen=True, slots=True)
-class DistinctLDiversity:
+class DistinctLDiversity(Model):
     """Every class holds at least l different values of a sensitive attribute; null is not one of them.
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006.
@@ -32,9 +32,6 @@ class DistinctLDiversity:
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         distinct = self._distinct(counts)
         return {"l": int(distinct.min()) if len(distinct) else 0}
-
-    def parts(self) -> Iterable[Model]:
-        return (self,)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         del suppressible  # suppressing rows adds no value

@@ -9,7 +9,7 @@ from shoal.models.base import Closure, Flags, Model, Whole, refuse_unless_whole
 
 
 @dataclass(frozen=True, slots=True)
-class KAnonymity:
+class KAnonymity(Model):
     """Every combination of quasi-identifier values that occurs, occurs at least k times.
 
     Samarati and Sweeney 1998; Sweeney 2002.
@@ -21,7 +21,6 @@ class KAnonymity:
 
     name: ClassVar[str] = "k-anonymity"
     closure: ClassVar[Closure] = Closure.SUPERSET
-    per_attribute: ClassVar[bool] = False
     k: Whole
 
     def __post_init__(self) -> None:
@@ -32,9 +31,6 @@ class KAnonymity:
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         return {"k": int(counts.sizes.min(initial=counts.rows))}
-
-    def parts(self) -> Iterable[Model]:
-        return (self,)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         del suppressible  # what is suppressed makes no class larger

@@ -17,7 +17,7 @@ from shoal.frequency import FrequencySet
 from shoal.hierarchy import Builder, Hierarchy, build, draft
 from shoal.lattice import Lattice
 from shoal.metrics import METRICS
-from shoal.models import Flags, KAnonymity, Model
+from shoal.models import Flags, KAnonymity, Model, asked
 from shoal.policy import Policy
 from shoal.recode import NodeRecoding
 from shoal.release import After, Before
@@ -55,7 +55,7 @@ def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lam
     table = source.table
     roles = assign_roles(table, policy)
     quasi = sorted(name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER)
-    counted = {getattr(model, "attribute", None) for model in policy.models}
+    counted = {model.about for model in policy.models}
     sensitive = [name for name in roles if name in counted]  # the others need not be counted
     builders = {name: policy.attributes[name].hierarchy or draft(table[name], policy.largest_k) for name in quasi}
     hierarchies = {name: build(table[name], builders[name]) for name in quasi}
@@ -63,6 +63,7 @@ def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lam
     labels = {name: [*table[name].texts.to_pylist(), None][: table[name].size] for name in sensitive}
     limit = policy.suppressible(table.rows)
     _refuse_impossible(policy.models, classes.class_counts(labels), limit)
+    _warn_of_unknown_values(policy.models, labels)
 
     importance = {name: a.importance for name, a in policy.attributes.items() if a.importance is not None}
     before = Before(classes, tuple(hierarchies.values()), importance)
@@ -75,6 +76,7 @@ def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lam
     if found.best is None:
         raise Infeasible(_why_not(oracle, lattice))
     after, recoding = _apply(classes, found.best, oracle)
+    least = sum(floor[low] for floor, low in zip(scorer.floors, lattice.bottom, strict=True))
     return Plan(
         roles=roles,
         builders=builders,
@@ -85,7 +87,7 @@ def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lam
         lattice=lattice,
         found=found,
         score=scorer.value(found.best.score),
-        gap=scorer.value(found.best.score) - scorer.value(found.best.score - found.gap),
+        gap=scorer.value(found.best.score) - scorer.value(max(found.bound, least)),
         tally=oracle.tally,
         seconds=seconds,
         failed=_failed(policy.models, after.classes.class_counts(labels)),
@@ -151,6 +153,16 @@ def _refuse_impossible(models: list[Model], counts: ClassCounts, limit: int) -> 
         why = model.impossible(whole, limit)
         if why is not None:
             raise Infeasible(f"impossible: {model.name}: {why}")
+
+
+def _warn_of_unknown_values(models: list[Model], labels: Mapping[str, list[str | None]]) -> None:
+    """A threshold for a value that the table does not hold protects nobody: a slip of the pen, perhaps."""
+    for model in models:
+        for table in asked(model).values():
+            unknown = [v for v in table if v not in labels[model.about or ""]] if isinstance(table, Mapping) else []
+            if unknown:
+                named = ", ".join(repr(value) for value in unknown)
+                warnings.warn(ShoalWarning(f"{model.name}: the table holds no {named}"), stacklevel=2)
 
 
 def allowed_lattice(policy: Policy, hierarchies: Mapping[str, Hierarchy]) -> Lattice:

@@ -205,7 +205,7 @@ class Policy(_Part):
             raise ValueError("attributes: at least one column must have the role 'quasi-identifier'")
         sensitive = self.named(Role.SENSITIVE)
         for model in self.require:
-            of = getattr(model, "attribute", None)
+            of = model.about
             if of is not None and of not in sensitive:
                 raise ValueError(f"require: {model.name} is about {of!r}, which has not the role 'sensitive'")
             if model.per_attribute and not sensitive:

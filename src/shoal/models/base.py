@@ -23,7 +23,7 @@ Share = Annotated[float, Gt(0), Le(1)]
 
 
 class Closure(IntEnum):
-    """What merging classes does to compliance; it decides which pruning is legal (models.md, M1 and M2)."""
+    """What merging classes does to compliance; it decides which pruning is legal."""
 
     NOT = 0
     """Nothing is promised."""
@@ -49,6 +49,12 @@ class Model(ABC):
     @abstractmethod
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         """What the table reaches, whatever was asked."""
+
+    @property
+    def about(self) -> str | None:
+        """The sensitive attribute it is about, if it is about one."""
+        attribute: str | None = getattr(self, "attribute", None)
+        return attribute
 
     def parts(self) -> Iterable["Model"]:
         """The models of which this is the conjunction, so that each is pruned by its own closure."""

@@ -188,7 +188,7 @@ def model_summaries(policy: Policy, verdicts: list[Verdict]) -> list[ModelSummar
     out = []
     for model, verdict in zip(policy.models, by_promise, strict=True):
         asked = {key: value for key, value in verdict.asked.items() if key != "attribute"}
-        of = getattr(model, "attribute", None)
+        of = model.about
         out.append(
             ModelSummary(
                 model=model.name,

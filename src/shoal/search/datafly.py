@@ -20,7 +20,7 @@ def datafly(lattice: Lattice, distinct: Sequence[Sequence[int]]) -> Search:
     while True:
         answer = yield Ask(node, lattice.height(node) / max(lattice.height(lattice.top), 1))
         if answer.ok:
-            return Found(answer, proved=False)
+            return Found(answer)
         above = [i for i, level in enumerate(node) if level < lattice.top[i]]
         if not above:
             return Found(None)

@@ -1,5 +1,6 @@
 """The node of least loss, proved: every other node was checked or bounded away."""
 
+from collections.abc import Generator
 from functools import reduce
 from math import inf
 from time import monotonic
@@ -25,36 +26,41 @@ def optimal(lattice: Lattice, floors: Floors, time_limit: float | None = None) -
     coarsest open nodes are asked first: each answer settles a whole sublattice. Ties go to the lower node, then to
     the first in the order of the attributes' names.
     """
-    bounds = _outer(tuple(f[low : high + 1] for f, low, high in zip(floors, lattice.bottom, lattice.top, strict=True)))
+    inside = (f[low : high + 1] for f, low, high in zip(floors, lattice.bottom, lattice.top, strict=True))
+    bounds = _outer(tuple(inside)).copy()  # of one attribute the sum would be its floors themselves
     reach = _reach(lattice.shape, upward=not any(floor.any() for floor in floors))
     rank = _outer(tuple(np.arange(n, dtype=np.float64) for n in lattice.shape)) * bounds.size
     rank += np.arange(bounds.size).reshape(bounds.shape)
     ends = inf if time_limit is None else monotonic() + time_limit
-    best: Answer | None = None
-    low, high = 0, lattice.height(lattice.top) - lattice.height(lattice.bottom)
-    path = _cheapest_path(lattice, floors)
-    while low <= high:  # a first good node: bisect the cheapest way up
-        answer = yield Ask(path[(low + high) // 2], 0.0)
-        _learn(bounds, lattice, answer)
-        if answer.ok:
-            best, high = (
-                answer if best is None or _better(answer, best, lattice) else best,
-                (low + high) // 2 - 1,
-            )
-        else:
-            low = (low + high) // 2 + 1
+    best = yield from _first_good(lattice, floors, bounds)
     while True:
         open_nodes = _open(bounds, rank, best, lattice)
         if not open_nodes.any():
-            return Found(best)
+            return Found(best, bound=inf if best is None else best.score)
         if monotonic() >= ends and best is not None:
-            return Found(best, gap=best.score - float(bounds[open_nodes].min()), proved=False)
+            return Found(best, bound=float(bounds[open_nodes].min()))
         at = np.unravel_index(int(np.argmax(np.where(open_nodes, reach, -1))), bounds.shape)
         node = tuple(int(i) + low for i, low in zip(at, lattice.bottom, strict=True))
         answer = yield Ask(node, 1 - int(open_nodes.sum()) / bounds.size)
         _learn(bounds, lattice, answer)
         if answer.ok and (best is None or _better(answer, best, lattice)):
             best = answer
+
+
+def _first_good(lattice: Lattice, floors: Floors, bounds: Bounds) -> Generator[Ask, Answer, Answer | None]:
+    """The best node met when bisecting the cheapest way up: a good one to measure all others by."""
+    path, best = _cheapest_path(lattice, floors), None
+    low, high = 0, len(path) - 1
+    while low <= high:
+        middle = (low + high) // 2
+        answer = yield Ask(path[middle], 0.0)
+        _learn(bounds, lattice, answer)
+        if answer.ok:
+            best = answer if best is None or _better(answer, best, lattice) else best
+            high = middle - 1
+        else:
+            low = middle + 1
+    return best
 
 
 def _cheapest_path(lattice: Lattice, floors: Floors) -> list[Node]:

@@ -46,12 +46,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Found:
-    """How a search ended: the best node, and how far it may be from the optimum."""
+    """How a search ended: the best node, and the score that no node can be below."""
 
     best: Answer | None
-    gap: float = 0.0
-    """Best score minus best bound, on the scorer's scale; 0 when the optimum is proved."""
-    proved: bool = True
+    bound: float = -np.inf
+    """On the scorer's scale; equal to the best score when the optimum is proved."""
+
+    @property
+    def proved(self) -> bool:
+        return self.best is None or self.bound >= self.best.score
 
 
 @dataclass

@@ -16,7 +16,10 @@ done
 [ -n "$python" ] || say "Python 3.11 or newer is needed: install it (Debian/Ubuntu: apt install python3; macOS: brew install python), or name it: make PYTHON=/path/to/python."
 "$python" -c 'import ensurepip, venv' 2>/dev/null ||
     say "this Python has no venv: install it (Debian/Ubuntu: apt install python3-venv)."
-command -v "${CXX:-c++}" >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 ||
+if [ -n "${CXX:-}" ]; then
+    command -v "$CXX" >/dev/null 2>&1 || say "CXX names $CXX, which is not there: unset it or name a C++ compiler."
+fi
+command -v c++ >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 || [ -n "${CXX:-}" ] ||
     say "a C++ compiler is needed: install one (Debian/Ubuntu: apt install g++; macOS: xcode-select --install)."
 "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))' ||
     say "the Python headers are missing: install them (Debian/Ubuntu: apt install python3-dev)."

@@ -42,12 +42,13 @@ class Attribute:
         return len(self.levels)
 
     def label(self, value, level):
-        """Null is a value of its own until everything is `*` (design 7)."""
+        """Null is a value of its own until all values are one (design 7)."""
         if level == 0:
             return value
         labels = self.levels[level - 1]
         if value is None:
-            return "*" if level == self.height and set(labels.values()) == {"*"} else None
+            one = set(labels.values())
+            return next(iter(one)) if level == self.height and len(one) == 1 else None
         return labels[value]
 
     def loss(self, value, level):

@@ -4,13 +4,17 @@ import tomllib
 from pathlib import Path
 
 import jsonschema
+import numpy as np
+import pyarrow as pa
 import pytest
 import tomli_w
 
+from shoal.codes import encode
 from shoal.errors import BadHierarchy, BadPolicy
-from shoal.hierarchy import BUILDERS
+from shoal.hierarchy import BUILDERS, build
 from shoal.models import MODELS, KAnonymity
 from shoal.policy import Policy
+from shoal.schema import Role
 
 K5 = {"model": "k-anonymity", "k": 5}
 
@@ -45,12 +49,12 @@ FULL = {
         "wéight": {"role": "quasi-identifier", "importance": 0.1, "min-level": 1, "max-level": 2},
         "name": {"role": "identifier"},
         "note": {"role": "insensitive", "confirm": True},
-        "disease": {"role": "sensitive"},
+        "disease": {"role": "sensitive", "hierarchy": {"tree": {"*": ["HIV", "flu"]}}},
     },
     "require": [
         K5,
         {"model": "distinct-l-diversity", "l": 2, "attribute": "disease"},
-        {"model": "alpha-k", "alpha": {"HIV": 0.1, "a.b": 0.3333333333333333}, "k": 3},
+        {"model": "alpha-k", "alpha": {"HIV": 0.1, "a.b": 0.3333333333333333}, "k": 3, "null-is-value": True},
     ],
     "method": {"algorithm": "datafly", "suppression": 0.29, "metric": "loss-geometric", "time-limit": 1.5, "seed": 7},
     "release": {"order": "keep", "suppressed": "show", "spreadsheet-safe": False},
@@ -131,6 +135,76 @@ def test_hierarchies_lie_beside_the_policy(tmp_path):
     assert policy.attributes["q"].hierarchy.base != Path()
 
 
+SEX = "f;person;*\nm;person;*\n"
+
+
+def with_file(folder, path="hierarchies/sex.csv"):
+    """A policy in a folder whose hierarchy is a file."""
+    file = folder / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(SEX)
+    return loaded(folder, qi(hierarchy={"csv": path}))
+
+
+def built(policy):
+    return build(encode("sex", pa.array(["m", "f"])), policy.attributes["age"].hierarchy).labels
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "written"),
+    [
+        (".", "hierarchies/sex.csv"),
+        ("deeper", "../hierarchies/sex.csv"),
+        ("hierarchies", "sex.csv"),
+        ("../other/folder", "../../here/hierarchies/sex.csv"),
+    ],
+)
+def test_a_policy_saved_elsewhere_finds_its_hierarchies(tmp_path, monkeypatch, elsewhere, written):
+    here = tmp_path / "here"
+    here.mkdir()
+    policy = with_file(here)
+    (here / elsewhere).mkdir(parents=True, exist_ok=True)
+    policy.save(here / elsewhere / "again.toml")
+    again = Policy.load(here / elsewhere / "again.toml")
+    assert again.attributes["age"].hierarchy.path == written
+    assert built(again) == built(policy)
+    assert (again == policy) == (elsewhere == ".")
+    again.save(here / "back.toml")
+    assert Policy.load(here / "back.toml") == policy
+    monkeypatch.chdir(here / elsewhere)
+    assert built(Policy.load("again.toml")) == built(policy)
+
+
+def test_a_policy_made_in_python_is_saved_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sex.csv").write_text(SEX)
+    (tmp_path / "out").mkdir()
+    Policy(**qi(hierarchy={"csv": "sex.csv"})).save("out/policy.toml")
+    assert Policy.load("out/policy.toml").attributes["age"].hierarchy.path == "../sex.csv"
+    assert built(Policy.load("out/policy.toml"))[0] == ("f", "m")
+
+
+def test_a_policy_saved_behind_a_link(tmp_path):
+    """From a linked folder `..` leads to the parent of the folder itself."""
+    policy = with_file(tmp_path / "a" / "b")
+    (tmp_path / "far" / "away" / "real").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "away" / "real", target_is_directory=True)
+    policy.save(tmp_path / "link" / "policy.toml")
+    assert built(Policy.load(tmp_path / "link" / "policy.toml")) == built(policy)
+
+
+def test_an_absolute_path_stays(tmp_path):
+    file = str(tmp_path / "sex.csv")
+    (tmp_path / "out").mkdir()
+    policy = loaded(tmp_path, qi(hierarchy={"csv": file}))
+    policy.save(tmp_path / "out" / "policy.toml")
+    assert Policy.load(tmp_path / "out" / "policy.toml").attributes["age"].hierarchy.path == file
+
+
+def qi(**more):
+    return minimal(attributes={"age": {"role": "quasi-identifier", **more}})
+
+
 def refused(document):
     with pytest.raises(BadPolicy) as caught:
         Policy(**document)
@@ -153,6 +227,10 @@ def refused(document):
             "attributes.age.max-levels: unknown key (did you mean 'max-level'?)",
         ),
         (minimal(require=[{"model": "k-anonimity", "k": 5}]), "did you mean 'k-anonymity'?"),
+        (
+            minimal(require=[{"model": "alpha-k", "alpha": 0.5, "null-is-values": True}]),
+            "require.0: alpha-k has no parameter 'null-is-values' (did you mean 'null-is-value'?)",
+        ),
         (minimal(require=[{"model": "alpha-k", "alfa": 0.5}]), "has no parameter 'alfa' (did you mean 'alpha'?)"),
         (
             minimal(attributes={"age": {"role": "quasi-identifier", "hierarchy": {"interval": [5]}}}),
@@ -181,8 +259,6 @@ def test_unknown_keys_name_the_nearest(document, says):
             minimal(require=[{"model": "distinct-l-diversity", "l": 2, "attribute": "age"}]),
             "is about 'age', which has not the role 'sensitive'",
         ),
-        (minimal(method={"suppression": 1.5}), "method.suppression: "),
-        (minimal(method={"suppression": "K"}), "method.suppression: "),
         (minimal(method={"time-limit": 0}), "method.time-limit: "),
         (minimal(method={"metric": "los"}), "method.metric: "),
         (minimal(method={"generalise": "cell"}), "method: generalise = 'cell'"),
@@ -217,8 +293,106 @@ def test_k_is_refused_with_its_place(k):
     assert said == f"require.0: k must be a whole number of at least 1, not {k!r}"
 
 
+@pytest.mark.parametrize("share", [1.1, -0.1, True, False, "0.5", "K", None, float("nan"), float("inf"), [0.5]])
+def test_a_suppression_is_a_share_or_k(share):
+    said = refused(minimal(method={"suppression": share}))
+    assert said == f'method.suppression: a share from 0 to 1, or "k", not {share!r}'
+
+
+@pytest.mark.parametrize("share", [0, 1, 0.5, "k"])
+def test_suppressions(share):
+    assert Policy(**minimal(method={"suppression": share})).method.suppression == share
+
+
+@pytest.mark.parametrize("odd", [True, False, "1", "0.5", [1], {}])
+def test_flags_and_texts_are_no_numbers(odd):
+    assert refused(qi(importance=odd)) == f"attributes.age.importance: must be a number, not {odd!r}"
+    assert refused(qi(**{"min-level": odd})) == f"attributes.age.min-level: must be a whole number, not {odd!r}"
+    assert refused(qi(**{"max-level": odd})) == f"attributes.age.max-level: must be a whole number, not {odd!r}"
+    assert refused(minimal(method={"time-limit": odd})) == f"method.time-limit: must be a number, not {odd!r}"
+    assert refused(minimal(method={"seed": odd})) == f"method.seed: must be a whole number, not {odd!r}"
+    assert refused(minimal(format=odd)) == f"format: must be a whole number, not {odd!r}"
+
+
+@pytest.mark.parametrize("odd", [1, 0, "yes", "false"])
+def test_numbers_and_texts_are_no_flags(odd):
+    assert "attributes.note.confirm: " in refused(minimal(attributes={"note": {"role": "insensitive", "confirm": odd}}))
+    assert "data.normalise: " in refused(minimal(data={"normalise": odd}))
+    assert "release.spreadsheet-safe: " in refused(minimal(release={"spreadsheet-safe": odd}))
+    model = {"model": "alpha-k", "alpha": 0.5, "null-is-value": odd}
+    assert refused(minimal(require=[model])) == f"require.0: null-is-value must be true or false, not {odd!r}"
+
+
+@pytest.mark.parametrize("whole", [1, np.int64(1)])
+def test_whole_numbers_are_numbers(whole):
+    assert Policy(**qi(importance=whole)).attributes["age"].importance == 1
+    assert Policy(**minimal(method={"time-limit": whole})).method.time_limit == 1
+    assert Policy(**qi(**{"max-level": whole})).attributes["age"].max_level == 1
+
+
+def test_null_may_be_a_value():
+    """Design 7: the flag reaches the model of every sensitive attribute."""
+    document = minimal(
+        attributes={"age": "quasi-identifier", "a": "sensitive", "b": "sensitive"},
+        require=[{"model": "distinct-l-diversity", "l": 2, "null-is-value": True}, {"model": "alpha-k", "alpha": 0.5}],
+    )
+    assert [(model.name, model.about, model.null_is_value) for model in Policy(**document).models] == [
+        ("distinct-l-diversity", "a", True),
+        ("distinct-l-diversity", "b", True),
+        ("alpha-k", "a", False),
+        ("alpha-k", "b", False),
+    ]
+    assert Policy(**document).document()["require"][0] == document["require"][0]
+    VALIDATOR.validate(document)
+
+
+def test_keys_of_the_design_that_are_to_come():
+    assert Policy(**minimal(release={"ranges": "cut"})) == Policy(**minimal())
+    said = refused(minimal(release={"ranges": "observed"}))
+    assert said == "release.ranges: 'observed' is not in this version; 'cut' is"
+    for key, what in {
+        "order": "an order of sensitive values is",
+        "categories": "categories of sensitive values are",
+    }.items():
+        said = refused(minimal(attributes={"age": "quasi-identifier", "d": {"role": "sensitive", key: ["a"]}}))
+        assert said == f"attributes.d.{key}: {what} not in this version; leave the key out"
+
+
+@pytest.mark.parametrize("role", [role for role in Role if role is not Role.QUASI_IDENTIFIER])
+@pytest.mark.parametrize(
+    ("key", "value"), [("hierarchy", {"mask": "right"}), ("importance", 0.5), ("min-level", 0), ("max-level", 1)]
+)
+def test_only_quasi_identifiers_are_generalised(role, key, value):
+    document = minimal(attributes={"age": "quasi-identifier", "name": {"role": role, key: value}})
+    if role is Role.SENSITIVE and key == "hierarchy":
+        assert accepted(document)
+    else:
+        assert refused(document) == f"attributes.name: {key} has no meaning for the role '{role}'; leave it out"
+
+
+@pytest.mark.parametrize("share", [0.5, "k"])
+def test_nothing_and_something_suppressed(share):
+    said = refused(minimal(method={"suppress": "none", "suppression": share}))
+    assert said == f"method: suppress = 'none' and suppression = {share!r} contradict each other; leave one of them out"
+    assert accepted(minimal(method={"suppress": "none", "suppression": 0}))
+
+
+def test_something_must_matter():
+    unimportant = {"role": "quasi-identifier", "importance": 0}
+    said = refused(minimal(attributes={"age": unimportant, "sex": unimportant, "d": "sensitive"}))
+    assert said == "attributes: importance is 0 for every quasi-identifier; one at least must matter"
+    assert accepted(minimal(attributes={"age": unimportant, "sex": "quasi-identifier"}))
+
+
 def test_how_many_more_errors():
     assert refused(minimal(method={"seed": "x", "metric": "y"})).endswith("(and 1 more)")
+    assert refused(minimal(method={"seed": "x", "metric": "y", "magic": 1})).endswith("(and 2 more)")
+
+
+def test_a_column_may_be_called_anything():
+    for name in ("float", "literal[x", "function-before", "constrained-float"):
+        said = refused(minimal(attributes={"age": "quasi-identifier", name: {"role": "x"}}))
+        assert said.startswith(f"attributes.{name}.role: ")
 
 
 @pytest.mark.parametrize(
@@ -279,10 +453,6 @@ def accepted(document):
     return True
 
 
-def qi(**more):
-    return minimal(attributes={"age": {"role": "quasi-identifier", **more}})
-
-
 SPOILT = [
     {"attributes": {"age": "quasi-identifier"}},
     {"require": [K5]},
@@ -321,6 +491,17 @@ SPOILT = [
     minimal(data={"missing": "?"}),
     minimal(release={"order": "random"}),
     minimal(release={"suppressed": "hide"}),
+    minimal(release={"ranges": "observed"}),
+    minimal(release={"spreadsheet-safe": 1}),
+    minimal(format=True),
+    minimal(method={"suppression": True}),
+    minimal(method={"time-limit": True}),
+    minimal(method={"seed": "1"}),
+    qi(importance=True),
+    qi(importance="1"),
+    qi(**{"max-level": True}),
+    minimal(attributes={"age": "quasi-identifier", "d": {"role": "sensitive", "order": ["a"]}}),
+    minimal(require=[{"model": "distinct-l-diversity", "l": 2, "null-is-value": "yes"}]),
 ]
 
 
@@ -344,6 +525,7 @@ def test_the_schema_rejects_what_the_policy_refuses(document):
         minimal(attributes={"age": "quasi-identifier"}),
         minimal(method={"suppression": "k"}),
         minimal(method={"suppress": "none"}),
+        minimal(release={"ranges": "cut"}),
         qi(hierarchy=[5, 10]),
         *(qi(hierarchy=spec) for spec in HIERARCHIES.values()),
     ],

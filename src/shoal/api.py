@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,29 +12,31 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
 from shoal.engine import Engine, ReadOptions, Source, WriteOptions
 from shoal.engines import ArrowEngine
-from shoal.engines.frames import to_native
-from shoal.engines.writing import QUOTE, count_formulas, to_table
-from shoal.errors import BadInput, NotVerified, ShoalWarning
-from shoal.frequency import FrequencySet
+from shoal.engines.frames import read_again, to_native
+from shoal.engines.writing import QUOTE, count_defused, refuse_marker, style_of, to_table
+from shoal.errors import BadInput, BadPolicy, ShoalWarning
 from shoal.hierarchy import build
-from shoal.models import MODELS, Model, measured
 from shoal.plan import Plan, make_plan
 from shoal.policy import Policy
 from shoal.recode import Released, decoded, recode
+from shoal.report.claims import agrees, claim_of, load_public
 from shoal.report.drafted import draft_policy
-from shoal.report.folder import Places
-from shoal.report.manifest import Data, Manifest, ModelSummary, PublicManifest, summarise
+from shoal.report.folder import Places, known_format
+from shoal.report.manifest import Data, Manifest, summarise
+from shoal.report.measuring import measure_table
 from shoal.report.private import load_private, write_private
 from shoal.report.public import write_public
 from shoal.search import Watch
-from shoal.verify import Claim, Original, Status, Verdict, check_hash, count, covers, judge, opened, read_json
+from shoal.verify import Claim, Original, Status, Verdict, check_hash, count, covers, judge, opened, refuse_failures
 
 Source_ = Any
 """A path, `-` for stdin, or a frame of any kind that narwhals knows."""
+Path_ = str | os.PathLike[str]
+Policy_ = Policy | Path_ | Mapping[str, Any]
+"""A policy, the path of its file, or a mapping of its parts."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,7 @@ class Release:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Every promise, judged on the frame that is handed out, its columns read and counted afresh (design 14)."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ShoalWarning)  # what it warns of was said of the input
-            handed_out = self.engine.read(self.data, ReadOptions(missing=())).table
+        handed_out = read_again(self.engine, self.data, read_options(self.policy), set(self.plan.hierarchies))
         with opened(decoded(handed_out), list(self.columns), {}) as release:
             claim = self.claim
             return [*judge(claim, count(release, claim)), covers(release, claim, self.original)]
@@ -76,15 +75,16 @@ class Release:
     @cached_property
     def summary(self) -> Manifest:
         """The manifest as a frozen value."""
-        data = Data(format="frame", columns=list(self.columns))
-        return summarise(self.plan, self.policy, self.source, self.verdicts, data, list(self.notes))
+        data = Data(format="frame", columns=tuple(self.columns))
+        return summarise(self.plan, self.policy, self.source, self.verdicts, data, self.notes)
 
     @property
     def claim(self) -> Claim:
         roles = self.plan.roles
         quasi = [name for name in self.columns if name in self.plan.hierarchies]
         sensitive = [name for name in self.columns if roles[name] == "sensitive"]
-        return Claim(quasi, sensitive, self.policy.models, len(self.rows), list(self.columns))
+        shown = self.plan.after.suppressed_rows if self.policy.release.suppressed == "show" else 0
+        return Claim(quasi, sensitive, self.policy.models, len(self.rows), list(self.columns), shown=shown)
 
     @property
     def original(self) -> Original:
@@ -92,19 +92,17 @@ class Release:
 
     def save(
         self,
-        out: str | os.PathLike[str],
+        out: Path_,
         *,
-        private: str | os.PathLike[str] | None = None,
+        private: Path_ | None = None,
         format: str | None = None,  # noqa: A002
         force: bool = False,
         reproducible: bool = False,
     ) -> Manifest:
         """Write `out/` and `out.private/`, both or none, verified as re-read from disk."""
         places = Places.choose(out, private, self.path, force=force)
-        kind = _known_format(format or ("parquet" if self.source.format in {"parquet", "arrow"} else "csv"))
-        if kind == "csv":
-            _refuse_marker(self.source, self.columns)
-        options = WriteOptions(kind, self.policy.release.order == "keep", self.policy.release.spreadsheet_safe)
+        options = self.write_options(format)
+        kind = options.format
         with places.filled() as (public, secret):
             file = public / f"data.{kind}"
             written = self.engine.write(self.columns, file, self.source, options)
@@ -115,15 +113,24 @@ class Release:
                 delimiter=self.source.delimiter,
                 quote=self.source.quote or QUOTE,
                 missing=self.source.missing,
-                columns=list(self.columns),
+                spreadsheet_safe=kind == "csv" and options.spreadsheet_safe,
+                columns=tuple(self.columns),
             )
             verdicts = self._verify_file(file, data)
-            manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(kind))
+            manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(data))
             if reproducible:
-                manifest = manifest.model_copy(update={"method": manifest.method.model_copy(update={"seconds": None})})
+                manifest = manifest.without_times()
             write_public(public, manifest, self.plan, self.columns)
             write_private(secret, manifest, self.plan, self.policy, self.source, self.rows[written.order])
         return manifest
+
+    def write_options(self, format: str | None) -> WriteOptions:  # noqa: A002
+        """How it will be written; refused where a reader could not tell null from everything else."""
+        kind = known_format(format or ("parquet" if self.source.format in {"parquet", "arrow"} else "csv"))
+        options = WriteOptions(kind, self.policy.release.order == "keep", self.policy.release.spreadsheet_safe)
+        if kind == "csv":
+            refuse_marker(self.columns, style_of(self.source, options), self.policy.data.missing)
+        return options
 
     def _verify_file(self, file: Path, data: Data) -> list[Verdict]:
         """Re-read what was written and judge it; a file that does not keep its promises is never published."""
@@ -134,18 +141,18 @@ class Release:
         refuse_failures(verdicts)
         return verdicts
 
-    def _notes(self, kind: str) -> list[str]:
-        notes = list(self.notes)
-        formulas = count_formulas(self.columns) if kind == "csv" and self.policy.release.spreadsheet_safe else 0
-        if formulas:
-            notes.append(
-                f"{formulas} cell(s) that a spreadsheet would run as a formula got a leading '; set "
-                "spreadsheet-safe = false under [release] to keep them as they are"
-            )
-        return notes
+    def _notes(self, data: Data) -> list[str]:
+        defused = count_defused(self.columns) if data.spreadsheet_safe else 0
+        if not defused:
+            return list(self.notes)
+        note = (
+            f"{defused} cell(s) that a spreadsheet would run as a formula got a leading '; set "
+            "spreadsheet-safe = false under [release] to keep them as they are"
+        )
+        return [*self.notes, note]
 
 
-def anonymize(source: Source_, policy: Policy, *, watch: Watch = lambda *_: None) -> Release:
+def anonymize(source: Source_, policy: Policy_, *, watch: Watch = lambda *_: None) -> Release:
     """The table of least loss that keeps the policy, verified; raises Infeasible when there is none.
 
     >>> import pyarrow as pa
@@ -167,48 +174,51 @@ def anonymize(source: Source_, policy: Policy, *, watch: Watch = lambda *_: None
 
 def publish(
     source: Source_,
-    policy: Policy,
-    out: str | os.PathLike[str],
+    policy: Policy_,
+    out: Path_,
     *,
     watch: Watch = lambda *_: None,
     force: bool = False,
-    private: str | os.PathLike[str] | None = None,
+    private: Path_ | None = None,
     format: str | None = None,  # noqa: A002
     reproducible: bool = False,
 ) -> Manifest:
     """Anonymize and save in one go, verifying the file only."""
     Places.choose(out, private, _path(source), force=force)  # refuse a bad place before the work, not after it
-    _known_format(format or "csv")
+    known_format(format or "csv")
     release = prepare(source, policy, watch=watch)
     return release.save(out, private=private, format=format, force=force, reproducible=reproducible)
 
 
-def _known_format(name: str) -> str:
-    if name not in {"csv", "parquet"}:
-        raise BadInput(f"format {name!r} is not known; a release is written as csv or parquet")
-    return name
-
-
-def _refuse_marker(source: Source, columns: Mapping[str, Released]) -> None:
-    """A null in a CSV must be told from everything else."""
-    if any(c in source.missing for c in (source.delimiter, source.quote or QUOTE, "\r", "\n")):
-        raise BadInput(
-            f"data.missing: {source.missing!r} holds the delimiter, a quote or a line break, so a CSV cannot show it; "
-            "put another text first"
-        )
-    for name, column in columns.items():
-        texts = column.texts.to_pylist()
-        if source.missing in texts and (column.codes == texts.index(source.missing)).any():
-            raise BadInput(
-                f"column {name!r}: a label is written like a missing value; put another text first in [data] missing"
-            )
+def dry_run(
+    source: Source_,
+    policy: Policy_,
+    *,
+    watch: Watch = lambda *_: None,
+    out: Path_ | None = None,
+    force: bool = False,
+    private: Path_ | None = None,
+    format: str | None = None,  # noqa: A002
+    reproducible: bool = False,
+) -> Manifest:
+    """Search and judge, refuse what `publish` would refuse, write nothing."""
+    if out is not None:
+        Places.choose(out, private, _path(source), force=force)
+    elif private is not None:
+        raise BadInput("a private folder was named, but no folder for the release; name it too with --out")
+    known_format(format or "csv")
+    release = prepare(source, policy, watch=watch)
+    release.write_options(format)
+    refuse_failures(release.verdicts)
+    return release.summary.without_times() if reproducible else release.summary
 
 
 def prepare(
-    source: Source_, policy: Policy, *, watch: Watch = lambda *_: None, engine: Engine | None = None
+    source: Source_, policy: Policy_, *, watch: Watch = lambda *_: None, engine: Engine | None = None
 ) -> Release:
     """A release that was not judged yet."""
     engine = engine or ArrowEngine()
+    policy = _policy(policy)
     with _noted() as notes:
         read = engine.read(source, read_options(policy))
         plan = make_plan(read, policy, engine, watch)
@@ -220,6 +230,18 @@ def prepare(
     return Release(policy, read, plan, columns, rows, tuple(notes), engine, _path(source))
 
 
+def _policy(given: Policy_) -> Policy:
+    if isinstance(given, Policy):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return Policy.load(given)
+    try:
+        return Policy(**given)
+    except TypeError:  # no mapping, or keys that are not text
+        kind = type(given).__name__
+        raise BadPolicy(f"a policy is a Policy, the path of its file or a mapping of its parts, not {kind!r}") from None
+
+
 def _path(source: Source_) -> Path | None:
     return Path(source) if isinstance(source, str | os.PathLike) and str(source) != "-" else None
 
@@ -227,111 +249,61 @@ def _path(source: Source_) -> Path | None:
 def measure(
     source: Source_,
     *,
-    quasi_identifiers: Sequence[str],
-    sensitive: Sequence[str] = (),
-    missing: Sequence[str] = ("",),
+    quasi_identifiers: str | Sequence[str],
+    sensitive: str | Sequence[str] = (),
+    missing: str | Sequence[str] = ("",),
     ignore_suppressed: bool = False,
     options: ReadOptions | None = None,
 ) -> dict[str, Any]:
     """Every model's attained value for a table as it is; no policy needed.
 
     >>> import pyarrow as pa
-    >>> measure(pa.table({"sex": ["f", "f", "m"]}), quasi_identifiers=["sex"])["models"]
+    >>> measure(pa.table({"sex": ["f", "f", "m"]}), quasi_identifiers="sex")["models"]
     [{'model': 'k-anonymity', 'attained': {'k': 1}}]
     """
-    read = ArrowEngine().read(source, options or ReadOptions(missing=tuple(missing)))
-    for name in (*quasi_identifiers, *sensitive):
-        if name not in read.table.columns:
-            near = get_close_matches(name, read.table.columns, n=1, cutoff=0.5)
-            raise BadInput(
-                f"{read.name}: there is no column {name!r}" + (f" (did you mean {near[0]!r}?)" if near else "")
-            )
-    if not quasi_identifiers:
-        raise BadInput("name at least one quasi-identifier, e.g. --qi age,sex")
-    both = sorted(set(quasi_identifiers) & set(sensitive))
-    if both:
-        raise BadInput(f"{', '.join(map(repr, both))} cannot be quasi-identifier and sensitive at once")
-    return _measured(read, list(quasi_identifiers), list(sensitive), ignore_suppressed=ignore_suppressed)
+    read = ArrowEngine().read(source, options or ReadOptions(missing=tuple(_several(missing))))
+    return measure_table(read, _several(quasi_identifiers), _several(sensitive), ignore_suppressed=ignore_suppressed)
 
 
-def _measured(read: Source, quasi: list[str], sensitive: list[str], *, ignore_suppressed: bool) -> dict[str, Any]:
-    table = read.table
-    stars = np.ones(table.rows, dtype=bool)
-    for name in quasi:
-        texts: list[str | None] = [*table[name].texts.to_pylist(), None]
-        stars &= np.array([text == "*" for text in texts], dtype=bool)[table[name].codes]
-    suppressed = int(stars.sum())
-    keep = ~stars if ignore_suppressed else np.ones(table.rows, dtype=bool)
-    if not keep.any():
-        raise BadInput(f"{read.name}: every row is suppressed, so there is nothing to measure")
-    columns = {name: (table[name].codes[keep], table[name].size) for name in (*quasi, *sensitive)}
-    classes = FrequencySet.count({q: columns[q] for q in quasi}, {s: columns[s] for s in sensitive})
-    labels = {name: [*table[name].texts.to_pylist(), None][: table[name].size] for name in sensitive}
-    counts = classes.class_counts(labels)
-    out: dict[str, Any] = {"rows": counts.rows, "classes": len(classes), "models": measured(counts, sensitive)}
-    if suppressed:
-        out["suppressed"] = {"rows": suppressed, "ignored": ignore_suppressed}
-    return out
+def _several(names: str | Sequence[str]) -> list[str]:
+    """One name or several, each once."""
+    return [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 
 def verify(
-    out: str | os.PathLike[str],
+    out: Path_,
     *,
     original: Source_ = None,
     population: Source_ = None,
-    private: str | os.PathLike[str] | None = None,
+    private: Path_ | None = None,
 ) -> list[Verdict]:
     """Judge a release on disk: every promise holds, fails, or needs what was not given."""
-    del population  # no model of this version looks at one
     folder = Path(out)
-    manifest = _public_manifest(folder)
-    data, rows = manifest.data, manifest.rows
+    manifest = load_public(folder)
+    data = manifest.data
     file = folder / (data.file or "")
     if not file.is_file() or file.parent != folder:
         raise BadInput(f"{folder.name}/{data.file}: the released table is missing")
-    claim = Claim(
-        manifest.quasi_identifiers,
-        manifest.sensitive,
-        [_promised(model, folder) for model in manifest.models],
-        rows.released + rows.shown,
-        data.columns,
-        manifest.classes.model_dump(),
-        [model.attained for model in manifest.models],
-    )
+    if population is not None:
+        ArrowEngine().read(population, ReadOptions())
+        warnings.warn(ShoalWarning("no promise of this release looks at the population"), stacklevel=2)
+    claim = claim_of(manifest, folder)
     verdicts = [check_hash(file, data.sha256 or "")]
     with opened(file, data.columns, data.model_dump()) as release:
-        verdicts += judge(claim, count(release, claim))
+        counted = count(release, claim)
+        verdicts += judge(claim, counted)
         if original is None:
-            verdicts.append(Verdict("truthful", Status.NEEDS_ORIGINAL))
-        else:
-            verdicts.append(covers(release, claim, _original(folder, private, original)))
-    return verdicts
+            return [*verdicts, *(Verdict(promise, Status.NEEDS_ORIGINAL) for promise in NEED_ORIGINAL)]
+        policy, true = _original(folder, private, original)
+        return [*verdicts, agrees(claim, policy, counted), covers(release, claim, true)]
 
 
-def _public_manifest(folder: Path) -> PublicManifest:
-    document = read_json(folder / "manifest.json")
-    try:
-        manifest = PublicManifest(**document)
-    except (TypeError, ValidationError):
-        raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a published folder") from None
-    named = [*manifest.quasi_identifiers, *manifest.sensitive, *(m.attribute for m in manifest.models if m.attribute)]
-    if not manifest.quasi_identifiers or not manifest.models or not set(named) <= set(manifest.data.columns):
-        raise BadInput(f"{folder.name}/manifest.json: it names no quasi-identifier, no model or columns there are not")
-    return manifest
+NEED_ORIGINAL = ("claim", "truthful")
+"""What is judged beside the promises of the manifest, against the original and the private folder."""
 
 
-def _promised(said: ModelSummary, folder: Path) -> Model:
-    """The model that a manifest says was asked for."""
-    about = {} if said.attribute is None else {"attribute": said.attribute}
-    try:
-        model: Model = MODELS[said.model](**said.asked, **about)
-    except (KeyError, TypeError, ValueError):
-        raise BadInput(f"{folder.name}/manifest.json: it promises a model that this version does not know") from None
-    return model
-
-
-def _original(folder: Path, private: str | os.PathLike[str] | None, original: Source_) -> Original:
-    """The input with the hierarchies of the private folder."""
+def _original(folder: Path, private: Path_ | None, original: Source_) -> tuple[Policy, Original]:
+    """The policy of the private folder, and the input with its hierarchies."""
     secret = Path(private) if private else folder.absolute().with_name(folder.absolute().name + ".private")
     policy, levels = load_private(secret)
     read = ArrowEngine().read(original, read_options(policy))
@@ -340,16 +312,7 @@ def _original(folder: Path, private: str | os.PathLike[str] | None, original: So
         raise BadInput(f"{read.name}: this is not the original: it has no column {missing[0]!r}")
     kept = {name: policy.attributes[name].hierarchy for name in levels}
     hierarchies = {name: build(read.table[name], builder) for name, builder in kept.items() if builder is not None}
-    return Original(read.table, hierarchies, levels)
-
-
-def refuse_failures(verdicts: Sequence[Verdict]) -> None:
-    """Raise unless everything holds."""
-    failed = [v for v in verdicts if not v.holds]
-    if failed:
-        raise NotVerified(
-            "the release does not verify: " + "; ".join(f"{v.promise} {v.status} {v.why}".strip() for v in failed)
-        )
+    return policy, Original(read.table, hierarchies, levels)
 
 
 def read_options(policy: Policy) -> ReadOptions:
@@ -368,13 +331,6 @@ def _noted() -> Iterator[list[str]]:
             notes.append(str(warning.message))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-
-
-def dry_run(source: Source_, policy: Policy, *, watch: Watch = lambda *_: None) -> Manifest:
-    """Search and judge, write nothing."""
-    release = prepare(source, policy, watch=watch)
-    refuse_failures(release.verdicts)
-    return release.summary
 
 
 def draft(source: Source_, *, k: int = 5, delimiter: str | None = None, encoding: str | None = None) -> str:

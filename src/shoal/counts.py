@@ -38,6 +38,10 @@ class ValueCounts:
         keep = self.values != list(self.labels).index(None)
         return ValueCounts(self.classes[keep], self.values[keep], self.counts[keep], self.labels, self.class_count)
 
+    def protecting(self, *, null: bool) -> "ValueCounts":
+        """The values that a model counts: null only where the policy says that it is one of them."""
+        return self if null else self.non_null()
+
     def pooled(self, chosen: NDArray[np.bool_]) -> "ValueCounts":
         """The chosen classes as one class."""
         inside = chosen[self.classes]

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.codes import Codes
 from shoal.counts import ClassCounts, Longs, ValueCounts
+from shoal.errors import BadData
 
 _WORD_BITS = 64
-_WIDTHS = (1, 2, 4, 8, 16)
+_WIDTHS = (1, 2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,12 @@ class Layout:
             word.append(at)
             shift.append(used)
             used += width
-        words = next((w for w in _WIDTHS if w > at), at + 1)
+        words = next((w for w in _WIDTHS if w > at), None)
+        if words is None:
+            raise BadData(
+                f"{len(bits)} quasi-identifiers of that many values need keys of more than {_WIDTHS[-1] * _WORD_BITS:,}"
+                " bits; give some of them another role"
+            )
         masks = np.array([(1 << width) - 1 for width in bits], dtype=np.uint64)
         return cls(np.array(word, np.int32), np.array(shift, np.int32), masks, words)
 

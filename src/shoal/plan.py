@@ -1,7 +1,7 @@
 """From a policy to a recoding, top-down on one page: roles, hierarchies, counts, feasibility, search, suppression."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
@@ -53,7 +53,7 @@ class Plan:
 def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lambda *_: None) -> Plan:
     """Find the recoding of least loss that keeps the policy, or say why there is none."""
     table = source.table
-    roles = assign_roles(table, policy)
+    roles = assign_roles(table, policy, source.index)
     quasi = sorted(name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER)
     counted = {model.about for model in policy.models}
     sensitive = [name for name in roles if name in counted]  # the others need not be counted
@@ -73,6 +73,8 @@ def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lam
     started = perf_counter()
     found = answer(_search(policy, lattice, before, oracle), oracle, watch)
     seconds = perf_counter() - started
+    if found.best is None and not found.proved:
+        raise Infeasible(f"nothing that complies was found within {policy.method.time_limit} s; allow more time")
     if found.best is None:
         raise Infeasible(_why_not(oracle, lattice))
     after, recoding = _apply(classes, found.best, oracle)
@@ -102,7 +104,7 @@ def _failed(models: list[Model], counts: ClassCounts) -> dict[str, Flags]:
     return failed
 
 
-def assign_roles(table: Table, policy: Policy) -> dict[str, Role]:
+def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dict[str, Role]:
     """The role of every column, in the order of the table; a column without one is an error (design 12)."""
     for name in policy.attributes:
         if name not in table.columns:
@@ -111,6 +113,11 @@ def assign_roles(table: Table, policy: Policy) -> dict[str, Role]:
             hint = f" (did you mean {folded[near[0]]!r}?)" if near else ""
             raise BadPolicy(f"attributes.{name}: the table has no column {name!r}{hint}")
     unknown = [name for name in table.columns if name not in policy.attributes]
+    if policy.data.others is None and any(name in index for name in unknown):
+        raise BadPolicy(
+            "the frame has an index of its own, which can identify people: drop it with reset_index(drop=True), or "
+            f"give it a role as attribute {next(name for name in unknown if name in index)!r}"
+        )
     if unknown and policy.data.others is None:
         named = ", ".join(repr(name) for name in unknown)
         raise BadPolicy(

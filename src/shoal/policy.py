@@ -7,9 +7,9 @@ import os
 import tomllib
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import fields
-from difflib import get_close_matches
+from dataclasses import replace
 from fractions import Fraction
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -19,27 +19,26 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    StrictBool,
     TypeAdapter,
     ValidationError,
+    field_validator,
     model_validator,
 )
 
 from shoal.errors import BadHierarchy, BadPolicy
-from shoal.hierarchy import BUILDERS, OPTIONS, Builder, parse
-from shoal.models import MODELS, Model, asked, exact
+from shoal.hierarchy import BUILDERS, OPTIONS, Builder, Csv, parse
+from shoal.models import MODELS, Model, exact
+from shoal.models.spec import kebab, model_of, nearest, table_of
 from shoal.schema import Role
 
 FORMAT: Final = 1
 _base: ContextVar[Path] = ContextVar("base", default=Path())
 
 
-def _kebab(name: str) -> str:
-    return name.replace("_", "-")
-
-
 class _Part(BaseModel):
     model_config = ConfigDict(
-        alias_generator=_kebab,
+        alias_generator=kebab,
         populate_by_name=True,
         extra="forbid",
         frozen=True,
@@ -54,46 +53,36 @@ def _hierarchy(spec: Any) -> Builder:
         raise ValueError(str(wrong)) from None
 
 
-def _model(spec: Any) -> Model:
-    """A model from its table in the policy; a ready one is taken as it is."""
-    if not isinstance(spec, Mapping):
-        return (
-            spec
-            if isinstance(spec, Model)
-            else _refuse(f"a model is a table like {{model = 'k-anonymity', k = 5}}, not {spec!r}")
-        )
-    given = {key.replace("-", "_"): value for key, value in spec.items() if key != "model"}
-    name = spec.get("model")
-    if name not in MODELS:
-        raise ValueError(f"model {name!r} is not known{_nearest(str(name), MODELS)}; known: {', '.join(MODELS)}")
-    known = [field.name for field in fields(MODELS[name])]
-    for key in given:
-        if key not in known:
-            raise ValueError(f"{name} has no parameter {key!r}{_nearest(key, known)}; it takes {', '.join(known)}")
-    try:
-        model: Model = MODELS[name](**given)
-    except TypeError:
-        raise ValueError(f"{name} needs {', '.join(known)}") from None
-    return model
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _refuse(message: str) -> Any:
-    raise ValueError(message)
+def _number(value: Any) -> Any:
+    if not _is_number(value):
+        raise ValueError(f"must be a number, not {value!r}")
+    return value
 
 
-def _model_spec(model: Model) -> dict[str, Any]:
-    return {"model": model.name} | {_kebab(key): value for key, value in asked(model).items()}
+def _whole(value: Any) -> int:
+    if not _is_number(value) or not isinstance(value, Integral):
+        raise ValueError(f"must be a whole number, not {value!r}")
+    return int(value)
 
 
-def _nearest(name: str, known: Any) -> str:
-    near = get_close_matches(name.replace("_", "-"), [str(k) for k in known], n=1)
-    return f" (did you mean {near[0]!r}?)" if near else ""
+def _suppression(value: Any) -> Any:
+    if value == "k" or (_is_number(value) and 0 <= value <= 1):
+        return value
+    raise ValueError(f'a share from 0 to 1, or "k", not {value!r}')
 
 
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_number)]
+Level = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
+Suppression = Annotated[Annotated[float, Field(ge=0, le=1)] | Literal["k"], BeforeValidator(_suppression)]
 AnyHierarchy = Annotated[
     Any, BeforeValidator(_hierarchy), PlainSerializer(lambda b: b.spec(), return_type=dict[str, Any])
 ]
-AnyModel = Annotated[Any, BeforeValidator(_model), PlainSerializer(_model_spec, return_type=dict[str, Any])]
+AnyModel = Annotated[Any, BeforeValidator(model_of), PlainSerializer(table_of, return_type=dict[str, Any])]
 
 
 class DataOptions(_Part):
@@ -106,7 +95,7 @@ class DataOptions(_Part):
     encoding: str | None = None
     decimal: str | None = None
     sheet: str | None = None
-    normalise: bool = False
+    normalise: StrictBool = False
     """Join values that differ in form only: outer spaces, 5 and 5.0."""
     others: Literal["insensitive", "drop"] | None = None
     """What columns without a role are; left out, they are an error."""
@@ -117,11 +106,20 @@ class Attribute(_Part):
 
     role: Role
     hierarchy: AnyHierarchy | None = None
-    importance: float | None = Field(default=None, ge=0, le=1)
-    min_level: int | None = Field(default=None, ge=0)
-    max_level: int | None = Field(default=None, ge=0)
-    confirm: bool = False
+    importance: Share | None = None
+    min_level: Level | None = None
+    max_level: Level | None = None
+    confirm: StrictBool = False
     """Yes, release this column although many of its values are unique."""
+
+    @model_validator(mode="after")
+    def _of_its_role(self) -> Self:
+        """Only a quasi-identifier is generalised; a hierarchy may also tell how far sensitive values lie apart."""
+        for key in ("hierarchy", "importance", "min_level", "max_level"):
+            useful = {Role.QUASI_IDENTIFIER, *([Role.SENSITIVE] if key == "hierarchy" else [])}
+            if getattr(self, key) is not None and self.role not in useful:
+                raise ValueError(f"{kebab(key)} has no meaning for the role {str(self.role)!r}; leave it out")
+        return self
 
     @model_validator(mode="after")
     def _levels(self) -> Self:
@@ -140,11 +138,11 @@ class Method(_Part):
         default="tuple", json_schema_extra={"enum": ["tuple", "attribute", "none"]}
     )
     algorithm: Literal["optimal", "datafly"] = "optimal"
-    suppression: Annotated[float, Field(ge=0, le=1)] | Literal["k"] = 0.0
+    suppression: Suppression = 0.0
     """Share of the rows that may be suppressed; "k" is Sweeney's rule: at most k rows."""
     metric: Literal["loss", "loss-geometric", "precision-loss", "discernibility", "average-class", "height"] = "loss"
-    time_limit: float | None = Field(default=None, gt=0)
-    seed: int = 0
+    time_limit: Seconds | None = None
+    seed: Annotated[int, BeforeValidator(_whole)] = 0
 
     @model_validator(mode="after")
     def _pair(self) -> Self:
@@ -152,6 +150,10 @@ class Method(_Part):
             raise ValueError(
                 f"generalise = {self.generalise!r} with suppress = {self.suppress!r} is not in this version; "
                 "generalise = 'attribute' with suppress = 'tuple', 'attribute' or 'none' is"
+            )
+        if self.suppress == "none" and self.suppression != 0:
+            raise ValueError(
+                f"suppress = 'none' and suppression = {self.suppression!r} contradict each other; leave one of them out"
             )
         return self
 
@@ -161,8 +163,17 @@ class ReleaseOptions(_Part):
 
     order: Literal["sorted", "keep"] = "sorted"
     suppressed: Literal["drop", "show"] = "drop"
-    spreadsheet_safe: bool = True
+    spreadsheet_safe: StrictBool = True
     """In a CSV, put ' before text that a spreadsheet would run as a formula."""
+    ranges: Literal["cut", "observed"] = Field(default="cut", json_schema_extra={"enum": ["cut"]})
+    """Intervals as the hierarchy cuts them, or the class's own minimum and maximum."""
+
+    @field_validator("ranges")
+    @classmethod
+    def _cut(cls, ranges: str) -> str:
+        if ranges != "cut":
+            raise ValueError(f"{ranges!r} is not in this version; 'cut' is")
+        return ranges
 
 
 class Policy(_Part):
@@ -173,7 +184,7 @@ class Policy(_Part):
     (5, 'optimal')
     """
 
-    format: Literal[1] = FORMAT
+    format: Annotated[Literal[1], BeforeValidator(_whole)] = FORMAT
     data: DataOptions = DataOptions()
     attributes: dict[str, Attribute]
     require: tuple[AnyModel, ...]
@@ -203,6 +214,8 @@ class Policy(_Part):
             raise ValueError("require: a policy promises at least one model, e.g. {model = 'k-anonymity', k = 5}")
         if not self.quasi_identifiers:
             raise ValueError("attributes: at least one column must have the role 'quasi-identifier'")
+        if all(self.attributes[name].importance == 0 for name in self.quasi_identifiers):
+            raise ValueError("attributes: importance is 0 for every quasi-identifier; one at least must matter")
         sensitive = self.named(Role.SENSITIVE)
         for model in self.require:
             of = model.about
@@ -227,8 +240,7 @@ class Policy(_Part):
         out: list[Model] = []
         for model in self.require:
             if model.per_attribute and model.attribute is None:
-                parameters = asked(model) | {}
-                out += [type(model)(**parameters, attribute=name) for name in self.named(Role.SENSITIVE)]
+                out += [replace(model, attribute=name) for name in self.named(Role.SENSITIVE)]
             else:
                 out.append(model)
         return out
@@ -281,10 +293,20 @@ class Policy(_Part):
         return {"format": FORMAT, **plain}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write TOML that loads to an equal policy."""
+        """Write TOML that loads to an equal policy; in another folder, to one that reads the same hierarchy files."""
         import tomli_w
 
-        Path(path).write_text(tomli_w.dumps(self.document()), "utf-8")
+        moved = self._seen_from(Path(path).parent)
+        Path(path).write_text(tomli_w.dumps(moved.document()), "utf-8")
+
+    def _seen_from(self, folder: Path) -> "Policy":
+        """The policy with the paths of its hierarchy files written for a folder."""
+        attributes = dict(self.attributes)
+        for name, attribute in attributes.items():
+            if isinstance(attribute.hierarchy, Csv):
+                hierarchy = attribute.hierarchy.seen_from(folder)
+                attributes[name] = attribute.model_copy(update={"hierarchy": hierarchy})
+        return self.model_copy(update={"attributes": attributes})
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
@@ -308,8 +330,8 @@ def _hierarchy_schema() -> dict[str, Any]:
 
 def _model_schema(name: str) -> dict[str, Any]:
     schema = TypeAdapter(MODELS[name]).json_schema()
-    properties = {"model": {"const": name}} | {_kebab(key): value for key, value in schema["properties"].items()}
-    required = ["model", *map(_kebab, schema.get("required", []))]
+    properties = {"model": {"const": name}} | {kebab(key): value for key, value in schema["properties"].items()}
+    required = ["model", *map(kebab, schema.get("required", []))]
     return {
         "title": name,
         "type": "object",
@@ -319,35 +341,45 @@ def _model_schema(name: str) -> dict[str, Any]:
     }
 
 
-_VARIANTS = ("constrained-float", "literal[", "function-", "float")
-"""Names that pydantic gives to the branches of a union; no user wrote them."""
+_LATER = {
+    "categories": "categories of sensitive values are not in this version; leave the key out",
+    "order": "an order of sensitive values is not in this version; leave the key out",
+}
+"""Keys of an attribute that a later version will know."""
+
+_TABLES: dict[str, type[BaseModel]] = {
+    "data": DataOptions,
+    "attributes": Attribute,
+    "method": Method,
+    "release": ReleaseOptions,
+}
 
 
 def _sentence(wrong: ValidationError) -> str:
-    """One sentence about the first error, and how many more there are."""
+    """One sentence about the first error, and in how many other places there are more."""
     errors = wrong.errors(include_url=False)
     first = errors[0]
-    where = [str(part) for part in first["loc"] if not str(part).startswith(_VARIANTS)]
-    message = str(first.get("ctx", {}).get("error", first["msg"]))
-    if first["type"] == "extra_forbidden":
-        known = _known_keys(where[:-1])
-        message = f"unknown key{_nearest(where[-1], known)}; known: {', '.join(known)}"
-    elif first["type"] == "missing":
-        message = "is missing"
-    elif first["type"] != "value_error" and isinstance(first["input"], int | float | str):
-        message = f"{message[0].lower()}{message[1:]}, not {first['input']!r}"
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return f"{'.'.join(where)}: {message}{more}" if where else f"{message}{more}"
+    where = [str(part) for part in first["loc"]]
+    others = len({error["loc"] for error in errors}) - 1
+    more = f" (and {others} more)" if others else ""
+    return ": ".join([*([".".join(where)] if where else []), _message(first, where)]) + more
 
 
-def _known_keys(where: list[str]) -> list[str]:
-    part: type[BaseModel] = Policy
-    parts: dict[str, type[BaseModel]] = {
-        "data": DataOptions,
-        "attributes": Attribute,
-        "method": Method,
-        "release": ReleaseOptions,
-    }
-    if where:
-        part = parts.get(where[0], Policy)
-    return [_kebab(name) for name in part.model_fields]
+def _message(error: Any, where: list[str]) -> str:
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    if error["type"] == "missing":
+        return "is missing"
+    if error["type"] == "extra_forbidden":
+        return _unknown(where)
+    message = f"{error['msg'][0].lower()}{error['msg'][1:]}"
+    return f"{message}, not {error['input']!r}" if isinstance(error["input"], int | float | str) else message
+
+
+def _unknown(where: list[str]) -> str:
+    *table, key = where
+    if table[:1] == ["attributes"] and key in _LATER:
+        return _LATER[key]
+    part = _TABLES[table[0]] if table else Policy
+    known = [kebab(name) for name in part.model_fields]
+    return f"unknown key{nearest(key, known)}; known: {', '.join(known)}"

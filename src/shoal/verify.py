@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     import duckdb
 
 
+_UNDEFUSED = r"CASE WHEN c{0} ^@ '''' THEN regexp_replace(c{0}, '^''(''*[=+@\t\r\n-])', '\1') ELSE c{0} END AS c{0}"
+"""A cell as it was before one ' was put in front of it; the same as `_undefused`, in SQL."""
+
+
 class Status(StrEnum):
     HOLDS = "holds"
     FAILS = "fails"
@@ -64,6 +68,8 @@ class Claim:
     """Number and sizes of the classes, where they were said before."""
     attained: Sequence[Mapping[str, Any]] | None = None
     """Per model what the release is said to attain."""
+    shown: int = 0
+    """How many of the rows were suppressed and stay, all their quasi-identifiers `*`."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ class Opened:
 
 
 @contextmanager
-def opened(data: Path | pa.Table, columns: Sequence[str], how: Mapping[str, str]) -> Iterator[Opened]:
+def opened(data: Path | pa.Table, columns: Sequence[str], how: Mapping[str, Any]) -> Iterator[Opened]:
     """Open a file or a table that should have these columns; `how` tells how a CSV is written."""
     import duckdb
 
@@ -113,22 +119,24 @@ def opened(data: Path | pa.Table, columns: Sequence[str], how: Mapping[str, str]
             db.register("given", pa.table(texts, names=[f"c{i}" for i in range(len(texts))]))
             source, values = "given", []
         cells = ", ".join(f"CAST(c{i} AS VARCHAR) AS c{i}" for i in range(len(columns)))
-        query = f"CREATE TEMP TABLE released AS SELECT {cells}, count(*) AS n FROM {source} GROUP BY ALL"
+        query = f"SELECT {cells}, count(*) AS n FROM {source} GROUP BY ALL"
+        if how.get("spreadsheet_safe"):
+            query = f"SELECT {', '.join(_UNDEFUSED.format(i) for i in range(len(columns)))}, n FROM ({query})"
         try:
-            db.execute(query, values)
+            db.execute(f"CREATE TEMP TABLE released AS {query}", values)
         except duckdb.Error:  # what it says may hold cells
             raise NotVerified("the released table cannot be read as its manifest says") from None
         yield Opened(db, typed)
 
 
-def _csv(file: Path, columns: Sequence[str], how: Mapping[str, str]) -> tuple[str, list[str]]:
+def _csv(file: Path, columns: Sequence[str], how: Mapping[str, Any]) -> tuple[str, list[str]]:
     """The SQL that reads a CSV, and its parameters."""
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             header = next(csv.reader(lines, delimiter=how["delimiter"], quotechar=how["quote"]), [])
     except (csv.Error, UnicodeDecodeError):
         header = []
-    _refuse_other_columns([_undefused(name) for name in header], [_undefused(name) for name in columns])
+    _refuse_other_columns([_undefused(name) for name in header] if how.get("spreadsheet_safe") else header, columns)
     types = "{" + ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(columns))) + "}"
     source = (
         f"read_csv(?, auto_detect=false, header=true, columns={types}, delim=?, quote=?, escape=?, nullstr=?, "
@@ -153,8 +161,8 @@ def _refuse_other_columns(found: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def _undefused(text: str) -> str:
-    """Without the ' that keeps a spreadsheet from running a cell."""
-    return text[1:] if text[:1] == "'" and text[1:2] in set("=+-@\t\r\n") else text
+    """Without the one ' that keeps a spreadsheet from running a cell."""
+    return text[1:] if text[:1] == "'" and text.lstrip("'")[:1] in set("=+-@\t\r\n") else text
 
 
 def _is_text(of: pa.DataType) -> bool:
@@ -240,26 +248,44 @@ def covers(release: Opened, claim: Claim, original: Original) -> Verdict:
     """Whether every released row is an original one, each cell as it was or generalised to a label that covers it.
 
     Rows are compared as multisets: no row may occur more often than originals that became it. Rows whose
-    quasi-identifiers are all `*` (suppressed but shown) cover anything; of them the other columns are compared.
+    quasi-identifiers are all `*` because they were suppressed, if the claim says that there are such, cover any of the
+    originals that no other row has covered; of them the other columns are compared.
     """
     db = release.db
     generalised = _generalised(claim, original, release.typed)
     db.register("codes", pa.table({f"c{i}": codes for i, (codes, _) in enumerate(generalised)}))
     for i, (_, labels) in enumerate(generalised):
         db.register(f"l{i}", pa.table({"code": np.arange(len(labels)), "label": pa.array(labels, pa.string())}))
-    every = range(len(generalised))
+    every = list(range(len(generalised)))
     joins = " ".join(f"JOIN l{i} ON l{i}.code = d.c{i}" for i in every)
     db.execute(
         "CREATE OR REPLACE TEMP TABLE generalised AS "
         f"SELECT {', '.join(f'l{i}.label AS c{i}' for i in every)}, d.n FROM "
         f"(SELECT *, count(*) AS n FROM codes GROUP BY ALL) d {joins}"
     )
+    if not claim.shown:
+        return _truthful(_surplus(db, every, "released", "generalised"))
     quasi = [i for i in every if claim.columns[i] in original.hierarchies]
+    return _covers_shown(db, claim.shown, quasi, [i for i in every if i not in quasi])
+
+
+def _covers_shown(db: "duckdb.DuckDBPyConnection", shown: int, quasi: list[int], others: list[int]) -> Verdict:
+    """The same where suppressed rows are shown: they come last, and share what originals are left."""
     stars = " AND ".join(f"c{i} IS NOT DISTINCT FROM '{TOP}'" for i in quasi)
-    at_top = all(labels == [TOP] for i, (_, labels) in enumerate(generalised) if i in quasi)
-    wrong = _surplus(db, list(every), "true" if at_top else f"NOT ({stars})")
-    if not at_top:
-        wrong += _surplus(db, [i for i in every if i not in quasi], stars)
+    found, natural = (_rows(db, f"{table} WHERE {stars}") for table in ("released", "generalised"))
+    if not shown <= found <= shown + natural:  # a value may itself be *
+        return Verdict("truthful", Status.FAILS, why=f"{found} released row(s) are all *, not {shown}")
+    every = sorted([*quasi, *others])
+    kept = f"(FROM released WHERE NOT ({stars}))"
+    db.execute(
+        f"CREATE OR REPLACE TEMP TABLE remaining AS SELECT g.* REPLACE (greatest(g.n - coalesce(r.n, 0), 0) AS n) "
+        f"FROM {_grouped(every, 'generalised')} g LEFT JOIN {_grouped(every, kept)} r ON {_same(every)}"
+    )
+    wrong = _surplus(db, every, kept, "generalised")
+    return _truthful(wrong + _surplus(db, others, f"(FROM released WHERE {stars})", "remaining"))
+
+
+def _truthful(wrong: int) -> Verdict:
     if wrong:
         return Verdict("truthful", Status.FAILS, why=f"{wrong} released row(s) do not cover an original one")
     return Verdict("truthful", Status.HOLDS)
@@ -280,17 +306,30 @@ def _generalised(
     return out
 
 
-def _surplus(db: "duckdb.DuckDBPyConnection", columns: list[int], where: str) -> int:
+def _surplus(db: "duckdb.DuckDBPyConnection", columns: list[int], released: str, originals: str) -> int:
     """How many released rows occur more often, in these columns, than the originals allow."""
-    # a leading ' may keep a spreadsheet from running the cell, so it is left out of the comparison on both sides
-    plain = r"CASE WHEN c{0} ^@ '''' THEN regexp_replace(c{0}, '^''([=+@\t\r\n-])', '\1') ELSE c{0} END AS c{0}"
-    cells = ", ".join(plain.format(i) for i in columns) or "1 AS one"
-    same = " AND ".join(f"r.c{i} IS NOT DISTINCT FROM g.c{i}" for i in columns) or "true"
-    found = db.execute(
-        f"SELECT coalesce(sum(greatest(r.n - coalesce(g.n, 0), 0)), 0)::BIGINT FROM "
-        f"(SELECT {cells}, sum(n) AS n FROM released WHERE {where} GROUP BY ALL) r "
-        f"LEFT JOIN (SELECT {cells}, sum(n) AS n FROM generalised GROUP BY ALL) g ON {same}"
-    ).fetchone()
+    return _number(
+        db,
+        "SELECT coalesce(sum(greatest(r.n - coalesce(g.n, 0), 0)), 0)::BIGINT "
+        f"FROM {_grouped(columns, released)} r LEFT JOIN {_grouped(columns, originals)} g ON {_same(columns)}",
+    )
+
+
+def _grouped(columns: list[int], table: str) -> str:
+    cells = ", ".join(f"c{i}" for i in columns) or "1 AS one"
+    return f"(SELECT {cells}, sum(n) AS n FROM {table} GROUP BY ALL)"
+
+
+def _same(columns: list[int]) -> str:
+    return " AND ".join(f"r.c{i} IS NOT DISTINCT FROM g.c{i}" for i in columns) or "true"
+
+
+def _rows(db: "duckdb.DuckDBPyConnection", table: str) -> int:
+    return _number(db, f"SELECT coalesce(sum(n), 0)::BIGINT FROM {table}")
+
+
+def _number(db: "duckdb.DuckDBPyConnection", query: str) -> int:
+    found = db.execute(query).fetchone()
     assert found is not None
     return int(found[0])
 
@@ -300,6 +339,15 @@ def check_hash(file: Path, sha256: str) -> Verdict:
     with file.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     return Verdict("sha256", Status.HOLDS if found == sha256 else Status.FAILS, {"sha256": sha256}, {"sha256": found})
+
+
+def refuse_failures(verdicts: Sequence[Verdict]) -> None:
+    """Raise unless everything holds."""
+    failed = [v for v in verdicts if not v.holds]
+    if failed:
+        raise NotVerified(
+            "the release does not verify: " + "; ".join(f"{v.promise} {v.status} {v.why}".strip() for v in failed)
+        )
 
 
 def read_json(path: Path) -> dict[str, Any]:

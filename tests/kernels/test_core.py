@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.errors import BadData
 from shoal.frequency import Layout
 from shoal.kernels import group_columns, marginals, rollup
 
@@ -226,11 +227,13 @@ def test_group_columns_refuses(columns, layout, words, weights):
         group_columns(columns, *layout, words, weights, want_ids=False)
 
 
-def test_keys_may_have_16_words_at_most():
-    layout = Layout.of([2**31] * 40)
-    assert layout.words == 20
-    with pytest.raises(ValueError, match=r"1,024 bits"):
-        grouped([np.zeros(1, np.int32)] * 40, layout)
+def test_keys_may_have_32_words_at_most():
+    wide = Layout(np.zeros(1, np.int32), np.zeros(1, np.int32), np.ones(1, np.uint64), words=33)
+    with pytest.raises(ValueError, match=r"2,048 bits"):
+        grouped([np.zeros(1, np.int32)], wide)
+    assert Layout.of([2**31] * 40).words == 32
+    with pytest.raises(BadData, match=r"2,048 bits"):
+        Layout.of([2**31] * 80)
 
 
 @pytest.mark.parametrize("codes", [np.zeros(2, np.int64), np.zeros((2, 1), np.int32), [0, 1], None])

@@ -3,7 +3,8 @@
 A model with a new parameter needs one line in `PARAMETERS`, and one in `STRICTER` if it attains it.
 """
 
-from dataclasses import fields
+import json
+from dataclasses import fields, replace
 from itertools import product
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shoal.counts import ClassCounts, ValueCounts
-from shoal.models import MODELS, AlphaK, Closure, Model
+from shoal.models import MODELS, AlphaK, Closure, Model, asked, spec
 
 LABELS = ("flu", "hiv", "tbc", None)
 ATTRIBUTE = "disease"
@@ -22,6 +23,7 @@ PARAMETERS = {
     "l": st.integers(1, 4),
     "alpha": st.sampled_from([0.1, 0.3333333333333333, 0.5, 0.6, 1.0, {"hiv": 0.5}, {"flu": 0.7, "hiv": 0.25}]),
     "attribute": st.just(ATTRIBUTE),
+    "null_is_value": st.booleans(),
 }
 """A strategy for every parameter of every model, by name."""
 
@@ -39,6 +41,18 @@ def model_of(name):
     if missing:
         pytest.fail(f"{name} has the parameters {missing}: give each a strategy in PARAMETERS of {__file__}")
     return st.builds(made, **{field.name: PARAMETERS[field.name] for field in fields(made)})
+
+
+def flags(model):
+    """What says how a table is read, not how much is asked."""
+    return {f.name: getattr(model, f.name) for f in fields(model) if isinstance(getattr(model, f.name), bool)}
+
+
+def probes(name):
+    """The weakest instances, with each setting of their flags."""
+    for probe in MODELS[name].probes(ATTRIBUTE if MODELS[name].per_attribute else None):
+        for setting in product([False, True], repeat=len(flags(probe))):
+            yield replace(probe, **dict(zip(flags(probe), setting, strict=True)))
 
 
 one_class = st.lists(st.integers(0, 4), min_size=len(LABELS), max_size=len(LABELS)).filter(any)
@@ -94,6 +108,24 @@ def test_closure_is_as_declared(name):
 
 
 @every_model
+def test_what_is_attained_is_json(name):
+    def check(model, rows):
+        attained = model.attained(counts(rows))
+        assert json.loads(json.dumps(attained)) == attained
+
+    run(check, model_of(name), tables)
+
+
+@every_model
+def test_a_policy_can_say_it(name):
+    def check(model):
+        assert spec.model_of(spec.table_of(model)) == model
+        assert type(model)(**asked(model)) == model
+
+    run(check, model_of(name))
+
+
+@every_model
 def test_parts_are_a_conjunction(name):
     def check(model, rows):
         together = [all(flags) for flags in zip(*(complies(part, rows) for part in model.parts()), strict=True)]
@@ -106,7 +138,7 @@ def test_parts_are_a_conjunction(name):
 def test_what_is_attained_complies_and_more_does_not(name):
     def check(rows):
         table = counts(rows)
-        for probe in MODELS[name].probes(ATTRIBUTE if MODELS[name].per_attribute else None):
+        for probe in probes(name):
             attained = probe.attained(table)
             given_names = [field.name for field in fields(probe)]
             reached = {key: value for key, value in attained.items() if key in given_names}
@@ -126,9 +158,9 @@ def test_what_is_attained_complies_and_more_does_not(name):
 @every_model
 def test_probes_are_the_weakest(name):
     def check(model, rows):
-        (probe,) = MODELS[name].probes(ATTRIBUTE if MODELS[name].per_attribute else None)
-        for asked, weakest in zip(complies(model, rows), complies(probe, rows), strict=True):
-            assert weakest or not asked
+        (probe,) = (probe for probe in probes(name) if flags(probe) == flags(model))
+        for strong, weakest in zip(complies(model, rows), complies(probe, rows), strict=True):
+            assert weakest or not strong
 
     run(check, model_of(name), tables)
     assert list(MODELS[name].probes(None if MODELS[name].per_attribute else ATTRIBUTE)) == []

@@ -61,6 +61,33 @@ def test_null_protects_nobody():
     assert AlphaK(1.0, 1, "disease").attained(table) == {"alpha": 1.0, "values": {"HIV": 1.0}}
 
 
+def test_null_may_be_a_value():
+    """Design 7: two thirds of {HIV, HIV, null} have HIV; a class of nulls is uniform."""
+    table = counts([[2, 1], [0, 3]], ["HIV", None])
+    assert AlphaK(0.7, 1, "disease", null_is_value=True).complies(table).tolist() == [True, False]
+    assert AlphaK({"HIV": 0.6}, 1, "disease", null_is_value=True).complies(table).tolist() == [False, True]
+    attained = AlphaK(1.0, 1, "disease", null_is_value=True).attained(table)
+    assert attained == {"alpha": 1.0, "values": {"HIV": pytest.approx(2 / 3), "null": 1.0}}
+
+
+def test_null_is_never_the_text_null():
+    attained = AlphaK(1.0, 1, "disease", null_is_value=True).attained(counts([[1, 3]], ["null", None]))
+    assert attained["values"] == {"null": 0.25, "(null)": 0.75}
+
+
+def test_null_makes_a_table_impossible_only_as_a_value():
+    table = counts([[1, 1, 8]], ["flu", "hiv", None])
+    assert AlphaK(0.5, 1, "disease").impossible(table, 0) is None
+    why = AlphaK(0.5, 1, "disease", null_is_value=True).impossible(table, 0)
+    assert why == "a value of 'disease' needs alpha >= 0.8000 in the whole table"
+
+
+@pytest.mark.parametrize("flag", [1, 0, "yes", None])
+def test_null_is_value_is_a_flag(flag):
+    with pytest.raises(ValueError, match="null-is-value must be true or false"):
+        AlphaK(0.5, 1, "disease", flag)
+
+
 def test_attained_of_nothing():
     assert AlphaK(1.0, 1, "disease").attained(counts([], ["flu"])) == {"alpha": 0.0, "values": {"flu": 0.0}}
 
@@ -75,6 +102,8 @@ def test_attained_may_be_asked_for():
 
 def test_parts():
     assert list(AlphaK(0.5, 3, "disease").parts()) == [KAnonymity(3), AlphaK(0.5, 1, "disease")]
+    flagged = AlphaK(0.5, 3, "disease", null_is_value=True)
+    assert list(flagged.parts()) == [KAnonymity(3), AlphaK(0.5, 1, "disease", null_is_value=True)]
     assert list(AlphaK(0.5, 1, "disease").parts()) == [AlphaK(0.5, 1, "disease")]
 
 

@@ -59,3 +59,4 @@ def test_ceiling_is_the_least_float_that_is_not_below(share):
 
 def test_asked_is_what_a_policy_says():
     assert asked(AlphaK(0.5, 3)) == {"alpha": 0.5, "k": 3}
+    assert asked(AlphaK(0.5, 3, null_is_value=True)) == {"alpha": 0.5, "k": 3, "null_is_value": True}

@@ -30,6 +30,20 @@ def test_null_protects_nobody():
     assert DistinctLDiversity(1, "disease").attained(counts([[2, 1]], ["HIV", None])) == {"l": 1}
 
 
+def test_null_may_be_a_value():
+    """Design 7."""
+    table = counts([[2, 1], [0, 3]], ["HIV", None])
+    assert DistinctLDiversity(2, "disease", null_is_value=True).complies(table).tolist() == [True, False]
+    assert DistinctLDiversity(1, "disease", null_is_value=True).attained(table) == {"l": 1}
+    assert DistinctLDiversity(2, "disease", null_is_value=True).impossible(counts([[2, 1]], ["HIV", None]), 0) is None
+
+
+@pytest.mark.parametrize("flag", [1, 0, "yes", None])
+def test_null_is_value_is_a_flag(flag):
+    with pytest.raises(ValueError, match="null-is-value must be true or false"):
+        DistinctLDiversity(2, "disease", flag)
+
+
 def test_an_empty_release_attains_nothing():
     assert DistinctLDiversity(1, "disease").attained(counts([], ["flu"])) == {"l": 0}
 

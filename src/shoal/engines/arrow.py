@@ -7,7 +7,7 @@ from typing import Any
 from shoal.codes import Table
 from shoal.engine import ReadOptions, Source, WriteOptions, Written
 from shoal.engines.reading import read
-from shoal.engines.writing import QUOTE, Style, given_order, text_order, write_csv, write_parquet
+from shoal.engines.writing import given_order, style_of, text_order, write_csv, write_parquet
 from shoal.frequency import FrequencySet
 from shoal.recode import Released
 
@@ -29,5 +29,4 @@ class ArrowEngine:
         order = given_order(rows) if options.keep_order else text_order(columns)
         if options.format == "parquet":
             return Written(write_parquet(columns, order, path), order.rows)
-        style = Style(source.delimiter, source.quote or QUOTE, source.missing, options.spreadsheet_safe)
-        return Written(write_csv(columns, order, path, style), order.rows)
+        return Written(write_csv(columns, order, path, style_of(source, options)), order.rows)

@@ -1,13 +1,17 @@
 """Giving back the same kind of frame as came in."""
 
+import warnings
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.engine import Source
+from shoal.codes import Column, Table, encode
+from shoal.engine import Engine, ReadOptions, Source
+from shoal.errors import ShoalWarning
 
 
 def to_native(source: Source, table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]) -> Any:
@@ -34,6 +38,29 @@ def to_native(source: Source, table: pa.Table, rows: NDArray[np.int64], generali
         for name in table.column_names
     ]
     return kept.with_columns(*fresh).to_native()
+
+
+def read_again(engine: Engine, frame: Any, options: ReadOptions, generalised: AbstractSet[str]) -> Table:
+    """A release as it is handed out, read as its input was: a marker that stays in a cell means null on both sides.
+
+    Labels of generalised columns are taken as they are: no policy says that one of them means null.
+    """
+    raw = replace(options, missing=(), normalise=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ShoalWarning)  # what it warns of was said of the input
+        table = engine.read(frame, raw).table
+    columns = {
+        name: column
+        if name in generalised
+        else encode(name, _array(column), missing=options.missing, normalise=options.normalise)
+        for name, column in table.columns.items()
+    }
+    return Table(columns, table.rows)
+
+
+def _array(column: Column) -> pa.DictionaryArray:
+    null = None if column.null_code is None else column.codes == column.null_code
+    return pa.DictionaryArray.from_arrays(pa.array(column.codes, mask=null), column.values)
 
 
 def _forgetful(series: Any) -> Any:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.engine import Source, WriteOptions
+from shoal.errors import BadInput
 from shoal.recode import Released
 
 _CHUNK = 1 << 17
-_FORMULA = re.compile(r"[=+\-@\t\r\n]")
-_NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?")
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+"""What begins like this gets a ' in front, also where there is one already: else two texts would be written alike."""
+_NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD_BITS = 63
+_ALIKE = "a label is written like a missing value; put another text first in [data] missing"
+_ALIKE_UNSAID = (
+    "a text that is empty and a value that is missing are written alike, because [data] missing lists nothing; "
+    "list a text that no cell holds, e.g. missing = ['NA'], or write Parquet"
+)
 QUOTE = '"'
 """What a release is quoted with where the input knew no quotes: its labels may hold the delimiter."""
 
@@ -31,6 +39,11 @@ class Style:
     quote: str = QUOTE
     missing: str = ""
     spreadsheet_safe: bool = True
+
+
+def style_of(source: Source, options: WriteOptions) -> Style:
+    """As the input was written."""
+    return Style(source.delimiter, source.quote or QUOTE, source.missing, options.spreadsheet_safe)
 
 
 @dataclass(frozen=True)
@@ -91,7 +104,7 @@ def to_table(columns: Mapping[str, Released], order: NDArray[np.int64] | None = 
 
 def write_csv(columns: Mapping[str, Released], order: Order, path: Path, style: Style) -> str:
     """Write a CSV and return its SHA-256."""
-    cells = {name: _cells(column.texts, style) for name, column in columns.items()}
+    cells = {name: _cells(column, style) for name, column in columns.items()}
     if len(columns) == 1:  # a lone empty cell would be a blank line
         cells = {name: [text or style.quote * 2 for text in texts] for name, texts in cells.items()}
     *before, last = cells
@@ -111,19 +124,45 @@ def write_parquet(columns: Mapping[str, Released], order: Order, path: Path) -> 
     return _write(path, iter([sink.getvalue()]))
 
 
-def count_formulas(columns: Mapping[str, Released]) -> int:
-    """How many released cells a spreadsheet would run as a formula."""
+def count_defused(columns: Mapping[str, Released]) -> int:
+    """How many released cells get a ' so that a spreadsheet does not run them as a formula."""
     total = 0
     for column in columns.values():
-        texts = column.texts.to_pylist()
+        texts = column.texts.to_pylist() if _is_text(column) else []
         bad = np.array([text is not None and _is_formula(text) for text in texts], dtype=bool)
         if bad.any():
             total += int(bad[column.codes].sum())
     return total
 
 
-def _cells(texts: pa.StringArray, style: Style) -> list[str]:
-    return [style.missing if text is None else _quoted(_defused(text, style), style) for text in texts.to_pylist()]
+def refuse_marker(columns: Mapping[str, Released], style: Style, missing: Sequence[str]) -> None:
+    """Refuse a table in which a null could not be told from everything else; `missing` is what the policy says."""
+    if any(c in style.missing for c in (style.delimiter, style.quote, "\r", "\n")):
+        raise BadInput(
+            f"data.missing: {style.missing!r} holds the delimiter, a quote or a line break, so a CSV cannot show it; "
+            "put another text first"
+        )
+    for name, column in columns.items():
+        hidden = [text for text in (style.missing, style.missing[1:]) if _written(text, column, style) == style.missing]
+        alike = pc.is_in(column.texts, value_set=pa.array(hidden, pa.string())).to_numpy(zero_copy_only=False)
+        if alike.any() and alike[column.codes].any():
+            raise BadInput(f"column {name!r}: {_ALIKE if missing else _ALIKE_UNSAID}")
+
+
+def _cells(column: Released, style: Style) -> list[str]:
+    return [
+        style.missing if text is None else _quoted(_written(text, column, style), style)
+        for text in column.texts.to_pylist()
+    ]
+
+
+def _written(text: str, column: Released, style: Style) -> str:
+    return _defused(text, style) if _is_text(column) else text
+
+
+def _is_text(column: Released) -> bool:
+    """Whether a spreadsheet might run its cells: it runs no number, date or truth value."""
+    return bool(pa.types.is_string(column.values.type))
 
 
 def _defused(text: str, style: Style) -> str:

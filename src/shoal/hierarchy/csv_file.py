@@ -1,6 +1,7 @@
 """A taxonomy in a file of its own, in the format of ARX: `value;level1;level2;…`, no header (S2.2)."""
 
 import csv
+import os
 from collections import Counter
 from dataclasses import dataclass, field
 from io import StringIO
@@ -45,6 +46,18 @@ class Csv:
 
     def spec(self) -> dict[str, Any]:
         return {"csv": self.path}
+
+    def seen_from(self, folder: Path) -> "Csv":
+        """The same file, its path written for a policy in another folder; an absolute path stays."""
+        here, there = os.path.realpath(self.base), os.path.realpath(folder)
+        if Path(self.path).is_absolute() or here == there:
+            return self
+        file = os.path.realpath(Path(here, self.path))  # `..` leads out of a folder, not back over a link to it
+        try:
+            path = Path(os.path.relpath(file, there))
+        except ValueError:  # on another drive
+            path = Path(file)
+        return Csv(path.as_posix(), folder)
 
     def _text(self) -> str:
         try:

@@ -33,7 +33,7 @@ class Taxonomy:
 class Hierarchy:
     """A domain generalisation hierarchy over the codes of one column (S2.2).
 
-    Level 0 is the value itself. Null is a group of its own below the top and joins `*` there (design 7).
+    Level 0 is the value itself. Null is a group of its own until all values are one, and joins them there (design 7).
     """
 
     attribute: str
@@ -87,14 +87,14 @@ def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
     labels: list[tuple[str | None, ...]] = [(*column.texts.to_pylist(), *[None for _ in null])]
     counts = [np.ones(column.size, dtype=np.int64)]
     for h, group in enumerate(groups):
-        top = h == len(groups) - 1 and names[h] == [TOP]
+        top = h == len(groups) - 1 and len(names[h]) == 1
         used, level = np.unique(group[at], return_inverse=True)
         level = level.astype(np.int32)
         under = np.bincount(group, minlength=len(names[h]))[used].astype(np.int64)
         label: list[str | None] = [names[h][g] for g in used]
         if null and top:
             level = np.append(level, np.int32(0)).astype(np.int32)
-            label, under = [TOP], np.array([len(leaves)], dtype=np.int64)
+            label, under = [names[h][0]], np.array([len(leaves)], dtype=np.int64)
         elif null:
             level = np.append(level, len(used)).astype(np.int32)
             label, under = [*label, None], np.append(under, 1)

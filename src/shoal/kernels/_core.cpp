@@ -247,7 +247,8 @@ template <typename F> nb::tuple with_words(size_t words, F f) {
   if (words <= 4) return f(std::integral_constant<int, 4>{});
   if (words <= 8) return f(std::integral_constant<int, 8>{});
   if (words <= 16) return f(std::integral_constant<int, 16>{});
-  throw std::length_error("keys wider than 1,024 bits");
+  if (words <= 32) return f(std::integral_constant<int, 32>{});
+  throw std::length_error("keys wider than 2,048 bits");
 }
 
 nb::tuple group_columns(const Columns& columns, const In<int32_t>& word, const In<int32_t>& shift,

@@ -1,7 +1,7 @@
 """(α,k)-anonymity: no sensitive value fills more than the share α of a class."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Self
 
@@ -17,6 +17,7 @@ from shoal.models.base import (
     Whole,
     ceiling,
     exact,
+    refuse_unless_flag,
     refuse_unless_whole,
     within,
 )
@@ -27,7 +28,8 @@ from shoal.models.k_anonymity import KAnonymity
 class AlphaK(Model):
     """k-anonymous, and the share of each sensitive value in each class is at most α: one number, or one per value.
 
-    Wong, Li, Fu, Wang, KDD 2006. Shares are of the non-null values, so that null protects nobody.
+    Wong, Li, Fu, Wang, KDD 2006. Shares are of the non-null values, so that null protects nobody,
+    unless `null_is_value` (design 7).
     """
 
     name: ClassVar[str] = "alpha-k"
@@ -36,9 +38,11 @@ class AlphaK(Model):
     alpha: Share | Annotated[Mapping[str, Share], Len(1)]
     k: Whole = 1
     attribute: str | None = None
+    null_is_value: bool = False
 
     def __post_init__(self) -> None:
         refuse_unless_whole("k", self.k)
+        refuse_unless_flag("null-is-value", self.null_is_value)
         if self.alpha == {}:
             raise ValueError("alpha names no value; give a number, or a table such as { HIV = 0.2 }")
         for value in self.alpha.values() if isinstance(self.alpha, Mapping) else [self.alpha]:
@@ -62,17 +66,16 @@ class AlphaK(Model):
         share = values.counts / whole
         most = np.zeros(len(values.labels))
         np.maximum.at(most, values.values, share)
-        named = {label: 0.0 for label in values.labels if label is not None}
+        names = _names(values.labels)
+        named = {name: 0.0 for name, label in zip(names, values.labels, strict=True) if self._counts(label)}
         highest = share == most[values.values]
         attaining = np.unique(np.stack([values.values, values.counts, whole])[:, highest], axis=1)
         for value, count, total in attaining.T.tolist():
-            label = values.labels[value]
-            assert label is not None
-            named[label] = max(named[label], ceiling(Fraction(count, total)))
+            named[names[value]] = max(named[names[value]], ceiling(Fraction(count, total)))
         return {"alpha": max(named.values(), default=0.0), "values": named}
 
     def parts(self) -> Iterable[Model]:
-        return (KAnonymity(self.k), AlphaK(self.alpha, 1, self.attribute)) if self.k > 1 else (self,)
+        return (KAnonymity(self.k), replace(self, k=1)) if self.k > 1 else (self,)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         """Too few rows, or a value's share of the whole table after all suppressible rows were taken from it."""
@@ -94,12 +97,27 @@ class AlphaK(Model):
 
     def _shares(self, counts: ClassCounts) -> tuple[ValueCounts, Longs]:
         assert self.attribute is not None
-        values = counts.sensitive[self.attribute].non_null()
+        values = counts.sensitive[self.attribute].protecting(null=self.null_is_value)
         known = np.bincount(values.classes, weights=values.counts, minlength=len(counts.sizes))
         return values, known.astype(np.int64)
+
+    def _counts(self, label: str | None) -> bool:
+        return label is not None or self.null_is_value
 
     def _limit(self, label: str | None) -> Fraction:
         """The largest share that a value may have; 1 where nothing is said."""
         if isinstance(self.alpha, Mapping):
             return exact("alpha", 1 if label is None else self.alpha.get(label, 1))
         return exact("alpha", self.alpha)
+
+
+def _names(labels: Sequence[str | None]) -> list[str]:
+    """The labels as text, null as a text that no label is.
+
+    >>> _names(["flu", None]), _names(["null", None])
+    (['flu', 'null'], ['null', '(null)'])
+    """
+    null = "null"
+    while null in labels:
+        null = f"({null})"
+    return [null if label is None else label for label in labels]

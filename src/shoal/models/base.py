@@ -76,6 +76,12 @@ def refuse_unless_whole(name: str, value: object, least: int = 1) -> None:
         raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
 
 
+def refuse_unless_flag(name: str, value: object) -> None:
+    """Raise ValueError unless `value` is true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, not {value!r}")  # noqa: TRY004
+
+
 def exact(name: str, value: object) -> Fraction:
     """The rational number that a person wrote: 0.1 is one tenth.
 
@@ -112,6 +118,6 @@ def within(part: Longs, whole: Longs, limits: Sequence[Fraction], which: NDArray
 
 
 def asked(model: Model) -> dict[str, Any]:
-    """The parameters of a model as they stand in a policy."""
+    """The parameters of a model as they stand in a policy: what is not given or switched off says nothing."""
     given = {field.name: getattr(model, field.name) for field in fields(model)}  # type: ignore[arg-type]
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name, value in given.items() if value is not None and value is not False}

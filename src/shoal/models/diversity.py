@@ -7,12 +7,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from shoal.counts import ClassCounts, Longs
-from shoal.models.base import Closure, Flags, Model, Whole, refuse_unless_whole
+from shoal.models.base import Closure, Flags, Model, Whole, refuse_unless_flag, refuse_unless_whole
 
 
 @dataclass(frozen=True, slots=True)
 class DistinctLDiversity(Model):
-    """Every class holds at least l different values of a sensitive attribute; null is not one of them.
+    """Every class holds at least l different values of a sensitive attribute.
+
+    Null is not one of them unless `null_is_value`: who lacks a value is not hidden by it (design 7).
 
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006.
     """
@@ -22,9 +24,11 @@ class DistinctLDiversity(Model):
     per_attribute: ClassVar[bool] = True
     l: Whole
     attribute: str | None = None
+    null_is_value: bool = False
 
     def __post_init__(self) -> None:
         refuse_unless_whole("l", self.l)
+        refuse_unless_flag("null-is-value", self.null_is_value)
 
     def complies(self, counts: ClassCounts) -> Flags:
         return self._distinct(counts) >= self.l
@@ -46,5 +50,5 @@ class DistinctLDiversity(Model):
 
     def _distinct(self, counts: ClassCounts) -> Longs:
         assert self.attribute is not None
-        values = counts.sensitive[self.attribute].non_null()
+        values = counts.sensitive[self.attribute].protecting(null=self.null_is_value)
         return np.bincount(values.classes, minlength=len(counts.sizes)).astype(np.int64)

@@ -119,9 +119,9 @@ def _key(name: str) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Inline TOML; JSON strings, numbers and arrays are TOML too."""
+    """Inline TOML; JSON strings, numbers and arrays are TOML too, but for the one control character JSON lets pass."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
-    return json.dumps(value, ensure_ascii=True)
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from shoal.errors import BadOutput
+from shoal.errors import BadInput, BadOutput
 
 _OURS = {
     "data.csv",
@@ -75,6 +75,13 @@ class Places:
         finally:
             for stage in stages:
                 shutil.rmtree(stage, ignore_errors=True)
+
+
+def known_format(name: str) -> str:
+    """Refuse a format that no release is written in."""
+    if name not in {"csv", "parquet"}:
+        raise BadInput(f"format {name!r} is not known; a release is written as csv or parquet")
+    return name
 
 
 def write_whole(path: Path, text: str) -> None:

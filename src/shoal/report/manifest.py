@@ -1,6 +1,7 @@
 """The manifest of a release: the public one says what the release shows anyway, the private one everything."""
 
-from typing import Any, Literal
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,8 +13,12 @@ from shoal.metrics import METRICS
 from shoal.models import MODELS
 from shoal.plan import Plan
 from shoal.policy import FORMAT, Policy
+from shoal.report.fixed import FIXED, Fixed
 from shoal.schema import Role
 from shoal.verify import Verdict
+
+NO_LIMIT = 1.0
+"""What a threshold per value becomes in public when the release shows none of the values: any share is allowed."""
 
 
 class _Frozen(BaseModel):
@@ -36,7 +41,7 @@ class MethodSummary(_Frozen):
 
 class Recoding(_Frozen):
     kind: Literal["node"]
-    levels: dict[str, int]
+    levels: Annotated[dict[str, int], FIXED]
 
 
 class Rows(_Frozen):
@@ -67,8 +72,8 @@ class ModelSummary(_Frozen):
 
     model: str
     attribute: str | None = None
-    asked: dict[str, Any]
-    attained: dict[str, Any]
+    asked: Annotated[dict[str, Any], FIXED]
+    attained: Annotated[dict[str, Any], FIXED]
     holds: bool
 
 
@@ -81,7 +86,9 @@ class Data(_Frozen):
     delimiter: str = ","
     quote: str = '"'
     missing: str = ""
-    columns: list[str]
+    spreadsheet_safe: bool = False
+    """Whether text that a spreadsheet would run as a formula has a ' in front of it, one more than it had."""
+    columns: tuple[str, ...]
 
 
 class Manifest(_Frozen):
@@ -89,18 +96,22 @@ class Manifest(_Frozen):
 
     shoal: str
     format: Literal[1] = FORMAT
-    policy: dict[str, Any]
+    policy: Annotated[dict[str, Any], FIXED]
     method: MethodSummary
     recoding: Recoding
     rows: Rows
     classes: Classes
-    models: list[ModelSummary]
-    metrics: dict[str, float]
+    models: tuple[ModelSummary, ...]
+    metrics: Annotated[dict[str, float], FIXED]
     data: Data
-    warnings: list[str] = []
+    warnings: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True)
+
+    def without_times(self) -> Self:
+        """The same for every equal run."""
+        return self.model_copy(update={"method": self.method.model_copy(update={"seconds": None})})
 
 
 class PublicManifest(_Frozen):
@@ -110,10 +121,10 @@ class PublicManifest(_Frozen):
 
     shoal: str
     format: Literal[1] = FORMAT
-    quasi_identifiers: list[str]
-    sensitive: list[str]
-    models: list[ModelSummary]
-    labels: dict[str, list[str]]
+    quasi_identifiers: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    models: tuple[ModelSummary, ...]
+    labels: Annotated[dict[str, tuple[str, ...]], FIXED]
     rows: PublicRows
     classes: Classes
     data: Data
@@ -123,7 +134,7 @@ class PublicManifest(_Frozen):
 
 
 def summarise(
-    plan: Plan, policy: Policy, source: Source, verdicts: list[Verdict], data: Data, notes: list[str]
+    plan: Plan, policy: Policy, source: Source, verdicts: Sequence[Verdict], data: Data, notes: Sequence[str]
 ) -> Manifest:
     """The private manifest of a plan whose outcome was verified."""
     after = plan.after
@@ -152,7 +163,7 @@ def summarise(
         models=model_summaries(policy, verdicts),
         metrics=_metrics(plan),
         data=data,
-        warnings=notes,
+        warnings=tuple(notes),
     )
 
 
@@ -169,13 +180,15 @@ def saveable(policy: Policy, plan: Plan, source: Source) -> Policy:
     return policy.model_copy(update={"attributes": attributes})
 
 
-def public(manifest: Manifest, plan: Plan, labels: dict[str, list[str]]) -> PublicManifest:
-    """The part of a manifest that may be published."""
+def public(
+    manifest: Manifest, plan: Plan, labels: dict[str, tuple[str, ...]], shown: Mapping[str, Collection[str]]
+) -> PublicManifest:
+    """The part of a manifest that may be published; `shown` are the values of each sensitive attribute in the table."""
     return PublicManifest(
         shoal=manifest.shoal,
-        quasi_identifiers=[name for name, role in plan.roles.items() if role is Role.QUASI_IDENTIFIER],
-        sensitive=[name for name, role in plan.roles.items() if role is Role.SENSITIVE],
-        models=manifest.models,
+        quasi_identifiers=tuple(name for name, role in plan.roles.items() if role is Role.QUASI_IDENTIFIER),
+        sensitive=tuple(name for name, role in plan.roles.items() if role is Role.SENSITIVE),
+        models=tuple(_shown(model, shown.get(model.attribute or "", ())) for model in manifest.models),
         labels=labels,
         rows=PublicRows(**manifest.rows.model_dump(exclude={"read"})),
         classes=manifest.classes,
@@ -183,7 +196,18 @@ def public(manifest: Manifest, plan: Plan, labels: dict[str, list[str]]) -> Publ
     )
 
 
-def model_summaries(policy: Policy, verdicts: list[Verdict]) -> list[ModelSummary]:
+def _shown(model: ModelSummary, values: Collection[str]) -> ModelSummary:
+    """The promise without the thresholds of values that the release does not show: their names would tell of them."""
+    asked = {
+        name: {value: limit[value] for value in limit if value in values} or NO_LIMIT
+        if isinstance(limit, Mapping)
+        else limit
+        for name, limit in model.asked.items()
+    }
+    return model.model_copy(update={"asked": Fixed(asked)})
+
+
+def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelSummary, ...]:
     by_promise = [verdict for verdict in verdicts if verdict.promise in MODELS]
     out = []
     for model, verdict in zip(policy.models, by_promise, strict=True):
@@ -198,10 +222,10 @@ def model_summaries(policy: Policy, verdicts: list[Verdict]) -> list[ModelSummar
                 holds=verdict.holds,
             )
         )
-    return out
+    return tuple(out)
 
 
-def _classes(verdicts: list[Verdict]) -> Classes:
+def _classes(verdicts: Sequence[Verdict]) -> Classes:
     return next(Classes(**verdict.attained) for verdict in verdicts if verdict.promise == "classes")
 
 

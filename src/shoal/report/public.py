@@ -10,18 +10,20 @@ from shoal.plan import Plan
 from shoal.recode import Released
 from shoal.report.manifest import Manifest, public
 from shoal.report.page import render
+from shoal.schema import Role
 
 
 def write_public(folder: Path, manifest: Manifest, plan: Plan, columns: Mapping[str, Released]) -> None:
     """Write `manifest.json` and `report.html` beside the table."""
-    shown = public(manifest, plan, {name: used_labels(columns[name]) for name in columns if name in plan.hierarchies})
-    document = shown.document()
+    labels = {name: used_labels(columns[name]) for name in columns if name in plan.hierarchies}
+    shown = {name: used_labels(columns[name]) for name in columns if plan.roles[name] is Role.SENSITIVE}
+    document = public(manifest, plan, labels, shown).document()
     (folder / "manifest.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
     (folder / "report.html").write_text(render("public.html", document), "utf-8")
 
 
-def used_labels(column: Released) -> list[str]:
+def used_labels(column: Released) -> tuple[str, ...]:
     """The labels that occur in the release; those of unused values would tell what was in the hierarchy."""
     present = np.unique(column.codes)
-    labels = column.values.to_pylist()
-    return sorted(labels[code] for code in present.tolist() if labels[code] is not None)
+    labels = column.texts.to_pylist()
+    return tuple(sorted(labels[code] for code in present.tolist() if labels[code] is not None))

@@ -1,6 +1,7 @@
 """Datafly: generalise the attribute with most distinct values until few enough rows are left to suppress."""
 
 from collections.abc import Sequence
+from math import inf
 
 from shoal.lattice import Lattice
 from shoal.search.oracle import Ask, Found, Search
@@ -23,6 +24,6 @@ def datafly(lattice: Lattice, distinct: Sequence[Sequence[int]]) -> Search:
             return Found(answer)
         above = [i for i, level in enumerate(node) if level < lattice.top[i]]
         if not above:
-            return Found(None)
+            return Found(None, bound=inf)  # the most general node was asked last
         i = max(above, key=lambda i: distinct[i][node[i]])
         node = (*node[:i], node[i] + 1, *node[i + 1 :])

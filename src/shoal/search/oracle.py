@@ -46,7 +46,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Found:
-    """How a search ended: the best node, and the score that no node can be below."""
+    """How a search ended: the best node, and the score that no complying node is below (infinite: there is none)."""
 
     best: Answer | None
     bound: float = -np.inf
@@ -54,7 +54,7 @@ class Found:
 
     @property
     def proved(self) -> bool:
-        return self.best is None or self.bound >= self.best.score
+        return self.bound >= (self.best.score if self.best is not None else np.inf)
 
 
 @dataclass

@@ -46,10 +46,9 @@ def _cells(content: Content, sheet: str | None) -> list[list[Any]]:
 
 
 def _table(cells: list[list[Any]]) -> tuple[list[str], list[list[Any]]]:
-    """Split off the header; leave out the empty rows at the end and the empty columns at the right."""
-    filled = [[None if cell == "" else cell for cell in row] for row in cells]
-    while filled and all(cell is None for cell in filled[-1]):
-        filled.pop()
+    """Split off the header; leave out empty rows, as a CSV's blank lines, and the empty columns at the right."""
+    rows = [[None if cell == "" else cell for cell in row] for row in cells]
+    filled = [row for row in rows if any(cell is not None for cell in row)]
     if not filled:
         return [], []
     width = max(at for row in filled for at, cell in enumerate(row, 1) if cell is not None)

@@ -1,0 +1,58 @@
+"""A model as a table of a policy: read, with its names checked, and written."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from difflib import get_close_matches
+from typing import Any
+
+from shoal.models.base import Model, asked
+from shoal.models.registry import MODELS
+
+
+def model_of(spec: Any) -> Model:
+    """The model that a table of a policy means; a ready one is taken as it is.
+
+    >>> model_of({"model": "k-anonymity", "k": 5})
+    KAnonymity(k=5)
+    """
+    if isinstance(spec, Model):
+        return spec
+    if not isinstance(spec, Mapping):
+        raise ValueError(f"a model is a table like {{model = 'k-anonymity', k = 5}}, not {spec!r}")  # noqa: TRY004
+    name = spec.get("model")
+    if not isinstance(name, str) or name not in MODELS:
+        raise ValueError(f"model {name!r} is not known{nearest(str(name), MODELS)}; known: {', '.join(MODELS)}")
+    known = {kebab(field.name): field for field in fields(MODELS[name])}
+    given = {kebab(str(key)): value for key, value in spec.items() if key != "model"}
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{name} has no parameter {key!r}{nearest(key, known)}; it takes {', '.join(known)}")
+    missing = [key for key, field in known.items() if field.default is MISSING and key not in given]
+    if missing:
+        raise ValueError(f"{name} needs {', '.join(missing)}")
+    model: Model = MODELS[name](**{known[key].name: value for key, value in given.items()})
+    return model
+
+
+def table_of(model: Model) -> dict[str, Any]:
+    """What a policy says of it: `model_of(table_of(model)) == model`.
+
+    >>> table_of(model_of({"model": "distinct-l-diversity", "l": 2, "null-is-value": True}))
+    {'model': 'distinct-l-diversity', 'l': 2, 'null-is-value': True}
+    """
+    return {"model": model.name} | {kebab(key): value for key, value in asked(model).items()}
+
+
+def kebab(name: str) -> str:
+    """The name of a field as it stands in a policy."""
+    return name.replace("_", "-")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A hint for a slip of the pen.
+
+    >>> nearest("time_limits", ["seed", "time-limit"])
+    " (did you mean 'time-limit'?)"
+    """
+    near = get_close_matches(kebab(name), list(known), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -1,0 +1,99 @@
+"""What a published folder claims, and whether that is what the policy asked for."""
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from shoal.errors import BadInput
+from shoal.models import MODELS, Model, asked
+from shoal.policy import Policy
+from shoal.report.manifest import NO_LIMIT, ModelSummary, PublicManifest
+from shoal.schema import Role
+from shoal.verify import Claim, Counted, Status, Verdict, read_json
+
+
+def load_public(folder: Path) -> PublicManifest:
+    """The manifest of a published folder."""
+    document = read_json(folder / "manifest.json")
+    try:
+        manifest = PublicManifest(**document)
+    except (TypeError, ValidationError):
+        raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a published folder") from None
+    named = [*manifest.quasi_identifiers, *manifest.sensitive, *(m.attribute for m in manifest.models if m.attribute)]
+    if not manifest.quasi_identifiers or not manifest.models or not set(named) <= set(manifest.data.columns):
+        raise BadInput(f"{folder.name}/manifest.json: it names no quasi-identifier, no model or columns there are not")
+    return manifest
+
+
+def claim_of(manifest: PublicManifest, folder: Path) -> Claim:
+    """The part of a public manifest that can be checked."""
+    rows = manifest.rows
+    return Claim(
+        manifest.quasi_identifiers,
+        manifest.sensitive,
+        [_promised(model, folder) for model in manifest.models],
+        rows.released + rows.shown,
+        manifest.data.columns,
+        manifest.classes.model_dump(),
+        [model.attained for model in manifest.models],
+        rows.shown,
+    )
+
+
+def _promised(said: ModelSummary, folder: Path) -> Model:
+    """The model that a manifest says was asked for."""
+    about = {} if said.attribute is None else {"attribute": said.attribute}
+    try:
+        model: Model = MODELS[said.model](**said.asked, **about)
+    except (KeyError, TypeError, ValueError):
+        raise BadInput(f"{folder.name}/manifest.json: it promises a model that this version does not know") from None
+    return model
+
+
+def agrees(claim: Claim, policy: Policy, counted: Counted) -> Verdict:
+    """Whether a claim is the one that the policy makes: the same columns, the same models, the same numbers."""
+    differ = [what for what, same in _compared(claim, policy, counted).items() if not same]
+    if not differ:
+        return Verdict("claim", Status.HOLDS)
+    why = f"the manifest and the policy of the private folder differ in {' and '.join(differ)}"
+    return Verdict("claim", Status.FAILS, why=why)
+
+
+def _compared(claim: Claim, policy: Policy, counted: Counted) -> dict[str, bool]:
+    return {
+        "quasi-identifiers": set(claim.quasi_identifiers) == set(policy.quasi_identifiers),
+        "sensitive attributes": set(claim.sensitive) == set(policy.named(Role.SENSITIVE)),
+        "models or their parameters": _same_models(claim.models, policy.models, counted),
+        "whether suppressed rows are shown": not claim.shown or policy.release.suppressed == "show",
+    }
+
+
+def _same_models(said: Sequence[Model], required: Sequence[Model], counted: Counted) -> bool:
+    return len(said) == len(required) and all(
+        type(one) is type(other) and _same_parameters(asked(one), asked(other), _shown(other, counted))
+        for one, other in zip(said, required, strict=True)
+    )
+
+
+def _shown(model: Model, counted: Counted) -> AbstractSet[str | None]:
+    """The values that the release shows of the attribute that a model is about."""
+    values = counted.classes.sensitive.get(model.about or "")
+    return set(values.labels) if values else set()
+
+
+def _same_parameters(said: Mapping[str, Any], required: Mapping[str, Any], shown: AbstractSet[str | None]) -> bool:
+    return said.keys() == required.keys() and all(
+        _same_thresholds(said[name], limit, shown) if isinstance(limit, Mapping) else said[name] == limit
+        for name, limit in required.items()
+    )
+
+
+def _same_thresholds(said: Any, required: Mapping[str, Any], shown: AbstractSet[str | None]) -> bool:
+    """Whether they are the required ones, or those of them whose values the release shows."""
+    given = said if isinstance(said, Mapping) else {}
+    if given is not said and said != NO_LIMIT:
+        return False
+    return given.items() <= required.items() and {value for value in required if value in shown} <= given.keys()

@@ -1,0 +1,45 @@
+"""Models as tables of a policy."""
+
+import pytest
+
+from shoal.models import AlphaK, DistinctLDiversity, KAnonymity
+from shoal.models.spec import model_of, table_of
+
+
+@pytest.mark.parametrize(
+    ("table", "model"),
+    [
+        ({"model": "k-anonymity", "k": 5}, KAnonymity(5)),
+        ({"model": "distinct-l-diversity", "l": 2, "null-is-value": True}, DistinctLDiversity(2, None, True)),
+        ({"model": "distinct-l-diversity", "l": 2, "null_is_value": True}, DistinctLDiversity(2, None, True)),
+        ({"model": "alpha-k", "alpha": {"a-b": 0.5}, "k": 3, "attribute": "x"}, AlphaK({"a-b": 0.5}, 3, "x")),
+    ],
+)
+def test_read_and_written(table, model):
+    assert model_of(table) == model
+    assert model_of(table_of(model)) == model
+    assert model_of(model) is model
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ("k-anonymity", "a model is a table like {model = 'k-anonymity', k = 5}, not 'k-anonymity'"),
+        ({"k": 5}, "model None is not known"),
+        ({"model": ["k-anonymity"]}, "model ['k-anonymity'] is not known"),
+        ({"model": "alpha-k", "k": 2}, "alpha-k needs alpha"),
+        ({"model": "k-anonymity", "k": 2, 3: 4}, "k-anonymity has no parameter '3'; it takes k"),
+        (
+            {"model": "alpha-k", "alpha": 0.5, "null-is-values": True},
+            "alpha-k has no parameter 'null-is-values' (did you mean 'null-is-value'?); it takes alpha, k, attribute, ",
+        ),
+        (
+            {"model": "distinct-l-diversity", "l": 2, "null-is-value": "yes"},
+            "null-is-value must be true or false, not 'yes'",
+        ),
+    ],
+)
+def test_refused(table, says):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole sentence is compared
+        model_of(table)
+    assert str(caught.value).startswith(says)

@@ -1,0 +1,57 @@
+"""Drafted policies: what is guessed, and that the text is a policy."""
+
+import tomllib
+
+import pyarrow as pa
+import pytest
+
+from shoal.engine import ReadOptions
+from shoal.engines import ArrowEngine
+from shoal.policy import Policy
+from shoal.report.drafted import draft_policy
+from shoal.schema import Role
+
+
+def drafted(**columns):
+    table = pa.table({name: pa.array(values) for name, values in columns.items()})
+    return draft_policy(ArrowEngine().read(table, ReadOptions()))
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("Name", ["Ann"] * 50, Role.IDENTIFIER),
+        ("patient_id", [str(i) for i in range(50)], Role.IDENTIFIER),
+        ("anything", [f"x{i}" for i in range(50)], Role.IDENTIFIER),
+        ("Marital Status", ["single"] * 50, Role.QUASI_IDENTIFIER),
+        ("age", list(range(50)), Role.QUASI_IDENTIFIER),
+        ("unheard-of", ["a", "b"] * 25, Role.QUASI_IDENTIFIER),
+        ("Disease", ["flu"] * 50, Role.SENSITIVE),
+        ("fnlwgt", list(range(50)), Role.SAMPLING_WEIGHT),
+    ],
+)
+def test_roles(name, values, role):
+    policy = Policy(**tomllib.loads(drafted(**{name: values, "sex": ["f", "m"] * 25})))
+    assert policy.attributes[name].role is role
+
+
+@pytest.mark.parametrize(
+    "name", ["Größe 😀", 'quo"te', "dot.ted", "[b]", "tab\there", "del\x7f", "back\\slash", "=1+1"]
+)
+def test_any_name_of_a_column_makes_a_policy(name):
+    assert name in Policy(**tomllib.loads(drafted(**{name: ["a", "b"] * 10}))).attributes
+
+
+def test_markers_are_proposed():
+    assert tomllib.loads(drafted(age=["1", "?", "NA"] * 9))["data"]["missing"] == ["", "?", "NA"]
+
+
+def test_no_value_of_the_data_is_in_it():
+    text = drafted(sex=["f", "m"] * 50, city=["CANARY-7f3", "elsewhere"] * 50, age=[*range(30, 80), *[999] * 50])
+    assert "CANARY" not in text
+    assert "elsewhere" not in text
+
+
+def test_a_lattice_that_is_too_large_gets_datafly():
+    columns = {f"n{i}": [str(j * 7 % 97) for j in range(200)] for i in range(12)}
+    assert tomllib.loads(drafted(**columns))["method"]["algorithm"] == "datafly"

@@ -12,7 +12,9 @@ help:
 	@echo "make bench     the benchmarks; writes benchmarks/results.md"
 	@echo "make lint      ruff, mypy, import-linter"
 
-$(READY): requirements/dev.txt pyproject.toml CMakeLists.txt src/shoal/kernels/_core.cpp scripts/setup.sh
+# an editable install knows packages by their __init__.py
+$(READY): requirements/dev.txt pyproject.toml CMakeLists.txt src/shoal/kernels/_core.cpp scripts/setup.sh \
+		$(shell find src/shoal -name __init__.py)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh
 
 demo: $(READY)

@@ -1,0 +1,180 @@
+"""The commands: each is one call of the API."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal import __version__
+from shoal.cli.drawing import (
+    as_document,
+    noted,
+    print_json,
+    progress,
+    revealing,
+    say,
+    show_manifest,
+    show_measured,
+    show_verdicts,
+)
+from shoal.errors import BadInput
+
+app = typer.Typer(
+    name="shoal",
+    help="Anonymize tables about people: give a table and a policy, get a table that can be published, with proof.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, nothing else.")]
+Table = Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet, Arrow or Excel file; - for stdin.")]
+Delimiter = Annotated[str | None, typer.Option(help="Of a CSV; sniffed unless given.")]
+Encoding = Annotated[str | None, typer.Option(help="Of a CSV, e.g. latin-1; UTF-8 unless given.")]
+Missing = Annotated[str, typer.Option(help="Texts that mean: not known; separated by commas. Empty cells always do.")]
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version or context.invoked_subcommand is None:
+        print(f"shoal {__version__}" if version else context.get_help())  # noqa: T201
+        raise typer.Exit
+
+
+@app.command()
+def init(
+    data: Table,
+    out: Annotated[Path, typer.Option(help="The policy file to write.")] = Path("policy.toml"),
+    k: Annotated[int, typer.Option(min=1, help="The k to ask for.")] = 5,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    as_json: Json = False,
+) -> None:
+    """Draft a policy for a table, reasons as comments."""
+    from shoal import api
+    from shoal.report.folder import write_whole
+
+    with noted():
+        text = api.draft(data, k=k, delimiter=delimiter, encoding=encoding)
+    if data != "-" and out.exists() and Path(data).exists() and out.samefile(data):
+        raise BadInput(f"{out.name}: the policy would be written over the table; name another file with --out")
+    if out.exists() and not force:
+        raise BadInput(f"{out.name}: there is such a file already; use --force to replace it or --out to name another")
+    try:
+        write_whole(out, text)
+    except OSError as wrong:
+        raise BadInput(f"{out.name}: the policy could not be written ({wrong.strerror})") from None
+    if as_json:
+        print_json({"policy": out.name, "text": text})
+    else:
+        say(f"Wrote {out}. Check the roles, then: shoal anonymize {data} --policy {out} --out out/")
+
+
+@app.command()
+def measure(
+    data: Table,
+    qi: Annotated[str, typer.Option(help="Quasi-identifiers, separated by commas.")],
+    sensitive: Annotated[str, typer.Option(help="Sensitive attributes, separated by commas.")] = "",
+    missing: Missing = "",
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    ignore_suppressed: Annotated[
+        bool, typer.Option("--ignore-suppressed", help="Leave out rows that are * in every quasi-identifier.")
+    ] = False,
+    show_values: Annotated[bool, typer.Option("--show-values", help="Name the sensitive values in the table.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Measure every privacy model on a table as it is."""
+    from shoal import api
+    from shoal.engine import ReadOptions
+
+    options = ReadOptions(
+        missing=tuple({"": None, **dict.fromkeys(_list(missing))}), delimiter=delimiter, encoding=encoding
+    )
+    with noted():
+        found = api.measure(
+            data,
+            quasi_identifiers=_list(qi),
+            sensitive=_list(sensitive),
+            ignore_suppressed=ignore_suppressed,
+            options=options,
+        )
+    if as_json:
+        print_json(found)
+    else:
+        show_measured(found, show_values=show_values)
+
+
+@app.command()
+def anonymize(
+    data: Table,
+    policy: Annotated[Path, typer.Option(help="The policy file.")],
+    out: Annotated[Path | None, typer.Option(help="The folder to write the release into.")] = None,
+    private: Annotated[
+        Path | None, typer.Option(help="The folder for what must not be published; OUT.private unless given.")
+    ] = None,
+    file_format: Annotated[
+        str | None, typer.Option("--format", help="csv or parquet; as the input unless given.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an older release.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Search and report, write nothing.")] = False,
+    reproducible: Annotated[
+        bool, typer.Option("--reproducible", help="Leave times out, so that equal runs give equal bytes.")
+    ] = False,
+    show_values: Annotated[
+        bool, typer.Option("--show-values", help="Let errors name the cells they are about.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Make the release of least loss that keeps a policy."""
+    from shoal import api
+    from shoal.policy import Policy
+
+    if out is None and not dry_run:
+        raise BadInput("give a folder for the release with --out, or --dry-run to write nothing")
+    rules = Policy.load(policy)
+    with revealing(show_values=show_values), progress(quiet=as_json) as watch:
+        if dry_run or out is None:
+            manifest = api.dry_run(data, rules, watch=watch)
+        else:
+            manifest = api.publish(
+                data,
+                rules,
+                out,
+                watch=watch,
+                private=private,
+                format=file_format,
+                force=force,
+                reproducible=reproducible,
+            )
+    if as_json:
+        print_json(manifest.document())
+    else:
+        show_manifest(manifest.document(), None if dry_run else out, private)
+
+
+@app.command()
+def verify(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a release.")],
+    original: Annotated[str | None, typer.Option(help="The table the release was made from.")] = None,
+    population: Annotated[str | None, typer.Option(help="The table of everybody.")] = None,
+    private: Annotated[Path | None, typer.Option(help="The private folder; OUT.private unless given.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Count a release afresh and judge every promise."""
+    from shoal import api
+
+    with noted():
+        verdicts = api.verify(out, original=original, population=population, private=private)
+    if as_json:
+        # whether rows tell the truth is no promise of the manifest: without the original it is said to be open
+        kept = all(v.holds for v in verdicts if v.promise != "truthful" or original is not None)
+        print_json({"verified": kept, "verdicts": [as_document(v) for v in verdicts]})
+    else:
+        show_verdicts(verdicts)
+    if any(v.status == "fails" for v in verdicts):
+        raise typer.Exit(4)

@@ -1,0 +1,187 @@
+"""What people see: tables, notes and progress; what machines see: one JSON document."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import ShoalError, ShoalWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from shoal.search import Watch
+    from shoal.verify import Verdict
+
+_COLOURS = {"holds": "green", "FAILS": "bold red", "fails": "bold red"}
+
+
+def clean(text: object) -> str:
+    """Text without control characters, so that nothing in a table can steer the terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+
+
+def _console(*, stderr: bool = False) -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=stderr)
+
+
+def say(text: str) -> None:
+    _console(stderr=True).print(clean(text))
+
+
+def print_json(document: Any) -> None:
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=not (sys.stdout.encoding or "").lower().startswith("utf"))
+    sys.stdout.write("\n")
+
+
+@contextmanager
+def noted() -> Iterator[None]:
+    """Shows the project's warnings as notes on stderr."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ShoalWarning)
+        yield
+    for warning in caught:
+        if issubclass(warning.category, ShoalWarning):  # what others say may hold cells
+            say(f"note: {warning.message}")
+
+
+@contextmanager
+def revealing(*, show_values: bool) -> Iterator[None]:
+    """Adds to an error the cells it is about, for those who asked for them."""
+    try:
+        yield
+    except ShoalError as wrong:
+        if not show_values or not wrong.values:
+            raise
+        raise type(wrong)(f"{wrong} (values: {', '.join(map(repr, wrong.values))})") from None
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator["Watch"]:
+    """Nodes checked, the share of the lattice that is settled and the time left, on stderr when it is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=_console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=1.0)
+
+        def watch(ask: Any, tally: Any) -> None:
+            bar.update(task, completed=ask.settled, description=f"{tally.checked:,} nodes checked")
+
+        yield watch
+
+
+def show_measured(found: dict[str, Any], *, show_values: bool) -> None:
+    rows = []
+    for entry in found["models"]:
+        for key, value in entry["attained"].items():
+            if isinstance(value, dict):
+                rows += [
+                    (entry["model"], f"{entry['attribute']} = {v}", f"{a:.4g}") for v, a in value.items() if show_values
+                ]
+            else:
+                rows.append((entry["model"], entry.get("attribute", ""), f"{key} = {value:.6g}"))
+    _table(f"{found['rows']:,} rows in {found['classes']:,} classes", ("model", "attribute", "attained"), rows)
+    if "suppressed" in found:
+        many, ignored = found["suppressed"]["rows"], found["suppressed"]["ignored"]
+        how = "left out" if ignored else "counted as a class"
+        say(f"note: {many:,} row(s) are * in every quasi-identifier and were {how}")
+
+
+def show_manifest(document: dict[str, Any], out: Path | None, private: Path | None) -> None:
+    rows, method, classes = document["rows"], document["method"], document["classes"]
+    promises = [
+        (
+            m["model"],
+            m.get("attribute", ""),
+            _pairs(m["asked"]),
+            _pairs(m["attained"]),
+            "holds" if m["holds"] else "FAILS",
+        )
+        for m in document["models"]
+    ]
+    _table(
+        "What the release promises, as re-read and counted",
+        ("model", "attribute", "asked", "attained", ""),
+        promises,
+    )
+    levels = ", ".join(f"{name} {level}" for name, level in document["recoding"]["levels"].items())
+    share = 100 * rows["suppressed"] / rows["read"]
+    facts = [
+        (
+            "rows",
+            f"{rows['read']:,} read, {rows['released']:,} released, {rows['suppressed']:,} suppressed ({share:.2f} %)",
+        ),
+        (
+            "classes",
+            f"{classes['count']:,} of {classes['min']:,} to {classes['max']:,} rows, {classes['mean']:.1f} on average",
+        ),
+        ("levels", levels),
+        (method["metric"], f"{method['score']:.6g} ({_how_good(method)})"),
+        (
+            "search",
+            f"{method['algorithm']}: {method['checked']:,} of {method['nodes']:,} nodes checked"
+            + (f" in {method['seconds']:.2f} s" if "seconds" in method else ""),
+        ),
+    ]
+    if out is not None:
+        facts.append(("release", f"{out} (publish this)"))
+        facts.append(("private", f"{private or str(out).rstrip('/') + '.private'} (never publish this)"))
+    _table("", ("", ""), facts)
+    for note in document.get("warnings", []):
+        say(f"note: {note}")
+
+
+def _how_good(method: dict[str, Any]) -> str:
+    if method["proved"]:
+        return "proved to be the least"
+    return "not minimal" if method["algorithm"] == "datafly" else f"at most {method['gap']:.3g} above the least"
+
+
+def show_verdicts(verdicts: Sequence["Verdict"]) -> None:
+    rows = [(v.promise, _pairs(v.asked), _pairs(v.attained), f"{v.status} {v.why}".strip()) for v in verdicts]
+    _table("Verdict", ("promise", "asked", "found", "verdict"), rows)
+
+
+def _pairs(values: Any) -> str:
+    return ", ".join(f"{key} = {_short(value)}" for key, value in values.items() if not isinstance(value, dict))
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value[:12]}…" if isinstance(value, str) and len(value) == 64 else str(value)
+
+
+def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    table = RichTable(
+        title=title or None, title_justify="left", box=box.SIMPLE, show_header=any(header), pad_edge=False
+    )
+    for name in header:
+        table.add_column(name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(clean(cell), style=_COLOURS.get(cell, "")) for cell in row))
+    _console().print(table)
+
+
+def as_document(verdict: "Verdict") -> dict[str, Any]:
+    return {
+        "promise": verdict.promise,
+        "status": str(verdict.status),
+        "asked": dict(verdict.asked),
+        "attained": dict(verdict.attained),
+        **({"why": verdict.why} if verdict.why else {}),
+    }

@@ -1,0 +1,165 @@
+"""The tables of a policy: data, attributes, method, release."""
+
+from contextvars import ContextVar
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StrictBool,
+    field_validator,
+    model_validator,
+)
+
+from shoal.errors import BadHierarchy
+from shoal.hierarchy import Builder, parse
+from shoal.models.spec import kebab, model_of, table_of
+from shoal.schema import Role
+
+base: ContextVar[Path] = ContextVar("base", default=Path())
+"""The folder from which relative paths start."""
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(
+        alias_generator=kebab,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        arbitrary_types_allowed=True,
+    )
+
+
+def _hierarchy(spec: Any) -> Builder:
+    try:
+        return parse(spec, base.get())
+    except BadHierarchy as wrong:
+        raise ValueError(str(wrong)) from None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> Any:
+    if not _is_number(value):
+        raise ValueError(f"must be a number, not {value!r}")
+    return value
+
+
+def whole(value: Any) -> int:
+    if not _is_number(value) or not isinstance(value, Integral):
+        raise ValueError(f"must be a whole number, not {value!r}")
+    return int(value)
+
+
+def _suppression(value: Any) -> Any:
+    if value == "k" or (_is_number(value) and 0 <= value <= 1):
+        return value
+    raise ValueError(f'a share from 0 to 1, or "k", not {value!r}')
+
+
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_number)]
+Level = Annotated[int, Field(ge=0), BeforeValidator(whole)]
+Suppression = Annotated[Annotated[float, Field(ge=0, le=1)] | Literal["k"], BeforeValidator(_suppression)]
+AnyHierarchy = Annotated[
+    Any, BeforeValidator(_hierarchy), PlainSerializer(lambda b: b.spec(), return_type=dict[str, Any])
+]
+AnyModel = Annotated[Any, BeforeValidator(model_of), PlainSerializer(table_of, return_type=dict[str, Any])]
+
+
+class DataOptions(Part):
+    """How the input is read."""
+
+    missing: tuple[str, ...] = ("",)
+    """Texts that mean null; the first is written where a null is released."""
+    delimiter: str | None = None
+    quote: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    sheet: str | None = None
+    normalise: StrictBool = False
+    """Join values that differ in form only: outer spaces, 5 and 5.0."""
+    others: Literal["insensitive", "drop"] | None = None
+    """What columns without a role are; left out, they are an error."""
+
+
+class Attribute(Part):
+    """One column: its role and, for a quasi-identifier, how it may be generalised."""
+
+    role: Role
+    hierarchy: AnyHierarchy | None = None
+    importance: Share | None = None
+    min_level: Level | None = None
+    max_level: Level | None = None
+    confirm: StrictBool = False
+    """Yes, release this column although many of its values are unique."""
+
+    @model_validator(mode="after")
+    def _of_its_role(self) -> Self:
+        """Only a quasi-identifier is generalised; a hierarchy may also tell how far sensitive values lie apart."""
+        for key in ("hierarchy", "importance", "min_level", "max_level"):
+            useful = {Role.QUASI_IDENTIFIER, *([Role.SENSITIVE] if key == "hierarchy" else [])}
+            if getattr(self, key) is not None and self.role not in useful:
+                raise ValueError(f"{kebab(key)} has no meaning for the role {str(self.role)!r}; leave it out")
+        return self
+
+    @model_validator(mode="after")
+    def _levels(self) -> Self:
+        if self.min_level is not None and self.max_level is not None and self.min_level > self.max_level:
+            raise ValueError(f"min-level {self.min_level} lies above max-level {self.max_level}")
+        return self
+
+
+class Method(Part):
+    """How the release is found."""
+
+    generalise: Literal["attribute", "cell", "none"] = Field(
+        default="attribute", json_schema_extra={"enum": ["attribute"]}
+    )
+    suppress: Literal["tuple", "attribute", "cell", "none"] = Field(
+        default="tuple", json_schema_extra={"enum": ["tuple", "attribute", "none"]}
+    )
+    algorithm: Literal["optimal", "datafly"] = "optimal"
+    suppression: Suppression = 0.0
+    """Share of the rows that may be suppressed; "k" is Sweeney's rule: at most k rows."""
+    metric: Literal["loss", "loss-geometric", "precision-loss", "discernibility", "average-class", "height"] = "loss"
+    time_limit: Seconds | None = None
+    seed: Annotated[int, BeforeValidator(whole)] = 0
+
+    @model_validator(mode="after")
+    def _pair(self) -> Self:
+        if self.generalise != "attribute" or self.suppress == "cell":
+            raise ValueError(
+                f"generalise = {self.generalise!r} with suppress = {self.suppress!r} is not in this version; "
+                "generalise = 'attribute' with suppress = 'tuple', 'attribute' or 'none' is"
+            )
+        if self.suppress == "none" and self.suppression != 0:
+            raise ValueError(
+                f"suppress = 'none' and suppression = {self.suppression!r} contradict each other; leave one of them out"
+            )
+        return self
+
+
+class ReleaseOptions(Part):
+    """How the release is written."""
+
+    order: Literal["sorted", "keep"] = "sorted"
+    suppressed: Literal["drop", "show"] = "drop"
+    spreadsheet_safe: StrictBool = True
+    """In a CSV, put ' before text that a spreadsheet would run as a formula."""
+    ranges: Literal["cut", "observed"] = Field(default="cut", json_schema_extra={"enum": ["cut"]})
+    """Intervals as the hierarchy cuts them, or the class's own minimum and maximum."""
+
+    @field_validator("ranges")
+    @classmethod
+    def _cut(cls, ranges: str) -> str:
+        if ranges != "cut":
+            raise ValueError(f"{ranges!r} is not in this version; 'cut' is")
+        return ranges

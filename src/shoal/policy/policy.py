@@ -1,0 +1,162 @@
+"""The policy: which column plays which role, what the release must promise, how to get there.
+
+A frozen value, refused at construction when it contradicts itself; TOML in and out; a JSON Schema for editors.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BeforeValidator, ValidationError, model_validator
+
+from shoal.errors import BadHierarchy, BadPolicy
+from shoal.hierarchy import Csv
+from shoal.models import Model, exact
+from shoal.policy.parts import AnyModel, Attribute, DataOptions, Method, Part, ReleaseOptions, base, whole
+from shoal.policy.schema import json_schema
+from shoal.policy.sentences import sentence
+from shoal.schema import Role
+
+FORMAT: Final = 1
+
+
+class Policy(Part):
+    """Everything that decides about a release.
+
+    >>> policy = Policy(attributes={"age": "quasi-identifier"}, require=[{"model": "k-anonymity", "k": 5}])
+    >>> policy.require[0].k, policy.method.algorithm
+    (5, 'optimal')
+    """
+
+    format: Annotated[Literal[1], BeforeValidator(whole)] = FORMAT
+    data: DataOptions = DataOptions()
+    attributes: dict[str, Attribute]
+    require: tuple[AnyModel, ...]
+    method: Method = Method()
+    release: ReleaseOptions = ReleaseOptions()
+
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as wrong:
+            raise BadPolicy(sentence(wrong, type(self))) from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_roles(cls, given: Any) -> Any:
+        """`"age": "quasi-identifier"` is short for `"age": {"role": "quasi-identifier"}`."""
+        if not isinstance(given, dict) or not isinstance(given.get("attributes"), Mapping):
+            return given
+        longer = {
+            name: {"role": value} if isinstance(value, str) else value for name, value in given["attributes"].items()
+        }
+        return {**given, "attributes": longer}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not self.require:
+            raise ValueError("require: a policy promises at least one model, e.g. {model = 'k-anonymity', k = 5}")
+        if not self.quasi_identifiers:
+            raise ValueError("attributes: at least one column must have the role 'quasi-identifier'")
+        if all(self.attributes[name].importance == 0 for name in self.quasi_identifiers):
+            raise ValueError("attributes: importance is 0 for every quasi-identifier; one at least must matter")
+        sensitive = self.named(Role.SENSITIVE)
+        for model in self.require:
+            of = model.about
+            if of is not None and of not in sensitive:
+                raise ValueError(f"require: {model.name} is about {of!r}, which has not the role 'sensitive'")
+            if model.per_attribute and not sensitive:
+                raise ValueError(f"require: {model.name} needs a column with the role 'sensitive'")
+        if self.method.suppression == "k" and not any(hasattr(model, "k") for model in self.require):
+            raise ValueError("method.suppression = 'k' needs a required model with a k")
+        return self
+
+    @property
+    def quasi_identifiers(self) -> list[str]:
+        return self.named(Role.QUASI_IDENTIFIER)
+
+    def named(self, role: Role) -> list[str]:
+        return [name for name, attribute in self.attributes.items() if attribute.role is role]
+
+    @property
+    def models(self) -> list[Model]:
+        """What is required, a model without `attribute` once for every sensitive attribute."""
+        out: list[Model] = []
+        for model in self.require:
+            if model.per_attribute and model.attribute is None:
+                out += [replace(model, attribute=name) for name in self.named(Role.SENSITIVE)]
+            else:
+                out.append(model)
+        return out
+
+    @property
+    def largest_k(self) -> int:
+        return max((int(model.k) for model in self.require if hasattr(model, "k")), default=1)
+
+    def suppressible(self, rows: int) -> int:
+        """How many rows may be suppressed: floor(share × rows), exactly.
+
+        >>> Policy(attributes={"a": "quasi-identifier"}, require=[{"model": "k-anonymity", "k": 2}],
+        ...        method={"suppression": 0.29}).suppressible(100)
+        29
+        """
+        if self.method.suppress in {"none", "attribute"}:
+            return 0
+        if self.method.suppression == "k":
+            return self.largest_k
+        return int(exact("suppression", self.method.suppression) * Fraction(rows))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Policy":
+        """Read a policy; hierarchies are looked for beside it."""
+        path = Path(path)
+        try:
+            document = tomllib.loads(path.read_text("utf-8-sig"))
+        except FileNotFoundError:
+            raise BadPolicy(f"{path.name}: there is no such policy file; `shoal init DATA` drafts one") from None
+        except (OSError, UnicodeDecodeError) as wrong:
+            raise BadPolicy(f"{path.name}: the policy cannot be read ({type(wrong).__name__})") from None
+        except tomllib.TOMLDecodeError as wrong:
+            raise BadPolicy(f"{path.name}: not TOML: {wrong}") from None
+        token = base.set(path.parent)
+        try:
+            return cls(**document)
+        except BadPolicy as wrong:
+            raise BadPolicy(f"{path.name}: {wrong}") from None
+        finally:
+            base.reset(token)
+
+    def document(self) -> dict[str, Any]:
+        """The policy as it stands in TOML: defaults left out; refused where a hierarchy cannot be written down."""
+        for name, attribute in self.attributes.items():
+            try:
+                _ = attribute.hierarchy and attribute.hierarchy.spec()
+            except BadHierarchy as wrong:
+                raise BadHierarchy(f"attributes.{name}: {wrong}") from None
+        plain = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
+        return {"format": FORMAT, **plain}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write TOML that loads to an equal policy; in another folder, to one that reads the same hierarchy files."""
+        import tomli_w
+
+        moved = self._seen_from(Path(path).parent)
+        Path(path).write_text(tomli_w.dumps(moved.document()), "utf-8")
+
+    def _seen_from(self, folder: Path) -> "Policy":
+        """The policy with the paths of its hierarchy files written for a folder."""
+        attributes = dict(self.attributes)
+        for name, attribute in attributes.items():
+            if isinstance(attribute.hierarchy, Csv):
+                hierarchy = attribute.hierarchy.seen_from(folder)
+                attributes[name] = attribute.model_copy(update={"hierarchy": hierarchy})
+        return self.model_copy(update={"attributes": attributes})
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of a policy file, every registered model included."""
+        return json_schema(cls)

@@ -1,8 +1,10 @@
 """The Python surface: frames in and out, policies without files, what importing costs."""
 
+import copy
 import datetime as dt
 import io
 import json
+import pickle
 import subprocess
 import sys
 from decimal import Decimal
@@ -13,6 +15,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pydantic import BaseModel, ValidationError
 
 import shoal as sh
 from shoal.report.schemas import FOLDER, generated
@@ -74,6 +77,47 @@ def test_the_input_is_not_changed(kind):
     if kind is pd.DataFrame:
         released.loc[0, "disease"] = "changed"
     assert pa.table(frame).to_pydict() == before
+
+
+MARKED = {"age": ["1"] * 60, "s": ["a", "", "?", " b"] * 15, "other": ["x", "?", "5.0", "5"] * 15}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pd.DataFrame,
+        lambda data: pd.DataFrame(data).astype("category"),
+        pl.DataFrame,
+        lambda data: pl.DataFrame(data).with_columns(pl.col("s").cast(pl.Categorical)),
+        pa.table,
+        lambda data: pa.table(data).set_column(1, "s", pa.array(data["s"]).dictionary_encode()),
+    ],
+)
+@pytest.mark.parametrize("how", [{}, {"missing": ["?", ""]}, {"normalise": True}, {"missing": []}])
+@pytest.mark.filterwarnings("ignore::shoal.ShoalWarning")
+def test_what_means_missing_stays_in_the_frame_and_counts_as_null(make, how, tmp_path):
+    rules = sh.Policy(
+        attributes={"age": "quasi-identifier", "s": "sensitive", "other": "insensitive"},
+        require=[{"model": "k-anonymity", "k": 3}, {"model": "distinct-l-diversity", "l": 2}],
+        data=how,
+    )
+    frame = make(MARKED)
+    release = sh.anonymize(frame, rules)
+    assert all(verdict.holds for verdict in release.verdicts)
+    released = pl.from_arrow(pa.table(release.data))
+    assert released["s"].cast(pl.String).to_list() == MARKED["s"]
+    known = 4 - len(how.get("missing", [""]))
+    assert release.summary.models[1].attained == {"l": known}
+    release.save(tmp_path / "out", format="parquet")
+    assert all(verdict.holds for verdict in sh.verify(tmp_path / "out", original=frame))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_label_that_looks_missing_is_none_in_a_frame(make):
+    frame = make({"age": [1, 2, 3], "disease": ["a", "b", ""]})
+    age = {"role": "quasi-identifier", "hierarchy": {"flat": True}}
+    release = sh.anonymize(frame, policy(age, data={"missing": ["*", ""]}))
+    assert pa.table(release.data)["age"].to_pylist() == ["*"] * 3
 
 
 def test_a_file_gives_an_arrow_table(tmp_path):
@@ -211,7 +255,7 @@ def test_a_frame_forgets_what_was_suppressed(kind):
     [[3, 1, 2, 0, 5, 4], [7, 7, 7, 8, 8, 8], ["x", "y", "z", "u", "v", "w"], pd.RangeIndex(1, 7)],
 )
 def test_an_index_without_a_role_is_refused(index):
-    with pytest.raises(sh.BadPolicy, match="'index' have no role"):
+    with pytest.raises(sh.BadPolicy, match="give it a role as attribute 'index'"):
         sh.anonymize(pd.DataFrame(ROWS, index), POLICY)
 
 
@@ -321,6 +365,90 @@ def test_save_refuses_what_exists(tmp_path):
     with pytest.raises(sh.BadInput, match="xml"):
         release.save(tmp_path / "other", format="xml")
     assert release.save(tmp_path / "out", force=True).data.file == "data.csv"
+
+
+def test_small_numbers_are_written_as_numbers(tmp_path):
+    frame = pd.DataFrame({"age": ROWS["age"], "disease": [-1.5e-7, 2.0, -3.0, 1e20, -2e-9, 0.5]})
+    release = sh.anonymize(frame, policy({"role": "quasi-identifier", "hierarchy": [10]}))
+    assert release.save(tmp_path / "out").warnings == ()
+    assert "'" not in (tmp_path / "out" / "data.csv").read_text()
+    assert sorted(pd.read_csv(tmp_path / "out" / "data.csv")["disease"]) == sorted(frame["disease"])
+
+
+def test_an_empty_text_needs_another_marker(tmp_path):
+    frame = pd.DataFrame({"age": [1] * 3, "disease": ["a", "", "b"]})
+    release = sh.anonymize(frame, policy(data={"missing": []}))
+    with pytest.raises(sh.BadInput, match=r"missing = \['NA'\], or write Parquet"):
+        release.save(tmp_path / "out")
+    assert release.save(tmp_path / "out", format="parquet").data.spreadsheet_safe is False
+    sh.anonymize(frame, policy(data={"missing": ["NA"]})).save(tmp_path / "other")
+    assert all(verdict.holds for verdict in sh.verify(tmp_path / "other", original=frame))
+
+
+@pytest.mark.parametrize("kind", [str, lambda path: path, sh.Policy.load, lambda path: sh.Policy.load(path).document()])
+def test_a_policy_may_be_a_path_or_a_mapping(tmp_path, kind):
+    POLICY.save(tmp_path / "p.toml")
+    release = sh.anonymize(pd.DataFrame(ROWS), kind(tmp_path / "p.toml"))
+    assert list(release.data["age"]) == AGES
+    assert isinstance(release.policy, sh.Policy)
+
+
+@pytest.mark.parametrize("given", [None, 5, ["age"], {1: 2}])
+def test_what_is_no_policy_is_refused(given):
+    with pytest.raises(sh.BadPolicy, match="the path of its file or a mapping"):
+        sh.anonymize(pd.DataFrame(ROWS), given)
+
+
+def test_a_single_name_is_one_name():
+    frame = pd.DataFrame({"age": [1, 1, 2, 2], "s": ["NA", "x", "x", "y"]})
+    several = sh.measure(frame, quasi_identifiers=["age", "age"], sensitive=["s"], missing=["NA"])
+    assert sh.measure(frame, quasi_identifiers="age", sensitive="s", missing="NA") == several
+    assert [m["attained"] for m in several["models"]][:2] == [{"k": 2}, {"l": 1}]
+
+
+def parts(value):
+    """Every value inside a summary."""
+    yield value
+    if isinstance(value, BaseModel):
+        inside = [getattr(value, name) for name in type(value).model_fields]
+    else:
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else []
+    for part in inside:
+        yield from parts(part)
+
+
+def test_a_summary_is_frozen_in_depth():
+    require = [{"model": "alpha-k", "alpha": {"flu": 0.9}}, {"model": "k-anonymity", "k": 3}]
+    summary = sh.anonymize(pd.DataFrame(ROWS), sh.Policy(attributes=POLICY.attributes, require=require)).summary
+    document = summary.document()
+    for part in parts(summary):
+        assert not isinstance(part, list | set)
+        if isinstance(part, dict):
+            for change in (
+                lambda d: d.update(a=1),
+                lambda d: d.__setitem__("a", 1),
+                lambda d: d.pop("a", None),
+                lambda d: d.clear(),
+                lambda d: d.setdefault("a", 1),
+                lambda d: d.__ior__({}),
+            ):
+                with pytest.raises(TypeError, match="does not change"):
+                    change(part)
+        elif isinstance(part, BaseModel):
+            with pytest.raises(ValidationError):
+                setattr(part, next(iter(type(part).model_fields)), 1)
+    assert summary.document() == document == json.loads(json.dumps(document))
+    assert type(document["metrics"]) is dict
+    for copied in (pickle.loads(pickle.dumps(summary)), copy.deepcopy(summary)):
+        assert copied == summary
+
+
+def test_a_population_that_no_promise_looks_at(tmp_path):
+    sh.anonymize(pd.DataFrame(ROWS), POLICY).save(tmp_path / "out")
+    with pytest.warns(sh.ShoalWarning, match="no promise of this release looks at the population"):
+        sh.verify(tmp_path / "out", population=pd.DataFrame(ROWS))
+    with pytest.raises(sh.BadData, match="no such file"):
+        sh.verify(tmp_path / "out", population=tmp_path / "nix.csv")
 
 
 def test_measure_needs_no_policy():

@@ -328,13 +328,30 @@ def test_cells_that_attack_a_reader(desk, cell):
     assert ran.code == 0
     assert not {"\x1b", "\u202e"} & set(ran.out + ran.err)
     written = (desk.out / "data.csv").read_text("utf-8")
-    assert ("'" + cell if cell[0] in "=@" else cell) in written
+    assert f",{cell}\n" in written or f",'{cell}\n" in written
+    assert (f",'{cell}\n" in written) == (cell.lstrip("'")[0] in "=@")
     assert "<script>" not in (desk.out / "report.html").read_text("utf-8")
     assert desk.verify("--original", desk.data).code == 0
     desk.policy(release={"spreadsheet-safe": False})
     assert desk.anonymize("--force").code == 0
     assert f",{cell}\n" in (desk.out / "data.csv").read_text("utf-8")
     assert desk.verify("--original", desk.data).code == 0
+
+
+def test_two_cells_stay_two(desk):  # bad input 27
+    desk.table("age,disease\n" + "1,=x\n1,'=x\n1,''=x\n" * 3)
+    alpha = {"=x": 0.4, "'=x": 0.4}
+    desk.policy({"age": PLAIN, "disease": {"role": "sensitive"}}, [{"model": "distinct-l-diversity", "l": 3},
+                {"model": "alpha-k", "alpha": alpha}])  # fmt: skip
+    document = json.loads(desk.anonymize("--json").out)
+    assert document["data"]["spreadsheet_safe"]
+    assert document["models"][0]["attained"] == {"l": 3}
+    assert set(document["models"][1]["attained"]["values"]) == {"=x", "'=x", "''=x"}
+    assert sorted(set(lines_of(desk)[1:-1])) == [f"1,{chr(39) * n}=x" for n in (3, 2, 1)]
+    assert desk.verify("--original", desk.data).code == 0
+    desk.table("age,disease\n" + "1,=x\n" * 2 + "1,y\n")
+    desk.policy({"age": PLAIN, "disease": {"role": "sensitive"}}, [{"model": "alpha-k", "alpha": alpha}])
+    desk.refused(3, "anonymize", desk.data, "--policy", desk.folder / "policy.toml", "--out", desk.folder / "another")
 
 
 def test_a_very_long_cell(desk):  # bad input 27

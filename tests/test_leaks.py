@@ -104,6 +104,32 @@ def test_the_public_manifest_knows_only_its_keys(published):
     assert manifest["data"]["columns"] == ["age", "town", "job", "disease", "visit"]
 
 
+@pytest.mark.parametrize(
+    ("alpha", "public"),
+    [
+        ({"CANARY-disease": 0.5}, 1.0),
+        ({"CANARY-disease": 0.5, "flu": 0.9}, {"flu": 0.9}),
+        ({"CANARY-never": 0.5, "cold": 0.8, "flu": 0.9}, {"cold": 0.8, "flu": 0.9}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_limits_of_values_that_are_not_shown_are_private(desk, alpha, public, kind):
+    desk.table("age,disease\n" + "1,flu\n1,cold\n1,flu\n" * 4 + "99,CANARY-disease\n")
+    age = {"role": "quasi-identifier", "hierarchy": {"flat": True}, "max-level": 0}
+    require = [{"model": "k-anonymity", "k": 3}, {"model": "alpha-k", "alpha": alpha, "k": 2}]
+    desk.policy({"age": age, "disease": {"role": "sensitive"}}, require, method={"suppression": 0.1})
+    assert desk.anonymize("--format", kind).code == 0
+    for text in public_texts(desk.out):
+        assert "CANARY" not in text
+    manifest = json.loads((desk.out / "manifest.json").read_text())
+    assert manifest["models"][1]["asked"] == {"alpha": public, "k": 2}
+    secret = json.loads((desk.private / "manifest.json").read_text())
+    assert secret["models"][1]["asked"] == {"alpha": alpha, "k": 2}
+    for ran in (desk.verify(), desk.verify("--original", desk.data)):
+        assert ran.code == 0
+        assert "CANARY" not in ran.out + ran.err
+
+
 def test_the_private_folder_is_for_its_owner(published):
     assert stat.S_IMODE(published.private.stat().st_mode) == 0o700
     modes = {p.is_dir(): stat.S_IMODE(p.stat().st_mode) for p in published.private.rglob("*")}

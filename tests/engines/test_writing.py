@@ -1,22 +1,55 @@
 """What is written is read back equal, sorted, and the same bytes whatever order the rows came in."""
 
 import csv
+import datetime as dt
 import hashlib
+import re
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from shoal.engines.writing import Style, count_formulas, given_order, text_order, to_table, write_csv, write_parquet
+from shoal.engines.writing import (
+    Style,
+    count_defused,
+    given_order,
+    refuse_marker,
+    text_order,
+    to_table,
+    write_csv,
+    write_parquet,
+)
+from shoal.errors import BadInput
 from shoal.recode import Released
 
 MARK = "NULL"
 CELL = (
     st.none()
-    | st.sampled_from(["", "=1+1", "-5", "+5,5", "-a", "@x", "\tx", "\rx", "\nx", "'=x", '"', "a,b;c|d\te", "a\r\nb"])
+    | st.sampled_from(
+        [
+            "",
+            "=1+1",
+            "-5",
+            "+5,5",
+            "-a",
+            "@x",
+            "\tx",
+            "\rx",
+            "\nx",
+            "=x",
+            "'=x",
+            "''=x",
+            "'-5",
+            "-1e-7",
+            "'",
+            '"',
+            "a,b;c|d\te",
+            "a\r\nb",
+        ]
+    )
     | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4).filter(MARK.__ne__)
 )
 QUIET = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -44,9 +77,13 @@ def write(path, columns, style, order=None):
     return path.read_bytes()
 
 
+def is_number(cell):
+    return bool(re.fullmatch(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?", cell, re.ASCII))
+
+
 def defused(cell):
-    plain_number = cell and cell.lstrip("+-").replace(",", ".").replace(".", "", 1).isdigit() and cell.isascii()
-    return "'" + cell if cell and cell[0] in "=+-@\t\r\n" and not plain_number else cell
+    bare = cell.lstrip("'")
+    return "'" + cell if bare and bare[0] in "=+-@\t\r\n" and not is_number(cell) else cell
 
 
 @QUIET
@@ -126,10 +163,51 @@ def test_a_lone_empty_cell_is_no_blank_line(tmp_path):
 @pytest.mark.parametrize(
     ("text", "runs"),
     [("=1", True), ("+a", True), ("-a", True), ("@a", True), ("\ta", True), ("-5", False), ("+5.5", False),
-     ("-5,5", False), ("-5-5", True), ("", False), ("a=1", False), ("'=1", False), ("-", True)],
+     ("-5,5", False), ("-5-5", True), ("", False), ("a=1", False), ("'=1", True), ("-", True), ("-1.5e-7", False),
+     ("+2E5", False), ("-1e", True), ("'a", False), ("''=1", True)],
 )  # fmt: skip
 def test_what_a_spreadsheet_would_run(text, runs):
-    assert count_formulas(coded([(text,), (text,), ("a",)], 1)) == 2 * runs
+    assert count_defused(coded([(text,), (text,), ("a",)], 1)) == 2 * runs
+
+
+@pytest.mark.parametrize("values", [[-1.5e-7, -5.0, float("-inf")], [dt.timedelta(-1)], [dt.date(2020, 1, 1)]])
+def test_numbers_and_dates_are_never_defused(tmp_path, values):
+    array = pa.array(values)
+    column = Released(np.arange(len(values), dtype=np.int32), array, array.cast(pa.string()))
+    assert count_defused({"n": column}) == 0
+    written = write(tmp_path / "data.csv", {"n": column}, Style(), given_order(len(values))).decode()
+    assert written.split()[1:] == column.texts.to_pylist()
+
+
+@QUIET
+@example(cells={"=x", "'=x", "''=x"})
+@given(cells=st.sets(CELL.filter(lambda cell: cell is not None), min_size=1, max_size=12))
+def test_two_texts_are_never_written_alike(cells, tmp_path):
+    columns = coded([(cell,) for cell in cells], 1)
+    write(tmp_path / "data.csv", columns, Style(missing=MARK))
+    with (tmp_path / "data.csv").open(encoding="utf-8", newline="") as file:
+        read = [row[0] for row in csv.reader(file, strict=True)][1:]
+    assert len(set(read)) == len(cells)
+
+
+@pytest.mark.parametrize(
+    ("cell", "marker", "missing", "says"),
+    [
+        ("NA", "NA", ["NA"], "a label is written like a missing value; put another text first"),
+        ("=NA", "'=NA", ["'=NA"], "a label is written like a missing value"),
+        ("", "", [], r"because \[data\] missing lists nothing; list a text that no cell holds"),
+        ("a", ";", [";"], "a CSV cannot show it"),
+    ],
+)
+def test_a_null_must_be_told_from_everything_else(cell, marker, missing, says):
+    with pytest.raises(BadInput, match=says):
+        refuse_marker(coded([(cell,), ("b",)], 1), Style(";", '"', marker), missing)
+    refuse_marker(coded([(cell,), ("b",)], 1), Style(";", '"', "none"), ["none"])
+
+
+def test_a_label_that_no_row_holds_is_no_missing_value():
+    columns = {"q": Released.of(np.array([0], np.int32), ["a", "NA"])}
+    refuse_marker(columns, Style(missing="NA"), ["NA"])
 
 
 def test_headers_are_defused_too(tmp_path):

@@ -1,7 +1,7 @@
 """The commands: each is one call of the API."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from shoal.cli.drawing import (
     show_measured,
     show_verdicts,
 )
+from shoal.cli.names import listed
 from shoal.errors import BadInput
 
 app = typer.Typer(
@@ -31,7 +32,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 Table = Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet, Arrow or Excel file; - for stdin.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of a CSV; sniffed unless given.")]
 Encoding = Annotated[str | None, typer.Option(help="Of a CSV, e.g. latin-1; UTF-8 unless given.")]
-Missing = Annotated[str, typer.Option(help="Texts that mean: not known; separated by commas. Empty cells always do.")]
+Missing = Annotated[
+    list[str] | None, typer.Option(help="Texts that mean: not known; separated by commas. Empty cells always do.")
+]
+_NAMES = 'separated by commas, "a,b" in quotes; may be repeated.'
 
 
 @app.callback(invoke_without_command=True)
@@ -77,9 +81,9 @@ def init(
 @app.command()
 def measure(
     data: Table,
-    qi: Annotated[str, typer.Option(help="Quasi-identifiers, separated by commas.")],
-    sensitive: Annotated[str, typer.Option(help="Sensitive attributes, separated by commas.")] = "",
-    missing: Missing = "",
+    qi: Annotated[list[str], typer.Option(help=f"Quasi-identifiers, {_NAMES}")],
+    sensitive: Annotated[list[str] | None, typer.Option(help=f"Sensitive attributes, {_NAMES}")] = None,
+    missing: Missing = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     ignore_suppressed: Annotated[
@@ -92,14 +96,12 @@ def measure(
     from shoal import api
     from shoal.engine import ReadOptions
 
-    options = ReadOptions(
-        missing=tuple({"": None, **dict.fromkeys(_list(missing))}), delimiter=delimiter, encoding=encoding
-    )
+    options = ReadOptions(missing=("", *listed(missing)), delimiter=delimiter, encoding=encoding)
     with noted():
         found = api.measure(
             data,
-            quasi_identifiers=_list(qi),
-            sensitive=_list(sensitive),
+            quasi_identifiers=listed(qi),
+            sensitive=listed(sensitive),
             ignore_suppressed=ignore_suppressed,
             options=options,
         )
@@ -138,19 +140,17 @@ def anonymize(
         raise BadInput("give a folder for the release with --out, or --dry-run to write nothing")
     rules = Policy.load(policy)
     with revealing(show_values=show_values), progress(quiet=as_json) as watch:
+        how: dict[str, Any] = {
+            "watch": watch,
+            "private": private,
+            "format": file_format,
+            "force": force,
+            "reproducible": reproducible,
+        }
         if dry_run or out is None:
-            manifest = api.dry_run(data, rules, watch=watch)
+            manifest = api.dry_run(data, rules, out=out, **how)
         else:
-            manifest = api.publish(
-                data,
-                rules,
-                out,
-                watch=watch,
-                private=private,
-                format=file_format,
-                force=force,
-                reproducible=reproducible,
-            )
+            manifest = api.publish(data, rules, out, **how)
     if as_json:
         print_json(manifest.document())
     else:
@@ -171,8 +171,8 @@ def verify(
     with noted():
         verdicts = api.verify(out, original=original, population=population, private=private)
     if as_json:
-        # whether rows tell the truth is no promise of the manifest: without the original it is said to be open
-        kept = all(v.holds for v in verdicts if v.promise != "truthful" or original is not None)
+        # what needs the original is no promise of the manifest: without it, that is said to be open
+        kept = all(v.holds for v in verdicts if v.promise not in api.NEED_ORIGINAL or original is not None)
         print_json({"verified": kept, "verdicts": [as_document(v) for v in verdicts]})
     else:
         show_verdicts(verdicts)

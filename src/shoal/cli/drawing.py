@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,8 +103,8 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         (
             m["model"],
             m.get("attribute", ""),
-            _pairs(m["asked"]),
-            _pairs(m["attained"]),
+            _asked(m["asked"]),
+            _found(m["attained"]),
             "holds" if m["holds"] else "FAILS",
         )
         for m in document["models"]
@@ -148,12 +148,24 @@ def _how_good(method: dict[str, Any]) -> str:
 
 
 def show_verdicts(verdicts: Sequence["Verdict"]) -> None:
-    rows = [(v.promise, _pairs(v.asked), _pairs(v.attained), f"{v.status} {v.why}".strip()) for v in verdicts]
+    rows = [(v.promise, _asked(v.asked), _found(v.attained), f"{v.status} {v.why}".strip()) for v in verdicts]
     _table("Verdict", ("promise", "asked", "found", "verdict"), rows)
 
 
-def _pairs(values: Any) -> str:
-    return ", ".join(f"{key} = {_short(value)}" for key, value in values.items() if not isinstance(value, dict))
+def _asked(parameters: Mapping[str, Any]) -> str:
+    """What the policy asks for: `k = 5`; one limit for each value that it names: `alpha = hiv 0.6 | flu 0.9`."""
+    return ", ".join(f"{key} = {_limits(value)}" for key, value in parameters.items())
+
+
+def _limits(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return _short(value)
+    return " | ".join(f"{name} {_short(limit)}" for name, limit in value.items())
+
+
+def _found(attained: Mapping[str, Any]) -> str:
+    """What a table attains, without what it attains value by value: those are cells."""
+    return ", ".join(f"{key} = {_short(value)}" for key, value in attained.items() if not isinstance(value, Mapping))
 
 
 def _short(value: Any) -> str:

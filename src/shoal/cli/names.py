@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from shoal.errors import BadInput
 
-_QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|$)')
-_PLAIN = re.compile(r'\s*(?!")([^,]*?)\s*(?:,|$)')
+_QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|\Z)')
+_PLAIN = re.compile(r'(?!\s*")\s*([^,]*?)\s*(?:,|\Z)')
 
 
 def listed(options: Sequence[str] | None) -> list[str]:

@@ -140,9 +140,10 @@ class Method(Part):
                 f"generalise = {self.generalise!r} with suppress = {self.suppress!r} is not in this version; "
                 "generalise = 'attribute' with suppress = 'tuple', 'attribute' or 'none' is"
             )
-        if self.suppress == "none" and self.suppression != 0:
+        if self.suppress != "tuple" and self.suppression != 0:
             raise ValueError(
-                f"suppress = 'none' and suppression = {self.suppression!r} contradict each other; leave one of them out"
+                f"suppress = {self.suppress!r} and suppression = {self.suppression!r} contradict each other; "
+                "leave one of them out"
             )
         return self
 

@@ -46,13 +46,22 @@ def _cells(content: Content, sheet: str | None) -> list[list[Any]]:
 
 
 def _table(cells: list[list[Any]]) -> tuple[list[str], list[list[Any]]]:
-    """Split off the header; leave out empty rows, as a CSV's blank lines, and the empty columns at the right."""
-    rows = [[None if cell == "" else cell for cell in row] for row in cells]
-    filled = [row for row in rows if any(cell is not None for cell in row)]
+    """Split off the header; leave out empty columns at the right and, as a CSV's blank lines, empty rows.
+
+    In a sheet of one column an empty row is a missing value, but not at the end.
+    """
+    filled = [[None if cell == "" else cell for cell in row] for row in cells]
+    while filled and _empty(filled[-1]):
+        filled.pop()
     if not filled:
         return [], []
     width = max(at for row in filled for at, cell in enumerate(row, 1) if cell is not None)
-    return ["" if cell is None else _text(cell) for cell in filled[0][:width]], filled[1:]
+    kept = [row for row in filled if width == 1 or not _empty(row)]
+    return ["" if cell is None else _text(cell) for cell in kept[0][:width]], kept[1:]
+
+
+def _empty(row: list[Any]) -> bool:
+    return all(cell is None for cell in row)
 
 
 def _column(name: str, cells: Sequence[Any]) -> pa.Array:

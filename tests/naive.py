@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from shoal.codes import encode
 from shoal.frequency import FrequencySet
-from shoal.hierarchy import Taxonomy, compile_taxonomy
+from shoal.hierarchy import Hierarchy, Taxonomy, compile_taxonomy
 from shoal.lattice import Lattice
 from shoal.models import AlphaK, DistinctLDiversity, KAnonymity
 from shoal.release import Before
@@ -308,3 +308,10 @@ def flags(chosen, length):
     out = np.zeros(length, dtype=bool)
     out[list(chosen)] = True
     return out
+
+
+def numbers(name, size, widths):
+    """Numbers 0 … size-1 in intervals of growing widths."""
+    levels = [np.arange(size, dtype=np.int32), *((np.arange(size) // w).astype(np.int32) for w in widths)]
+    labels = tuple(tuple(str(g) for g in range(int(level.max()) + 1)) for level in levels)
+    return Hierarchy(name, tuple(levels), labels, tuple(np.bincount(level) for level in levels), size)

@@ -1,6 +1,7 @@
 """Runs a command; what goes wrong becomes one sentence and an exit code."""
 
 import sys
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 import typer
@@ -10,6 +11,20 @@ from shoal.cli.drawing import clean
 from shoal.errors import ShoalError
 
 _INTERRUPTED = 130
+
+
+def script() -> None:
+    """The installed command: `main` in a process of its own."""
+    sys.meta_path.insert(0, _WithoutPandas())
+    main()
+
+
+class _WithoutPandas(MetaPathFinder):
+    """pyarrow imports pandas, where there is one, for its first array: a third of a second that no command needs."""
+
+    def find_spec(self, fullname: str, *_: object) -> None:
+        if fullname == "pandas":
+            raise ModuleNotFoundError(f"{fullname} is not used by the command line", name=fullname)
 
 
 def main() -> None:

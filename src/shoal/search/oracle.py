@@ -1,6 +1,6 @@
 """The oracle answers about one node: does it comply, how many rows fall, what does it cost, what does it prove.
 
-Rollup, memory and the legality of pruning live here and nowhere else (design 4).
+The memory of answers and the legality of pruning live here and nowhere else (design 4).
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -15,10 +15,9 @@ from shoal.lattice import Node
 from shoal.metrics import Floors, Scorer
 from shoal.models import Closure, Flags, Model
 from shoal.release import After, Before
+from shoal.search.rollups import Rollups
 
 Search = Generator["Ask", "Answer", "Found"]
-_REMEMBERED_CLASSES = 1_500_000
-_WORTH_REMEMBERING = 0.7
 
 
 class Ask(NamedTuple):
@@ -84,10 +83,7 @@ class Oracle:
     def __post_init__(self) -> None:
         self._parts = [part for model in self.models for part in model.parts()]
         self._answers: dict[Node, Answer] = {}
-        bottom = (0,) * len(self.before.hierarchies)
-        self._sets: dict[Node, FrequencySet] = {bottom: self.before.classes}
-        self._nodes = np.array([bottom])
-        self._sizes = np.array([len(self.before.classes)])
+        self._rollups = Rollups(self.before)
 
     def ask(self, node: Node) -> Answer:
         if node in self._answers:
@@ -99,7 +95,8 @@ class Oracle:
 
     def apply(self, node: Node) -> After:
         """The classes at a node, those that fail marked as suppressed."""
-        classes = self.classes(node)
+        classes = self._rollups.at(node)
+        self.tally.rolled_up = self._rollups.rolled_up
         return After(node, classes, self.failing(classes))
 
     def failing(self, classes: FrequencySet, least: Closure = Closure.NOT) -> Flags:
@@ -110,31 +107,6 @@ class Oracle:
             if part.closure >= least:
                 failing |= ~part.complies(counts)
         return failing
-
-    def classes(self, node: Node) -> FrequencySet:
-        """The frequency set of a node, rolled up from the smallest finer one that is remembered."""
-        finer = np.flatnonzero((self._nodes <= np.array(node)).all(axis=1))
-        at = int(finer[np.argmin(self._sizes[finer])])
-        source_node = tuple(int(level) for level in self._nodes[at])
-        source = self._sets[source_node]
-        steps = {
-            h.attribute: h.between(low, high)
-            for h, low, high in zip(self.before.hierarchies, source_node, node, strict=True)
-            if low != high
-        }
-        if not steps:
-            return source
-        self.tally.rolled_up += at > 0
-        classes = source.rollup(steps)
-        self._remember(node, classes, len(source))
-        return classes
-
-    def _remember(self, node: Node, classes: FrequencySet, source: int) -> None:
-        small = len(classes) < _WORTH_REMEMBERING * source
-        if small and int(self._sizes[1:].sum()) + len(classes) < _REMEMBERED_CLASSES:
-            self._sets[node] = classes
-            self._nodes = np.vstack([self._nodes, node])
-            self._sizes = np.append(self._sizes, len(classes))
 
     def _judge(self, after: After) -> Answer:
         suppressed = after.suppressed_rows

@@ -1,0 +1,62 @@
+"""What the README shows is run as it is written."""
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from shoal.policy import Policy
+
+README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+COMMANDS = [line.split("#")[0] for line in README.splitlines() if line.startswith("    shoal ")]
+PEOPLE = pd.DataFrame(
+    {
+        "name": [f"person {i}" for i in range(60)],
+        "age": [20 + i % 30 for i in range(60)],
+        "sex": ["f", "m"] * 30,
+        "disease": ["flu", "hiv", "asthma"] * 20,
+    }
+)
+
+
+def block(language):
+    (found,) = re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+    return found
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    PEOPLE.to_csv(tmp_path / "people.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_commands(folder, shoal):
+    assert [shlex.split(command)[1] for command in COMMANDS] == ["init", "anonymize", "verify", "measure"]
+    for command in COMMANDS:
+        ran = shoal(*shlex.split(command)[1:])
+        assert ran.code == 0, ran.err
+    assert (folder / "out" / "data.csv").is_file()
+
+
+def test_the_python(folder, shoal):
+    assert shoal("init", "people.csv").code == 0
+    exec(block("python"), {"frame": PEOPLE})
+    assert (folder / "out" / "manifest.json").is_file()
+
+
+def test_the_policy(folder):
+    (folder / "education.csv").write_text("a;*\n")
+    policy = Policy(**tomllib.loads(block("toml")))
+    assert policy.quasi_identifiers == ["age", "zip", "education"]
+
+
+def test_every_model_search_and_metric_is_in_the_table():
+    from shoal.metrics import METRICS
+    from shoal.models import MODELS
+
+    for name in (*MODELS, *METRICS, "optimal", "datafly"):
+        assert f"`{name}`" in README

@@ -7,9 +7,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from shoal.api import anonymize
 from shoal.engine import ReadOptions
 from shoal.engines.frames import to_native
 from shoal.engines.reading import read
+from shoal.errors import ShoalWarning
+from shoal.policy import Policy
 
 DATA = {"q": [1, 2, 3, 4], "s": ["a", "b", "c", "d"], "id": [7, 8, 9, 10]}
 ROWS = np.array([0, 2])
@@ -65,3 +68,16 @@ def test_what_else_a_frame_carries_is_left_out():
     frame.attrs["origin"] = "secret"
     assert back(frame).attrs == {}
     assert frame.attrs == {"origin": "secret"}
+
+
+def test_a_column_of_several_sorts_comes_back_as_the_text_it_was_read_as():
+    mixed = pd.Series([6.0, 2.5, 1e20, 0.1, 5, 7, "text"], dtype=object)
+    frame = pd.DataFrame({"age": ["1"] * 6 + ["2"], "s": mixed})
+    policy = Policy(
+        attributes={"age": {"role": "quasi-identifier", "max-level": 0}, "s": "sensitive"},
+        require=[{"model": "k-anonymity", "k": 2}],
+        method={"suppression": 0.2},
+    )
+    with pytest.warns(ShoalWarning, match="mixes number and text values and is read as text"):
+        released = anonymize(frame, policy).data
+    assert released["s"].tolist() == ["6.0", "2.5", "1e+20", "0.1", "5", "7"]

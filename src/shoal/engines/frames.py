@@ -95,6 +95,15 @@ def _taken(column: pa.Array | pa.ChunkedArray, at: pa.Array) -> pa.Array | pa.Ch
     return column.take(at)
 
 
+def _read_as_text(column: pa.ChunkedArray, kept: Any) -> bool:
+    """Whether objects of several sorts were read as text; as text they come back, whichever of them are left."""
+    return (
+        kept.dtype == object
+        and pa.types.is_string(column.type)
+        and not all(isinstance(value, str) for value in kept[kept.notna()])
+    )
+
+
 def _to_pandas(
     native: Any, given: tuple[str, ...], table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]
 ) -> Any:
@@ -102,7 +111,7 @@ def _to_pandas(
     import pandas as pd
 
     def released(name: str, kept: Any) -> Any:
-        if name in generalised:
+        if name in generalised or _read_as_text(table[name], kept):
             return pd.Series(table[name].to_pandas().to_numpy(), kept.index)
         return kept.cat.remove_unused_categories() if isinstance(kept.dtype, pd.CategoricalDtype) else kept
 

@@ -33,6 +33,13 @@ HERE = Path(__file__).resolve().parent
 SHARED = HERE.parents[1] / "shared" / "data"
 SHOAL = Path(sys.executable).with_name("shoal")
 Row = tuple[str, str, str, str, str]
+# a small process starts the measured one: the peak of a child begins at the size of what forked it
+LAUNCH = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+"""
 
 
 def main() -> None:
@@ -194,15 +201,13 @@ def cpu(work: Callable[[], object], times: int = 5) -> float:
 
 def process(command: list[object], times: int = 5) -> tuple[float, float]:
     """Median CPU seconds and largest peak memory in MB of a process."""
-    spent, peak = [], 0.0
+    runs = []
     for _ in range(times):
-        child = subprocess.Popen([str(part) for part in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        _, status, usage = os.wait4(child.pid, 0)
-        if status:
-            raise SystemExit(f"{command[0]} failed: {child.stderr.read().decode() if child.stderr else ''}")
-        spent.append(usage.ru_utime + usage.ru_stime)
-        peak = max(peak, usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024**2))
-    return statistics.median(spent), peak
+        launched = [sys.executable, "-S", "-c", LAUNCH, *map(str, command)]
+        said = subprocess.run(launched, stdout=subprocess.PIPE, check=True).stdout
+        runs.append([float(number) for number in said.split()])
+    spent, peaks = zip(*runs, strict=True)
+    return statistics.median(spent), max(peaks) / (1024 if sys.platform != "darwin" else 1024**2)
 
 
 def render(rows: list[Row]) -> str:

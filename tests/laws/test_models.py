@@ -32,6 +32,9 @@ STRICTER = {"k": lambda k: k + 1, "l": lambda l: l + 1, "alpha": lambda alpha: a
 
 laws = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 every_model = pytest.mark.parametrize("name", sorted(MODELS))
+every_closed_model = pytest.mark.parametrize(
+    "name", sorted(n for n, m in MODELS.items() if m.closure is not Closure.NOT)
+)
 
 
 def model_of(name):
@@ -94,7 +97,7 @@ def test_is_a_model(name):
 
 @every_model
 def test_closure_is_as_declared(name):
-    """M1 and M2 of models.md, for the model and for each of its parts."""
+    """M1 and M2, for the model and for each of its parts."""
 
     def check(whole, one, other):
         for model in (whole, *whole.parts()):
@@ -212,14 +215,13 @@ def test_impossible_is_sound(name):
 
     small = st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4).filter(any), min_size=1, max_size=4)
     run(check, model_of(name), small, st.integers(0, 5))
-    assert said, "the law was never put to the test"
+    silent = MODELS[name].impossible is Model.impossible  # it never says so before the search
+    assert said or silent, "the law was never put to the test"
 
 
-@every_model
+@every_closed_model
 def test_impossible_knows_the_whole_table(name):
     """Without suppression a closed model is possible exactly when the whole table as one class complies."""
-    if MODELS[name].closure is Closure.NOT:
-        pytest.skip("merging everything need not be the best")
 
     def check(model, rows):
         whole = merged(*rows)
@@ -229,7 +231,7 @@ def test_impossible_knows_the_whole_table(name):
 
 
 def test_alpha_k_is_not_superset():
-    """M2 of models.md for alpha = 1/2: (3,2,3) complies, (0,0,3) does not, (3,2,6) does not."""
+    """M2 for alpha = 1/2: (3,2,3) complies, (0,0,3) does not, (3,2,6) does not."""
     model = AlphaK(0.5, 1, ATTRIBUTE)
     rows = [[3, 2, 3, 0], [0, 0, 3, 0]]
     assert complies(model, rows) == [True, False]

@@ -15,7 +15,7 @@ def counts(rows, labels):
 
 
 def test_the_worked_example():
-    """models.md 1.1: counts 3, 2, 1 are 3-diverse."""
+    """Counts 3, 2, 1 are 3-diverse."""
     table = counts([[3, 2, 1]], ["flu", "hiv", "tbc"])
     assert DistinctLDiversity(1, "disease").attained(table) == {"l": 3}
     assert DistinctLDiversity(3, "disease").complies(table).all()

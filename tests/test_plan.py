@@ -17,6 +17,7 @@ from shoal.hierarchy import Intervals, Rows, ValueOnly
 from shoal.plan import allowed_lattice, assign_roles, make_plan
 from shoal.policy import Policy
 from shoal.schema import Role
+from shoal.search import find as finding
 
 PEOPLE = {
     "age": ["21", "22", "23", "24", "31", "32", "33", "34", "41", "42", "43", "44"],
@@ -122,7 +123,7 @@ def test_k_1_warns():
     ],
 )
 def test_the_impossible_is_said_before_the_search(require, why, monkeypatch):
-    monkeypatch.setattr(planning, "_search", None)
+    monkeypatch.setattr(planning, "find", None)
     with pytest.raises(Infeasible) as caught:
         planned(require=[require])
     assert str(caught.value) == why
@@ -184,11 +185,12 @@ def test_a_level_above_the_hierarchy_is_refused(level):
         planned(attributes={"age": {**AGE, level: 3}, "sex": SEX, "disease": SICK})
 
 
-def test_a_lattice_too_large_is_refused_unless_datafly(monkeypatch):
+@pytest.mark.parametrize("algorithm", ["samarati", "hybrid", "incognito"])
+def test_a_lattice_too_large_to_list_is_refused(monkeypatch, algorithm):
     """Bad input 26."""
-    monkeypatch.setattr(planning, "LARGEST_LATTICE", 5)
-    with pytest.raises(BadPolicy, match=r"the lattice has 6 nodes, more than the 5"):
-        planned()
+    monkeypatch.setattr(finding, "LARGEST_LISTED", 5)
+    with pytest.raises(BadPolicy, match=r"the lattice has 6 nodes, more than the 5 .* use algorithm = 'optimal'"):
+        planned(method={"algorithm": algorithm})
     assert planned(method={"algorithm": "datafly"}).recoding.levels == {"age": 1, "sex": 0}
 
 

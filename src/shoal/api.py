@@ -29,7 +29,7 @@ from shoal.report.manifest import Data, Manifest, summarise
 from shoal.report.measuring import measure_table
 from shoal.report.private import load_private, write_private
 from shoal.report.public import write_public
-from shoal.search import Watch
+from shoal.search import Stop, Watch
 from shoal.verify import Claim, Original, Status, Verdict, check_hash, count, covers, judge, opened, refuse_failures
 
 Source_ = Any
@@ -152,8 +152,12 @@ class Release:
         return [*self.notes, note]
 
 
-def anonymize(source: Source_, policy: Policy_, *, watch: Watch = lambda *_: None) -> Release:
+def anonymize(
+    source: Source_, policy: Policy_, *, watch: Watch = lambda *_: None, stop: Stop = lambda: False
+) -> Release:
     """The table of least loss that keeps the policy, verified; raises Infeasible when there is none.
+
+    `watch` sees every question of the search; once `stop` says so, an anytime search ends with its best node so far.
 
     >>> import pyarrow as pa
     >>> people = pa.table({"age": [34, 36, 34, 51, 58, 52], "disease": ["flu", "flu", "hiv", "flu", "hiv", "flu"]})
@@ -165,7 +169,7 @@ def anonymize(source: Source_, policy: Policy_, *, watch: Watch = lambda *_: Non
     >>> anonymize(people, policy).data["age"].to_pylist()
     ['[30, 40)', '[30, 40)', '[30, 40)', '[50, 60)', '[50, 60)', '[50, 60)']
     """
-    release = prepare(source, policy, watch=watch)
+    release = prepare(source, policy, watch=watch, stop=stop)
     refuse_failures(release.verdicts)
     for note in release.notes:
         warnings.warn(ShoalWarning(note), stacklevel=2)
@@ -178,6 +182,7 @@ def publish(
     out: Path_,
     *,
     watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
     force: bool = False,
     private: Path_ | None = None,
     format: str | None = None,  # noqa: A002
@@ -186,7 +191,7 @@ def publish(
     """Anonymize and save in one go, verifying the file only."""
     Places.choose(out, private, _path(source), force=force)  # refuse a bad place before the work, not after it
     known_format(format or "csv")
-    release = prepare(source, policy, watch=watch)
+    release = prepare(source, policy, watch=watch, stop=stop)
     return release.save(out, private=private, format=format, force=force, reproducible=reproducible)
 
 
@@ -195,6 +200,7 @@ def dry_run(
     policy: Policy_,
     *,
     watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
     out: Path_ | None = None,
     force: bool = False,
     private: Path_ | None = None,
@@ -207,21 +213,26 @@ def dry_run(
     elif private is not None:
         raise BadInput("a private folder was named, but no folder for the release; name it too with --out")
     known_format(format or "csv")
-    release = prepare(source, policy, watch=watch)
+    release = prepare(source, policy, watch=watch, stop=stop)
     release.write_options(format)
     refuse_failures(release.verdicts)
     return release.summary.without_times() if reproducible else release.summary
 
 
 def prepare(
-    source: Source_, policy: Policy_, *, watch: Watch = lambda *_: None, engine: Engine | None = None
+    source: Source_,
+    policy: Policy_,
+    *,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+    engine: Engine | None = None,
 ) -> Release:
     """A release that was not judged yet."""
     engine = engine or ArrowEngine()
     policy = _policy(policy)
     with _noted() as notes:
         read = engine.read(source, read_options(policy))
-        plan = make_plan(read, policy, engine, watch)
+        plan = make_plan(read, policy, engine, watch, stop)
         if policy.release.order == "keep":
             warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
     released = [name for name, role in plan.roles.items() if role.released]

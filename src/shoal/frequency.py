@@ -147,6 +147,19 @@ class FrequencySet:
         }
         return FrequencySet(self.attributes, self.layout, keys, counts, long, ids if want_classes else None)
 
+    def compact(self, maps: Mapping[str, Codes], sizes: Sequence[int]) -> "FrequencySet":
+        """Roll up into the narrowest keys for codes below `sizes`: fewer words to hash in all that follows."""
+        coarse = self.rollup(maps)
+        layout = Layout.of(sizes)
+        keys, counts, _ = kernels.group_columns(
+            [coarse.codes(name) for name in self.attributes],
+            *layout.fields,
+            layout.words,
+            coarse.counts,
+            want_ids=False,
+        )
+        return FrequencySet(self.attributes, layout, keys, counts, coarse.long)  # groups keep their order
+
     def project(self, attributes: Sequence[str]) -> "FrequencySet":
         """Leave attributes out: an attribute at a virtual top above all levels (design 6)."""
         nothing = {

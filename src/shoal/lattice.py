@@ -46,3 +46,24 @@ class Lattice:
         """Every node; only for lattices that are small."""
         ranges = (range(low, high + 1) for low, high in zip(self.bottom, self.top, strict=True))
         yield from product(*ranges)
+
+    def at(self, height: int) -> Iterator[Node]:
+        """The nodes of one height, in the order of the names; none of another height is made.
+
+        >>> list(Lattice(("pin", "sex"), (0, 0), (2, 1)).at(2))
+        [(1, 1), (2, 0)]
+        """
+        yield from _summing(list(zip(self.bottom, self.top, strict=True)), height)
+
+
+def _summing(ranges: list[tuple[int, int]], total: int) -> Iterator[Node]:
+    """Tuples within the ranges that add up to a total."""
+    if not ranges:
+        if total == 0:
+            yield ()
+        return
+    (low, high), rest = ranges[0], ranges[1:]
+    least, most = (sum(ends) for ends in zip(*rest, strict=True)) if rest else (0, 0)
+    for level in range(max(low, total - most), min(high, total - least) + 1):
+        for others in _summing(rest, total - level):
+            yield (level, *others)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
+from math import inf
 from time import perf_counter
 
 import numpy as np
@@ -22,12 +23,11 @@ from shoal.policy import Policy
 from shoal.recode import NodeRecoding
 from shoal.release import After, Before
 from shoal.schema import Role
-from shoal.search import Answer, Found, Oracle, Search, Tally, Watch, answer, datafly, optimal
+from shoal.search import Answer, Found, Oracle, Stop, Tally, Watch
+from shoal.search.find import find
 from shoal.search.oracle import together
 
 _UNIQUE_SHARE = Fraction(1, 20)
-LARGEST_LATTICE = 2_000_000
-"""What `optimal` keeps a bound for, node by node."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,55 @@ class Plan:
     """Per required model, the classes of `after` that fail it."""
 
 
-def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lambda *_: None) -> Plan:
-    """Find the recoding of least loss that keeps the policy, or say why there is none."""
+def make_plan(
+    source: Source,
+    policy: Policy,
+    engine: Engine,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+) -> Plan:
+    """Find the recoding of least loss that keeps the policy, or say why there is none; `stop` ends the search early."""
+    task = set_task(source, policy, engine)
+    oracle, lattice = task.oracle, task.lattice
+    started = perf_counter()
+    found = find(policy.method, lattice, oracle, watch, _deadline(policy.method.time_limit, stop))
+    seconds = perf_counter() - started
+    if found.best is None:
+        raise Infeasible(_why_not(oracle, lattice) if found.proved else _why_none(policy, oracle))
+    after, recoding = _apply(task.before.classes, found.best, oracle)
+    scorer = oracle.scorer
+    least = sum(floor[low] for floor, low in zip(scorer.floors, lattice.bottom, strict=True))
+    return Plan(
+        roles=task.roles,
+        builders=task.builders,
+        hierarchies=task.hierarchies,
+        before=task.before,
+        after=after,
+        recoding=recoding,
+        lattice=lattice,
+        found=found,
+        score=scorer.value(found.best.score),
+        gap=scorer.value(found.best.score) - scorer.value(max(found.bound, least)),
+        tally=oracle.tally,
+        seconds=seconds,
+        failed=_failed(policy.models, after.classes.class_counts(oracle.labels)),
+    )
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a search is about, made from a table and a policy."""
+
+    roles: Mapping[str, Role]
+    builders: Mapping[str, Builder]
+    hierarchies: Mapping[str, Hierarchy]
+    before: Before
+    lattice: Lattice
+    oracle: Oracle
+
+
+def set_task(source: Source, policy: Policy, engine: Engine) -> Task:
+    """Roles, hierarchies, counts and feasibility: all that comes before the search."""
     table = source.table
     roles = assign_roles(table, policy, source.index)
     quasi = sorted(name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER)
@@ -69,30 +116,23 @@ def make_plan(source: Source, policy: Policy, engine: Engine, watch: Watch = lam
     before = Before(classes, tuple(hierarchies.values()), importance)
     scorer = METRICS[policy.method.metric].on(before)
     oracle = Oracle(before, policy.models, limit, scorer, labels, policy.release.suppressed == "show")
-    lattice = allowed_lattice(policy, hierarchies)
-    started = perf_counter()
-    found = answer(_search(policy, lattice, before, oracle), oracle, watch)
-    seconds = perf_counter() - started
-    if found.best is None and not found.proved:
-        raise Infeasible(f"nothing that complies was found within {policy.method.time_limit} s; allow more time")
-    if found.best is None:
-        raise Infeasible(_why_not(oracle, lattice))
-    after, recoding = _apply(classes, found.best, oracle)
-    least = sum(floor[low] for floor, low in zip(scorer.floors, lattice.bottom, strict=True))
-    return Plan(
-        roles=roles,
-        builders=builders,
-        hierarchies=hierarchies,
-        before=before,
-        after=after,
-        recoding=recoding,
-        lattice=lattice,
-        found=found,
-        score=scorer.value(found.best.score),
-        gap=scorer.value(found.best.score) - scorer.value(max(found.bound, least)),
-        tally=oracle.tally,
-        seconds=seconds,
-        failed=_failed(policy.models, after.classes.class_counts(labels)),
+    return Task(roles, builders, hierarchies, before, allowed_lattice(policy, hierarchies), oracle)
+
+
+def _deadline(time_limit: float | None, stop: Stop) -> Stop:
+    """Stop when told to, or when the time is over."""
+    ends = inf if time_limit is None else perf_counter() + time_limit
+    return lambda: stop() or perf_counter() >= ends
+
+
+def _why_none(policy: Policy, oracle: Oracle) -> str:
+    """Why a search ended with nothing although it did not prove that there is nothing."""
+    if policy.method.algorithm == "optimal":
+        return "no node that keeps the policy was found before the search had to stop; allow more time"
+    named = " and ".join(dict.fromkeys(part.name for part in oracle.open_parts)) or "the class of suppressed rows"
+    return (
+        f"{policy.method.algorithm} went up to the most general node without meeting one that keeps the policy, but "
+        f"{named} may hold elsewhere; use algorithm = 'optimal'"
     )
 
 
@@ -183,17 +223,6 @@ def allowed_lattice(policy: Policy, hierarchies: Mapping[str, Hierarchy]) -> Lat
         low.append(least)
         high.append(hierarchy.height if attribute.max_level is None else attribute.max_level)
     return Lattice(tuple(hierarchies), tuple(low), tuple(high))
-
-
-def _search(policy: Policy, lattice: Lattice, before: Before, oracle: Oracle) -> Search:
-    if policy.method.algorithm == "datafly":
-        return datafly(lattice, [[h.groups(level) for level in range(h.height + 1)] for h in before.hierarchies])
-    if lattice.size > LARGEST_LATTICE:
-        raise BadPolicy(
-            f"method.algorithm: the lattice has {lattice.size:,} nodes, more than the {LARGEST_LATTICE:,} that "
-            "'optimal' takes; use algorithm = 'datafly', or min-level and max-level to make it smaller"
-        )
-    return optimal(lattice, oracle.scorer.floors, policy.method.time_limit)
 
 
 def _apply(bottom: FrequencySet, found: Answer, oracle: Oracle) -> tuple[After, NodeRecoding]:

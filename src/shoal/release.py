@@ -29,6 +29,11 @@ class Before:
         given = np.array([self.importance.get(name, 1.0) for name in self.classes.attributes])
         return given / given.sum() if given.sum() > 0 else np.full(len(given), 1 / len(given))
 
+    @property
+    def left_out(self) -> Node:
+        """Every attribute at the virtual level above its hierarchy: nothing is shown (design 6)."""
+        return tuple(hierarchy.left_out for hierarchy in self.hierarchies)
+
     def marginal(self, i: int) -> NDArray[np.int64]:
         """Rows per code of attribute i."""
         codes = self.classes.codes(self.classes.attributes[i])

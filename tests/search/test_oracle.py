@@ -22,7 +22,8 @@ def test_answers_are_remembered(ask, sources):
     first = ask.ask((1, 1))
     assert ask.ask((1, 1)) is first
     assert sources == [len(ask.before.classes)]
-    assert ask.tally == Tally(checked=1, remembered=1, rolled_up=0)
+    assert ask.tally == Tally(checked=1, remembered=1, grouped=1)
+    assert ask.tally.asked == 2
 
 
 @settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -18,6 +18,7 @@ from shoal.cli.drawing import (
     show_verdicts,
 )
 from shoal.cli.names import listed
+from shoal.cli.stopping import stopping, within
 from shoal.errors import BadInput
 
 app = typer.Typer(
@@ -124,6 +125,12 @@ def anonymize(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an older release.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Search and report, write nothing.")] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds that the search may take; instead of the policy's own.")
+    ] = None,
+    keep_best: Annotated[
+        bool, typer.Option("--keep-best", help="On Ctrl-C, release the best node so far instead of nothing.")
+    ] = False,
     reproducible: Annotated[
         bool, typer.Option("--reproducible", help="Leave times out, so that equal runs give equal bytes.")
     ] = False,
@@ -138,10 +145,11 @@ def anonymize(
 
     if out is None and not dry_run:
         raise BadInput("give a folder for the release with --out, or --dry-run to write nothing")
-    rules = Policy.load(policy)
-    with revealing(show_values=show_values), progress(quiet=as_json) as watch:
+    rules = within(Policy.load(policy), time_limit)
+    with revealing(show_values=show_values), progress(quiet=as_json) as watch, stopping(on_interrupt=keep_best) as stop:
         how: dict[str, Any] = {
             "watch": watch,
+            "stop": stop,
             "private": private,
             "format": file_format,
             "force": force,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shoal.search import Watch
     from shoal.verify import Verdict
 
+_COUNTABLE = 10**9
 _COLOURS = {"holds": "green", "FAILS": "bold red", "fails": "bold red"}
 
 
@@ -75,7 +76,8 @@ def progress(*, quiet: bool) -> Iterator["Watch"]:
         task = bar.add_task("reading", total=1.0)
 
         def watch(ask: Any, tally: Any) -> None:
-            bar.update(task, completed=ask.settled, description=f"{tally.checked:,} nodes checked")
+            said = f"{tally.checked:,} of {_many(tally.nodes)} nodes checked"
+            bar.update(task, completed=ask.settled, description=said)
 
         yield watch
 
@@ -127,11 +129,7 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         ),
         ("levels", levels),
         (method["metric"], f"{method['score']:.6g} ({_how_good(method)})"),
-        (
-            "search",
-            f"{method['algorithm']}: {method['checked']:,} of {method['nodes']:,} nodes checked"
-            + (f" in {method['seconds']:.2f} s" if "seconds" in method else ""),
-        ),
+        ("search", _search(method)),
     ]
     if out is not None:
         facts.append(("release", f"{out} (publish this)"))
@@ -141,10 +139,22 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         say(f"note: {note}")
 
 
+def _search(method: dict[str, Any]) -> str:
+    said = f"{method['algorithm']}: {method['checked']:,} of {_many(method['nodes'])} nodes checked"
+    said += f" in {method['seconds']:.2f} s" if "seconds" in method else ""
+    return said + (f"; {len(method['solutions']):,} node(s) found" if "solutions" in method else "")
+
+
 def _how_good(method: dict[str, Any]) -> str:
     if method["proved"]:
         return "proved to be the least"
-    return "not minimal" if method["algorithm"] == "datafly" else f"at most {method['gap']:.3g} above the least"
+    if method["algorithm"] == "optimal":
+        return f"at most {method['gap']:.3g} above the least"
+    return f"{method['algorithm']} does not look for the least"
+
+
+def _many(nodes: int) -> str:
+    return f"{nodes:,}" if nodes < _COUNTABLE else f"{nodes:.2g}"
 
 
 def show_verdicts(verdicts: Sequence["Verdict"]) -> None:

@@ -50,8 +50,13 @@ class Hierarchy:
     def height(self) -> int:
         return len(self.levels) - 1
 
+    @property
+    def left_out(self) -> int:
+        """The virtual level above all others: the attribute as if it were not there (design 6)."""
+        return len(self.levels)
+
     def groups(self, level: int) -> int:
-        return len(self.labels[level])
+        return 1 if level == self.left_out else len(self.labels[level])
 
     @cached_property
     def losses(self) -> tuple[NDArray[np.float64], ...]:
@@ -61,7 +66,8 @@ class Hierarchy:
     def between(self, low: int, high: int) -> Codes:
         """The group at level `high` of each group at level `low`."""
         step = np.zeros(self.groups(low), dtype=np.int32)
-        step[self.levels[low]] = self.levels[high]
+        if high != self.left_out:
+            step[self.levels[low]] = self.levels[high]
         return step
 
 

@@ -62,13 +62,16 @@ def _lifted(hierarchy: Hierarchy) -> tuple[Floats, ...]:
 class AdditiveScorer:
     """Costs of cells on one table."""
 
+    additive = True
+
     def __init__(self, before: Before, costs: list[tuple[Floats, ...]], *, geometric: bool = False) -> None:
         self.rows, self.weights, self.geometric = before.rows, before.weights, geometric
         self.hierarchies = before.hierarchies
         self.means = []
         for i, (hierarchy, cost) in enumerate(zip(before.hierarchies, costs, strict=True)):
             rows = before.marginal(i)
-            self.means.append(np.array([rows @ cost[h][hierarchy.levels[h]] for h in range(len(cost))]) / self.rows)
+            means = np.array([rows @ cost[h][hierarchy.levels[h]] for h in range(len(cost))]) / self.rows
+            self.means.append(np.append(means, 0.0))  # left out, it costs nothing
         self.dearest = [_dearest(h, cost) for h, cost in zip(before.hierarchies, costs, strict=True)]
         self.floors: Floors = tuple(self._scaled(i, mean) for i, mean in enumerate(self.means))
 
@@ -100,6 +103,8 @@ class AdditiveScorer:
                 self.means[i][: level + 1]
                 + (gone - self.dearest[i][level] @ rows[offset[i] : offset[i + 1]]) / self.rows,
             )
+            if level < len(self.dearest[i])
+            else np.zeros(level + 1)
             for i, level in enumerate(after.node)
         )
 
@@ -122,8 +127,11 @@ def _dearest(hierarchy: Hierarchy, cost: tuple[Floats, ...]) -> list[Floats]:
 class HeightScorer:
     """Levels count themselves."""
 
+    additive = True
+
     def __init__(self, before: Before) -> None:
-        self.floors: Floors = tuple(np.arange(h.height + 1, dtype=np.float64) for h in before.hierarchies)
+        levels = (np.arange(h.height + 1, dtype=np.float64) for h in before.hierarchies)
+        self.floors: Floors = tuple(np.append(level, 0.0) for level in levels)
 
     def judge(self, after: After, doomed: Flags) -> Judgement:
         del doomed

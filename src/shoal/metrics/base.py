@@ -29,7 +29,9 @@ class Scorer(Protocol):
     """A metric tied to one table. Scores are on an additive scale; `value` leads back to the metric's own."""
 
     floors: Floors
-    """Lower bound of every node, known before any check."""
+    """Lower bound of every node, known before any check; the last entry of an attribute is for leaving it out: 0."""
+    additive: bool
+    """Whether bounds of disjoint sets of attributes, the others left out, add up to a bound of the node."""
 
     def judge(self, after: After, doomed: Flags) -> Judgement:
         """Score a node; the rows of `doomed` classes are suppressed at every finer node too."""

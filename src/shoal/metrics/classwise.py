@@ -55,9 +55,10 @@ class ClassScorer:
     coarser: Callable[[After], float]
     finer: Callable[[int], float]
     floors: Floors = field(init=False)
+    additive: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        self.floors = tuple(np.zeros(h.height + 1) for h in self.before.hierarchies)
+        self.floors = tuple(np.zeros(h.left_out + 1) for h in self.before.hierarchies)
 
     def judge(self, after: After, doomed: Flags) -> Judgement:
         below = [np.zeros(level + 1) for level in after.node]

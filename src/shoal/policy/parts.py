@@ -74,6 +74,19 @@ AnyHierarchy = Annotated[
 AnyModel = Annotated[Any, BeforeValidator(model_of), PlainSerializer(table_of, return_type=dict[str, Any])]
 
 
+Algorithm = Literal["optimal", "datafly", "samarati", "incognito", "hybrid", "greedy"]
+Preference = Literal[
+    "metric", "minimum-absolute-distance", "minimum-relative-distance", "maximum-distribution", "minimum-suppression"
+]
+Weighting = Literal["importance", "paper"]
+ALGORITHM_OPTIONS: dict[str, tuple[Algorithm, ...]] = {
+    "preference": ("samarati", "incognito", "hybrid"),
+    "weighting": ("greedy",),
+    "minimal": ("incognito",),
+}
+"""Options of the method that only some algorithms read."""
+
+
 class DataOptions(Part):
     """How the input is read."""
 
@@ -126,12 +139,27 @@ class Method(Part):
     suppress: Literal["tuple", "attribute", "cell", "none"] = Field(
         default="tuple", json_schema_extra={"enum": ["tuple", "attribute", "none"]}
     )
-    algorithm: Literal["optimal", "datafly"] = "optimal"
+    algorithm: Algorithm = "optimal"
     suppression: Suppression = 0.0
     """Share of the rows that may be suppressed; "k" is Sweeney's rule: at most k rows."""
     metric: Literal["loss", "loss-geometric", "precision-loss", "discernibility", "average-class", "height"] = "loss"
     time_limit: Seconds | None = None
+    """A large lattice is searched until then; left out, for a number of rounds that depends on nothing but the seed."""
     seed: Annotated[int, BeforeValidator(whole)] = 0
+    preference: Preference = "metric"
+    """Which of several nodes to release: the one of least metric, or one of Samarati's preferences."""
+    weighting: Weighting = "importance"
+    """Of greedy's steps: important attributes are kept; or "paper", by the letter of its equation (10)."""
+    minimal: StrictBool = False
+    """Of incognito's nodes, only those with no complying node below them."""
+
+    @model_validator(mode="after")
+    def _options(self) -> Self:
+        for option, algorithms in ALGORITHM_OPTIONS.items():
+            if self.algorithm not in algorithms and getattr(self, option) != type(self).model_fields[option].default:
+                named = " or ".join(repr(name) for name in algorithms)
+                raise ValueError(f"{option} has no meaning for algorithm = {self.algorithm!r}; it is for {named}")
+        return self
 
     @model_validator(mode="after")
     def _pair(self) -> Self:

@@ -11,9 +11,9 @@ from shoal.codes import Column
 from shoal.engine import Source
 from shoal.errors import BadHierarchy
 from shoal.hierarchy import Builder, build, draft, reason
-from shoal.plan import LARGEST_LATTICE
 from shoal.policy import FORMAT
 from shoal.schema import Role
+from shoal.search.optimal import LARGEST_EXHAUSTED
 
 MARKERS = ("?", "NA", "N/A", "NULL", "null", "None", "nan", "NaN", "#N/A")
 """Texts that usually mean: not known."""
@@ -95,10 +95,14 @@ def _require(guesses: list[Guess], k: int) -> list[list[str]]:
 
 def _method(guesses: list[Guess]) -> list[str]:
     nodes = prod(build(g.column, g.builder).height + 1 for g in guesses if g.builder is not None)
-    algorithm = 'algorithm = "optimal"  # the least loss, proved'
-    if nodes > LARGEST_LATTICE:
-        algorithm = f'algorithm = "datafly"  # {nodes:,} nodes are too many for "optimal"; max-level makes them fewer'
-    return ["[method]", algorithm, "suppression = 0.02  # at most 2 % of the rows may be left out", 'metric = "loss"']
+    lines = ["[method]", 'algorithm = "optimal"  # the least loss, proved']
+    if nodes > LARGEST_EXHAUSTED:
+        lines = [
+            "[method]",
+            f'algorithm = "optimal"  # {nodes:,} nodes are too many to prove the least loss: a gap will be stated',
+            "time-limit = 60  # seconds; Ctrl-C with --keep-best takes what was found by then",
+        ]
+    return [*lines, "suppression = 0.02  # at most 2 % of the rows may be left out", 'metric = "loss"']
 
 
 def _markers(source: Source) -> list[str]:

@@ -34,8 +34,16 @@ class MethodSummary(_Frozen):
     proved: bool
     gap: float
     nodes: int
+    """Of the lattice."""
+    asked: int
+    """Questions of the search; each was remembered, inferred, or checked."""
+    inferred: int
     checked: int
     rolled_up: int
+    """Frequency sets made from another one; `grouped`: from the table's own classes."""
+    grouped: int
+    solutions: tuple[tuple[int, ...], ...] | None = None
+    """All nodes that the algorithm returned, where it returns a set, in the order of the recoding's levels."""
     seconds: float | None = None
 
 
@@ -148,8 +156,12 @@ def summarise(
             proved=plan.found.proved,
             gap=plan.gap,
             nodes=plan.lattice.size,
+            asked=plan.tally.asked,
+            inferred=plan.tally.inferred,
             checked=plan.tally.checked,
             rolled_up=plan.tally.rolled_up,
+            grouped=plan.tally.grouped,
+            solutions=plan.found.nodes or None,
             seconds=round(plan.seconds, 6),
         ),
         recoding=Recoding(kind="node", levels=dict(plan.recoding.levels)),

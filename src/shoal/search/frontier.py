@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from shoal.lattice import Lattice, Node
 from shoal.metrics import Floats, Floors
+from shoal.search.incumbent import slack
 from shoal.search.oracle import Answer
 
-TOLERANCE = 1e-12
-"""Scores nearer than this, relatively, are a tie."""
+_AT_ONCE = 1024
 
 Bounds = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ class Frontier:
     """The bounds as one array with an axis for each attribute that has a choice of levels.
 
     >>> frontier = Frontier(Lattice(("age", "sex"), (0, 0), (1, 1)), (np.array([0.0, 0.4]), np.array([0.0, 0.5])))
-    >>> frontier.learn(Answer((1, 0), ok=False, suppressed=9, score=inf, below=None, above=-inf))
+    >>> frontier.learn(Answer((1, 0), ok=False, suppressed=9, classes=0, score=inf, below=None, above=-inf))
     >>> frontier.bounds.tolist()
     [[inf, 0.5], [inf, 0.9]]
     """
@@ -32,45 +32,66 @@ class Frontier:
         shape = [lattice.shape[i] for i in self.axes]
         levels = zip(floors, lattice.bottom, lattice.top, strict=True)
         self.bounds = self._sum([floor[low : high + 1] for floor, low, high in levels])
-        self._reach = _reach(shape, upward=not any(floor.any() for floor in floors))
+        reach = _reach(shape, upward=not any(floor.any() for floor in floors))
+        self._order = np.argsort(-reach, axis=None, kind="stable")
+        self._at = 0
         heights = _outer([np.arange(n, dtype=np.float64) for n in shape])
-        self._rank = heights * self.bounds.size + np.arange(self.bounds.size).reshape(self.bounds.shape)
+        self._rank = (heights * self.bounds.size + np.arange(self.bounds.size).reshape(self.bounds.shape)).reshape(-1)
+
+    @property
+    def settled(self) -> float:
+        """The share of the nodes that are behind."""
+        return self._at / len(self._order)
 
     def learn(self, answer: Answer) -> None:
         """Raise the bounds of the node, of all finer and of all coarser ones."""
-        at = self._at(answer.node)
+        at = self._where(answer.node)
         finer = self._part([slice(0, i + 1) for i in at])
         if answer.below is None:
             finer[...] = inf
         else:
             below = [floor[low:] for floor, low in zip(answer.below, self.lattice.bottom, strict=True)]
             np.maximum(finer, self._sum(below), out=finer)
-        coarser = self._part([slice(i, None) for i in at])
-        np.maximum(coarser, answer.above, out=coarser)
+        if answer.above > -inf:
+            coarser = self._part([slice(i, None) for i in at])
+            np.maximum(coarser, answer.above, out=coarser)
         self.bounds[at] = inf
 
-    def open(self, best: Answer | None) -> NDArray[np.bool_]:
-        """Nodes that may beat the best one: by score, or at a tie by lower height and then by the names' order."""
-        if best is None:
-            return np.asarray(self.bounds < inf)
-        slack = TOLERANCE * max(1.0, abs(best.score))
-        first = self._rank < self._rank[self._at(best.node)]
-        return np.asarray((self.bounds < best.score - slack) | ((self.bounds <= best.score + slack) & first))
+    def widest(self, best: Answer | None) -> Node | None:
+        """Of the nodes that may beat the best one, that with the most nodes below it; None: nothing can beat it.
 
-    def widest(self, open_nodes: NDArray[np.bool_]) -> Node:
-        """The open node with the most nodes below it."""
-        at = np.unravel_index(int(np.argmax(np.where(open_nodes, self._reach, -1))), self.bounds.shape)
+        What can no longer win never can again, so each node is passed by once.
+        """
+        while self._at < len(self._order):
+            part = self._order[self._at : self._at + _AT_ONCE]
+            may_win = self._open(part, best)
+            first = int(may_win.argmax())
+            if may_win[first]:
+                self._at += first + 1
+                return self._node(int(part[first]))
+            self._at += len(part)
+        return None
+
+    def least(self, best: Answer | None) -> float:
+        """The score that no node is below: that of the best one, unless a node that is open may be lower."""
+        left = self._order[self._at :]
+        bounds = self.bounds.reshape(-1)[left[self._open(left, best)]]
+        return min(float(bounds.min(initial=inf)), inf if best is None else best.score)
+
+    def _open(self, nodes: NDArray[np.int64], best: Answer | None) -> NDArray[np.bool_]:
+        """Which may beat the best one: by score, or at a tie by lower height and then by the names' order."""
+        bounds = self.bounds.reshape(-1)[nodes]
+        if best is None:
+            return np.asarray(bounds < inf)
+        first = self._rank[nodes] < self._rank[np.ravel_multi_index(self._where(best.node), self.bounds.shape)]
+        near = slack(best.score)
+        return np.asarray((bounds < best.score - near) | ((bounds <= best.score + near) & first))
+
+    def _node(self, at: int) -> Node:
         node = list(self.lattice.bottom)
-        for axis, i in zip(self.axes, at, strict=True):
+        for axis, i in zip(self.axes, np.unravel_index(at, self.bounds.shape), strict=True):
             node[axis] += int(i)
         return tuple(node)
-
-    def better(self, answer: Answer, best: Answer | None) -> bool:
-        """Whether a complying node beats the best so far, by the rule of `open`."""
-        if best is None or abs(answer.score - best.score) > TOLERANCE * max(1.0, abs(best.score)):
-            return best is None or answer.score < best.score
-        height = self.lattice.height
-        return (height(answer.node), answer.node) < (height(best.node), best.node)
 
     def _part(self, slices: list[slice]) -> Bounds:
         """A view, also of no axis at all."""
@@ -78,7 +99,7 @@ class Frontier:
         part: Bounds = self.bounds[where]
         return part
 
-    def _at(self, node: Node) -> tuple[int, ...]:
+    def _where(self, node: Node) -> tuple[int, ...]:
         return tuple(node[i] - self.lattice.bottom[i] for i in self.axes)
 
     def _sum(self, floors: list[Floats]) -> Bounds:

@@ -1,59 +1,71 @@
-"""The node of least loss, proved: every other node was checked or bounded away."""
+"""The node of least loss: proved where the lattice can be exhausted, with a proven gap where it cannot."""
 
-from collections.abc import Generator
-from math import inf
-from time import monotonic
+from itertools import count
+from random import Random
 
 from shoal.lattice import Lattice, Node
 from shoal.metrics import Floors
-from shoal.search.frontier import Frontier
-from shoal.search.oracle import Answer, Ask, Found, Search
+from shoal.search.anneal import anneal, descend, polish
+from shoal.search.driver import Ask, Found, Search, Stopped
+from shoal.search.exhaust import Questions, exhaust
+from shoal.search.faces import bound_by_faces
+from shoal.search.incumbent import Incumbent
+
+LARGEST_EXHAUSTED = 500_000
+"""Nodes of a lattice that are bounded one by one; beyond, memory and the time for each answer would grow with them."""
+_FIRST_FACES = 4_000
+_STEPS = 10_000
+_ROUNDS = 2
 
 
-def optimal(lattice: Lattice, floors: Floors, time_limit: float | None = None) -> Search:
-    """Keep a lower bound of every node; ask the open node with the most nodes below it until none is open.
+def optimal(
+    lattice: Lattice,
+    floors: Floors,
+    left_out: Node,
+    *,
+    additive: bool = True,
+    seed: int = 0,
+    endless: bool = False,
+) -> Search:
+    """The complying node of least score, and a score that none is below: equal when the optimum is proved (design 5).
 
-    A node is open while its bound does not exclude that it beats the best one so far. One answer raises the bounds of
-    all finer nodes at once: to infinity where they cannot comply, else by the rows that stay suppressed there. So the
-    coarsest open nodes are asked first: each answer settles a whole sublattice. Ties go to the lower node, then to
-    the first in the order of the attributes' names.
+    It is anytime: a search that is stopped ends with the best node so far. A lattice that can be exhausted is. For a
+    larger one rounds of annealing look for good nodes, and faces that grow from round to round bound what is left to
+    gain; `endless` goes on until it is stopped or the bound meets the best node.
     """
-    ends = inf if time_limit is None else monotonic() + time_limit
-    frontier = Frontier(lattice, floors)
-    best = yield from _first_good(lattice, floors, frontier)
-    while (open_nodes := frontier.open(best)).any():
-        if monotonic() >= ends:
-            return Found(best, bound=float(frontier.bounds[open_nodes].min()))
-        answer = yield Ask(frontier.widest(open_nodes), 1 - int(open_nodes.sum()) / open_nodes.size)
-        frontier.learn(answer)
-        if answer.ok and frontier.better(answer, best):
-            best = answer
-    return Found(best, bound=inf if best is None else best.score)
-
-
-def _first_good(lattice: Lattice, floors: Floors, frontier: Frontier) -> Generator[Ask, Answer, Answer | None]:
-    """The best node met when bisecting the cheapest way up: a good one to measure all others by."""
-    path, best = _cheapest_path(lattice, floors), None
-    low, high = 0, len(path) - 1
-    while low <= high:
-        middle = (low + high) // 2
-        answer = yield Ask(path[middle], 0.0)
-        frontier.learn(answer)
-        if answer.ok:
-            best = answer if frontier.better(answer, best) else best
-            high = middle - 1
+    found = Incumbent()
+    try:
+        if lattice.size <= LARGEST_EXHAUSTED:
+            yield from exhaust(lattice, floors, found)
         else:
-            low = middle + 1
-    return best
+            yield from _rounds(lattice, floors, left_out, found, additive=additive, seed=seed, endless=endless)
+    except Stopped:
+        pass
+    return Found(found.best, found.bound)
 
 
-def _cheapest_path(lattice: Lattice, floors: Floors) -> list[Node]:
-    """From the bottom to the top, each step the one that raises the bound least."""
-
-    def bound(node: Node) -> float:
-        return float(sum(floor[level] for floor, level in zip(floors, node, strict=True)))
-
-    path = [lattice.bottom]
-    while path[-1] != lattice.top:
-        path.append(min(lattice.successors(path[-1]), key=bound))
-    return path
+def _rounds(
+    lattice: Lattice,
+    floors: Floors,
+    left_out: Node,
+    found: Incumbent,
+    *,
+    additive: bool,
+    seed: int,
+    endless: bool,
+) -> Questions:
+    random = Random(seed)
+    found.meet((yield Ask(lattice.top, 0.0)))
+    most = found.best
+    yield from descend(lattice, found)
+    for turn in count() if endless else range(_ROUNDS):
+        largest = min(_FIRST_FACES * 4**turn, LARGEST_EXHAUSTED)
+        found.raise_bound((yield from bound_by_faces(lattice, floors, left_out, largest, additive=additive)))
+        if Found(found.best, found.bound).proved:
+            return
+        if most is None or found.best is None:
+            continue
+        fallen = sum(most.node) - sum(found.best.node)
+        heat = (most.score - found.best.score) / max(fallen, 1) / 2
+        yield from anneal(lattice, found, _STEPS * 2 ** min(max(turn - 1, 0), 8), heat, random)
+        yield from polish(lattice, found)

@@ -1,30 +1,26 @@
 """The oracle answers about one node: does it comply, how many rows fall, what does it cost, what does it prove.
 
-The memory of answers and the legality of pruning live here and nowhere else (design 4).
+The memory of answers and the legality of pruning live here and nowhere else (design 4). A node may leave attributes out,
+each at the virtual level above its hierarchy (design 6): such a face of the lattice is judged by the closed parts of
+the policy alone, because only those tell about the nodes below it.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from shoal.counts import ClassCounts
 from shoal.frequency import FrequencySet
-from shoal.lattice import Node
+from shoal.lattice import Lattice, Node
 from shoal.metrics import Floors, Scorer
 from shoal.models import Closure, Flags, Model
 from shoal.release import After, Before
+from shoal.search.closed import Closed
 from shoal.search.rollups import Rollups
 
-Search = Generator["Ask", "Answer", "Found"]
-
-
-class Ask(NamedTuple):
-    """A question of a search, and which share of the lattice it has settled so far."""
-
-    node: Node
-    settled: float
+_REMEMBERED_ANSWERS = 20_000
 
 
 @dataclass(frozen=True)
@@ -35,6 +31,8 @@ class Answer:
     ok: bool
     """Complies after suppressing at most the limit."""
     suppressed: int
+    classes: int
+    """How many are released."""
     score: float
     """On the scorer's scale; infinite when the node does not comply."""
     below: Floors | None
@@ -43,29 +41,26 @@ class Answer:
     """Lower bound of everything coarser."""
 
 
-@dataclass(frozen=True)
-class Found:
-    """How a search ended: the best node, and the score that no complying node is below (infinite: there is none)."""
-
-    best: Answer | None
-    bound: float = -np.inf
-    """On the scorer's scale; equal to the best score when the optimum is proved."""
-
-    @property
-    def proved(self) -> bool:
-        return self.bound >= (self.best.score if self.best is not None else np.inf)
-
-
 @dataclass
 class Tally:
     """What a search cost."""
 
+    nodes: int = 0
+    """Of the lattice."""
     checked: int = 0
+    """Looked at."""
     remembered: int = 0
+    """Asked again."""
+    inferred: int = 0
+    """Answered from others because the policy is closed: a node above one that complies, or below one that fails."""
     rolled_up: int = 0
+    """Frequency sets made from another finer one."""
+    grouped: int = 0
+    """Frequency sets made from the table's own classes."""
 
-
-Watch = Callable[[Ask, Tally], None]
+    @property
+    def asked(self) -> int:
+        return self.checked + self.remembered + self.inferred
 
 
 @dataclass
@@ -78,26 +73,81 @@ class Oracle:
     scorer: Scorer
     labels: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     show_suppressed: bool = False
+    infer: bool = True
+    """Whether `complies` may answer without looking."""
     tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
         self._parts = [part for model in self.models for part in model.parts()]
         self._answers: dict[Node, Answer] = {}
+        self._known = Closed(self.before.left_out)
         self._rollups = Rollups(self.before)
 
+    @property
+    def needed(self) -> Closure:
+        """The closure that makes pruning legal: with nothing to suppress, UNION is enough.
+
+        SUPERSET: a part of a failing class fails, so its rows fail at every finer node. UNION: if all finer classes
+        complied, so would their unions.
+        """
+        return Closure.SUPERSET if self.limit else Closure.UNION
+
+    @cached_property
+    def open_parts(self) -> list[Model]:
+        """The parts of the policy that forbid inference."""
+        return [part for part in self._parts if part.closure < self.needed]
+
+    @cached_property
+    def closed(self) -> bool:
+        """Whether everything above a complying node complies; a class of shown rows that shrinks may fail (design 2)."""
+        return not self.open_parts and not (self.show_suppressed and self.limit)
+
     def ask(self, node: Node) -> Answer:
+        """Everything about a node."""
         if node in self._answers:
             self.tally.remembered += 1
             return self._answers[node]
-        self.tally.checked += 1
-        answer = self._answers[node] = self._judge(self.apply(node))
+        after = self._look(node)
+        answer = self._judge(after)
+        if len(self._answers) >= _REMEMBERED_ANSWERS:
+            self._answers = dict(list(self._answers.items())[_REMEMBERED_ANSWERS // 2 :])
+        self._answers[node] = answer
         return answer
+
+    def complies(self, node: Node) -> bool:
+        """Only whether a node complies: inferred where the policy is closed."""
+        if self.infer and self.closed:
+            known = self._known.says(node)
+            if known is not None:
+                self.tally.inferred += 1
+                return known
+        elif node in self._answers:
+            self.tally.remembered += 1
+            return self._answers[node].ok
+        after = self._look(node)
+        ok = self._ok(after)
+        self._known.learn(node, ok=ok)
+        return ok
+
+    def pruned(self, lattice: Lattice) -> Lattice:
+        """The lattice without the levels at which an attribute fails alone: no node with one of them complies."""
+        least = list(lattice.bottom)
+        for i, highest in enumerate(lattice.top):
+            face = list(self.before.left_out)
+            while least[i] < highest:
+                face[i] = least[i]
+                if self.ask(tuple(face)).below is not None:
+                    break
+                least[i] += 1
+        if tuple(least) != lattice.bottom:
+            self._rollups.settle(tuple(least))
+        return replace(lattice, bottom=tuple(least))
 
     def apply(self, node: Node) -> After:
         """The classes at a node, those that fail marked as suppressed."""
         classes = self._rollups.at(node)
-        self.tally.rolled_up = self._rollups.rolled_up
-        return After(node, classes, self.failing(classes))
+        self.tally.rolled_up, self.tally.grouped = self._rollups.rolled_up, self._rollups.grouped
+        return After(node, classes, self.failing(classes, self.needed if self._is_face(node) else Closure.NOT))
 
     def failing(self, classes: FrequencySet, least: Closure = Closure.NOT) -> Flags:
         """Classes that fail a part of the policy whose closure is at least `least`."""
@@ -108,27 +158,33 @@ class Oracle:
                 failing |= ~part.complies(counts)
         return failing
 
+    def _look(self, node: Node) -> After:
+        self.tally.checked += 1
+        return self.apply(node)
+
+    def _is_face(self, node: Node) -> bool:
+        return any(level == h.left_out for level, h in zip(node, self.before.hierarchies, strict=True))
+
     def _judge(self, after: After) -> Answer:
-        suppressed = after.suppressed_rows
+        suppressed, classes = after.suppressed_rows, len(after.kept)
         closed = self._closed_failures(after)
         doomed_rows = int(after.classes.counts[closed].sum())
         if doomed_rows > self.limit or doomed_rows == self.before.rows:
-            return Answer(after.node, ok=False, suppressed=suppressed, score=np.inf, below=None, above=-np.inf)
+            return Answer(after.node, False, suppressed, classes, np.inf, None, -np.inf)  # noqa: FBT003
         judged = self.scorer.judge(after, closed)
-        ok = suppressed <= self.limit and suppressed < self.before.rows and self._shown_complies(after)
-        score = judged.score if ok else np.inf
-        return Answer(after.node, ok, suppressed, score, judged.below, judged.above)
+        if self._is_face(after.node):
+            score = float(sum(floor[-1] for floor in judged.below))
+            return Answer(after.node, True, suppressed, classes, score, judged.below, -np.inf)  # noqa: FBT003
+        ok = self._ok(after)
+        return Answer(after.node, ok, suppressed, classes, judged.score if ok else np.inf, judged.below, judged.above)
+
+    def _ok(self, after: After) -> bool:
+        suppressed = after.suppressed_rows
+        return suppressed <= self.limit and suppressed < self.before.rows and self._shown_complies(after)
 
     def _closed_failures(self, after: After) -> Flags:
-        """Classes whose rows fail at every finer node too.
-
-        SUPERSET: a part of a failing class fails. With nothing to suppress, UNION is enough: if all finer classes
-        complied, so would their unions.
-        """
-        needed = Closure.SUPERSET if self.limit else Closure.UNION
-        if all(part.closure >= needed for part in self._parts):
-            return after.suppressed
-        return self.failing(after.classes, needed)
+        """Classes whose rows fail at every finer node too."""
+        return self.failing(after.classes, self.needed) if self.open_parts else after.suppressed
 
     def _shown_complies(self, after: After) -> bool:
         """Suppressed rows that stay in the release are a class of their own and must keep the policy (design 2)."""
@@ -143,16 +199,3 @@ def together(counts: ClassCounts, chosen: Flags) -> ClassCounts:
     sizes = np.array([counts.sizes[chosen].sum()], dtype=np.int64)
     sensitive = {name: values.pooled(chosen) for name, values in counts.sensitive.items()}
     return ClassCounts(sizes, sensitive)
-
-
-def answer(search: Search, oracle: Oracle, watch: Watch = lambda *_: None) -> Found:
-    """Drive a search to its end; `watch` sees every question and what was counted so far."""
-    try:
-        question = next(search)
-        while True:
-            given = oracle.ask(question.node)
-            watch(question, oracle.tally)
-            question = search.send(given)
-    except StopIteration as stop:
-        found: Found = stop.value
-        return found

@@ -1,11 +1,15 @@
 """Frequency sets of nodes, each rolled up from the smallest finer one that is remembered."""
 
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
 import numpy as np
 
 from shoal.codes import Codes
 from shoal.frequency import FrequencySet
 from shoal.lattice import Node
 from shoal.release import Before
+from shoal.search.levels import Nodes, levels_of
 
 _REMEMBERED_CLASSES = 1_500_000
 _WORTH_REMEMBERING = 0.7
@@ -22,12 +26,18 @@ class Rollups:
 
     def __init__(self, before: Before) -> None:
         self.rolled_up = 0
-        """How many sets were made from another than the bottom."""
+        """How many sets were made from another finer one than the table's own classes."""
+        self.grouped = 0
+        """How many were made from the table's own classes."""
         self._hierarchies = before.hierarchies
+        self._left_out = before.left_out
         self._bottom = (0,) * len(before.hierarchies)
-        self._sets: dict[Node, FrequencySet] = {self._bottom: before.classes}
-        self._nodes = np.array([self._bottom])
-        self._sizes = np.array([len(before.classes)])
+        self._low = self._bottom
+        self._base = {self._bottom: before.classes}
+        """Sets that are never forgotten: the table's own classes, and what was settled on."""
+        self._remembered: dict[Node, FrequencySet] = {}
+        self._classes = 0
+        self._faces: defaultdict[bytes, _Face] = defaultdict(lambda: _Face(len(self._bottom)))
         widths = [h.groups(0) for h in before.hierarchies]
         self._wide = sorted(range(len(widths)), key=lambda i: -widths[i])[:_WIDE]
         self._tried: set[Node] = set()
@@ -35,32 +45,88 @@ class Rollups:
 
     def at(self, node: Node) -> FrequencySet:
         """The frequency set of a node."""
-        stone = tuple(level if i in self._wide else 0 for i, level in enumerate(node))
+        stone = self._stone(node)
         if stone != node and stone not in self._tried:
             self._tried.add(stone)
             self._rolled_up(stone)
         return self._rolled_up(node)
 
+    def settle(self, node: Node) -> None:
+        """Keep the set of a node below which nothing will be asked, its keys as narrow as can be."""
+        sizes = [h.groups(level) for h, level in zip(self._hierarchies, node, strict=True)]
+        steps = dict(self._lifted(self._bottom, node))
+        self._base = {self._bottom: self._base[self._bottom]}
+        self._base[node] = self._base[self._bottom].compact(steps, sizes)
+        self._low = node
+        self.grouped += 1
+
+    def _stone(self, node: Node) -> Node:
+        """Of a face, the finest node with the same attributes; else the wide attributes as they are, others finest."""
+        finest = tuple(map(min, node, self._low))
+        if any(map(int.__eq__, node, self._left_out)):
+            ends = zip(node, finest, self._left_out, strict=True)
+            return tuple(level if level == out else low for level, low, out in ends)
+        return tuple(level if i in self._wide else finest[i] for i, level in enumerate(node))
+
     def _rolled_up(self, node: Node) -> FrequencySet:
-        finer = np.flatnonzero((self._nodes <= np.array(node)).all(axis=1))
-        at = int(finer[np.argmin(self._sizes[finer])])
-        source_node = tuple(int(level) for level in self._nodes[at])
-        source = self._sets[source_node]
+        face = self._faces[self._face(node)]
+        source_node = face.smallest_finer(node)
+        source = self._remembered[source_node] if source_node is not None else None
+        for base_node, base in self._base.items():
+            if (source is None or len(base) <= len(source)) and all(map(int.__le__, base_node, node)):
+                source_node, source = base_node, base
+        assert source is not None
+        assert source_node is not None
         if source_node == node:
             return source
-        levels = enumerate(zip(source_node, node, strict=True))
-        classes = source.rollup(
-            {self._hierarchies[i].attribute: self._step(i, low, high) for i, (low, high) in levels if low != high}
-        )
-        self.rolled_up += at > 0
-        small = len(classes) < _WORTH_REMEMBERING * len(source)
-        if small and int(self._sizes[1:].sum()) + len(classes) < _REMEMBERED_CLASSES:
-            self._sets[node] = classes
-            self._nodes = np.vstack([self._nodes, node])
-            self._sizes = np.append(self._sizes, len(classes))
+        classes = source.rollup(dict(self._lifted(source_node, node)))
+        self.rolled_up += source_node != self._bottom
+        self.grouped += source_node == self._bottom
+        if len(classes) < _WORTH_REMEMBERING * len(source):
+            self._make_room(len(classes))
+            self._remembered[node] = classes
+            self._classes += len(classes)
+            face.add(node, len(classes))
         return classes
 
-    def _step(self, i: int, low: int, high: int) -> Codes:
-        if (i, low, high) not in self._steps:
-            self._steps[i, low, high] = self._hierarchies[i].between(low, high)
-        return self._steps[i, low, high]
+    def _make_room(self, classes: int) -> None:
+        """Forget the older half when the next set would be too much."""
+        if self._classes + classes <= _REMEMBERED_CLASSES:
+            return
+        older = list(self._remembered)[: len(self._remembered) // 2 + 1]
+        self._classes -= sum(len(self._remembered.pop(node)) for node in older)
+        for face, count in Counter(map(self._face, older)).items():
+            self._faces[face].forget(count)
+        self._tried.clear()
+
+    def _face(self, node: Node) -> bytes:
+        return bytes(map(int.__eq__, node, self._left_out))
+
+    def _lifted(self, low: Node, high: Node) -> Iterator[tuple[str, Codes]]:
+        """The maps of the attributes that differ."""
+        for i, ends in enumerate(zip(low, high, strict=True)):
+            if ends[0] != ends[1]:
+                key = (i, *ends)
+                if key not in self._steps:
+                    self._steps[key] = self._hierarchies[i].between(*ends)
+                yield self._hierarchies[i].attribute, self._steps[key]
+
+
+class _Face:
+    """The remembered nodes that leave out the same attributes, oldest first."""
+
+    def __init__(self, attributes: int) -> None:
+        self._nodes = Nodes(attributes)
+        self._sizes: list[int] = []
+
+    def smallest_finer(self, node: Node) -> Node | None:
+        finer = np.flatnonzero(self._nodes.below(levels_of(node))).tolist()
+        return self._nodes[min(finer, key=self._sizes.__getitem__)] if finer else None
+
+    def add(self, node: Node, classes: int) -> None:
+        self._nodes.add(node)
+        self._sizes.append(classes)
+
+    def forget(self, oldest: int) -> None:
+        self._nodes.forget(oldest)
+        del self._sizes[:oldest]

@@ -1,0 +1,74 @@
+"""Questions and answers: how a search, which is a generator, talks to the oracle, which knows the table."""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple, TypeVar
+
+from shoal.lattice import Node
+from shoal.search.oracle import Answer, Oracle, Tally
+
+
+class Ask(NamedTuple):
+    """A question of a search, and which share of the way it has gone, as far as it knows."""
+
+    node: Node
+    settled: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """How a search ended."""
+
+    best: Answer | None
+    """The node to release."""
+    bound: float = -inf
+    """The score that no complying node is below, on the scorer's scale; infinite when none complies."""
+    nodes: tuple[Node, ...] = ()
+    """All nodes that the algorithm returns, where it returns a set."""
+
+    @property
+    def proved(self) -> bool:
+        return self.bound >= (self.best.score if self.best is not None else inf)
+
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+Search = Generator[Ask, Answer, Found]
+"""Asks for scores: `answer = yield Ask(node, settled)`."""
+Walk = Generator[Ask, bool, tuple[Node, ...]]
+"""Asks whether nodes comply, and returns those it found: `ok = yield Ask(node, settled)`."""
+Watch = Callable[[Ask, Tally], None]
+"""Sees every question and what was counted so far."""
+Stop = Callable[[], bool]
+"""Whether to stop now and be content with what was found."""
+
+
+class Stopped(Exception):  # noqa: N818
+    """Thrown into a search that has to stop; one that is not anytime lets it pass."""
+
+
+def answer(search: Search, oracle: Oracle, watch: Watch = lambda *_: None, stop: Stop = lambda: False) -> Found:
+    """Drive a search to its end, or until it has to stop."""
+    return _drive(search, oracle.ask, oracle, watch, stop)
+
+
+def decide(walk: Walk, oracle: Oracle, watch: Watch = lambda *_: None, stop: Stop = lambda: False) -> tuple[Node, ...]:
+    """Drive a walk to its end."""
+    return _drive(walk, oracle.complies, oracle, watch, stop)
+
+
+def _drive(
+    search: Generator[Ask, Given, Result], ask: Callable[[Node], Given], oracle: Oracle, watch: Watch, stop: Stop
+) -> Result:
+    try:
+        question = next(search)
+        while True:
+            given = ask(question.node)
+            watch(question, oracle.tally)
+            question = search.send(given)
+            if stop():
+                question = search.throw(Stopped())
+    except StopIteration as end:
+        found: Result = end.value
+        return found

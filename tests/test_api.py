@@ -460,7 +460,8 @@ def test_measure_needs_no_policy():
 
 NAMES = [
     *("BadData", "BadHierarchy", "BadInput", "BadOutput", "BadPolicy", "Infeasible", "NotVerified", "Policy"),
-    *("Release", "Role", "ShoalError", "ShoalWarning", "anonymize", "datasets", "measure", "verify"),
+    *("Release", "Role", "ShoalError", "ShoalWarning", "anonymize", "apply", "compare", "datasets", "lattice"),
+    *("measure", "verify"),
 ]
 
 
@@ -482,7 +483,10 @@ def test_verify_is_a_function_though_a_module_has_its_name():
     assert Verdict.__module__ == "shoal.verify"
 
 
-HEAVY = {"duckdb", "jinja2", "narwhals", "numpy", "pandas", "polars", "pyarrow", "pydantic", "python_calamine", "rich"}
+HEAVY = {
+    *("duckdb", "jinja2", "matplotlib", "narwhals", "numpy", "pandas", "polars", "pyarrow", "pydantic"),
+    *("python_calamine", "rich"),
+}
 
 
 HELP = """

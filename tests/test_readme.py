@@ -35,7 +35,8 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_the_commands(folder, shoal):
-    assert [shlex.split(command)[1] for command in COMMANDS] == ["init", "anonymize", "verify", "measure"]
+    named = [shlex.split(command)[1] for command in COMMANDS]
+    assert named == ["init", "anonymize", "verify", "measure", "apply", "lattice", "compare"]
     for command in COMMANDS:
         ran = shoal(*shlex.split(command)[1:])
         assert ran.code == 0, ran.err

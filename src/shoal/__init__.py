@@ -26,7 +26,10 @@ _HOME = {
     "ShoalError": "errors",
     "ShoalWarning": "errors",
     "anonymize": "api",
+    "apply": "api",
+    "compare": "api",
     "datasets": "",
+    "lattice": "api",
     "measure": "api",
     "verify": "api",
 }
@@ -46,14 +49,17 @@ __all__ = [
     "ShoalError",
     "ShoalWarning",
     "anonymize",
+    "apply",
+    "compare",
     "datasets",
+    "lattice",
     "measure",
     "verify",
 ]
 
 if TYPE_CHECKING:
     from shoal import datasets
-    from shoal.api import Release, anonymize, measure, verify
+    from shoal.api import Release, anonymize, apply, compare, lattice, measure, verify
     from shoal.errors import (
         BadData,
         BadHierarchy,
@@ -70,7 +76,14 @@ if TYPE_CHECKING:
 
 
 class _Package(ModuleType):
-    """`shoal.verify` is the function, though the module of that name is bound here when it is first imported."""
+    """`shoal.verify` and `shoal.lattice` are functions, though modules of these names are bound here when imported."""
+
+    @property
+    def lattice(self) -> Any:
+        return import_module("shoal.api").lattice
+
+    @lattice.setter
+    def lattice(self, module: ModuleType) -> None: ...
 
     @property
     def verify(self) -> Any:

@@ -1,10 +1,10 @@
-"""anonymize, measure, verify, save: the only joiner of plan, engines, verify and report."""
+"""anonymize, apply, lattice, compare, measure, verify, save: the only joiner of plan, engines, verify and report."""
 
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,16 @@ from shoal.engines.frames import read_again, to_native
 from shoal.engines.writing import QUOTE, count_defused, refuse_marker, style_of, to_table
 from shoal.errors import BadInput, BadPolicy, ShoalWarning
 from shoal.hierarchy import build
-from shoal.plan import Plan, make_plan
+from shoal.plan import Plan, Task, make_plan, set_task
 from shoal.policy import Policy
 from shoal.recode import Released, decoded, recode
 from shoal.report.claims import agrees, claim_of, load_public
+from shoal.report.comparing import Comparison, compare_algorithms, known_algorithms
 from shoal.report.drafted import draft_policy
+from shoal.report.earlier import COMPARED, Earlier
 from shoal.report.folder import Places, known_format
+from shoal.report.lattice_files import LatticeFiles
+from shoal.report.lattice_table import LatticeTable, list_nodes
 from shoal.report.manifest import Data, Manifest, summarise
 from shoal.report.measuring import measure_table
 from shoal.report.private import load_private, write_private
@@ -35,8 +39,8 @@ from shoal.verify import Claim, Original, Status, Verdict, check_hash, count, co
 Source_ = Any
 """A path, `-` for stdin, or a frame of any kind that narwhals knows."""
 Path_ = str | os.PathLike[str]
-Policy_ = Policy | Path_ | Mapping[str, Any]
-"""A policy, the path of its file, or a mapping of its parts."""
+Policy_ = Policy | Path_ | Mapping[str, Any] | Earlier
+"""A policy, the path of its file, a mapping of its parts, or an earlier release."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class Release:
     engine: Engine = field(default_factory=ArrowEngine, repr=False)
     path: Path | None = None
     """The file that was read, so that it is never written over."""
+    earlier: Path | None = None
+    """The private folder whose recoding was applied, which is never written over either."""
 
     @cached_property
     def table(self) -> pa.Table:
@@ -100,7 +106,7 @@ class Release:
         reproducible: bool = False,
     ) -> Manifest:
         """Write `out/` and `out.private/`, both or none, verified as re-read from disk."""
-        places = Places.choose(out, private, self.path, force=force)
+        places = Places.choose(out, private, self.path, force=force, earlier=self.earlier)
         options = self.write_options(format)
         kind = options.format
         with places.filled() as (public, secret):
@@ -169,10 +175,40 @@ def anonymize(
     >>> anonymize(people, policy).data["age"].to_pylist()
     ['[30, 40)', '[30, 40)', '[30, 40)', '[50, 60)', '[50, 60)', '[50, 60)']
     """
-    release = prepare(source, policy, watch=watch, stop=stop)
+    return _handed_out(prepare(source, policy, watch=watch, stop=stop))
+
+
+def apply(
+    private: Path_,
+    source: Source_,
+    *,
+    suppression: float | str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> Release:
+    """The recoding of an earlier release, found in its private folder, applied to new rows; verified like any other.
+
+    Rows are suppressed where needed, as many as the earlier policy or `suppression` allows, else Infeasible is raised.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> policy = Policy(attributes={"age": age}, require=[{"model": "k-anonymity", "k": 2}])
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+    ...     _ = anonymize(pa.table({"age": [31, 38, 52, 59]}), policy).save(f"{folder}/out")
+    ...     release = apply(f"{folder}/out.private", pa.table({"age": [20, 25, 21]}))
+    >>> release.data["age"].to_pylist()
+    ['[20, 30)', '[20, 30)', '[20, 30)']
+    """
+    earlier = Earlier.load(private, suppression=suppression, delimiter=delimiter, encoding=encoding)
+    return _handed_out(prepare(source, earlier))
+
+
+def _handed_out(release: Release) -> Release:
+    """The release once it is verified, its notes shown to the caller of the caller."""
     refuse_failures(release.verdicts)
     for note in release.notes:
-        warnings.warn(ShoalWarning(note), stacklevel=2)
+        warnings.warn(ShoalWarning(note), stacklevel=3)
     return release
 
 
@@ -189,7 +225,8 @@ def publish(
     reproducible: bool = False,
 ) -> Manifest:
     """Anonymize and save in one go, verifying the file only."""
-    Places.choose(out, private, _path(source), force=force)  # refuse a bad place before the work, not after it
+    # refuse a bad place before the work, not after it
+    Places.choose(out, private, _path(source), force=force, earlier=_folder(policy))
     known_format(format or "csv")
     release = prepare(source, policy, watch=watch, stop=stop)
     return release.save(out, private=private, format=format, force=force, reproducible=reproducible)
@@ -209,7 +246,7 @@ def dry_run(
 ) -> Manifest:
     """Search and judge, refuse what `publish` would refuse, write nothing."""
     if out is not None:
-        Places.choose(out, private, _path(source), force=force)
+        Places.choose(out, private, _path(source), force=force, earlier=_folder(policy))
     elif private is not None:
         raise BadInput("a private folder was named, but no folder for the release; name it too with --out")
     known_format(format or "csv")
@@ -228,6 +265,10 @@ def prepare(
     engine: Engine | None = None,
 ) -> Release:
     """A release that was not judged yet."""
+    if isinstance(policy, Earlier):
+        with policy.explained():
+            release = prepare(source, policy.policy, watch=watch, stop=stop, engine=engine)
+        return replace(release, notes=(*release.notes, COMPARED), earlier=policy.folder)
     engine = engine or ArrowEngine()
     policy = _policy(policy)
     with _noted() as notes:
@@ -241,7 +282,7 @@ def prepare(
     return Release(policy, read, plan, columns, rows, tuple(notes), engine, _path(source))
 
 
-def _policy(given: Policy_) -> Policy:
+def _policy(given: Policy | Path_ | Mapping[str, Any]) -> Policy:
     if isinstance(given, Policy):
         return given
     if isinstance(given, str | os.PathLike):
@@ -253,8 +294,68 @@ def _policy(given: Policy_) -> Policy:
         raise BadPolicy(f"a policy is a Policy, the path of its file or a mapping of its parts, not {kind!r}") from None
 
 
+def _folder(policy: Policy_) -> Path | None:
+    return policy.folder if isinstance(policy, Earlier) else None
+
+
 def _path(source: Source_) -> Path | None:
     return Path(source) if isinstance(source, str | os.PathLike) and str(source) != "-" else None
+
+
+def lattice(
+    source: Source_,
+    policy: Policy | Path_ | Mapping[str, Any],
+    *,
+    picture: Path_ | None = None,
+    csv: Path_ | None = None,
+    force: bool = False,
+    watch: Watch = lambda *_: None,
+) -> LatticeTable:
+    """Every node of the policy's lattice: whether it complies, what it costs, and whether any node is plainly better.
+
+    `picture` (an SVG or a PNG) and `csv` are files to write it to as well; what they tell of the table is private.
+
+    >>> import pyarrow as pa
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> policy = Policy(attributes={"age": age}, require=[{"model": "k-anonymity", "k": 2}])
+    >>> table = lattice(pa.table({"age": [31, 38, 52, 59]}), policy)
+    >>> [(node.levels, node.suppressed, node.complies) for node in table.nodes]
+    [((0,), 4, False), ((1,), 4, False), ((2,), 0, True), ((3,), 0, True)]
+    >>> table.best.levels, table.best.metrics["average-class"]
+    ((2,), 2.0)
+    """
+    files = LatticeFiles.choose(picture, csv, _path(source), force=force)
+    policy = _policy(policy)
+    table = list_nodes(_task(source, policy), policy, watch)
+    files.write(table)
+    return table
+
+
+def compare(
+    source: Source_,
+    policy: Policy | Path_ | Mapping[str, Any],
+    *,
+    algorithms: Sequence[str] | None = None,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+) -> Comparison:
+    """What several algorithms, all unless named, make of one table and policy; the table is read and counted once.
+
+    >>> import pyarrow as pa
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> policy = Policy(attributes={"age": age}, require=[{"model": "k-anonymity", "k": 2}])
+    >>> found = compare(pa.table({"age": [31, 38, 52, 59]}), policy, algorithms=["optimal", "datafly"])
+    >>> [(run.algorithm, run.height, run.proved) for run in found.runs]
+    [('optimal', 2, True), ('datafly', 2, False)]
+    """
+    chosen = known_algorithms(None if algorithms is None else _several(algorithms))
+    policy = _policy(policy)
+    return compare_algorithms(_task(source, policy), policy, chosen, watch, stop)
+
+
+def _task(source: Source_, policy: Policy) -> Task:
+    engine = ArrowEngine()
+    return set_task(engine.read(source, read_options(policy)), policy, engine)
 
 
 def measure(

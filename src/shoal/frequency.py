@@ -169,6 +169,12 @@ class FrequencySet:
         }
         return self.rollup(nothing)
 
+    def marginals(self, chosen: NDArray[np.bool_], sizes: Sequence[int]) -> tuple[Longs, Longs]:
+        """Rows of the chosen classes per code, one attribute after the other, and where each attribute begins."""
+        begin = np.concatenate([[0], np.cumsum(sizes)])
+        rows = kernels.marginals(self.keys, self.counts, chosen, *self.layout.fields, begin[:-1].copy(), int(begin[-1]))
+        return rows, begin[:-1]
+
     def merge(self, other: "FrequencySet") -> "FrequencySet":
         """The frequency set of both tables together; they share one encoding."""
         keys = np.concatenate([self.keys, other.keys])

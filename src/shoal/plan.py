@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fractions import Fraction
 from math import inf
@@ -58,11 +58,17 @@ def make_plan(
     stop: Stop = lambda: False,
 ) -> Plan:
     """Find the recoding of least loss that keeps the policy, or say why there is none; `stop` ends the search early."""
-    task = set_task(source, policy, engine)
+    return solve(set_task(source, policy, engine), policy, watch, stop)
+
+
+def solve(task: "Task", policy: Policy, watch: Watch = lambda *_: None, stop: Stop = lambda: False) -> Plan:
+    """The plan for a task that was set."""
     oracle, lattice = task.oracle, task.lattice
     started = perf_counter()
     found = find(policy.method, lattice, oracle, watch, _deadline(policy.method.time_limit, stop))
     seconds = perf_counter() - started
+    if stop():
+        warnings.warn(ShoalWarning("the search was interrupted, and the best node so far was taken"), stacklevel=2)
     if found.best is None:
         raise Infeasible(_why_not(oracle, lattice) if found.proved else _why_none(policy, oracle))
     after, recoding = _apply(task.before.classes, found.best, oracle)
@@ -95,6 +101,10 @@ class Task:
     before: Before
     lattice: Lattice
     oracle: Oracle
+
+    def afresh(self) -> "Task":
+        """The same task for a search that nothing was asked yet."""
+        return replace(self, oracle=replace(self.oracle, tally=Tally()))
 
 
 def set_task(source: Source, policy: Policy, engine: Engine) -> Task:
@@ -242,15 +252,16 @@ def _why_not(oracle: Oracle, lattice: Lattice) -> str:
     failed = _failed(list(oracle.models), top.classes.class_counts(oracle.labels))
     failing = {name: int(top.classes.counts[classes].sum()) for name, classes in failed.items()}
     worst = max(failing, key=lambda name: failing[name])
-    said = f"no node keeps the policy: even at the most general one {failing[worst]} of {oracle.before.rows} rows fail "
+    where, levels = ("at the only", "other") if lattice.size == 1 else ("even at the most general", "higher")
+    said = f"no node keeps the policy: {where} one {failing[worst]} of {oracle.before.rows} rows fail "
     if top.suppressed_rows == oracle.before.rows <= oracle.limit:
-        return f"{said}{worst}, and a release without rows is none; allow higher levels or a weaker model"
+        return f"{said}{worst}, and a release without rows is none; allow {levels} levels or a weaker model"
     if top.suppressed_rows <= oracle.limit:
         return (
             f"{said}{worst}, and the suppressed rows, shown as one class, do not keep the policy themselves; drop them "
-            "(suppressed = 'drop' under [release]), or allow higher levels or a weaker model"
+            f"(suppressed = 'drop' under [release]), or allow {levels} levels or a weaker model"
         )
     return (
-        f"{said}{worst} and only {oracle.limit} may be suppressed; allow more suppression, higher levels or a weaker "
+        f"{said}{worst} and only {oracle.limit} may be suppressed; allow more suppression, {levels} levels or a weaker "
         "model"
     )

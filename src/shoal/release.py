@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +50,19 @@ class After:
     classes: FrequencySet
     suppressed: NDArray[np.bool_]
 
-    @property
+    @cached_property
     def kept(self) -> NDArray[np.int64]:
         """Sizes of the released classes."""
         return self.classes.counts[~self.suppressed]
 
-    @property
+    @cached_property
     def suppressed_rows(self) -> int:
         return int(self.classes.counts[self.suppressed].sum())
+
+    def lost(self, hierarchies: tuple[Hierarchy, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Suppressed rows per label, attribute after attribute, and where each begins; counted once for all metrics."""
+        if "_lost" not in self.__dict__:
+            sizes = [h.groups(level) for h, level in zip(hierarchies, self.node, strict=True)]
+            self.__dict__["_lost"] = self.classes.marginals(self.suppressed, sizes)
+        lost: tuple[NDArray[np.int64], NDArray[np.int64]] = self.__dict__["_lost"]
+        return lost

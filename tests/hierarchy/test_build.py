@@ -41,6 +41,7 @@ SPECS = [
     ("top = 90", TopBottom(top=90)),
     ('mask = "right"', Mask()),
     ('mask = "left"\nchar = "x"', Mask("left", "x")),
+    ('mask = "right"\nlength = 5', Mask("right", length=5)),
     ('dates = ["month", "year"]', Dates(["month", "year"])),
     ('dates = ["year"]\nformat = "%d/%m/%Y"', Dates(["year"], "%d/%m/%Y")),
     ('tree = { person = ["asian", "black"] }', Tree({"person": ["asian", "black"]})),

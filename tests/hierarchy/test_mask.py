@@ -50,6 +50,11 @@ def test_one_character_and_no_value_at_all():
         (("right", "**"), r"not one visible character"),
         (("right", " "), r"not one visible character"),
         (("right", 5), r"not one visible character"),
+        (("right", "*", 0), r"length = 0 is not a whole number from 1 to 64"),
+        (("right", "*", 65), r"length = 65"),
+        (("right", "*", 2.5), r"length = 2.5"),
+        (("right", "*", True), r"length = True"),
+        (("right", "*", "5"), r"length = '5'"),
     ],
 )
 def test_bad_parameters_are_refused(arguments, message):
@@ -66,6 +71,26 @@ def test_long_texts_are_refused_with_their_row():
 def test_a_raw_value_that_looks_like_a_label_is_refused():  # design 9
     with pytest.raises(BadHierarchy, match=r"column 'zip': the value in row .* another set of values"):
         build(column(["53*", "537", "538"]), Mask())
+
+
+def test_a_length_of_its_own():
+    levels = Mask("right", length=4).taxonomy(column(["53", "5371"])).levels
+    assert levels == [["53", "537*"], ["53**", "53**"], ["5***", "5***"], ["*", "*"]]
+    assert Mask("left", length=3).taxonomy(column(["ab"])).levels == [["*ab"], ["**b"], ["*"]]
+
+
+def test_values_beyond_the_length_are_refused_with_their_rows():
+    with pytest.raises(BadHierarchy, match=r"2 value\(s\) .* 3 character.* row\(s\) 1, 3") as refusal:
+        Mask(length=3).taxonomy(column(["CANARY1", "abc", "CANARY0", "CANARY1"]))
+    assert "CANARY" not in str(refusal.value)
+    assert refusal.value.values == ("CANARY0", "CANARY1")
+
+
+def test_a_fitted_mask_keeps_its_length():
+    fitted = Mask("left", "#").fitted(column(["a", "abc"]))
+    assert fitted == Mask("left", "#", 3)
+    assert fitted.fitted(column(["a"])) is fitted
+    assert Mask().fitted(encode("zip", pa.array([None], pa.string()))) == Mask(length=1)
 
 
 def test_many_long_codes_are_refused(monkeypatch):  # bad input 16

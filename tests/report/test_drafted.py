@@ -52,6 +52,9 @@ def test_no_value_of_the_data_is_in_it():
     assert "elsewhere" not in text
 
 
-def test_a_lattice_that_is_too_large_gets_datafly():
+def test_a_lattice_too_large_to_exhaust_gets_a_time_limit():
     columns = {f"n{i}": [str(j * 7 % 97) for j in range(200)] for i in range(12)}
-    assert tomllib.loads(drafted(**columns))["method"]["algorithm"] == "datafly"
+    text = drafted(**columns)
+    assert tomllib.loads(text)["method"]["time-limit"] == 60
+    assert "a gap will be stated" in text
+    assert "time-limit" not in tomllib.loads(drafted(n=columns["n0"]))["method"]

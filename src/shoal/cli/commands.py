@@ -17,7 +17,7 @@ from shoal.cli.drawing import (
     show_measured,
     show_verdicts,
 )
-from shoal.cli.names import listed
+from shoal.cli.names import listed, number_or_text
 from shoal.cli.stopping import stopping, within
 from shoal.errors import BadInput
 
@@ -36,6 +36,16 @@ Encoding = Annotated[str | None, typer.Option(help="Of a CSV, e.g. latin-1; UTF-
 Missing = Annotated[
     list[str] | None, typer.Option(help="Texts that mean: not known; separated by commas. Empty cells always do.")
 ]
+Out = Annotated[Path | None, typer.Option(help="The folder to write the release into.")]
+Private = Annotated[
+    Path | None, typer.Option(help="The folder for what must not be published; OUT.private unless given.")
+]
+Format = Annotated[str | None, typer.Option("--format", help="csv or parquet; as the input unless given.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an older release.")]
+Reproducible = Annotated[
+    bool, typer.Option("--reproducible", help="Leave times out, so that equal runs give equal bytes.")
+]
+ShowValues = Annotated[bool, typer.Option("--show-values", help="Let errors name the cells they are about.")]
 _NAMES = 'separated by commas, "a,b" in quotes; may be repeated.'
 
 
@@ -116,14 +126,10 @@ def measure(
 def anonymize(
     data: Table,
     policy: Annotated[Path, typer.Option(help="The policy file.")],
-    out: Annotated[Path | None, typer.Option(help="The folder to write the release into.")] = None,
-    private: Annotated[
-        Path | None, typer.Option(help="The folder for what must not be published; OUT.private unless given.")
-    ] = None,
-    file_format: Annotated[
-        str | None, typer.Option("--format", help="csv or parquet; as the input unless given.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an older release.")] = False,
+    out: Out = None,
+    private: Private = None,
+    file_format: Format = None,
+    force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Search and report, write nothing.")] = False,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds that the search may take; instead of the policy's own.")
@@ -131,38 +137,71 @@ def anonymize(
     keep_best: Annotated[
         bool, typer.Option("--keep-best", help="On Ctrl-C, release the best node so far instead of nothing.")
     ] = False,
-    reproducible: Annotated[
-        bool, typer.Option("--reproducible", help="Leave times out, so that equal runs give equal bytes.")
-    ] = False,
-    show_values: Annotated[
-        bool, typer.Option("--show-values", help="Let errors name the cells they are about.")
-    ] = False,
+    reproducible: Reproducible = False,
+    show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
     """Make the release of least loss that keeps a policy."""
-    from shoal import api
     from shoal.policy import Policy
 
+    _refuse_nowhere(out, dry_run=dry_run)
+    rules = within(Policy.load(policy), time_limit)
+    how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
+    with revealing(show_values=show_values), stopping(on_interrupt=keep_best) as stop:
+        document = _release(data, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
+    _show(document, None if dry_run else out, private, as_json=as_json)
+
+
+@app.command()
+def apply(
+    earlier: Annotated[Path, typer.Argument(metavar="PRIVATE", help="The private folder of an earlier release.")],
+    data: Table,
+    out: Out = None,
+    private: Private = None,
+    suppression: Annotated[
+        str | None, typer.Option(help="Share of the rows that may be suppressed, or k; as before unless given.")
+    ] = None,
+    delimiter: Annotated[str | None, typer.Option(help="Of a CSV; as before unless given.")] = None,
+    encoding: Annotated[str | None, typer.Option(help="Of a CSV, e.g. latin-1; as before unless given.")] = None,
+    file_format: Format = None,
+    force: Force = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Recode and report, write nothing.")] = False,
+    reproducible: Reproducible = False,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Apply the recoding of an earlier release to new rows."""
+    from shoal.report.earlier import Earlier
+
+    _refuse_nowhere(out, dry_run=dry_run)
+    share = None if suppression is None else number_or_text(suppression)
+    rules = Earlier.load(earlier, suppression=share, delimiter=delimiter, encoding=encoding)
+    how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
+    with revealing(show_values=show_values):
+        document = _release(data, rules, out, dry_run=dry_run, quiet=as_json, **how)
+    _show(document, None if dry_run else out, private, as_json=as_json)
+
+
+def _refuse_nowhere(out: Path | None, *, dry_run: bool) -> None:
     if out is None and not dry_run:
         raise BadInput("give a folder for the release with --out, or --dry-run to write nothing")
-    rules = within(Policy.load(policy), time_limit)
-    with revealing(show_values=show_values), progress(quiet=as_json) as watch, stopping(on_interrupt=keep_best) as stop:
-        how: dict[str, Any] = {
-            "watch": watch,
-            "stop": stop,
-            "private": private,
-            "format": file_format,
-            "force": force,
-            "reproducible": reproducible,
-        }
+
+
+def _release(data: str, rules: Any, out: Path | None, *, dry_run: bool, quiet: bool, **how: Any) -> dict[str, Any]:
+    """The manifest of what was written, or would be."""
+    from shoal import api
+
+    with progress(quiet=quiet) as watch:
         if dry_run or out is None:
-            manifest = api.dry_run(data, rules, out=out, **how)
-        else:
-            manifest = api.publish(data, rules, out, **how)
+            return api.dry_run(data, rules, out=out, watch=watch, **how).document()
+        return api.publish(data, rules, out, watch=watch, **how).document()
+
+
+def _show(document: dict[str, Any], out: Path | None, private: Path | None, *, as_json: bool) -> None:
     if as_json:
-        print_json(manifest.document())
+        print_json(document)
     else:
-        show_manifest(manifest.document(), None if dry_run else out, private)
+        show_manifest(document, out, private)
 
 
 @app.command()

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ShoalError, ShoalWarning
@@ -67,7 +68,7 @@ def revealing(*, show_values: bool) -> Iterator[None]:
 def progress(*, quiet: bool) -> Iterator["Watch"]:
     """Nodes checked, the share of the lattice that is settled and the time left, on stderr when it is a terminal."""
     if quiet or not sys.stderr.isatty():
-        yield lambda *_: None
+        yield (lambda *_: None) if quiet else _Announced(lambda *_: None)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -79,7 +80,26 @@ def progress(*, quiet: bool) -> Iterator["Watch"]:
             said = f"{tally.checked:,} of {_many(tally.nodes)} nodes checked"
             bar.update(task, completed=ask.settled, description=said)
 
-        yield watch
+        yield _Announced(watch)
+
+
+class _Announced:
+    """Says before a long search what to expect of it."""
+
+    def __init__(self, watch: "Watch") -> None:
+        self._watch = watch
+        self._said = False
+
+    def __call__(self, ask: Any, tally: Any) -> None:
+        from shoal.search.optimal import LARGEST_EXHAUSTED
+
+        if not self._said and tally.nodes > LARGEST_EXHAUSTED:
+            say(
+                f"note: the lattice has {_many(tally.nodes)} nodes, too many to look at all; a good one is looked for, "
+                "and how far it may be from the best will be stated (Ctrl-C stops)"
+            )
+        self._said = True
+        self._watch(ask, tally)
 
 
 def show_measured(found: dict[str, Any], *, show_values: bool) -> None:
@@ -92,7 +112,7 @@ def show_measured(found: dict[str, Any], *, show_values: bool) -> None:
                 ]
             else:
                 rows.append((entry["model"], entry.get("attribute", ""), f"{key} = {value:.6g}"))
-    _table(f"{found['rows']:,} rows in {found['classes']:,} classes", ("model", "attribute", "attained"), rows)
+    show_table(f"{found['rows']:,} rows in {found['classes']:,} classes", ("model", "attribute", "attained"), rows)
     if "suppressed" in found:
         many, ignored = found["suppressed"]["rows"], found["suppressed"]["ignored"]
         how = "left out" if ignored else "counted as a class"
@@ -111,7 +131,7 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         )
         for m in document["models"]
     ]
-    _table(
+    show_table(
         "What the release promises, as re-read and counted",
         ("model", "attribute", "asked", "attained", ""),
         promises,
@@ -134,7 +154,7 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
     if out is not None:
         facts.append(("release", f"{out} (publish this)"))
         facts.append(("private", f"{private or str(out).rstrip('/') + '.private'} (never publish this)"))
-    _table("", ("", ""), facts)
+    show_table("", ("", ""), facts)
     for note in document.get("warnings", []):
         say(f"note: {note}")
 
@@ -146,6 +166,8 @@ def _search(method: dict[str, Any]) -> str:
 
 
 def _how_good(method: dict[str, Any]) -> str:
+    if method["nodes"] == 1:
+        return "no other node was allowed"
     if method["proved"]:
         return "proved to be the least"
     if method["algorithm"] == "optimal":
@@ -159,7 +181,7 @@ def _many(nodes: int) -> str:
 
 def show_verdicts(verdicts: Sequence["Verdict"]) -> None:
     rows = [(v.promise, _asked(v.asked), _found(v.attained), f"{v.status} {v.why}".strip()) for v in verdicts]
-    _table("Verdict", ("promise", "asked", "found", "verdict"), rows)
+    show_table("Verdict", ("promise", "asked", "found", "verdict"), rows)
 
 
 def _asked(parameters: Mapping[str, Any]) -> str:
@@ -184,16 +206,23 @@ def _short(value: Any) -> str:
     return f"{value[:12]}…" if isinstance(value, str) and len(value) == 64 else str(value)
 
 
-def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+def show_table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, narrow: bool = False) -> None:
+    """A table on stdout; a narrow one has little space between columns, and headings not much wider than the cells."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
     table = RichTable(
-        title=title or None, title_justify="left", box=box.SIMPLE, show_header=any(header), pad_edge=False
+        title=title or None,
+        title_justify="left",
+        box=box.SIMPLE,
+        show_header=any(header),
+        pad_edge=False,
+        padding=(0, 0) if narrow else (0, 1),
     )
-    for name in header:
-        table.add_column(name, overflow="fold")
+    for i, name in enumerate(header):
+        longest = max((len(row[i]) for row in rows), default=0)
+        table.add_column("\n".join(wrap(name, max(longest, 10))) if narrow else name, overflow="fold")
     for row in rows:
         table.add_row(*(Text(clean(cell), style=_COLOURS.get(cell, "")) for cell in row))
     _console().print(table)

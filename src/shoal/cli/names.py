@@ -1,4 +1,4 @@
-"""Several names in one option."""
+"""What stands in one option: several names, or a number."""
 
 import re
 from collections.abc import Sequence
@@ -16,6 +16,18 @@ def listed(options: Sequence[str] | None) -> list[str]:
     ['age', 'sex', 'a,b', ' c']
     """
     return list(dict.fromkeys(name for option in options or () for name in _parts(option)))
+
+
+def number_or_text(option: str) -> float | str:
+    """A number where it is one.
+
+    >>> number_or_text("0.05"), number_or_text("k")
+    (0.05, 'k')
+    """
+    try:
+        return float(option)
+    except ValueError:
+        return option
 
 
 def _parts(option: str) -> list[str]:

@@ -15,7 +15,7 @@ def within(policy: "Policy", time_limit: float | None) -> "Policy":
     """The policy, searched for at most so many seconds."""
     if time_limit is None:
         return policy
-    document = {**policy.method.model_dump(), "time_limit": time_limit}
+    document = {**policy.method.model_dump(by_alias=True), "time-limit": time_limit}
     return type(policy)(**{**dict(policy), "method": document})
 
 

@@ -1,6 +1,6 @@
 """Taxonomies of values: built, read or drafted, then compiled to `levels[h][code]`."""
 
-from shoal.hierarchy.build import BUILDERS, OPTIONS, Builder, build, parse
+from shoal.hierarchy.build import BUILDERS, OPTIONS, Builder, build, parse, pinned
 from shoal.hierarchy.coding import TopBottom, ValueOnly
 from shoal.hierarchy.csv_file import Csv
 from shoal.hierarchy.dates import Dates
@@ -34,5 +34,6 @@ __all__ = [
     "compile_taxonomy",
     "draft",
     "parse",
+    "pinned",
     "reason",
 ]

@@ -52,7 +52,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "bottom": ("top",),
     "dates": ("format",),
     "intervals": ("bottom", "top"),
-    "mask": ("char",),
+    "mask": ("char", "length"),
     "top": ("bottom",),
 }
 """What may stand beside each key."""
@@ -94,6 +94,11 @@ def build(column: Column, builder: Builder) -> Hierarchy:
         )
     refuse_explosion(column, 1)
     return compile_taxonomy(column, builder.taxonomy(column))
+
+
+def pinned(builder: Builder, column: Column) -> Builder:
+    """The builder that labels other rows as it labels this column: only a mask depends on what else there is."""
+    return builder.fitted(column) if isinstance(builder, Mask) else builder
 
 
 def _from_table(table: Mapping[Any, Any], base: Path) -> Builder:

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal import kernels
 from shoal.hierarchy import Hierarchy
 from shoal.metrics.base import Floats, Floors, Judgement
 from shoal.models import Flags
@@ -72,6 +71,7 @@ class AdditiveScorer:
             rows = before.marginal(i)
             means = np.array([rows @ cost[h][hierarchy.levels[h]] for h in range(len(cost))]) / self.rows
             self.means.append(np.append(means, 0.0))  # left out, it costs nothing
+        self.costs = costs
         self.dearest = [_dearest(h, cost) for h, cost in zip(before.hierarchies, costs, strict=True)]
         self.floors: Floors = tuple(self._scaled(i, mean) for i, mean in enumerate(self.means))
 
@@ -80,6 +80,14 @@ class AdditiveScorer:
         score = float(sum(floor[-1] for floor in exact))
         below = exact if doomed is after.suppressed else self._floors(after, doomed)
         return Judgement(score, below, -np.inf)
+
+    def score(self, after: After) -> float:
+        means = np.array([mean[level] for mean, level in zip(self.means, after.node, strict=True)])
+        if after.suppressed.any():
+            rows, begins = after.lost(self.hierarchies)
+            costs = np.concatenate([cost[level] for cost, level in zip(self.costs, after.node, strict=True)])
+            means += (after.suppressed_rows - np.add.reduceat(costs * rows, begins)) / self.rows
+        return float(self.weights @ (np.log1p(means) if self.geometric else means))
 
     def value(self, score: float) -> float:
         return float(np.expm1(score)) if self.geometric else score
@@ -90,18 +98,14 @@ class AdditiveScorer:
         The other rows cost what they cost there; those of `out` are replaced, at a finer level by the dearest label
         that lies under theirs. At the node's own level this is exact.
         """
-        groups = [h.groups(level) for h, level in zip(self.hierarchies, after.node, strict=True)]
-        offset = np.concatenate([[0], np.cumsum(groups)])
-        classes = after.classes
-        rows = kernels.marginals(
-            classes.keys, classes.counts, out, *classes.layout.fields, offset[:-1].copy(), int(offset[-1])
-        )
-        gone = int(rows[: groups[0]].sum())
+        sizes = [h.groups(level) for h, level in zip(self.hierarchies, after.node, strict=True)]
+        rows, begins = after.classes.marginals(out, sizes)
+        gone = int(rows[: sizes[0]].sum())
+        parts = [rows[begin : begin + size] for begin, size in zip(begins.tolist(), sizes, strict=True)]
         return tuple(
             self._scaled(
                 i,
-                self.means[i][: level + 1]
-                + (gone - self.dearest[i][level] @ rows[offset[i] : offset[i + 1]]) / self.rows,
+                self.means[i][: level + 1] + (gone - self.dearest[i][level] @ parts[i]) / self.rows,
             )
             if level < len(self.dearest[i])
             else np.zeros(level + 1)
@@ -132,6 +136,9 @@ class HeightScorer:
     def __init__(self, before: Before) -> None:
         levels = (np.arange(h.height + 1, dtype=np.float64) for h in before.hierarchies)
         self.floors: Floors = tuple(np.append(level, 0.0) for level in levels)
+
+    def score(self, after: After) -> float:
+        return float(sum(after.node))
 
     def judge(self, after: After, doomed: Flags) -> Judgement:
         del doomed

@@ -37,6 +37,10 @@ class Scorer(Protocol):
         """Score a node; the rows of `doomed` classes are suppressed at every finer node too."""
         ...
 
+    def score(self, after: After) -> float:
+        """The same score without the bounds: for who looks at many nodes and searches none."""
+        ...
+
     def value(self, score: float) -> float: ...
 
 

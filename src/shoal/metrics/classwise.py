@@ -55,7 +55,7 @@ class ClassScorer:
     coarser: Callable[[After], float]
     finer: Callable[[int], float]
     floors: Floors = field(init=False)
-    additive: ClassVar[bool] = False
+    additive: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.floors = tuple(np.zeros(h.left_out + 1) for h in self.before.hierarchies)

@@ -38,8 +38,9 @@ class Places:
         source: Path | None,
         *,
         force: bool,
+        earlier: Path | None = None,
     ) -> "Places":
-        """Refuse what cannot or must not be written."""
+        """Refuse what cannot or must not be written; `earlier` is a folder that stays as it is."""
         public = Path(os.path.abspath(out))
         if not public.name or public == Path.cwd():
             raise BadOutput(f"{out}: give a new folder to write the release into, e.g. out/")
@@ -48,6 +49,8 @@ class Places:
             raise BadOutput(f"{secret.name}: the private folder must not lie inside the one that is published")
         if secret in public.parents:
             raise BadOutput(f"{public.name}: the published folder must not lie inside the private one")
+        for place in (public, secret):  # first: neither may be tried again with force
+            _refuse_meeting(place, earlier)
         for place in (public, secret):
             _refuse_place(place, source, force=force)
         return cls(public, secret)
@@ -84,15 +87,25 @@ def known_format(name: str) -> str:
     return name
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file, or leave what was there."""
     made = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with made.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with made.open("xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         made.replace(path)
     finally:
         made.unlink(missing_ok=True)
+
+
+def _refuse_meeting(place: Path, earlier: Path | None) -> None:
+    if earlier is None:
+        return
+    one, other = place.resolve(), earlier.resolve()
+    if one == other or one in other.parents or other in one.parents:
+        raise BadOutput(
+            f"{place.name}: the release would be written over the earlier one, or into it; choose another folder"
+        )
 
 
 def _refuse_place(place: Path, source: Path | None, *, force: bool) -> None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from shoal.engine import Source
-from shoal.errors import BadInput
-from shoal.hierarchy import Csv
+from shoal.errors import BadInput, BadPolicy
+from shoal.hierarchy import Csv, pinned
 from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.report.manifest import Manifest, Recoding, saveable
@@ -39,15 +39,21 @@ def load_private(folder: Path) -> tuple[Policy, dict[str, int]]:
         levels = Recoding(**read_json(folder / "manifest.json")["recoding"]).levels
     except (KeyError, TypeError, ValidationError):
         raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a private folder") from None
-    return Policy.load(folder / "policy.toml"), levels
+    if not (folder / "policy.toml").is_file():
+        raise BadInput(f"{folder.name}/policy.toml: there is no such file; is this the private folder of a release?")
+    try:
+        return Policy.load(folder / "policy.toml"), levels
+    except BadPolicy as wrong:
+        raise BadPolicy(f"{folder.name}/{wrong}") from None
 
 
 def _self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) -> Policy:
-    """The policy with every hierarchy made explicit: drafts as drawn up, files copied beside it."""
+    """The policy with every hierarchy made explicit: drafts and masks as they came out, files copied."""
     known = saveable(policy, plan, source)
     attributes = dict(known.attributes)
     for name, builder in plan.builders.items():
-        kept = _copied(builder, folder) if isinstance(builder, Csv) else attributes[name].hierarchy or builder
+        kept = attributes[name].hierarchy or builder
+        kept = _copied(kept, folder) if isinstance(kept, Csv) else pinned(kept, source.table[name])
         attributes[name] = attributes[name].model_copy(update={"hierarchy": kept})
     return known.model_copy(update={"attributes": attributes})
 

@@ -22,9 +22,9 @@ def descend(lattice: Lattice, found: Incumbent) -> Questions:
         for i, level in enumerate(here.node):
             if level > lattice.bottom[i]:
                 answer = yield Ask((*here.node[:i], level - 1, *here.node[i + 1 :]), 0.0)
-                if answer.ok and answer.score < here.score:
-                    steps.append(answer)
-        here = max(steps, key=lambda step: _gain(here, step), default=None)
+                if answer.score < here.score:
+                    steps.append((_gain(here, answer), -i, answer))
+        here = max(steps)[-1] if steps else None
         if here is not None:
             found.meet(here)
 
@@ -48,7 +48,7 @@ def anneal(lattice: Lattice, found: Incumbent, steps: int, heat: float, random: 
             continue
         answer = yield Ask(node, step / steps)
         cost = answer.score - here.score
-        if cost <= 0 or random.random() < exp(-cost / (heat * _COOLING ** (-step / steps))):
+        if cost <= 0 or (heat > 0 and random.random() < exp(-cost / (heat * _COOLING ** (-step / steps)))):
             here = answer
             found.meet(here)
 

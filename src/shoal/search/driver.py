@@ -44,7 +44,7 @@ Stop = Callable[[], bool]
 """Whether to stop now and be content with what was found."""
 
 
-class Stopped(Exception):  # noqa: N818
+class Stopped(Exception):
     """Thrown into a search that has to stop; one that is not anytime lets it pass."""
 
 

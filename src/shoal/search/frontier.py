@@ -67,7 +67,7 @@ class Frontier:
             may_win = self._open(part, best)
             first = int(may_win.argmax())
             if may_win[first]:
-                self._at += first + 1
+                self._at += first  # open until it is learned: the search may have to stop before
                 return self._node(int(part[first]))
             self._at += len(part)
         return None

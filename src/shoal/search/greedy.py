@@ -26,7 +26,7 @@ def greedy(lattice: Lattice, losses: Sequence[Floats]) -> Walk:
 
 
 def step_losses(before: Before, weighting: Weighting) -> list[Floats]:
-    """What an attribute at a level loses, summed over the rows: (leaves under a label - 1) / leaves of its domain (S3.5).
+    """What an attribute at a level loses, summed over the rows: (leaves under a label - 1) / leaves of all (S3.5).
 
     Equation (10) multiplies by 1 - W, which generalises the important attribute first; nothing said is W = 0 there.
     """

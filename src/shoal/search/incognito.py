@@ -10,9 +10,9 @@ def incognito(lattice: Lattice, left_out: Node) -> Walk:
     """All complying nodes, the lower first (S2.4).
 
     LeFevre, DeWitt, Ramakrishnan 2005. A table that complies does so with any attribute left out, so the nodes of i
-    attributes are made from the complying ones of i - 1 and looked at only if all of those comply. An attribute left out
-    stands at a virtual level above all others (design 6). Of each subset, what is more general comes later: the oracle
-    infers it where it can, and else rolls it up.
+    attributes are made from the complying ones of i - 1 and looked at only if all of those comply. An attribute left
+    out stands at a virtual level above all others (design 6). Of each subset, what is more general comes later: the
+    oracle infers it where it can, and else rolls it up.
     """
     complying = [left_out]
     for size in range(1, len(left_out) + 1):

@@ -41,11 +41,11 @@ class Nodes:
 
     def below(self, node: Levels) -> Flags:
         """Which are at most as general as a node, itself included."""
-        return np.logical_and.reduce(self._rows[: self._count] <= node, axis=1)
+        return np.asarray((self._rows[: self._count] <= node).all(axis=1))
 
     def above(self, node: Levels) -> Flags:
         """Which are at least as general."""
-        return np.logical_and.reduce(self._rows[: self._count] >= node, axis=1)
+        return np.asarray((self._rows[: self._count] >= node).all(axis=1))
 
     def forget(self, oldest: int) -> None:
         self._rows = np.concatenate([self._rows[oldest:], np.empty((4, self._rows.shape[1]), dtype=np.int16)])

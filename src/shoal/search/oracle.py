@@ -1,8 +1,8 @@
 """The oracle answers about one node: does it comply, how many rows fall, what does it cost, what does it prove.
 
-The memory of answers and the legality of pruning live here and nowhere else (design 4). A node may leave attributes out,
-each at the virtual level above its hierarchy (design 6): such a face of the lattice is judged by the closed parts of
-the policy alone, because only those tell about the nodes below it.
+The memory of answers and the legality of pruning live here and nowhere else (design 4). A node may leave attributes
+out, each at the virtual level above its hierarchy (design 6): such a face of the lattice is judged by the closed parts
+of the policy alone, because only those tell about the nodes below it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -99,7 +99,7 @@ class Oracle:
 
     @cached_property
     def closed(self) -> bool:
-        """Whether everything above a complying node complies; a class of shown rows that shrinks may fail (design 2)."""
+        """Whether all above a complying node complies; a class of shown rows that shrinks may fail (design 2)."""
         return not self.open_parts and not (self.show_suppressed and self.limit)
 
     def ask(self, node: Node) -> Answer:
@@ -125,7 +125,7 @@ class Oracle:
             self.tally.remembered += 1
             return self._answers[node].ok
         after = self._look(node)
-        ok = self._ok(after)
+        ok = self.keeps(after)
         self._known.learn(node, ok=ok)
         return ok
 
@@ -170,15 +170,16 @@ class Oracle:
         closed = self._closed_failures(after)
         doomed_rows = int(after.classes.counts[closed].sum())
         if doomed_rows > self.limit or doomed_rows == self.before.rows:
-            return Answer(after.node, False, suppressed, classes, np.inf, None, -np.inf)  # noqa: FBT003
+            return Answer(after.node, False, suppressed, classes, np.inf, None, -np.inf)
         judged = self.scorer.judge(after, closed)
         if self._is_face(after.node):
             score = float(sum(floor[-1] for floor in judged.below))
-            return Answer(after.node, True, suppressed, classes, score, judged.below, -np.inf)  # noqa: FBT003
-        ok = self._ok(after)
+            return Answer(after.node, True, suppressed, classes, score, judged.below, -np.inf)
+        ok = self.keeps(after)
         return Answer(after.node, ok, suppressed, classes, judged.score if ok else np.inf, judged.below, judged.above)
 
-    def _ok(self, after: After) -> bool:
+    def keeps(self, after: After) -> bool:
+        """Whether a node, its failing classes suppressed, complies."""
         suppressed = after.suppressed_rows
         return suppressed <= self.limit and suppressed < self.before.rows and self._shown_complies(after)
 

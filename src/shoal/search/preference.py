@@ -18,7 +18,7 @@ KEYS: dict[Preference, Key] = {
     "maximum-distribution": lambda answer, _: -answer.classes,
     "minimum-suppression": lambda answer, _: answer.suppressed,
 }
-"""Less is better, ties by the metric; steps taken, steps as shares of the hierarchies' heights, tuples told apart (S2.5)."""
+"""Less is better, ties by the metric (S2.5); steps may count as shares of the heights of their hierarchies."""
 
 
 def preferred(nodes: tuple[Node, ...], preference: Preference, heights: Sequence[int], floors: Floors) -> Search:

@@ -1,0 +1,124 @@
+"""What people see of a lattice, and of several algorithms side by side."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from shoal.cli.drawing import clean, say, show_table
+
+if TYPE_CHECKING:
+    from shoal.report.comparing import Comparison, Run
+    from shoal.report.lattice_table import LatticeTable, NodeRow
+
+_MOST_ROWS = 50
+_FRONT, _BEST, _FAILS = "◆", "★", "fails"
+
+
+def show_lattice(table: "LatticeTable") -> None:
+    """All nodes; where they are many, each height and the Pareto front."""
+    complying = sum(node.complies for node in table.nodes)
+    names = ", ".join(map(clean, table.lattice.attributes))
+    said = f"{len(table.nodes):,} nodes [{names}], {complying:,} of which comply"
+    if len(table.nodes) <= _MOST_ROWS:
+        _show_nodes(f"{said}\n{_explained(table)}", table, table.nodes)
+        return
+    _show_heights(said, table)
+    front = sorted(table.front, key=lambda node: node.suppressed)[:_MOST_ROWS]
+    more = f"; the first {len(front)} of {len(table.front):,}" if len(front) < len(table.front) else ""
+    _show_nodes(f"{_explained(table)}{more}", table, front)
+    say("--json or --csv FILE gives all nodes")
+
+
+def _explained(table: "LatticeTable") -> str:
+    return f"{_FRONT} the Pareto front of {table.metric} against suppressed rows, {_BEST} least {table.metric}"
+
+
+def _show_nodes(title: str, table: "LatticeTable", nodes: Sequence["NodeRow"]) -> None:
+    metrics = (name.replace("-", " ") for name in table.nodes[0].metrics)  # a long heading breaks at a space
+    header = ("levels", "suppressed", "classes", *metrics, "")
+    rows = [
+        (
+            _levels(node),
+            f"{node.suppressed:,}",
+            f"{node.classes:,}",
+            *(_number(value) for value in node.metrics.values()),
+            _mark(table, node),
+        )
+        for node in nodes
+    ]
+    show_table(title, header, rows, narrow=True)
+
+
+def _show_heights(title: str, table: "LatticeTable") -> None:
+    header = ("height", "nodes", "comply", "on the front", "fewest suppressed", f"least {table.metric}", "")
+    rows = []
+    for height, same in groupby(table.nodes, key=lambda node: node.height):
+        nodes = list(same)
+        complying = [node for node in nodes if node.complies]
+        rows.append(
+            (
+                str(height),
+                f"{len(nodes):,}",
+                f"{len(complying):,}",
+                f"{sum(node.pareto for node in nodes):,}",
+                _least(node.suppressed for node in complying),
+                _least(node.metrics[table.metric] for node in complying),
+                _BEST if table.best in nodes else "",
+            )
+        )
+    show_table(title, header, rows)
+
+
+def show_comparison(found: "Comparison") -> None:
+    """One column for each algorithm that gave a release, then why the others did not."""
+    runs = found.runs
+    facts = [
+        *((name, *(f"{getattr(run, field):.3f}" for run in runs)) for name, field in _TIMES if _timed(runs)),
+        *((name, *(f"{getattr(run, field):,}" for run in runs)) for name, field in _COUNTS),
+        *((name, *(_number(run.metrics[name]) for run in runs)) for name in runs[0].metrics),
+        (f"{found.metric} proved least", *(_yes(run.proved) for run in runs)),
+        (f"{found.metric} above the least", *("0" if run.proved else f"≤ {_number(run.gap)}" for run in runs)),
+        *((f"level of {name}", *(str(run.levels[name]) for run in runs)) for name in runs[0].levels),
+    ]
+    title = f"{found.rows:,} rows, {found.nodes:,} nodes"
+    show_table(title, ("", *(run.algorithm for run in runs)), facts, narrow=True)
+    if found.others:
+        rows = [(other.algorithm, other.why) for other in found.others]
+        show_table("Without a release", ("algorithm", "why"), rows)
+
+
+_TIMES = (("seconds", "seconds"), ("CPU seconds", "cpu_seconds"))
+_COUNTS = (
+    ("nodes asked", "asked"),
+    ("nodes inferred", "inferred"),
+    ("nodes checked", "checked"),
+    ("rows suppressed", "suppressed"),
+    ("classes", "classes"),
+)
+
+
+def _timed(runs: Sequence["Run"]) -> bool:
+    return all(run.seconds is not None for run in runs)
+
+
+def _levels(node: "NodeRow") -> str:
+    return f"[{','.join(map(str, node.levels))}]"
+
+
+def _mark(table: "LatticeTable", node: "NodeRow") -> str:
+    if not node.complies:
+        return _FAILS
+    return _FRONT * node.pareto + _BEST * (node is table.best)
+
+
+def _least(values: Iterable[float]) -> str:
+    numbers = list(values)
+    return _number(min(numbers)) if numbers else ""
+
+
+def _yes(flag: bool) -> str:
+    return "yes" if flag else "no"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= value < 1e9 else f"{value:.4g}"

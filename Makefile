@@ -32,6 +32,8 @@ test-all: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/survey.py
+	$(BIN)/python benchmarks/hybrid.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -4,48 +4,30 @@
     python benchmarks/run.py search   the ones whose name holds "search"
 
 CPU seconds (user + system), the median of several runs; wall clock means little on a shared machine.
+survey.py and hybrid.py compare the searches of the papers with each other.
 """
 
-import importlib.metadata
-import os
-import platform
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 import pandas as pd
+from common import HERE, SHARED, SHOAL, Row, cpu, measured_on, missing, process, skipped, written_policy
+from searches import lattice_generated, lattice_large, search_adult, search_cup, search_incognito, search_million
 
 from shoal.api import anonymize
 from shoal.datasets import write_census
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.plan import make_plan
 from shoal.policy import Policy
-
-HERE = Path(__file__).resolve().parent
-SHARED = HERE.parents[1] / "shared" / "data"
-SHOAL = Path(sys.executable).with_name("shoal")
-Row = tuple[str, str, str, str, str]
-# a small process starts the measured one: the peak of a child begins at the size of what forked it
-LAUNCH = """
-import resource, subprocess, sys
-subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(used.ru_utime + used.ru_stime, used.ru_maxrss)
-"""
 
 
 def main() -> None:
     wanted = sys.argv[1] if len(sys.argv) > 1 else ""
     rows: list[Row] = []
-    for benchmark in (search_adult, command_adult, start_up, million_rows, peer_anjana):
+    for benchmark in BENCHMARKS:
         if wanted in benchmark.__name__:
             print(f"{benchmark.__name__} …", file=sys.stderr)
             rows += benchmark()
@@ -55,37 +37,15 @@ def main() -> None:
         (HERE / "results.md").write_text(text, "utf-8")
 
 
-def search_adult() -> Iterator[Row]:
-    """The search for the optimum on Adult, nine quasi-identifiers; floor: grouping the rows once."""
-    if not (SHARED / "adult").is_dir():
-        yield ("search on Adult", "skipped: the Adult table is not on this machine", "", "", "")
-        return
-    engine = ArrowEngine()
-    with tempfile.TemporaryDirectory() as folder:
-        for share, arx in ((0.0, "181"), (0.02, "1,110"), (0.1, "1,487"), (1.0, "3,449")):
-            policy = Policy.load(adult_policy(Path(folder), f"suppression = {share}"))
-            source = engine.read(SHARED / "adult" / "adult.csv", ReadOptions())
-            quasi = sorted(policy.quasi_identifiers)
-            checked = make_plan(source, policy, engine).tally.checked
-            floor = cpu(lambda: engine.count(source.table, quasi, []))  # noqa: B023
-            whole = cpu(lambda: make_plan(source, policy, engine))  # noqa: B023
-            yield (
-                f"search: Adult 9 QIs, k=5, loss, {share:.0%} suppression",
-                f"{whole:.3f}",
-                f"{floor:.4f} (group the rows once)",
-                f"{whole / floor:.0f}",
-                f"{checked} of 12,960 nodes checked; ARX 3.9.2 checks {arx}",
-            )
-
-
 def command_adult() -> Iterator[Row]:
     """The command on the Adult CSV, verification included; floor: DuckDB copies the same CSV, import included."""
-    if not (SHARED / "adult").is_dir():
-        yield ("command on Adult", "skipped: the Adult table is not on this machine", "", "", "")
+    why = missing("adult")
+    if why is not None:
+        yield skipped("command on Adult", why)
         return
     table = SHARED / "adult" / "adult.csv"
     with tempfile.TemporaryDirectory() as folder:
-        policy = adult_policy(Path(folder), "suppression = 0.02")
+        policy = written_policy(Path(folder), "adult", "suppression = 0.02")
         out = Path(folder) / "out"
         ours, memory = process([SHOAL, "anonymize", table, "--policy", policy, "--out", out, "--force"])
         floor, _ = process([sys.executable, "-c", copy_script(table, Path(folder) / "copy.csv")])
@@ -148,7 +108,7 @@ def peer_anjana() -> Iterator[Row]:
     needed = HERE.parent / "requirements" / "peers.txt"
     install = [python, "-m", "pip", "install", "--quiet", "-r", needed]
     if subprocess.run(install, stderr=subprocess.DEVNULL, check=False).returncode:
-        yield ("peer: anjana", "skipped: it could not be installed", "", "", "")
+        yield skipped("peer: anjana", "skipped: it could not be installed")
         return
     for rows in (30_000, 300_000):
         with tempfile.TemporaryDirectory() as name:
@@ -171,16 +131,6 @@ def peer_anjana() -> Iterator[Row]:
         )
 
 
-def adult_policy(folder: Path, method: str) -> Path:
-    lines = ["[[require]]", 'model = "k-anonymity"', "k = 5", "[method]", method]
-    for file in sorted((SHARED / "adult" / "hierarchies").iterdir()):
-        name = file.stem.removeprefix("adult_hierarchy_")
-        lines += [f"[attributes.{name}]", 'role = "quasi-identifier"', f'hierarchy = {{ csv = "{file}" }}']
-    path = folder / "policy.toml"
-    path.write_text("\n".join(lines))
-    return path
-
-
 def copy_query(source: Path, target: Path) -> str:
     return f"COPY (SELECT * FROM read_csv('{source}')) TO '{target}' (HEADER)"
 
@@ -189,39 +139,27 @@ def copy_script(source: Path, target: Path) -> str:
     return f"import duckdb; duckdb.connect().execute({copy_query(source, target)!r})"
 
 
-def cpu(work: Callable[[], object], times: int = 5) -> float:
-    """Median CPU seconds of a call in this process."""
-    spent = []
-    for _ in range(times):
-        before = time.process_time()
-        work()
-        spent.append(time.process_time() - before)
-    return statistics.median(spent)
-
-
-def process(command: list[object], times: int = 5) -> tuple[float, float]:
-    """Median CPU seconds and largest peak memory in MB of a process."""
-    runs = []
-    for _ in range(times):
-        launched = [sys.executable, "-S", "-c", LAUNCH, *map(str, command)]
-        said = subprocess.run(launched, stdout=subprocess.PIPE, check=True).stdout
-        runs.append([float(number) for number in said.split()])
-    spent, peaks = zip(*runs, strict=True)
-    return statistics.median(spent), max(peaks) / (1024 if sys.platform != "darwin" else 1024**2)
+BENCHMARKS = (
+    search_adult,
+    search_incognito,
+    search_cup,
+    search_million,
+    lattice_large,
+    lattice_generated,
+    command_adult,
+    start_up,
+    million_rows,
+    peer_anjana,
+)
 
 
 def render(rows: list[Row]) -> str:
-    versions = ", ".join(
-        f"{name} {importlib.metadata.version(name)}" for name in ("shoal", "numpy", "pyarrow", "duckdb")
-    )
-    machine = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
     lines = [
         "# Benchmarks",
         "",
-        f"Measured on {datetime.now(UTC):%Y-%m-%d} by `make bench` on {machine};",
-        f"{versions}.",
-        "CPU seconds (user + system), the median of five runs. The floor was measured in the same run.",
-        "ARX's figures come from its own runs on a machine of the same kind, not from this run.",
+        measured_on("make bench"),
+        "CPU seconds (user + system), the median of five runs; of three, or one, where a run is long. The floor was",
+        "measured in the same run. ARX's figures are quoted from its own runs on a machine of the same kind.",
         "",
         "| what | CPU s | floor, CPU s | ratio | beside |",
         "|---|---|---|---|---|",

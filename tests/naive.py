@@ -6,21 +6,25 @@ like are the only bridge to the product.
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import product
+from functools import cached_property
+from itertools import count, product
 from math import exp, floor, lcm, log1p, prod
 
 import numpy as np
 import pyarrow as pa
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from shoal.codes import encode
 from shoal.frequency import FrequencySet
 from shoal.hierarchy import Hierarchy, Taxonomy, compile_taxonomy
 from shoal.lattice import Lattice
-from shoal.models import AlphaK, DistinctLDiversity, KAnonymity
+from shoal.metrics import METRICS
+from shoal.models import AlphaK, Closure, DistinctLDiversity, KAnonymity, Model
 from shoal.release import Before
+from shoal.search import Oracle
 
 MOST_NODES = 60
 SENSITIVE = "ill"
@@ -51,15 +55,16 @@ class Attribute:
             return next(iter(one)) if level == self.height and len(one) == 1 else None
         return labels[value]
 
-    def loss(self, value, level):
-        """(leaves under the label - 1) / (leaves - 1); null below the top is one leaf (design 8)."""
-        if len(self.leaves) == 1:
-            return Fraction(0)
+    def under(self, value, level):
+        """Leaves under the label of a value; null below the top is one leaf (design 8)."""
         label = self.label(value, level)
         if level == 0 or label is None:
-            return Fraction(0)
-        under = sum(other == label for other in self.levels[level - 1].values())
-        return Fraction(under - 1, len(self.leaves) - 1)
+            return 1
+        return sum(other == label for other in self.levels[level - 1].values())
+
+    def loss(self, value, level):
+        """(leaves under the label - 1) / (leaves - 1); one leaf loses nothing."""
+        return Fraction(self.under(value, level) - 1, max(len(self.leaves) - 1, 1))
 
     def lifted(self, value, level):
         return Fraction(level, self.height) if self.height else Fraction(0)
@@ -90,6 +95,25 @@ def alpha_k(alpha, k):
         )
 
     return Promise(AlphaK(alpha, k, SENSITIVE), holds)
+
+
+@dataclass(frozen=True)
+class MaximumSize(Model):
+    """No class has more than `most` rows: merging can break it, so nothing may be pruned by it."""
+
+    most: int
+    name = "maximum-size"
+    closure = Closure.NOT
+
+    def complies(self, counts):
+        return counts.sizes <= self.most
+
+    def attained(self, counts):
+        return {"most": int(counts.sizes.max(initial=0))}
+
+
+def maximum_size(most):
+    return Promise(MaximumSize(most), lambda values: len(values) <= most)
 
 
 @dataclass(frozen=True)
@@ -126,6 +150,20 @@ class Instance:
 
     def nodes(self):
         return product(*(range(self.attributes[n].low, self.attributes[n].high + 1) for n in self.names))
+
+    @cached_property
+    def outcomes(self):
+        """Of every node, brute force."""
+        return {tuple(node): self.outcome(node) for node in self.nodes()}
+
+    @cached_property
+    def complying(self):
+        """All complying nodes, the lower first, then in the order of the attributes' names."""
+        return sorted((n for n, outcome in self.outcomes.items() if outcome.ok), key=lambda node: (sum(node), node))
+
+    def without(self, left_out):
+        """The table with some attributes left out."""
+        return replace(self, attributes={n: a for n, a in self.attributes.items() if n not in left_out})
 
     def outcome(self, node):
         groups = {}
@@ -179,6 +217,10 @@ class Instance:
         return compile_taxonomy(column, Taxonomy(attribute.leaves, levels, lambda i: f"leaf {i}"))
 
     def before(self):
+        return self._before
+
+    @cached_property
+    def _before(self):
         columns = [encode(name, array) for name, array in self.columns().items()]
         sensitive = encode(SENSITIVE, pa.array(self.sensitive, pa.string()))
         classes = FrequencySet.count(
@@ -193,6 +235,10 @@ class Instance:
     def labels(self):
         shown = sorted(set(self.sensitive) - {None})
         return {SENSITIVE: [*shown, *([None] if None in self.sensitive else [])]}
+
+    def oracle(self, metric="loss", **options):
+        before = self.before()
+        return Oracle(before, self.models, self.limit, METRICS[metric].on(before), self.labels, self.show, **options)
 
     def lattice(self):
         chosen = [self.attributes[name] for name in self.names]
@@ -252,56 +298,118 @@ def value(metric, instance, outcome):
 
 def best(metric, instance):
     """The complying node of least score; ties to the lower one, then in the order of the attributes' names."""
-    complying = [outcome for outcome in map(instance.outcome, instance.nodes()) if outcome.ok]
     return min(
-        complying,
+        (outcome for outcome in instance.outcomes.values() if outcome.ok),
         key=lambda outcome: (EXACT[metric](instance, outcome), sum(outcome.node), outcome.node),
         default=None,
     )
 
 
-@st.composite
-def attributes(draw, rows, room):
+class Dice:
+    """Whole numbers out of bytes that were drawn in one piece: much quicker than to draw each, and they shrink, too."""
+
+    def __init__(self, thrown):
+        self._thrown = iter(thrown)
+
+    def __call__(self, sides):
+        return next(self._thrown) % sides
+
+    def column(self, some, length):
+        return [some[self(len(some))] for _ in range(length)]
+
+
+def attribute(dice, rows, room):
     """An attribute whose hierarchy has at most `room` levels."""
-    leaves = list("abcde"[: draw(st.integers(1, 5))])
-    height = draw(st.integers(0, min(3, room - 1)))
+    leaves = list("abcde"[: 1 + dice(5)])
+    height = dice(min(4, room))
     group, levels = list(range(len(leaves))), []
     for h in range(1, height + 1):
-        joined = draw(st.lists(st.integers(0, 3), min_size=5, max_size=5))
+        joined = dice.column(range(4), 5)
         group = [joined[g] for g in group]  # nested by construction: only whole groups move
         levels.append({leaf: f"{h}:{g}" for leaf, g in zip(leaves, group, strict=True)})
-    if levels and draw(st.integers(0, 3)):
+    if levels and dice(4):
         levels[-1] = dict.fromkeys(leaves, "*")
-    some = leaves if draw(st.booleans()) else [*leaves, None]
-    values = draw(st.lists(st.sampled_from(some), min_size=rows, max_size=rows))
-    low = draw(st.integers(0, height)) if draw(st.integers(0, 4)) == 0 else 0
-    high = draw(st.integers(low, height)) if draw(st.integers(0, 4)) == 0 else height
-    importance = draw(st.sampled_from([None, None, None, Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(0)]))
+    some = [*leaves, None] if dice(2) else leaves
+    values = dice.column(some, rows)
+    low = dice(height + 1) if dice(5) == 4 else 0
+    high = low + dice(height - low + 1) if dice(5) == 4 else height
+    importance = [None, None, None, Fraction(1), Fraction(1, 2), Fraction(1, 4), Fraction(0)][dice(7)]
     return Attribute(leaves, levels, values, low, high, importance)
 
 
 ALPHAS = st.sampled_from([0.25, 0.34, 0.5, 0.6, 0.75, {"u": 0.5}, {"u": 0.4, "v": 0.7}])
 NEVER = st.just(False)
-PROMISES = st.one_of(
+SUPERSET = st.one_of(
     st.builds(lambda k: [k_anonymity(k)], st.integers(1, 4)),
     st.builds(lambda k, l: [k_anonymity(k), distinct_l(l)], st.integers(1, 4), st.integers(1, 3)),
-    st.builds(lambda alpha, k: [alpha_k(alpha, k)], ALPHAS, st.integers(1, 4)),
 )
+UNION = st.builds(lambda alpha, k: [alpha_k(alpha, k)], ALPHAS, st.integers(1, 4))
+NOT = st.one_of(
+    st.builds(lambda most: [maximum_size(most)], st.integers(1, 8)),
+    st.builds(lambda most, k: [maximum_size(most), k_anonymity(k)], st.integers(2, 12), st.integers(1, 3)),
+    st.builds(lambda most, alpha: [maximum_size(most), alpha_k(alpha, 1)], st.integers(2, 12), ALPHAS),
+)
+PROMISES = st.one_of(SUPERSET, UNION)
+EVERY_CLOSURE = st.one_of(SUPERSET, UNION, NOT)
+
+
+SOME_SHARE = st.sampled_from(["0", "0.1", "0.5", "1"])
+THROWN = st.binary(min_size=200, max_size=200)
 
 
 @st.composite
-def instances(draw, share=None, promises=PROMISES, show=NEVER):
-    rows = draw(st.integers(1, 12))
-    names = draw(st.permutations("pqrs"))[: draw(st.integers(1, 4))]
-    chosen, room = {}, MOST_NODES
-    for name in names:
-        chosen[name] = draw(attributes(rows, room))
+def instances(draw, share=None, promises=PROMISES, show=NEVER, fewest=1):
+    """Tables of at least `fewest` quasi-identifiers."""
+    dice = Dice(draw(THROWN))
+    rows = 1 + dice(12)
+    unused, chosen, room = list("pqrs"), {}, MOST_NODES
+    for _ in range(fewest + dice(5 - fewest)):
+        name = unused.pop(dice(len(unused)))
+        chosen[name] = attribute(dice, rows, room)
         room //= chosen[name].height + 1
-    sensitive = draw(st.lists(st.sampled_from(["u", "v", "w", None]), min_size=rows, max_size=rows))
+    sensitive = dice.column(["u", "v", "w", None], rows)
     if share is None:
-        share = draw(st.sampled_from(["0", "0.1", "0.5", "1"]))
+        share = draw(SOME_SHARE)
     limit = floor(Fraction(share) * rows)
     return Instance(chosen, sensitive, draw(promises), limit, draw(show), share)
+
+
+def closed_instances(share, fewest=1):
+    """Tables whose policy is closed: everything above a complying node complies."""
+    if share == "0":
+        return instances(share, PROMISES, st.booleans(), fewest)
+    return instances(share, SUPERSET, NEVER, fewest)
+
+
+SHARES = ["0", "0.1", "0.5", "1"]
+
+
+def examples(most):
+    """So many tables, the same at every run."""
+    return settings(
+        max_examples=most,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+def told(search, reply):
+    """The questions of a search that is answered by a function of the node, and what it returns."""
+    asked = []
+    try:
+        question = next(search)
+        while True:
+            asked.append(question)
+            question = search.send(reply(question.node))
+    except StopIteration as end:
+        return asked, end.value
+
+
+def stop_after(calls):
+    """A stop that says so from its n-th call on."""
+    seen = count(1)
+    return lambda: next(seen) > calls
 
 
 def flags(chosen, length):

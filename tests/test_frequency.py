@@ -77,6 +77,24 @@ def test_rollup_is_recounting_the_rows(table, maps):
 
 
 @given(tables(), partitions())
+def test_compact_is_rollup_in_narrower_keys(table, maps):
+    fine = counted(*table)
+    sizes = [int(maps[name].max()) + 1 if name in maps else size for name, size in SIZES.items()]
+    compact = fine.compact(maps, sizes)
+    assert contents(compact) == contents(fine.rollup(maps)) == by_rows(*table, maps)
+    assert compact.attributes == fine.attributes
+    assert compact.layout.mask.tolist() == Layout.of(sizes).mask.tolist()
+
+
+@given(tables(), partitions())
+def test_what_is_compact_rolls_up_further(table, maps):
+    sizes = [int(maps[name].max()) + 1 if name in maps else size for name, size in SIZES.items()]
+    steps = {name: (np.arange(size) // 2).astype(np.int32) for name, size in zip(SIZES, sizes, strict=True)}
+    fine = counted(*table)
+    assert contents(fine.compact(maps, sizes).rollup(steps)) == contents(fine.rollup(maps).rollup(steps))
+
+
+@given(tables(), partitions())
 def test_two_rollups_are_one(table, maps):
     steps = {name: (np.arange(SIZES[name]) // 2).astype(np.int32) for name in maps}
     both = {name: (codes // 2).astype(np.int32) for name, codes in maps.items()}

@@ -43,3 +43,19 @@ def test_every_node_is_reached_by_steps_of_one_level(levels):
                 reached.add(above)
                 edge.append(above)
     assert reached == set(lattice.nodes())
+
+
+@given(bounds)
+def test_the_nodes_of_a_height(levels):
+    """S2.2: all of them, in the order of the names, and none of another height."""
+    low, high = tuple(low for low, _ in levels), tuple(low + more for low, more in levels)
+    lattice = Lattice(tuple("abcd"[: len(levels)]), low, high)
+    for height in range(-1, lattice.height(high) + 2):
+        assert list(lattice.at(height)) == [node for node in lattice.nodes() if sum(node) == height]
+
+
+def test_a_height_of_a_large_lattice():
+    """No node of another height is made: of 10^20 nodes, the 20 just above the bottom."""
+    lattice = Lattice(tuple("abcdefghijklmnopqrst"), (0,) * 20, (9,) * 20)
+    assert len(list(lattice.at(1))) == 20
+    assert list(lattice.at(180)) == [lattice.top]

@@ -1,6 +1,7 @@
 """From a policy to a decision: roles, feasibility, limits, drafts."""
 
 import warnings
+from typing import get_args
 
 import naive
 import numpy as np
@@ -16,8 +17,10 @@ from shoal.errors import BadPolicy, Infeasible, ShoalWarning
 from shoal.hierarchy import Intervals, Rows, ValueOnly
 from shoal.plan import allowed_lattice, assign_roles, make_plan
 from shoal.policy import Policy
+from shoal.policy.parts import Algorithm
 from shoal.schema import Role
 from shoal.search import find as finding
+from shoal.search import optimal as searching
 
 PEOPLE = {
     "age": ["21", "22", "23", "24", "31", "32", "33", "34", "41", "42", "43", "44"],
@@ -254,6 +257,92 @@ def test_time_runs_out():
     plan = planned(method={"time-limit": 1e-9})
     assert plan.gap >= 0
     assert (plan.after.kept >= 2).all()
+
+
+# algorithms
+
+
+ALGORITHMS = get_args(Algorithm)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_each_algorithm_finds_the_only_minimal_node(algorithm):
+    """S2.4, S2.5, S2.6, S2.8, S3.4: age in tens, sex as it is, is below all other nodes that comply."""
+    plan = planned(method={"algorithm": algorithm})
+    assert plan.recoding.levels == {"age": 1, "sex": 0}
+    assert plan.tally.nodes == 6
+    assert plan.found.proved == (algorithm in {"optimal", "incognito"})
+    assert plan.gap >= 0
+
+
+def test_options_of_an_algorithm_reach_it():
+    """S2.4, S2.5: without `minimal` all complying nodes, with it the antichain; S3.5: the weighting."""
+    assert len(planned(method={"algorithm": "incognito"}).found.nodes) == 4
+    assert planned(method={"algorithm": "incognito", "minimal": True}).found.nodes == ((1, 0),)
+    columns = {"age": list("aabb"), "sex": list("abab")}
+    attributes = {"age": {**SEX, "importance": 0.75}, "sex": {**SEX, "importance": 0.25}}
+    for weighting, levels in [("importance", {"age": 0, "sex": 1}), ("paper", {"age": 1, "sex": 0})]:
+        plan = planned(columns, attributes, method={"algorithm": "greedy", "weighting": weighting})
+        assert plan.recoding.levels == levels
+
+
+def test_a_preference_decides_among_the_nodes_of_one_height():
+    """S2.5: at height 1 of the survey's table, k = 2 and two rows to suppress, either way the metric would not go."""
+    columns = {"race": RACE, "zip": ZIP}
+    attributes = {
+        "race": {"role": "quasi-identifier", "hierarchy": {"tree": {"person": ["asian", "black", "white"]}}},
+        "zip": {"role": "quasi-identifier", "hierarchy": {"mask": "right"}, "max-level": 2},
+    }
+    method = {"algorithm": "samarati", "suppression": 0.23}
+    plan = planned(columns, attributes, method=method)
+    assert set(plan.found.nodes) == {(1, 0), (0, 1)}
+    assert plan.recoding.suppressed.sum() == 2
+    # 94139 and 94141 as they are, or asian and black in two and one ranges: 2 classes against 3
+    plan = planned(columns, attributes, method={**method, "preference": "maximum-distribution"})
+    assert plan.recoding.levels == {"race": 0, "zip": 1}
+    assert len(plan.after.kept) == 3
+
+
+RACE = ["asian"] * 5 + ["black"] * 2 + ["white"] * 2
+ZIP = ["94142", "94141", "94139", "94139", "94139", "94138", "94139", "94139", "94141"]
+
+
+@pytest.mark.parametrize("algorithm", ["datafly", "greedy"])
+def test_who_walks_up_past_what_complies_does_not_say_that_nothing_does(algorithm):
+    """S2.6, S3.4: the walk lifts age first, which merges too much; with sex lifted instead the policy is kept."""
+    columns = {"age": list("aabbccdd"), "sex": list("abababab")}
+    attributes = {"age": {**SEX, "importance": 0.1}, "sex": {**SEX, "importance": 1.0}}
+    require = [naive.MaximumSize(2), K2]
+    with pytest.raises(Infeasible) as caught:
+        planned(columns, attributes, require, method={"algorithm": algorithm})
+    assert str(caught.value) == (
+        f"{algorithm} went up to the most general node without meeting one that keeps the policy, but maximum-size may "
+        "hold elsewhere; use algorithm = 'optimal'"
+    )
+    assert planned(columns, attributes, require).recoding.levels == {"age": 0, "sex": 1}, "the advice works"
+
+
+@pytest.mark.parametrize("algorithm", ["datafly", "greedy", "samarati", "incognito", "hybrid", "optimal"])
+def test_of_a_closed_policy_it_is_said_that_nothing_complies(algorithm):
+    low = {"age": {**AGE, "max-level": 0}, "sex": SEX, "disease": SICK}
+    with pytest.raises(Infeasible, match="no node keeps the policy: even at the most general one 12 of 12 rows fail"):
+        planned(attributes=low, method={"algorithm": algorithm})
+
+
+def test_of_a_large_lattice_too(monkeypatch):
+    """Its top fails, so everything does: no time is asked for."""
+    monkeypatch.setattr(searching, "LARGEST_EXHAUSTED", 2)
+    ranges = {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4, 8]}, "max-level": 2}
+    attributes = {"age": ranges, "size": ranges}
+    columns = {"age": ["1", "1", "5", "5"], "size": ["1", "5", "1", "5"]}
+    with pytest.raises(Infeasible, match="no node keeps the policy"):
+        planned(columns, attributes, method={"time-limit": 0.2})
+
+
+@pytest.mark.parametrize("algorithm", ["datafly", "greedy", "samarati", "incognito", "hybrid"])
+def test_a_walk_out_of_time_says_so(algorithm):
+    with pytest.raises(Infeasible, match=f"{algorithm} was stopped before its end and has no node to release"):
+        planned(method={"algorithm": algorithm, "time-limit": 1e-9})
 
 
 # the whole against brute force

@@ -21,7 +21,7 @@ class Before:
     importance: Mapping[str, float] = field(default_factory=dict)
     """Weights of attributes; 1 where nothing is said."""
 
-    @property
+    @cached_property
     def rows(self) -> int:
         return self.classes.rows
 
@@ -30,7 +30,7 @@ class Before:
         given = np.array([self.importance.get(name, 1.0) for name in self.classes.attributes])
         return given / given.sum() if given.sum() > 0 else np.full(len(given), 1 / len(given))
 
-    @property
+    @cached_property
     def left_out(self) -> Node:
         """Every attribute at the virtual level above its hierarchy: nothing is shown (design 6)."""
         return tuple(hierarchy.left_out for hierarchy in self.hierarchies)

@@ -5,8 +5,10 @@ A model with a new parameter needs one line in `PARAMETERS`, and one in `STRICTE
 
 import json
 from dataclasses import fields, replace
+from functools import partial
 from itertools import product
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -232,6 +234,32 @@ def test_impossible_knows_the_whole_table(name):
         assert (model.impossible(counts([whole]), 0) is None) == all(complies(model, [whole]))
 
     run(check, model_of(name), tables)
+
+
+@pytest.mark.parametrize("suppressible", [False, True])
+@every_closed_model
+def test_what_is_above_a_complying_node_complies(name, suppressible):
+    """M1 and M2 as a law of the lattice: by brute force over the nodes of small tables, for each closed part.
+
+    UNION is enough where nothing may be suppressed; where rows may be, the parts that are SUPERSET keep it.
+    """
+    needed = Closure.SUPERSET if suppressible else Closure.UNION
+
+    def promised(model):
+        return [naive.Promise(p, partial(holds, p)) for p in model.parts() if p.closure >= needed]
+
+    def holds(part, values):
+        labels = ["u", "v", "w", None]
+        return all(part.complies(counts([[values.count(label) for label in labels]], labels)))
+
+    def check(instance):
+        for node in instance.complying:
+            for above, outcome in instance.outcomes.items():
+                assert outcome.ok or not all(a <= b for a, b in zip(node, above, strict=True)), (node, above)
+
+    shares = st.sampled_from(["0.1", "0.5", "1"] if suppressible else ["0"])
+    tables = shares.flatmap(lambda share: naive.instances(share, model_of(name).map(promised), fewest=2))
+    naive.examples(100)(given(tables)(check))()
 
 
 def test_alpha_k_is_not_superset():

@@ -4,20 +4,12 @@ from dataclasses import replace
 
 import naive
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.lattice import Lattice
-from shoal.metrics import METRICS
-from shoal.search import Oracle, decide
+from shoal.search import decide
 from shoal.search.datafly import datafly
-
-hard = settings(
-    max_examples=300,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
 
 
 def by_the_book(instance):
@@ -38,16 +30,10 @@ def by_the_book(instance):
         node = tuple(level + (i == best) for i, level in enumerate(node))
 
 
-def walked(instance):
-    before = instance.before()
-    scorer = METRICS["loss"].on(before)
-    oracle = Oracle(before, instance.models, instance.limit, scorer, instance.labels, instance.show)
-    distinct = [[h.groups(level) for level in range(h.height + 1)] for h in before.hierarchies]
-    return oracle, decide(datafly(instance.lattice(), distinct), oracle)
-
-
 def assert_same(instance):
-    (oracle, nodes), expected = walked(instance), by_the_book(instance)
+    oracle, expected = instance.oracle(), by_the_book(instance)
+    distinct = [[h.groups(level) for level in range(h.height + 1)] for h in oracle.before.hierarchies]
+    nodes = decide(datafly(instance.lattice(), distinct), oracle)
     if expected is None:
         assert nodes == ()
     else:
@@ -55,14 +41,13 @@ def assert_same(instance):
         assert oracle.ask(expected.node).suppressed == len(expected.suppressed)
 
 
-@hard
-@given(naive.instances(show=st.booleans()))
-def test_equals_the_book(instance):
-    """S2.6."""
-    assert_same(instance)
+@pytest.mark.parametrize("share", naive.SHARES)
+def test_equals_the_book(share):
+    """S2.6: policies of every closure."""
+    naive.examples(300)(given(naive.instances(share, naive.EVERY_CLOSURE, st.booleans()))(assert_same))()
 
 
-@hard
+@naive.examples(100)
 @given(naive.instances(promises=st.builds(lambda k: [naive.k_anonymity(k)], st.integers(1, 5))))
 def test_the_papers_own_rule(instance):
     """S2.6: suppression = "k", at most k rows."""
@@ -72,24 +57,12 @@ def test_the_papers_own_rule(instance):
 def test_ties_go_by_name():
     """A test answers from a dict: no table is needed."""
     lattice = Lattice(("age", "sex", "zip"), (0, 0, 1), (1, 1, 2))
-    complying = {(1, 1, 1): True}
-    asked = []
-    walk = datafly(lattice, [[3, 2], [3, 1], [9, 2, 1]])
-    question = next(walk)
-    try:
-        while True:
-            asked.append(question.node)
-            question = walk.send(complying.get(question.node, False))
-    except StopIteration as end:
-        found = end.value
-    assert asked == [(0, 0, 1), (1, 0, 1), (1, 1, 1)]
-    assert found == ((1, 1, 1),)
+    asked, nodes = naive.told(datafly(lattice, [[3, 2], [3, 1], [9, 2, 1]]), lambda node: node == (1, 1, 1))
+    assert [question.node for question in asked] == [(0, 0, 1), (1, 0, 1), (1, 1, 1)]
+    assert nodes == ((1, 1, 1),)
 
 
 def test_nothing_complies():
-    walk = datafly(Lattice(("age",), (0,), (1,)), [[2, 1]])
-    next(walk)
-    assert walk.send(False).node == (1,)
-    with pytest.raises(StopIteration) as end:
-        walk.send(False)
-    assert end.value.value == ()
+    asked, nodes = naive.told(datafly(Lattice(("age",), (0,), (1,)), [[2, 1]]), lambda _: False)
+    assert [question.node for question in asked] == [(0,), (1,)]
+    assert nodes == ()

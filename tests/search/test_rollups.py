@@ -39,16 +39,88 @@ def test_what_hardly_shrinks_is_not_kept(before, sources, monkeypatch):
     assert sources == [len(before.classes)] * 2
 
 
-def test_memory_is_bounded(before, sources, monkeypatch):
-    monkeypatch.setattr(rollups, "_REMEMBERED_CLASSES", 450)
+@pytest.fixture
+def room(monkeypatch):
+    """For 1000 classes, however large the table is."""
+    monkeypatch.setattr(rollups, "_REMEMBERED_CLASSES", 1000)
+    monkeypatch.setattr(rollups, "_REMEMBERED_TABLES", 0)
+
+
+def test_the_older_half_makes_room(before, sources, room):
     memory = Rollups(before)
-    for node in [(1, 1), (1, 0), (0, 1)]:
+    for node in [(1, 1), (2, 1), (1, 2)]:  # 400, 100 and 100 classes
         memory.at(node)
+    assert memory._classes == 600
+    memory.at((0, 3))  # 100 more
+    memory.at((0, 2))  # 500 would be too many: (1, 1), (2, 1) and (1, 2) go
+    assert list(memory._remembered) == [(0, 3), (0, 2)]
     del sources[:]
-    memory.at((1, 0))
-    assert sources == [len(before.classes)]  # only the 400 classes of (1, 1) found room
-    assert memory.at((2, 1)).rows == before.rows
-    assert sources[-1] == 400
+    memory.at((2, 2))
+    assert sources == [500], "from what is left"
+
+
+def test_a_large_table_has_room_for_sets_of_its_own_size(before, monkeypatch):
+    monkeypatch.setattr(rollups, "_REMEMBERED_CLASSES", 0)
+    monkeypatch.setattr(rollups, "_REMEMBERED_TABLES", 1)
+    memory = Rollups(before)
+    for node in [(1, 1), (0, 2), (2, 0), (1, 2)]:  # 400, 500, 500 and 100 classes
+        memory.at(node)
+    assert memory._classes == 1500 < len(before.classes)
+
+
+def test_small_old_sets_do_not_shelter_large_ones(before, room):
+    """Half of the sets may be a small part of the memory: then more of them go."""
+    memory = Rollups(before)
+    for node in [(3, 3), (2, 3), (3, 2), (1, 1), (0, 2), (2, 0)]:  # 1, 5, 5, 400, 500 and 500 classes
+        memory.at(node)
+        assert memory._classes <= 1000
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(naive.instances(fewest=2), st.integers(1, 12), st.randoms(use_true_random=False))
+def test_forgetting_keeps_the_answers_and_the_memory_is_bounded(instance, room, random):
+    """Sets that hardly shrink are kept here, so that the memory is soon full; faces are asked, too."""
+    before = instance.before()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rollups, "_REMEMBERED_CLASSES", room)
+        patch.setattr(rollups, "_REMEMBERED_TABLES", 0)
+        patch.setattr(rollups, "_WORTH_REMEMBERING", 1.0)
+        memory = Rollups(before)
+        for node in random.choices(list(instance.nodes()), k=40):
+            shown = [random.random() < 0.8 for _ in node]
+            face = tuple(a if show else out for a, show, out in zip(node, shown, before.left_out, strict=True))
+            gone = [name for name, show in zip(instance.names, shown, strict=True) if not show]
+            less = instance.without(gone)
+            kept = tuple(level for level, show in zip(node, shown, strict=True) if show)
+            assert sorted(memory.at(face).counts.tolist()) == sorted(map(len, less.outcome(kept).classes))
+            sizes = [len(classes) for classes in memory._remembered.values()]
+            assert sum(sizes) == memory._classes
+            assert sum(sizes) <= max(room, *sizes, 0)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(naive.instances(), st.data())
+def test_settled_sets_are_equal(instance, data):
+    """The set that is settled on, what is rolled up from it, and what lies below it."""
+    before, nodes = instance.before(), list(instance.nodes())
+    low = data.draw(st.sampled_from(nodes))
+    plain, memory = Rollups(before), Rollups(before)
+    for node in data.draw(st.lists(st.sampled_from(nodes), max_size=3)):
+        memory.at(node)  # what was remembered before stays right
+    memory.settle(low)
+    for node in data.draw(st.permutations(nodes)):
+        one, other = plain.at(node), memory.at(node)
+        assert contents(one) == contents(other)
+
+
+def contents(classes):
+    """{codes of a class: (size, {value: count})}, whatever the order and the width of the keys."""
+    keys = list(zip(*(classes.codes(name).tolist() for name in classes.attributes), strict=True))
+    values = {key: {} for key in keys}
+    for long in classes.long.values():
+        for at, value, count in zip(long.classes.tolist(), long.values.tolist(), long.counts.tolist(), strict=True):
+            values[keys[at]][value] = count
+    return {key: (size, values[key]) for key, size in zip(keys, classes.counts.tolist(), strict=True)}
 
 
 def test_one_stone_serves_many_nodes(sources):

@@ -112,6 +112,8 @@ def show_measured(found: dict[str, Any], *, show_values: bool) -> None:
                 ]
             else:
                 rows.append((entry["model"], entry.get("attribute", ""), f"{key} = {value:.6g}"))
+    if len(found["alone"]) > 1:
+        rows += [("k-anonymity", f"of {name} alone", f"k = {k}") for name, k in found["alone"].items()]
     show_table(f"{found['rows']:,} rows in {found['classes']:,} classes", ("model", "attribute", "attained"), rows)
     if "suppressed" in found:
         many, ignored = found["suppressed"]["rows"], found["suppressed"]["ignored"]

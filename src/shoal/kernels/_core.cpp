@@ -28,6 +28,7 @@ namespace {
 
 constexpr size_t kParallelRows = 1 << 18;
 constexpr size_t kBlock = 256;
+constexpr size_t kSample = 1 << 14;
 
 template <int W> using Key = std::array<uint64_t, W>;
 
@@ -99,8 +100,158 @@ nb::tuple result(Grouper<W>&& groups, std::vector<int32_t>&& ids, bool want_ids)
                         want_ids ? to_numpy<int32_t>(std::move(ids), {n}) : none);
 }
 
-// Groups the items [0, n): `fill(from, count, keys)` makes the keys of a block, `weights` (or 1) are the counts.
-// Ranges are grouped on all cores and merged in their order, so the outcome does not depend on the number of cores.
+unsigned cores() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+// Runs `work(part, parts)` on all cores; the first exception is passed on.
+template <typename Work> void on_all_cores(Work work) {
+  const size_t parts = cores();
+  std::vector<std::exception_ptr> wrong(parts);
+  std::vector<std::thread> threads;
+  for (size_t p = 0; p < parts; ++p)
+    threads.emplace_back([&, p] {
+      try {
+        work(p, parts);
+      } catch (...) {
+        wrong[p] = std::current_exception();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  for (const auto& error : wrong)
+    if (error) std::rethrow_exception(error);
+}
+
+// Groups a range of the items: `fill(from, count, keys)` makes the keys of a block, `weights` (or 1) are the counts.
+template <int W, typename Fill>
+void group_range(Grouper<W>& groups, size_t from, size_t to, const int64_t* weights, int32_t* ids, const Fill& fill) {
+  std::array<Key<W>, kBlock> keys;
+  for (size_t at = from; at < to; at += kBlock) {
+    const size_t count = std::min(kBlock, to - at);
+    fill(at, count, keys.data());
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t id = groups.add(keys[i], weights ? weights[at + i] : 1);
+      if (ids) ids[at + i] = static_cast<int32_t>(id);
+    }
+  }
+}
+
+// Few groups among many items: ranges are grouped on all cores and merged in their order.
+template <int W, typename Fill>
+void group_few(Grouper<W>& all, size_t n, const int64_t* weights, std::vector<int32_t>& ids, const Fill& fill) {
+  std::vector<Grouper<W>> locals(cores(), Grouper<W>(0));
+  int32_t* out = ids.empty() ? nullptr : ids.data();
+  on_all_cores([&](size_t p, size_t parts) {
+    group_range(locals[p], n * p / parts, n * (p + 1) / parts, weights, out, fill);
+  });
+  for (size_t p = 0, parts = locals.size(); p < parts; ++p) {
+    std::vector<int32_t> global(locals[p].keys.size());
+    for (size_t g = 0; g < global.size(); ++g)
+      global[g] = static_cast<int32_t>(all.add(locals[p].keys[g], locals[p].counts[g]));
+    if (out)
+      for (size_t i = n * p / parts; i < n * (p + 1) / parts; ++i) out[i] = global[out[i]];
+  }
+}
+
+template <int W> struct Item {
+  Key<W> key;
+  int64_t weight;
+  uint32_t index, group;
+};
+
+// Many groups: one table of all would miss the cache with every item.  So the items are first dealt out by their hash to
+// bins whose tables fit in the cache; at the end each group gets the place of its first appearance among all items.
+template <int W> class Bins {
+ public:
+  template <typename Fill> Bins(size_t n, const int64_t* weights, const Fill& fill) : n_(n), items_(n), firsts_(kBins) {
+    const size_t parts = cores();
+    std::vector<Key<W>> keys(n);
+    std::vector<std::array<uint32_t, kBins>> next(parts);  // where each range of items writes in each bin
+    on_all_cores([&](size_t p, size_t) {
+      next[p].fill(0);
+      for (size_t at = n * p / parts, end = n * (p + 1) / parts; at < end; at += kBlock) {
+        const size_t count = std::min(kBlock, end - at);
+        fill(at, count, keys.data() + at);
+        for (size_t i = at; i < at + count; ++i) ++next[p][bin(keys[i])];
+      }
+    });
+    uint32_t total = 0;
+    for (size_t b = 0; b < kBins; ++b) {
+      begin_[b] = total;
+      for (auto& counts : next) {
+        const uint32_t count = counts[b];
+        counts[b] = total;
+        total += count;
+      }
+    }
+    begin_[kBins] = total;
+    on_all_cores([&](size_t p, size_t) {
+      for (size_t i = n * p / parts; i < n * (p + 1) / parts; ++i)
+        items_[next[p][bin(keys[i])]++] = {keys[i], weights ? weights[i] : 1, static_cast<uint32_t>(i), 0};
+    });
+  }
+
+  void group(Grouper<W>& all, std::vector<int32_t>& ids) {
+    std::vector<std::vector<int64_t>> sums(kBins);
+    on_all_cores([&](size_t p, size_t parts) {
+      for (size_t b = p; b < kBins; b += parts) {
+        Grouper<W> groups((begin_[b + 1] - begin_[b]) / 2);
+        for (uint32_t at = begin_[b]; at < begin_[b + 1]; ++at) {
+          items_[at].group = groups.add(items_[at].key, items_[at].weight);
+          if (items_[at].group == firsts_[b].size()) firsts_[b].push_back(at);
+        }
+        sums[b] = std::move(groups.counts);
+      }
+    });
+    const std::vector<uint32_t> before = mark_firsts();
+    all.keys.resize(before.back());
+    all.counts.resize(before.back());
+    on_all_cores([&](size_t p, size_t parts) {
+      for (size_t b = p; b < kBins; b += parts) {
+        std::vector<int32_t> place(firsts_[b].size());
+        for (size_t g = 0; g < place.size(); ++g) {
+          const Item<W>& first = items_[firsts_[b][g]];
+          place[g] = static_cast<int32_t>(rank(before, first.index));
+          all.keys[place[g]] = first.key;
+          all.counts[place[g]] = sums[b][g];
+        }
+        if (!ids.empty())
+          for (uint32_t at = begin_[b]; at < begin_[b + 1]; ++at) ids[items_[at].index] = place[items_[at].group];
+      }
+    });
+  }
+
+ private:
+  static constexpr int kBinBits = 8;
+  static constexpr size_t kBins = size_t{1} << kBinBits;
+  size_t n_;
+  std::vector<Item<W>> items_;
+  std::array<uint32_t, kBins + 1> begin_{};
+  std::vector<std::vector<uint32_t>> firsts_;  // per bin and group, the item that comes first
+  std::vector<uint64_t> marks_;
+
+  static size_t bin(const Key<W>& key) { return hash<W>(key) >> (64 - kBinBits); }
+
+  // One bit for every item, set where a group appears first; returns how many are set before each word.
+  std::vector<uint32_t> mark_firsts() {
+    marks_.assign(n_ / 64 + 1, 0);
+    for (const auto& bin : firsts_)
+      for (const uint32_t at : bin) marks_[items_[at].index / 64] |= uint64_t{1} << (items_[at].index % 64);
+    std::vector<uint32_t> before(marks_.size() + 1, 0);
+    for (size_t w = 0; w < marks_.size(); ++w) before[w + 1] = before[w] + ones(marks_[w]);
+    return before;
+  }
+
+  size_t rank(const std::vector<uint32_t>& before, uint32_t index) const {
+    return before[index / 64] + ones(marks_[index / 64] & ((uint64_t{1} << (index % 64)) - 1));
+  }
+
+  static uint32_t ones(uint64_t word) {
+    uint32_t count = 0;
+    for (; word != 0; word &= word - 1) ++count;
+    return count;
+  }
+};
+
+// Groups the items [0, n).  The outcome does not depend on the number of cores.
 template <int W, typename Fill>
 nb::tuple group(size_t n, bool want_ids, const int64_t* weights, Fill fill) {
   if (n > INT32_MAX) throw std::length_error("more than 2,147,483,647 items in one grouping");
@@ -108,41 +259,15 @@ nb::tuple group(size_t n, bool want_ids, const int64_t* weights, Fill fill) {
   Grouper<W> all(n < kParallelRows ? n / 8 : 0);
   {
     nb::gil_scoped_release release;
-    auto run = [&](Grouper<W>& groups, size_t from, size_t to) {
-      std::array<Key<W>, kBlock> keys;
-      for (size_t at = from; at < to; at += kBlock) {
-        const size_t count = std::min(kBlock, to - at);
-        fill(at, count, keys.data());
-        for (size_t i = 0; i < count; ++i) {
-          const uint32_t id = groups.add(keys[i], weights ? weights[at + i] : 1);
-          if (want_ids) ids[at + i] = static_cast<int32_t>(id);
-        }
-      }
-    };
-    const size_t parts = n < kParallelRows ? 1 : std::max(1u, std::thread::hardware_concurrency());
-    if (parts == 1) {
-      run(all, 0, n);
+    if (n < kParallelRows) {
+      group_range(all, 0, n, weights, want_ids ? ids.data() : nullptr, fill);
     } else {
-      std::vector<Grouper<W>> locals(parts, Grouper<W>(0));
-      std::vector<std::exception_ptr> wrong(parts);
-      std::vector<std::thread> threads;
-      for (size_t p = 0; p < parts; ++p)
-        threads.emplace_back([&, p] {
-          try {
-            run(locals[p], n * p / parts, n * (p + 1) / parts);
-          } catch (...) {
-            wrong[p] = std::current_exception();
-          }
-        });
-      for (auto& thread : threads) thread.join();
-      for (const auto& error : wrong)
-        if (error) std::rethrow_exception(error);
-      for (size_t p = 0; p < parts; ++p) {
-        std::vector<int32_t> global(locals[p].keys.size());
-        for (size_t g = 0; g < global.size(); ++g)
-          global[g] = static_cast<int32_t>(all.add(locals[p].keys[g], locals[p].counts[g]));
-        if (want_ids)
-          for (size_t i = n * p / parts; i < n * (p + 1) / parts; ++i) ids[i] = global[ids[i]];
+      Grouper<W> sample(0);
+      group_range(sample, 0, kSample, nullptr, nullptr, fill);
+      if (8 * sample.keys.size() < kSample) {
+        group_few(all, n, weights, ids, fill);
+      } else {
+        Bins<W>(n, weights, fill).group(all, ids);
       }
     }
   }

@@ -18,7 +18,10 @@ from shoal.models import measured
 def measure_table(
     read: Source, quasi: Sequence[str], sensitive: Sequence[str], *, ignore_suppressed: bool
 ) -> dict[str, Any]:
-    """Rows, classes, what each model attains, and how many rows are suppressed but shown."""
+    """Rows, classes, what each model attains, the k of each quasi-identifier alone, and how many rows are suppressed.
+
+    Attributes that hide people one by one may point at them together (S2.2b).
+    """
     _refuse_roles(read, quasi, sensitive)
     table = read.table
     stars = _suppressed(table, quasi)
@@ -30,6 +33,7 @@ def measure_table(
     labels = {name: [*table[name].texts.to_pylist(), None][: table[name].size] for name in sensitive}
     counts = classes.class_counts(labels)
     out: dict[str, Any] = {"rows": counts.rows, "classes": len(classes), "models": measured(counts, sensitive)}
+    out["alone"] = {name: int(classes.project([name]).counts.min()) for name in quasi}
     if stars.any():
         out["suppressed"] = {"rows": int(stars.sum()), "ignored": ignore_suppressed}
     return out

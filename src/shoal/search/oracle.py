@@ -163,7 +163,7 @@ class Oracle:
         return self.apply(node)
 
     def _is_face(self, node: Node) -> bool:
-        return any(level == h.left_out for level, h in zip(node, self.before.hierarchies, strict=True))
+        return any(map(int.__eq__, node, self.before.left_out))
 
     def _judge(self, after: After) -> Answer:
         suppressed, classes = after.suppressed_rows, len(after.kept)

@@ -12,6 +12,7 @@ from shoal.release import Before
 from shoal.search.levels import Nodes, levels_of
 
 _REMEMBERED_CLASSES = 1_500_000
+_REMEMBERED_TABLES = 4
 _WORTH_REMEMBERING = 0.7
 _WIDE = 3
 
@@ -90,14 +91,14 @@ class Rollups:
         return classes
 
     def _make_room(self, classes: int) -> None:
-        """Forget the older half when the next set would be too much."""
-        if self._classes + classes <= _REMEMBERED_CLASSES:
-            return
-        older = list(self._remembered)[: len(self._remembered) // 2 + 1]
-        self._classes -= sum(len(self._remembered.pop(node)) for node in older)
-        for face, count in Counter(map(self._face, older)).items():
-            self._faces[face].forget(count)
-        self._tried.clear()
+        """Forget older halves while the next set would be too much."""
+        room = max(_REMEMBERED_CLASSES, _REMEMBERED_TABLES * len(self._base[self._bottom]))
+        while self._remembered and self._classes + classes > room:
+            older = list(self._remembered)[: len(self._remembered) // 2 + 1]
+            self._classes -= sum(len(self._remembered.pop(node)) for node in older)
+            for face, count in Counter(map(self._face, older)).items():
+                self._faces[face].forget(count)
+            self._tried.difference_update(older)  # a stone that was not worth keeping is not tried again
 
     def _face(self, node: Node) -> bytes:
         return bytes(map(int.__eq__, node, self._left_out))

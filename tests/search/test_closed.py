@@ -1,0 +1,41 @@
+"""What a closed policy tells about nodes that nobody looked at."""
+
+from itertools import product
+
+import naive
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.search.closed import Closed
+
+NODES = list(product(range(3), repeat=3))
+LEFT_OUT = (3, 3, 3)
+
+
+def below(one, other):
+    return all(a <= b for a, b in zip(one, other, strict=True))
+
+
+@naive.examples(200)
+@given(st.lists(st.sampled_from(NODES), max_size=3), st.lists(st.sampled_from(NODES), max_size=12))
+def test_it_says_what_follows_and_nothing_else(lowest, looked_at):
+    """The truth is what lies above some nodes; it is told part of it."""
+    truth = {node: any(below(low, node) for low in lowest) for node in NODES}
+    known = Closed(LEFT_OUT)
+    for node in looked_at:
+        known.learn(node, ok=truth[node])
+    for node in NODES:
+        up = any(truth[seen] and below(seen, node) for seen in looked_at)
+        down = any(not truth[seen] and below(node, seen) for seen in looked_at)
+        assert known.says(node) == (True if up else False if down else None)
+        assert known.says(node) in {truth[node], None}
+
+
+def test_faces_are_apart():
+    """One that complies with an attribute left out says nothing about the nodes that show it."""
+    known = Closed((2, 2))
+    known.learn((0, 2), ok=True)
+    known.learn((2, 1), ok=False)
+    assert known.says((1, 2)) is True
+    assert known.says((2, 0)) is False
+    assert known.says((0, 0)) is known.says((1, 1)) is known.says((2, 2)) is None

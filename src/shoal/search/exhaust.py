@@ -37,7 +37,7 @@ def exhaust(lattice: Lattice, floors: Floors, found: Incumbent) -> Questions:
 
 def _bisect(lattice: Lattice, floors: Floors, frontier: Frontier, found: Incumbent) -> Questions:
     """Bisect the cheapest way up, below the top: it ends with a good node to measure all others by."""
-    path = _cheapest_path(lattice, floors)[:-1]
+    path = cheapest_path(lattice, floors)[:-1]
     low, high = 0, len(path) - 1
     while low <= high:
         middle = (low + high) // 2
@@ -50,7 +50,7 @@ def _bisect(lattice: Lattice, floors: Floors, frontier: Frontier, found: Incumbe
             low = middle + 1
 
 
-def _cheapest_path(lattice: Lattice, floors: Floors) -> list[Node]:
+def cheapest_path(lattice: Lattice, floors: Floors) -> list[Node]:
     """From the bottom to the top, each step the one that raises the bound least."""
 
     def bound(node: Node) -> float:

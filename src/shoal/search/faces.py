@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 from dataclasses import replace
-from math import ceil, log
+from math import ceil, log, prod
 
 from shoal.lattice import Lattice, Node
 from shoal.metrics import Floors
@@ -32,12 +32,20 @@ def bound_by_faces(
 
 
 def _groups(lattice: Lattice, largest: int) -> list[set[int]]:
-    """Attributes shared out to as few faces as may do, each attribute to the smallest one so far, the tall first."""
-    shape = lattice.shape
-    groups: list[set[int]] = [set() for _ in range(ceil(log(lattice.size) / log(largest)))]
-    sizes = [1.0] * len(groups)
+    """Attributes shared out to as few faces as will do; each face has one attribute at least."""
+    for count in range(ceil(log(lattice.size) / log(largest)), len(lattice.shape)):
+        groups = _shared_out(lattice.shape, count)
+        if all(prod(lattice.shape[i] for i in group) <= largest for group in groups):
+            return groups
+    return [{i} for i in range(len(lattice.shape))]
+
+
+def _shared_out(shape: Node, count: int) -> list[set[int]]:
+    """So many groups, each attribute given to the smallest one so far, the tall first."""
+    groups: list[set[int]] = [set() for _ in range(count)]
+    sizes = [1] * count
     for i in sorted(range(len(shape)), key=lambda i: -shape[i]):
-        at = min(range(len(groups)), key=lambda g: sizes[g])
+        at = sizes.index(min(sizes))
         groups[at].add(i)
         sizes[at] *= shape[i]
     return [group for group in groups if group]

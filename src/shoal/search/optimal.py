@@ -8,7 +8,7 @@ from shoal.lattice import Lattice, Node
 from shoal.metrics import Floors
 from shoal.search.anneal import anneal, descend, polish
 from shoal.search.driver import Ask, Found, Search, Stopped
-from shoal.search.exhaust import Questions, exhaust
+from shoal.search.exhaust import Questions, cheapest_path, exhaust
 from shoal.search.faces import bound_by_faces
 from shoal.search.incumbent import Incumbent
 
@@ -61,6 +61,9 @@ def _rounds(
         found.raise_bound(inf)  # what fails there fails everywhere
         return
     found.meet(top)
+    for node in reversed(cheapest_path(lattice, floors)[:-1]):  # a policy that is not closed may be kept below
+        if found.best is None:
+            found.meet((yield Ask(node, 0.0)))
     most = found.best
     yield from descend(lattice, found)
     for turn in count() if endless else range(_ROUNDS):

@@ -116,14 +116,14 @@ class Oracle:
 
     def complies(self, node: Node) -> bool:
         """Only whether a node complies: inferred where the policy is closed."""
+        if node in self._answers:
+            self.tally.remembered += 1
+            return self._answers[node].ok
         if self.infer and self.closed:
             known = self._known.says(node)
             if known is not None:
                 self.tally.inferred += 1
                 return known
-        elif node in self._answers:
-            self.tally.remembered += 1
-            return self._answers[node].ok
         after = self._look(node)
         ok = self.keeps(after)
         self._known.learn(node, ok=ok)

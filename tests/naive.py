@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import count, product
-from math import exp, floor, lcm, log1p, prod
+from math import exp, floor, lcm, log, log1p, prod
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +18,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from shoal.codes import encode
-from shoal.frequency import FrequencySet
+from shoal.frequency import FrequencySet, Reading
 from shoal.hierarchy import Hierarchy, Taxonomy, compile_taxonomy
 from shoal.lattice import Lattice
 from shoal.metrics import METRICS
 from shoal.models import AlphaK, Closure, DistinctLDiversity, KAnonymity, Model
+from shoal.models.diversity import EntropyLDiversity
+from shoal.models.sensitive import PSensitive
 from shoal.release import Before
 from shoal.search import Oracle
 
@@ -84,6 +86,20 @@ def k_anonymity(k):
 
 def distinct_l(l):
     return Promise(DistinctLDiversity(l, SENSITIVE), lambda values: len(set(values) - {None}) >= l)
+
+
+def p_sensitive(p):
+    return Promise(PSensitive(p, SENSITIVE), lambda values: len(set(values) - {None}) >= p)
+
+
+def entropy_l(l):
+    def holds(values):
+        """n (ln n - ln l) >= Σ f ln f; no two classes of a dozen rows come nearer to each other than 1e-9."""
+        known = Counter(value for value in values if value is not None)
+        n, spread = known.total(), sum(f * log(f) for f in known.values())
+        return n > 0 and n * (log(n) - log(l)) >= spread - 1e-9
+
+    return Promise(EntropyLDiversity(l, SENSITIVE), holds)
 
 
 def alpha_k(alpha, k):
@@ -229,7 +245,8 @@ class Instance:
             want_classes=True,
         )
         importance = {n: float(a.importance) for n, a in self.attributes.items() if a.importance is not None}
-        return Before(classes, tuple(self.hierarchy(column) for column in columns), importance)
+        hierarchies = tuple(self.hierarchy(column) for column in columns)
+        return Before(classes, hierarchies, importance, sensitive=self.reading)
 
     @property
     def labels(self):
@@ -238,7 +255,11 @@ class Instance:
 
     def oracle(self, metric="loss", **options):
         before = self.before()
-        return Oracle(before, self.models, self.limit, METRICS[metric].on(before), self.labels, self.show, **options)
+        return Oracle(before, self.models, self.limit, METRICS[metric].on(before), self.reading, self.show, **options)
+
+    @property
+    def reading(self):
+        return Reading(self.labels)
 
     def lattice(self):
         chosen = [self.attributes[name] for name in self.names]
@@ -275,6 +296,24 @@ def _height(instance, outcome):
     return Fraction(sum(outcome.node))
 
 
+def _alphas(instance, outcome):
+    """Of each value that is released, its largest share of the known values of a class."""
+    alphas = {}
+    for rows in outcome.kept:
+        known = Counter(instance.sensitive[row] for row in rows if instance.sensitive[row] is not None)
+        for value, many in known.items():
+            alphas[value] = max(alphas.get(value, Fraction(0)), Fraction(many, known.total()))
+    return list(alphas.values()) or [Fraction(0)]
+
+
+def _alpha_max(instance, outcome):
+    return max(_alphas(instance, outcome))
+
+
+def _alpha_spread(instance, outcome):
+    return max(_alphas(instance, outcome)) - min(_alphas(instance, outcome))
+
+
 EXACT = {
     "loss": _loss,
     "loss-geometric": _geometric,
@@ -282,6 +321,8 @@ EXACT = {
     "discernibility": _discernibility,
     "average-class": _average_class,
     "height": _height,
+    "alpha-max": _alpha_max,
+    "alpha-spread": _alpha_spread,
 }
 """Each metric as a fraction, or as one that sorts alike."""
 
@@ -342,8 +383,12 @@ NEVER = st.just(False)
 SUPERSET = st.one_of(
     st.builds(lambda k: [k_anonymity(k)], st.integers(1, 4)),
     st.builds(lambda k, l: [k_anonymity(k), distinct_l(l)], st.integers(1, 4), st.integers(1, 3)),
+    st.builds(lambda k, p: [k_anonymity(k), p_sensitive(p)], st.integers(1, 4), st.integers(1, 3)),
 )
-UNION = st.builds(lambda alpha, k: [alpha_k(alpha, k)], ALPHAS, st.integers(1, 4))
+UNION = st.one_of(
+    st.builds(lambda alpha, k: [alpha_k(alpha, k)], ALPHAS, st.integers(1, 4)),
+    st.builds(lambda l: [entropy_l(l)], st.sampled_from([1.3, 1.8, 2, 2.7])),
+)
 NOT = st.one_of(
     st.builds(lambda most: [maximum_size(most)], st.integers(1, 8)),
     st.builds(lambda most, k: [maximum_size(most), k_anonymity(k)], st.integers(2, 12), st.integers(1, 3)),

@@ -1,7 +1,5 @@
 """Counts per class and value."""
 
-from collections import Counter
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,15 +34,17 @@ def test_without_null_nothing_is_copied():
 
 
 @given(matrices, st.lists(st.booleans(), min_size=6, max_size=6))
-def test_pooling_adds_the_chosen_classes(matrix, flags):
+def test_what_is_kept_is_the_chosen_classes(matrix, flags):
     chosen = np.array(flags[: len(matrix)])
-    pooled = long_form(matrix).pooled(chosen)
-    expected = Counter()
-    for row, wanted in zip(matrix, chosen, strict=True):
-        expected.update({value: n for value, n in enumerate(row) if wanted})
-    assert pooled.class_count == 1
-    assert pooled.dense().tolist() == [[expected[value] for value in range(len(LABELS))]]
-    assert (pooled.counts > 0).all()
+    kept = long_form(matrix).kept(chosen)
+    assert kept.class_count == chosen.sum()
+    assert kept.dense().tolist() == [row for row, wanted in zip(matrix, chosen, strict=True) if wanted]
+
+
+@given(matrices)
+def test_blocks_are_the_dense_matrix(matrix):
+    counts = long_form(matrix)
+    assert np.vstack([block for _, block in counts.blocks()]).tolist() == counts.dense().tolist()
 
 
 def test_rows_are_the_sum_of_the_sizes():

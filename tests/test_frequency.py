@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.frequency import FrequencySet, Layout
+from shoal.frequency import FrequencySet, Layout, Reading
 
 SIZES = {"age": 70, "sex": 2, "zip": 5000}
 SENSITIVE = 4
@@ -143,12 +143,12 @@ def test_two_persons_and_two_persons_can_be_three():
 @given(tables())
 def test_class_counts_dense_and_long_agree(table):
     classes = counted(*table)
-    counts = classes.class_counts({"disease": ["a", "b", "c", None]})
+    counts = classes.class_counts(Reading({"disease": ["a", "b", "c", None]}))
     dense = counts.sensitive["disease"].dense()
     assert counts.sizes.tolist() == dense.sum(axis=1).tolist()
     for row, (_, values) in zip(dense.tolist(), contents(classes).values(), strict=True):
         assert row == [values.get(value, 0) for value in range(SENSITIVE)]
-    assert classes.class_counts({}).sensitive == {}
+    assert classes.class_counts(Reading()).sensitive == {}
 
 
 def test_an_empty_table():

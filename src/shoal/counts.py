@@ -1,12 +1,17 @@
 """Plain arrays of class sizes and class-by-value counts: all that a model reads, whoever counted them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Longs = NDArray[np.int64]
+Indices = NDArray[np.integer]
+Flags = NDArray[np.bool_]
+
+_CELLS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -14,16 +19,43 @@ class ValueCounts:
     """How often each sensitive value occurs in each class, in long form: one entry per pair that occurs.
 
     >>> counts = ValueCounts(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([2, 1, 3]), ["flu", "hiv"], 2)
-    >>> counts.dense().tolist()
-    [[2, 1], [0, 3]]
+    >>> counts.dense().tolist(), counts.totals.tolist(), counts.overall.tolist()
+    ([[2, 1], [0, 3]], [3, 3], [2, 4])
     """
 
-    classes: NDArray[np.integer]
-    values: NDArray[np.integer]
+    classes: Indices
+    values: Indices
     counts: Longs
+    """Rows, or persons where a unit is given."""
     labels: Sequence[str | None]
     """The sensitive value behind each number; None is null."""
     class_count: int
+    reference: Longs | None = None
+    """How often each value occurs in the table that classes are compared with; None: in these classes together."""
+    levels: Sequence[Indices] = ()
+    """levels[h][value]: the group of each value at each level of its hierarchy, where it has one; 0 is the value."""
+    order: Sequence[str] = ()
+    """The values from least to greatest, where they were ordered by hand."""
+    holders: Longs | None = None
+    """Persons of each class that have a value, where persons are counted: one may have several."""
+    everyone: Longs | None = None
+    """Persons of each class, where persons are counted."""
+    level_labels: Sequence[Sequence[str | None]] = ()
+    """level_labels[h][group]: what each group of `levels` is called."""
+
+    @property
+    def totals(self) -> Longs:
+        """Rows of each class that have a value, or persons: what shares are shares of."""
+        if self.holders is not None:
+            return self.holders
+        return np.bincount(self.classes, weights=self.counts, minlength=self.class_count).astype(np.int64)
+
+    @property
+    def overall(self) -> Longs:
+        """How often each value occurs in the table that classes are compared with."""
+        if self.reference is not None:
+            return self.reference
+        return np.bincount(self.values, weights=self.counts, minlength=len(self.labels)).astype(np.int64)
 
     def dense(self) -> Longs:
         """Classes × values."""
@@ -31,23 +63,77 @@ class ValueCounts:
         matrix[self.classes, self.values] = self.counts
         return matrix
 
+    def blocks(self) -> Iterator[tuple[slice, Longs]]:
+        """The dense matrix in pieces of some million cells, with the classes of each: 1,000 values fit in memory."""
+        order = np.argsort(self.classes, kind="stable")
+        classes, values, counts = self.classes[order], self.values[order], self.counts[order]
+        height = max(_CELLS // max(len(self.labels), 1), 1)
+        for start in range(0, self.class_count, height):
+            stop = min(start + height, self.class_count)
+            low, high = np.searchsorted(classes, [start, stop])
+            block = np.zeros((stop - start, len(self.labels)), dtype=np.int64)
+            block[classes[low:high] - start, values[low:high]] = counts[low:high]
+            yield slice(start, stop), block
+
     def non_null(self) -> "ValueCounts":
         """Without the null value, which never protects anyone (design 7)."""
         if None not in self.labels:
             return self
-        keep = self.values != list(self.labels).index(None)
-        return ValueCounts(self.classes[keep], self.values[keep], self.counts[keep], self.labels, self.class_count)
+        null = list(self.labels).index(None)
+        keep = self.values != null
+        reference = None if self.reference is None else np.where(np.arange(len(self.labels)) == null, 0, self.reference)
+        return replace(
+            self,
+            classes=self.classes[keep],
+            values=self.values[keep],
+            counts=self.counts[keep],
+            reference=reference,
+        )
 
     def protecting(self, *, null: bool) -> "ValueCounts":
         """The values that a model counts: null only where the policy says that it is one of them."""
-        return self if null else self.non_null()
+        return replace(self, holders=self.everyone) if null else self.non_null()
 
-    def pooled(self, chosen: NDArray[np.bool_]) -> "ValueCounts":
-        """The chosen classes as one class."""
+    def kept(self, chosen: Flags) -> "ValueCounts":
+        """The chosen classes only, numbered anew."""
         inside = chosen[self.classes]
-        totals = np.bincount(self.values[inside], weights=self.counts[inside], minlength=len(self.labels))
-        present = np.flatnonzero(totals)
-        return ValueCounts(np.zeros_like(present), present, totals[present].astype(np.int64), self.labels, 1)
+        number = np.cumsum(chosen) - 1
+        return replace(
+            self,
+            classes=number[self.classes[inside]],
+            values=self.values[inside],
+            counts=self.counts[inside],
+            class_count=int(chosen.sum()),
+            holders=None if self.holders is None else self.holders[chosen],
+            everyone=None if self.everyone is None else self.everyone[chosen],
+        )
+
+
+@dataclass(frozen=True)
+class JointCounts:
+    """How often each combination of values of several columns occurs in each class, in long form."""
+
+    classes: Indices
+    codes: tuple[Indices, ...]
+    """Of each column, the number of its value in each entry."""
+    counts: Longs
+    labels: tuple[Sequence[str | None], ...]
+    """Of each column, the value behind each number."""
+    whole: "JointCounts | None" = None
+    """The same of the original table as one class."""
+    memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    """What a model worked out from it once."""
+
+    def kept_entries(self, chosen: Flags) -> "JointCounts":
+        """The chosen entries of all classes."""
+        codes = tuple(code[chosen] for code in self.codes)
+        return replace(self, classes=self.classes[chosen], codes=codes, counts=self.counts[chosen], memo={})
+
+    def kept(self, chosen: Flags) -> "JointCounts":
+        inside = chosen[self.classes]
+        number = np.cumsum(chosen) - 1
+        codes = tuple(code[inside] for code in self.codes)
+        return replace(self, classes=number[self.classes[inside]], codes=codes, counts=self.counts[inside], memo={})
 
 
 @dataclass(frozen=True)
@@ -55,8 +141,30 @@ class ClassCounts:
     """Sizes of the equivalence classes and, per sensitive attribute, their value counts."""
 
     sizes: Longs
+    """Rows, or persons where a unit is given."""
     sensitive: Mapping[str, ValueCounts] = field(default_factory=dict)
+    joint: Mapping[tuple[str, ...], JointCounts] = field(default_factory=dict)
+    """Columns counted together, for the models that ask for them."""
+    population: Longs | None = None
+    """Persons of the population in each class, where a population is known."""
+    strangers: int = 0
+    """Classes of the population, recoded alike, that hold nobody of this table."""
+    released: Mapping[str, Indices] = field(default_factory=dict)
+    """Of each quasi-identifier, the number of its released value in each class, where columns are counted together."""
 
     @property
     def rows(self) -> int:
         return int(self.sizes.sum())
+
+    def kept(self, chosen: Flags) -> "ClassCounts":
+        """The chosen classes only."""
+        return replace(
+            self,
+            sizes=self.sizes[chosen],
+            sensitive={name: values.kept(chosen) for name, values in self.sensitive.items()},
+            joint={names: joint.kept(chosen) for names, joint in self.joint.items()},
+            population=None if self.population is None else self.population[chosen],
+            # who is left out of the release is somebody of the population whom no class shows
+            strangers=self.strangers + (0 if self.population is None else int((self.population[~chosen] > 0).sum())),
+            released={name: codes[chosen] for name, codes in self.released.items()},
+        )

@@ -4,14 +4,14 @@ Grouping rows, rolling up, projecting and merging are one kernel: map the keys, 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.codes import Codes
-from shoal.counts import ClassCounts, Longs, ValueCounts
+from shoal.counts import ClassCounts, JointCounts, Longs, ValueCounts
 from shoal.errors import BadData
 
 _WORD_BITS = 64
@@ -67,18 +67,79 @@ class Long:
     values: Codes
     counts: Longs
     size: int
+    columns: tuple[Codes, ...] = ()
+    """Where several columns are counted together: the code of each of them behind each value."""
 
     @classmethod
-    def count(cls, classes: Codes, values: Codes, size: int, weights: Longs | None = None) -> "Long":
+    def count(
+        cls,
+        classes: Codes,
+        values: Codes,
+        size: int,
+        columns: tuple[Codes, ...] = (),
+        weights: Longs | None = None,
+    ) -> "Long":
         layout = Layout.of([int(classes.max(initial=0)) + 1, size])
         keys, counts, _ = kernels.group_columns(
             [classes, values], *layout.fields, layout.words, weights, want_ids=False
         )
-        return cls(_field(keys, layout, 0), _field(keys, layout, 1), counts, size)
+        return cls(_field(keys, layout, 0), _field(keys, layout, 1), counts, size, columns)
+
+    def merged(self, into: Codes) -> "Long":
+        """The same where class i has become class `into[i]`."""
+        return Long.count(into[self.classes], self.values, self.size, self.columns, self.counts)
 
     def distinct(self, class_count: int) -> Longs:
         """How many different values each class holds."""
         return np.bincount(self.classes, minlength=class_count).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the columns counted beside the classes are read: as sensitive values, as persons, together."""
+
+    labels: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    """The value behind each code of a column; None is null."""
+    unit: str | None = None
+    """The column that tells persons apart, where persons are counted instead of rows."""
+    reference: Mapping[str, Longs] = field(default_factory=dict)
+    """How often each value of a sensitive attribute occurs in the original table."""
+    levels: Mapping[str, Sequence[Codes]] = field(default_factory=dict)
+    order: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    joint: Mapping[tuple[str, ...], JointCounts | None] = field(default_factory=dict)
+    """Columns that are counted together, and what the original table as one class counts."""
+    level_labels: Mapping[str, Sequence[Sequence[str | None]]] = field(default_factory=dict)
+    """What the groups of `levels` are called."""
+    split: bool = False
+    """Whether some person may stand in several classes."""
+
+    def values(self, name: str, long: Long, classes: int) -> ValueCounts:
+        """A sensitive attribute's counts, of rows or of persons."""
+        more = {
+            "labels": self.labels[name],
+            "class_count": classes,
+            "reference": self.reference.get(name),
+            "levels": self.levels.get(name, ()),
+            "order": self.order.get(name, ()),
+            "level_labels": self.level_labels.get(name, ()),
+        }
+        if self.unit is None:
+            return ValueCounts(long.classes, long.values, long.counts, **more)  # type: ignore[arg-type]
+        person, value = (codes[long.values] for codes in long.columns)
+        null = [code for code, label in enumerate(self.labels[name]) if label is None]
+        known = ~np.isin(value, null)
+        holders = Long.count(long.classes[known], person[known], int(person.max(initial=0)) + 1).distinct(classes)
+        everyone = Long.count(long.classes, person, int(person.max(initial=0)) + 1).distinct(classes)
+        each = Long.count(long.classes, value, len(self.labels[name]))  # its counts: entries, that is persons
+        return ValueCounts(each.classes, each.values, each.counts, holders=holders, everyone=everyone, **more)  # type: ignore[arg-type]
+
+    def together(self, names: tuple[str, ...], long: Long) -> JointCounts:
+        codes = tuple(codes[long.values] for codes in long.columns)
+        return JointCounts(long.classes, codes, long.counts, tuple(self.labels[n] for n in names), self.joint[names])
+
+
+Counted = str | tuple[str, ...]
+"""A column counted beside the classes, or several counted together."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +158,7 @@ class FrequencySet:
     layout: Layout
     keys: NDArray[np.uint64]
     counts: Longs
-    long: Mapping[str, Long] = field(default_factory=dict)
+    long: Mapping[Counted, Long] = field(default_factory=dict)
     classes: Codes | None = None
     """The class of each row, when it was asked for."""
 
@@ -105,11 +166,11 @@ class FrequencySet:
     def count(
         cls,
         columns: Mapping[str, tuple[Codes, int]],
-        long: Mapping[str, tuple[Codes, int]] | None = None,
+        long: Mapping[Counted, tuple[Codes, int] | tuple[Codes, int, tuple[Codes, ...]]] | None = None,
         *,
         want_classes: bool = False,
     ) -> "FrequencySet":
-        """Group rows: `columns` and `long` give codes and their number for each attribute."""
+        """Group rows: `columns` and `long` give codes and their number for each attribute, or `joined` ones."""
         layout = Layout.of([size for _, size in columns.values()])
         keys, counts, ids = kernels.group_columns(
             [codes for codes, _ in columns.values()],
@@ -140,11 +201,7 @@ class FrequencySet:
             [maps.get(name) for name in self.attributes],
             want_ids=want_classes or bool(self.long),
         )
-        long = {
-            name: Long.count(ids[old.classes], old.values, old.size, old.counts)
-            for name, old in self.long.items()
-            if ids is not None
-        }
+        long = {name: old.merged(ids) for name, old in self.long.items() if ids is not None}
         return FrequencySet(self.attributes, self.layout, keys, counts, long, ids if want_classes else None)
 
     def compact(self, maps: Mapping[str, Codes], sizes: Sequence[int]) -> "FrequencySet":
@@ -185,19 +242,64 @@ class FrequencySet:
                 np.concatenate([mine.values, other.long[name].values]),
                 np.concatenate([mine.counts, other.long[name].counts]),
                 mine.size,
+                mine.columns,
             )
             for name, mine in self.long.items()
         }
         return FrequencySet(self.attributes, self.layout, keys, counts, long).rollup({})
 
-    def class_counts(self, labels: Mapping[str, Sequence[str | None]]) -> ClassCounts:
-        """What models read; `labels` names the values of each sensitive attribute."""
+    def found_in(self, other: "FrequencySet") -> tuple[Longs, int]:
+        """How many rows of another table of the same encoding each class has, and how many of its classes none has."""
+        masks = zip(self.layout.mask, other.layout.mask, strict=True)
+        layout = Layout.of([int(max(mine, theirs)) + 1 for mine, theirs in masks])
+        columns = [np.concatenate([self.codes(name), other.codes(name)]) for name in self.attributes]
+        keys, _, ids = kernels.group_columns(columns, *layout.fields, layout.words, None, want_ids=True)
+        assert ids is not None
+        rows = np.zeros(len(keys), dtype=np.int64)
+        rows[ids[len(self) :]] = other.counts
+        return rows[ids[: len(self)]], len(keys) - len(self)
+
+    def class_counts(self, reading: Reading) -> ClassCounts:
+        """What models read."""
+        unit = reading.unit
+        sizes = self.counts if unit is None else self.long[unit].distinct(len(self))
         sensitive = {
-            name: ValueCounts(long.classes, long.values, long.counts, labels[name], len(self))
-            for name, long in self.long.items()
-            if name in labels
+            name: reading.values(name, self.long[name] if unit is None else self.long[unit, name], len(self))
+            for name in reading.labels
+            if (name if unit is None else (unit, name)) in self.long
         }
-        return ClassCounts(self.counts, sensitive)
+        joint = {names: reading.together(names, self.long[names]) for names in reading.joint if names in self.long}
+        released = {name: self.codes(name) for name in self.attributes} if joint else {}
+        return ClassCounts(sizes, sensitive, joint, released=released)
+
+    def kept(self, chosen: NDArray[np.bool_]) -> "FrequencySet":
+        """The chosen classes only."""
+        number = (np.cumsum(chosen) - 1).astype(np.int32)
+        long = {}
+        for name, old in self.long.items():
+            inside = chosen[old.classes]
+            long[name] = replace(
+                old,
+                classes=number[old.classes[inside]],
+                values=old.values[inside],
+                counts=old.counts[inside],
+            )
+        return FrequencySet(self.attributes, self.layout, self.keys[chosen], self.counts[chosen], long)
+
+
+def joined(columns: Sequence[tuple[Codes, int]]) -> tuple[Codes, int, tuple[Codes, ...]]:
+    """Several columns as one: a code per combination that occurs, how many, and the code of each column behind it.
+
+    >>> codes, size, behind = joined([(np.array([0, 1, 0], np.int32), 2), (np.array([1, 1, 1], np.int32), 2)])
+    >>> codes.tolist(), size, [code.tolist() for code in behind]
+    ([0, 1, 0], 2, [[0, 1], [1, 1]])
+    """
+    layout = Layout.of([size for _, size in columns])
+    keys, counts, ids = kernels.group_columns(
+        [codes for codes, _ in columns], *layout.fields, layout.words, None, want_ids=True
+    )
+    assert ids is not None
+    return ids, len(counts), tuple(_field(keys, layout, i) for i in range(len(columns)))
 
 
 def _field(keys: NDArray[np.uint64], layout: Layout, i: int) -> Codes:

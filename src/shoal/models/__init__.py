@@ -1,7 +1,7 @@
 """Privacy models: what a release promises."""
 
 from shoal.models.alpha_k import AlphaK
-from shoal.models.base import Closure, Flags, Model, asked, exact
+from shoal.models.base import QUASI, Closure, Flags, Model, Need, asked, exact
 from shoal.models.diversity import DistinctLDiversity
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.measured import measured
@@ -9,12 +9,14 @@ from shoal.models.registry import MODELS
 
 __all__ = [
     "MODELS",
+    "QUASI",
     "AlphaK",
     "Closure",
     "DistinctLDiversity",
     "Flags",
     "KAnonymity",
     "Model",
+    "Need",
     "asked",
     "exact",
     "measured",

@@ -74,6 +74,12 @@ class AlphaK(Model):
             named[names[value]] = max(named[names[value]], ceiling(Fraction(count, total)))
         return {"alpha": max(named.values(), default=0.0), "values": named}
 
+    def worst(self, counts: ClassCounts) -> int | None:
+        values, known = self._shares(counts)
+        if not len(values.counts):
+            return None
+        return int(values.classes[np.argmax(values.counts / known[values.classes])])
+
     def parts(self) -> Iterable[Model]:
         return (KAnonymity(self.k), replace(self, k=1)) if self.k > 1 else (self,)
 
@@ -98,8 +104,7 @@ class AlphaK(Model):
     def _shares(self, counts: ClassCounts) -> tuple[ValueCounts, Longs]:
         assert self.attribute is not None
         values = counts.sensitive[self.attribute].protecting(null=self.null_is_value)
-        known = np.bincount(values.classes, weights=values.counts, minlength=len(counts.sizes))
-        return values, known.astype(np.int64)
+        return values, values.totals
 
     def _counts(self, label: str | None) -> bool:
         return label is not None or self.null_is_value

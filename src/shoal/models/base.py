@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from fractions import Fraction
 from math import inf, nextafter
 from numbers import Real
@@ -33,6 +33,17 @@ class Closure(IntEnum):
     """A complying class merged with any other complies (M2): prune with any suppression limit."""
 
 
+class Need(StrEnum):
+    """What a model is judged with, beside the released table."""
+
+    ORIGINAL = "original"
+    POPULATION = "population"
+
+
+QUASI = "*"
+"""In `columns`: every quasi-identifier, as it was before it was generalised."""
+
+
 class Model(ABC):
     """A promise about the classes of a release: a frozen dataclass whose fields are its parameters."""
 
@@ -42,13 +53,41 @@ class Model(ABC):
     per_attribute: ClassVar[bool] = False
     """Whether it is about one sensitive attribute; then it has a field `attribute`."""
 
+    @property
+    def table_wide(self) -> bool:
+        """Whether it is judged on all that is kept, after suppression: a node that fails is rejected (design 2)."""
+        return False
+
+    @property
+    def merging(self) -> Closure:
+        """The closure of this very instance: a parameter may weaken it."""
+        return self.closure
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What its judgement needs beside the released table."""
+        return frozenset()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it needs counted together; QUASI stands for all quasi-identifiers as they were."""
+        return ()
+
     @abstractmethod
     def complies(self, counts: ClassCounts) -> Flags:
-        """Which classes keep the promise."""
+        """Which classes keep the promise; where it is about the whole table, all of them."""
+
+    def holds(self, counts: ClassCounts) -> bool:
+        """Whether a table keeps the promise."""
+        return bool(self.complies(counts).all())
 
     @abstractmethod
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         """What the table reaches, whatever was asked."""
+
+    def worst(self, counts: ClassCounts) -> int | None:  # noqa: ARG002
+        """The class that protects its members least, if there is one."""
+        return None
 
     @property
     def about(self) -> str | None:
@@ -109,7 +148,10 @@ def within(part: Longs, whole: Longs, limits: Sequence[Fraction], which: NDArray
     >>> within(np.array([1, 2]), np.array([10, 10]), [Fraction(1, 10)], np.array([0, 0])).tolist()
     [True, False]
     """
-    largest = int(whole.max(initial=0)) * max((limit.denominator for limit in limits), default=1)
+    largest = max(
+        int(part.max(initial=1)) * max((limit.denominator for limit in limits), default=1),
+        int(whole.max(initial=1)) * max((limit.numerator for limit in limits), default=1),
+    )
     kind: type = np.int64 if largest <= np.iinfo(np.int64).max else object
     over: NDArray[Any] = np.array([limit.numerator for limit in limits], dtype=kind)
     under: NDArray[Any] = np.array([limit.denominator for limit in limits], dtype=kind)

@@ -32,6 +32,9 @@ class KAnonymity(Model):
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         return {"k": int(counts.sizes.min(initial=counts.rows))}
 
+    def worst(self, counts: ClassCounts) -> int | None:
+        return int(counts.sizes.argmin()) if len(counts.sizes) else None
+
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         del suppressible  # what is suppressed makes no class larger
         return f"{table.rows} records < k={self.k}" if table.rows < self.k else None

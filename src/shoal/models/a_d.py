@@ -1,0 +1,90 @@
+"""(a,d)-diversity: l-diversity of categories instead of values."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.counts import ClassCounts, Indices, Longs
+from shoal.models.base import Closure, Flags, Model, Share, Whole, ceiling, exact, refuse_unless_whole, within
+from shoal.models.categories import Categories, CategoryCounts, categorised, refuse_odd_categories
+from shoal.models.experimental import refuse_unless_opted_in
+from shoal.models.sensitive import PPlusSensitive
+
+
+@dataclass(frozen=True, slots=True)
+class ADDiversity(Model):
+    """Every class holds at least d categories, and none of them fills more than the share a of it. Experimental.
+
+    Wang and Shi, WCSE 2009, as the (alp,dif)-anonymity paper describes it. Values of no category are added to every
+    one, because they may belong there. Shares are of the values that are not null.
+    """
+
+    name: ClassVar[str] = "a-d-diversity"
+    closure: ClassVar[Closure] = Closure.UNION
+    per_attribute: ClassVar[bool] = True
+    a: Share
+    d: Whole
+    categories: Categories
+    attribute: str | None = None
+    experimental: bool = False
+
+    def __post_init__(self) -> None:
+        refuse_unless_opted_in(self.name, self.experimental)
+        if not 0 < exact("a", self.a) <= 1:
+            raise ValueError(f"a must lie above 0 and at most at 1, not {self.a!r}")
+        refuse_unless_whole("d", self.d)
+        refuse_odd_categories(self)
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        held, classes, part, whole = self._shares(counts)
+        complying = held.distinct >= self.d
+        fits = within(part, whole, [exact("a", self.a)], np.zeros_like(classes))
+        complying[classes[~fits]] = False
+        return complying
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        held, _, part, whole = self._shares(counts)
+        share = part / whole
+        pairs = np.unique(np.stack([part, whole])[:, share == share.max(initial=0)], axis=1)
+        largest = max((Fraction(int(p), int(w)) for p, w in pairs.T), default=Fraction(0))
+        return {"a": ceiling(largest), "d": int(held.distinct.min()) if len(counts.sizes) else 0}
+
+    def worst(self, counts: ClassCounts) -> int | None:
+        _, classes, part, whole = self._shares(counts)
+        return int(classes[np.argmax(part / whole)]) if len(classes) else None
+
+    def parts(self) -> Iterable[Model]:
+        """The count, closed under supersets, and the share, closed under unions."""
+        if self.d == 1:
+            return (self,)
+        return (PPlusSensitive(self.d, self.categories, self.attribute), replace(self, d=1))
+
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
+        """Too few categories, or one too large even after all suppressible rows were taken from it."""
+        few = PPlusSensitive(self.d, self.categories, self.attribute).impossible(table, suppressible)
+        if few is not None:
+            return few.replace(f"p={self.d}", f"d={self.d}")
+        assert self.attribute is not None
+        persons = table.sensitive[self.attribute].everyone is not None  # one may have several values of a category
+        _, _, part, whole = self._shares(table)
+        limit = exact("a", self.a)
+        for held, of in zip(part.tolist(), whole.tolist(), strict=True):
+            left = Fraction(max(held - suppressible, 0), max(of - (0 if persons else suppressible), 1))
+            if left > limit:
+                least = ceil(left * 10_000) / 10_000
+                return f"a category of {self.attribute!r} needs a >= {least:.4f} in the whole table"
+        return None
+
+    def _shares(self, counts: ClassCounts) -> tuple[CategoryCounts, Indices, Longs, Longs]:
+        """What is held, and per class and category its rows, with those of no category, and the rows of its class."""
+        assert self.attribute is not None
+        values = counts.sensitive[self.attribute].non_null()
+        held = categorised(values, self.categories)
+        known = held.categories >= 0
+        stray = held.total(np.where(known, 0, held.rows))
+        classes = held.classes[known]
+        return held, classes, held.rows[known] + stray[classes], values.totals[classes]

@@ -1,0 +1,129 @@
+"""What the l-diversities share: which records must be diverse together, and when that is hopeless."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Len
+from numpy.typing import NDArray
+
+from shoal.counts import ClassCounts, Indices, Longs, ValueCounts
+from shoal.models.base import QUASI, Closure, Flags, Model, refuse_unless_flag
+
+Others = Annotated[tuple[str, ...], Len(1)]
+"""Sensitive attributes that an adversary may know of somebody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The sets of records that must be diverse: of each its values, the class that it is part of, and its rows."""
+
+    values: ValueCounts
+    owner: Indices
+    rows: Longs
+
+
+class LDiversity(Model):
+    """Enough different values of a sensitive attribute, in one of two readings where there are several.
+
+    Left out, `others` says: each class must be diverse. Given, it names sensitive attributes that an adversary may
+    know, and the attribute must be diverse in every class of the quasi-identifiers enlarged by them (section 4.3 of the
+    paper); the attribute itself may be in the list, so that one list serves all. Records that are not diverse among
+    those of their class with the same other values stay so when a class without these values joins: enlarged, no
+    l-diversity is closed under supersets.
+    Null protects nobody unless `null_is_value`; null of another attribute is a value like any other (design 7).
+    """
+
+    __slots__ = ()
+    per_attribute: ClassVar[bool] = True
+    attribute: str | None
+    null_is_value: bool
+    others: Others | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        others = [name for name in self.others or () if name != self.attribute]
+        return (self.attribute, *others) if others and self.attribute is not None else ()
+
+    @property
+    def merging(self) -> Closure:
+        return min(self.closure, Closure.UNION) if self.columns else self.closure
+
+    @abstractmethod
+    def diverse(self, values: ValueCounts) -> Flags:
+        """Which sets of records are diverse."""
+
+    @abstractmethod
+    def level(self, values: ValueCounts) -> NDArray[Any]:
+        """How diverse each set of records is."""
+
+    @abstractmethod
+    def hopeless(self, distinct: Longs) -> Flags:
+        """Which numbers of different values are too few, however often each occurs."""
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        groups = self.groups(counts)
+        complying = np.ones(len(counts.sizes), dtype=bool)
+        complying[groups.owner[~self.diverse(groups.values)]] = False
+        return complying
+
+    def worst(self, counts: ClassCounts) -> int | None:
+        groups = self.groups(counts)
+        return int(groups.owner[self.level(groups.values).argmin()]) if len(groups.owner) else None
+
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
+        """More records than may be suppressed are with too few different values, wherever they go."""
+        groups = self.groups(table)
+        distinct = distinct_values(groups.values)
+        hopeless = self.hopeless(distinct)
+        lost = int(groups.rows[hopeless].sum())
+        if lost <= suppressible and not hopeless.all():
+            return None
+        asked = f"l={getattr(self, 'l')}"  # noqa: B009 - a field of each of them
+        if not self.columns:
+            return f"{self.attribute!r} has {distinct.max(initial=0)} different values in the whole table < {asked}"
+        known = ", ".join(map(repr, self.columns[1:]))
+        return f"{lost} records share their {known} with too few different values of {self.attribute!r} for {asked}"
+
+    def groups(self, counts: ClassCounts) -> Groups:
+        """The classes, or their parts of equal other values."""
+        assert self.attribute is not None
+        if not self.columns:
+            values = counts.sensitive[self.attribute].protecting(null=self.null_is_value)
+            return Groups(values, np.arange(len(counts.sizes)), counts.sizes)
+        joint = counts.joint[self.columns]
+        group = np.asarray(joint.classes, dtype=np.int64)
+        for codes in joint.codes[1:]:  # numbered anew each time: the product of all sizes may be too large
+            group = np.unique(group * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
+        many = int(group.max(initial=-1)) + 1
+        owner = np.zeros(many, dtype=np.int64)
+        owner[group] = joint.classes
+        rows = np.bincount(group, weights=joint.counts, minlength=many).astype(np.int64)
+        values = ValueCounts(group, joint.codes[0], joint.counts, joint.labels[0], many)
+        return Groups(values.protecting(null=self.null_is_value), owner, rows)
+
+    def refuse_persons(self, table: ClassCounts) -> str | None:
+        """Columns counted together are counted by rows: why shares of persons cannot be told from them."""
+        assert self.attribute is not None
+        if not self.columns or table.sensitive[self.attribute].everyone is None:
+            return None
+        return "with others it counts rows, and the unit asks for persons; leave others out, or drop the unit"
+
+
+def refuse_odd_reading(model: LDiversity) -> None:
+    """Raise ValueError unless its flag and its others can be meant; others may come as a list."""
+    refuse_unless_flag("null-is-value", model.null_is_value)
+    others: Any = model.others
+    if others is None:
+        return
+    if not isinstance(others, list | tuple) or not all(isinstance(name, str) and name != QUASI for name in others):
+        raise ValueError(f"others must be a list of sensitive attributes, not {others!r}")
+    if not others or len(set(others)) < len(others):
+        raise ValueError(f"others must name at least one sensitive attribute, and none twice, not {list(others)!r}")
+    object.__setattr__(model, "others", tuple(others))
+
+
+def distinct_values(values: ValueCounts) -> Longs:
+    """How many different values each class holds."""
+    return np.bincount(values.classes, minlength=values.class_count).astype(np.int64)

@@ -1,0 +1,145 @@
+"""(alp,dif)-anonymity: how likely the sensitive values that need protection leak, on average and at worst."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from annotated_types import Ge, Le, Len
+
+from shoal.counts import ClassCounts, ValueCounts
+from shoal.models.base import Closure, Flags, Model, Share, ceiling, exact, refuse_unless_flag
+from shoal.models.leaks import Leakage
+
+Part = Annotated[float, Ge(0), Le(1)]
+"""A share that may be nothing at all."""
+
+Limits = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class AlpDif(Model):
+    """Each value with a threshold leaks with at most alp on average, and in no class with more than dif above that.
+
+    LP = y/x for a class of x rows of which y have the value; ALP = Σ(y²/x)/Σy over what is kept, the mean over the rows
+    that have it; DIF = LP − ALP. Values without a threshold are not protected; a number is a threshold for every value.
+    Shares are of the non-null values unless `null_is_value`, and null has no threshold (design 7).
+
+    Wang, Xu, Qu, "An Enhanced K-Anonymity Model against Homogeneity Attack", Journal of Software 6(10), 2011.
+    """
+
+    name: ClassVar[str] = "alp-dif"
+    closure: ClassVar[Closure] = Closure.UNION
+    per_attribute: ClassVar[bool] = True
+    alp: Share | Annotated[Mapping[str, Share], Len(1)] | None = None
+    dif: Part | Annotated[Mapping[str, Part], Len(1)] | None = None
+    attribute: str | None = None
+    null_is_value: bool = False
+
+    def __post_init__(self) -> None:
+        refuse_unless_flag("null-is-value", self.null_is_value)
+        if self.alp is None and self.dif is None:
+            raise ValueError("alp-dif needs alp or dif, tables such as alp = { HIV = 0.4 }")
+        for name, limits in (("alp", self.alp), ("dif", self.dif)):
+            if limits == {}:
+                raise ValueError(f"{name} names no value; give a table such as {{ HIV = 0.4 }}, or a number for all")
+        for limit in _each(self.alp):
+            if not 0 < exact("alp", limit) <= 1:
+                raise ValueError(f"alp must lie above 0 and at most at 1, not {limit!r}")
+        for limit in _each(self.dif):
+            if not 0 <= exact("dif", limit) <= 1:
+                raise ValueError(f"dif must lie from 0 to 1, not {limit!r}")
+
+    @property
+    def table_wide(self) -> bool:
+        return True
+
+    @property
+    def merging(self) -> Closure:
+        """ALP never rises when classes merge (Theorem 1); the DIF of a class that was not merged can."""
+        return Closure.UNION if self.dif is None else Closure.NOT
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        return np.ones(len(counts.sizes), dtype=bool)
+
+    def holds(self, counts: ClassCounts) -> bool:
+        leaks = self._leaks(counts)
+        low = all(leaks[value].average_within(limit) for value, limit in _limits("alp", self.alp, leaks).items())
+        return low and all(
+            leaks[value].excess_within(limit) for value, limit in _limits("dif", self.dif, leaks).items()
+        )
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        """ALP and the largest DIF of each protected value that occurs."""
+        leaks = self._leaks(counts)
+        return {
+            "alp": {value: ceiling(leak.average) for value, leak in leaks.items()},
+            "dif": {value: ceiling(leak.most - leak.average) for value, leak in leaks.items()},
+        }
+
+    def worst(self, counts: ClassCounts) -> int | None:
+        """The class in which a protected value is likeliest."""
+        values = self._values(counts)
+        at = np.flatnonzero(np.isin(values.values, list(self._protected(values))))
+        if not len(at):
+            return None
+        share = values.counts[at] / values.totals[values.classes[at]]
+        return int(values.classes[at[share.argmax()]])
+
+    def parts(self) -> Iterable[Model]:
+        if self.alp is None or self.dif is None:
+            return (self,)
+        return (replace(self, dif=None), replace(self, alp=None))
+
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
+        """Theorem 2: ALP is at least the value's share, and suppressing S rows leaves at least (y−S)/(N−S) of it."""
+        leaks, total = self._leaks(table), int(self._values(table).totals.sum())
+        for value, limit in _limits("alp", self.alp, leaks).items():
+            left = Fraction(max(leaks[value].holders - suppressible, 0), max(total - suppressible, 1))
+            if left > limit:
+                least = -(-left.numerator * 10_000 // left.denominator)
+                who = value if isinstance(self.alp, Mapping) else f"a value of {self.attribute!r}"
+                stays = f"{'stays' if suppressible else 'is'} {least / 100:.2f} % of the rows"
+                when = f" when {suppressible} of its own are suppressed" if suppressible else ""
+                return f"{who} {stays}{when}, so alp >= {least / 10_000:.4f} is needed"
+        return None
+
+    @classmethod
+    def probes(cls, attribute: str | None) -> Iterable[Self]:
+        return (cls(1.0, 1.0, attribute),) if attribute is not None else ()
+
+    def _values(self, counts: ClassCounts) -> ValueCounts:
+        assert self.attribute is not None
+        return counts.sensitive[self.attribute].protecting(null=self.null_is_value)
+
+    def _protected(self, values: ValueCounts) -> dict[int, str]:
+        """The values that have a threshold, by their code."""
+        tables = [limits for limits in (self.alp, self.dif) if limits is not None]
+        every = any(not isinstance(limits, Mapping) for limits in tables)
+        named = {value for limits in tables if isinstance(limits, Mapping) for value in limits}
+        labels = enumerate(values.labels)
+        return {code: label for code, label in labels if label is not None and (every or label in named)}
+
+    def _leaks(self, counts: ClassCounts) -> dict[str, Leakage]:
+        """How each protected value that occurs leaks."""
+        values = self._values(counts)
+        order = np.argsort(values.values, kind="stable")
+        part, whole = values.counts[order], values.totals[values.classes[order]]
+        ends = np.searchsorted(values.values[order], np.arange(len(values.labels) + 1))
+        found = {label: slice(ends[code], ends[code + 1]) for code, label in self._protected(values).items()}
+        return {label: Leakage.of(part[at], whole[at]) for label, at in found.items() if at.stop > at.start}
+
+
+def _each(limits: float | Limits | None) -> Iterable[Any]:
+    """The numbers of a threshold."""
+    return limits.values() if isinstance(limits, Mapping) else [] if limits is None else [limits]
+
+
+def _limits(name: str, limits: float | Limits | None, values: Iterable[str]) -> dict[str, Fraction]:
+    """The threshold of each of these values that has one."""
+    if limits is None:
+        return {}
+    if isinstance(limits, Mapping):
+        return {value: exact(name, limits[value]) for value in values if value in limits}
+    return dict.fromkeys(values, exact(name, limits))

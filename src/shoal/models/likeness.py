@@ -1,0 +1,86 @@
+"""β-likeness: no sensitive value is much more frequent in a class than in the whole table."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from sys import float_info
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+from annotated_types import Ge
+from numpy.typing import NDArray
+
+from shoal.counts import ClassCounts, ValueCounts
+from shoal.models.base import Closure, Flags, ceiling, exact, within
+from shoal.models.reference import Reference, Referenced, greatest, ratios, refuse_unless_one_of
+
+Form = Literal["basic", "enhanced"]
+
+TOLERANCE = 1e-12
+"""Of logarithms, which are floats."""
+
+
+@dataclass(frozen=True, slots=True)
+class BetaLikeness(Referenced):
+    """What a class tells more of a value than the whole table does, (q − p)/p, is at most β; enhanced: min(β, −ln p).
+
+    Cao, Karras, PVLDB 2012. A value that is rarer in a class than in the table, or absent, is no gain. β is compared in
+    whole numbers, the logarithm with a tolerance of 1e-12.
+    """
+
+    name: ClassVar[str] = "beta-likeness"
+    closure: ClassVar[Closure] = Closure.UNION
+    beta: Annotated[float, Ge(0)]
+    form: Form = "basic"
+    attribute: str | None = None
+    reference: Reference = "original"
+    null_is_value: bool = False
+
+    def __post_init__(self) -> None:
+        if exact("beta", self.beta) < 0:
+            raise ValueError(f"beta must be a number of at least 0, not {self.beta!r}")
+        refuse_unless_one_of("form", self.form, get_args(Form))
+        self._refuse_settings()
+
+    def worst(self, counts: ClassCounts) -> int | None:
+        """The class of the greatest gain; if the enhanced form has one that no β allows, that."""
+        values = self._values(counts)
+        if not len(values.counts):
+            return None
+        gain, beyond = _gains(values), self.form == "enhanced" and _beyond(values)
+        return int(values.classes[np.argmax(np.where(beyond, np.inf, gain))])
+
+    @classmethod
+    def probes(cls, attribute: str | None) -> Iterable[Self]:
+        return (cls(float_info.max, "basic", attribute),) if attribute is not None else ()
+
+    def _close(self, values: ValueCounts) -> Flags:
+        here, there = ratios(values, values.overall)
+        fits = within(here, there, [1 + exact("beta", self.beta)], np.zeros(len(here), dtype=np.int64))
+        if self.form == "enhanced":
+            fits &= ~_beyond(values)
+        close = np.ones(values.class_count, dtype=bool)
+        close[values.classes[~fits]] = False
+        return close
+
+    def _attained(self, values: ValueCounts) -> dict[str, Any]:
+        """The least β of either form; None where no β is enough."""
+        here, there = ratios(values, values.overall)
+        basic = None if (there == 0).any() else ceiling(max(greatest(here, there) - 1, exact("gain", 0)))
+        enhanced = None if _beyond(values).any() else basic
+        return {"beta": basic if self.form == "basic" else enhanced, "basic": basic, "enhanced": enhanced}
+
+
+def _gains(values: ValueCounts) -> NDArray[np.float64]:
+    """(q − p)/p of each entry; infinite for a value that the reference does not hold."""
+    here, there = ratios(values, values.overall)
+    known = there > 0
+    gains = np.full(len(here), np.inf)
+    gains[known] = (here[known] / there[known]).astype(np.float64) - 1
+    return gains
+
+
+def _beyond(values: ValueCounts) -> Flags:
+    """Entries whose gain is above −ln p, whatever β."""
+    overall = values.overall
+    share = np.maximum(overall, 1) / max(int(overall.sum()), 1)
+    return np.asarray(_gains(values) > -np.log(share)[values.values] + TOLERANCE)

@@ -1,0 +1,99 @@
+"""Recursive (c,l)-diversity: the most frequent value of a class is not too frequent, the rarer ones not too rare."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor, inf, nextafter
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Gt
+from numpy.typing import NDArray
+
+from shoal.counts import ClassCounts, Longs, ValueCounts
+from shoal.models.base import Closure, Flags, Whole, ceiling, exact, refuse_unless_whole
+from shoal.models.l_diversity import LDiversity, Others, refuse_odd_reading
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveCLDiversity(LDiversity):
+    """In every class the most frequent value is rarer than c times all from the l-th most frequent on: r₁ < c(rₗ+…+rₘ).
+
+    Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006.
+
+    What is attained is the least c for this l, just above the largest r₁/(rₗ+…+rₘ) because the inequality is strict;
+    None where a class has fewer than l values. `measure` does not ask: no pair (c,l) is the weakest one worth knowing.
+    """
+
+    name: ClassVar[str] = "recursive-cl-diversity"
+    closure: ClassVar[Closure] = Closure.UNION
+    l: Whole
+    c: Annotated[float, Gt(0)]
+    attribute: str | None = None
+    null_is_value: bool = False
+    others: Others | None = None
+
+    def __post_init__(self) -> None:
+        refuse_unless_whole("l", self.l)
+        if exact("c", self.c) <= 0:
+            raise ValueError(f"c must be a number above 0, not {self.c!r}")
+        refuse_odd_reading(self)
+
+    def diverse(self, values: ValueCounts) -> Flags:
+        first, rest = self._first_and_rest(values)
+        c = exact("c", self.c)
+        largest = max(int(first.max(initial=0)) * c.denominator, int(rest.max(initial=0)) * c.numerator)
+        kind: type = np.int64 if max(largest, c.numerator, c.denominator) <= np.iinfo(np.int64).max else object
+        rarer = first.astype(kind) * c.denominator < rest.astype(kind) * c.numerator
+        return np.asarray(rarer, dtype=bool)
+
+    def level(self, values: ValueCounts) -> NDArray[np.float64]:
+        first, rest = self._first_and_rest(values)
+        return rest / np.maximum(first, 1)
+
+    def hopeless(self, distinct: Longs) -> Flags:
+        return distinct < self.l
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        ratio = self._ratio(self.groups(counts).values)
+        return {"c": None if ratio is None else _above(ratio)}
+
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
+        """Too few values, or, where nothing is suppressed, one too frequent in the whole table."""
+        why = LDiversity.impossible(self, table, suppressible) or self.refuse_persons(table)
+        if why is not None or suppressible or self.complies(table).all():
+            return why
+        ratio = self._ratio(self.groups(table).values)
+        assert ratio is not None
+        least = -floor(-ratio * 10_000) / 10_000
+        return f"{self.attribute!r} needs c > {least:.4f} for l={self.l} in the whole table"
+
+    def _ratio(self, values: ValueCounts) -> Fraction | None:
+        """The largest r₁/(rₗ+…+rₘ); None where that is infinite, or where there are no classes."""
+        first, rest = self._first_and_rest(values)
+        if not len(first) or not rest.all():
+            return None
+        ratio = first / rest
+        largest = np.unique(np.stack([first, rest])[:, ratio == ratio.max()], axis=1)
+        return max(Fraction(int(r), int(s)) for r, s in largest.T)
+
+    def _first_and_rest(self, values: ValueCounts) -> tuple[Longs, Longs]:
+        """Of each class, how often its most frequent value occurs, and all from the l-th most frequent on."""
+        order = np.lexsort((-values.counts, values.classes))
+        classes, counts = values.classes[order], values.counts[order]
+        many = np.bincount(classes, minlength=values.class_count)
+        rank = np.arange(len(classes)) - (np.cumsum(many) - many)[classes]
+        first, rest = np.zeros((2, values.class_count), dtype=np.int64)
+        first[classes[rank == 0]] = counts[rank == 0]
+        late = rank >= self.l - 1
+        np.add.at(rest, classes[late], counts[late])
+        return first, rest
+
+
+def _above(ratio: Fraction) -> float:
+    """The least float that, read back as a person's number, is above a fraction.
+
+    >>> _above(Fraction(3, 2)), _above(Fraction(1, 3))
+    (1.5000000000000002, 0.33333333333333337)
+    """
+    least = ceiling(ratio)
+    return least if exact("c", least) > ratio else nextafter(least, inf)

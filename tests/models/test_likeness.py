@@ -1,0 +1,136 @@
+"""β-likeness."""
+
+from dataclasses import replace
+from fractions import Fraction
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.counts import ClassCounts, ValueCounts
+from shoal.models.base import Closure, Need
+from shoal.models.likeness import BetaLikeness
+
+
+def table(rows, reference=None, labels=None):
+    dense = np.array(rows, np.int64).reshape(len(rows), -1)
+    classes, codes = np.nonzero(dense)
+    overall = None if reference is None else np.array(reference, np.int64)
+    names = labels or [f"v{i}" for i in range(dense.shape[1])]
+    long = ValueCounts(classes, codes, dense[classes, codes], names, len(dense), overall)
+    return ClassCounts(dense.sum(axis=1), {"s": long})
+
+
+def test_the_worked_example():
+    """models.md 1.11: p = (.5, .3, .2), q = (.5, .5, 0): basic 0.667."""
+    counts = table([[5, 5, 0]], [5, 3, 2])
+    attained = BetaLikeness(1, "basic", "s").attained(counts)
+    assert attained["beta"] == attained["basic"] == attained["enhanced"] == pytest.approx(2 / 3)
+    assert BetaLikeness(0.67, "basic", "s").complies(counts).all()
+    assert not BetaLikeness(0.66, "basic", "s").complies(counts).any()
+
+
+@pytest.mark.parametrize(
+    ("counts", "complies"),
+    [([846, 92, 62], True), ([847, 92, 61], False), ([0, 600, 400], True), ([0, 601, 399], False)],
+)
+def test_the_bounds_of_the_enhanced_form(counts, complies):
+    """models.md 1.11: for β = 1 the gains of .5, .3 and .2 may be .693, 1 and 1."""
+    assert BetaLikeness(1, "enhanced", "s").complies(table([counts], [5, 3, 2])).tolist() == [complies]
+
+
+def test_no_beta_is_enough_where_the_logarithm_is_less():
+    counts = table([[9, 1], [1, 9]])
+    assert BetaLikeness(1, "enhanced", "s").attained(counts) == {"beta": None, "basic": 0.8, "enhanced": None}
+    assert BetaLikeness(1, "basic", "s").attained(counts)["beta"] == 0.8
+    assert not BetaLikeness(100, "enhanced", "s").complies(counts).any()
+
+
+def test_a_value_of_everybody_gains_nothing():
+    """-ln 1 = 0: rounding must not make it a violation."""
+    assert BetaLikeness(0, "enhanced", "s").complies(table([[3], [7]])).all()
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4).filter(any), min_size=1, max_size=4),
+    st.lists(st.integers(0, 3), min_size=4, max_size=4),
+    st.sampled_from([0, 0.3333333333333333, 0.5, 1, 2.5]),
+)
+def test_the_definitions(rows, more, beta):
+    whole = [sum(column) + extra for column, extra in zip(zip(*rows, strict=True), more, strict=True)]
+    shares = [Fraction(n, sum(whole)) for n in whole]
+    gains = [
+        [Fraction(n, sum(row)) / p - 1 if p else Fraction(0) for n, p in zip(row, shares, strict=True)] for row in rows
+    ]
+    counts = table(rows, whole)
+    limit = Fraction(repr(beta))
+    basic, enhanced = BetaLikeness(beta, "basic", "s"), BetaLikeness(beta, "enhanced", "s")
+    assert basic.complies(counts).tolist() == [all(gain <= limit for gain in row) for row in gains]
+    under = [[gain <= (-log(p) if p else 0) + 1e-12 for gain, p in zip(row, shares, strict=True)] for row in gains]
+    expected = [all(g <= limit for g in gain) and all(fits) for gain, fits in zip(gains, under, strict=True)]
+    assert enhanced.complies(counts).tolist() == expected
+    most = max(max(row) for row in gains)
+    found = basic.attained(counts)
+    assert Fraction(repr(found["beta"])) >= most
+    assert found["basic"] == pytest.approx(float(most), rel=1e-12)
+    assert found["enhanced"] == (found["basic"] if all(map(all, under)) else None)
+    assert max(gains[basic.worst(counts)]) == most
+
+
+@pytest.mark.parametrize("times", [1, 10**5, 10**9])
+def test_exact_at_the_threshold(times):
+    """Design 15: a gain of one third."""
+    counts = table([[2 * times, times], [times, 2 * times]], [3 * times, 3 * times])
+    assert BetaLikeness(0.33333333333333337, "basic", "s").complies(counts).all()
+    assert not BetaLikeness(0.3333333333333333, "basic", "s").complies(counts).any()
+
+
+def test_reference():
+    """Design 3; models.md 0, M3: {(3,1,0),(3,0,1),(0,1,1)} without the first goes from 1.5 to 2.0."""
+    rows = [[3, 1, 0], [3, 0, 1], [0, 1, 1]]
+    whole = [6, 2, 2]
+    itself = BetaLikeness(1.5, "basic", "s", "release")
+    assert itself.holds(table(rows, whole))
+    assert not itself.holds(table(rows[1:], whole))
+    assert itself.attained(table(rows[1:], whole))["beta"] == 2.0
+    assert BetaLikeness(1.5, "basic", "s").complies(table(rows[1:], whole)).all()
+    found = BetaLikeness(1.5, "basic", "s").attained(table(rows[1:], whole))
+    assert (found["beta"], found["release"]["beta"]) == (1.5, 2.0)
+    assert (itself.needs, itself.merging, itself.table_wide) == (frozenset(), Closure.NOT, True)
+    assert BetaLikeness(1).needs == {Need.ORIGINAL}
+
+
+def test_null_is_no_value():
+    """Design 7."""
+    counts = table([[1, 1, 0], [0, 1, 2]], labels=["a", "b", None])
+    assert BetaLikeness(9, "basic", "s").attained(counts)["beta"] == 0.5
+    assert BetaLikeness(9, "basic", "s", null_is_value=True).attained(counts)["beta"] == pytest.approx(1.5)
+
+
+def test_a_value_that_the_reference_lacks_is_never_like():
+    counts = table([[1, 1]], [5, 0])
+    assert BetaLikeness(10**6, "basic", "s").complies(counts).tolist() == [False]
+    assert BetaLikeness(1, "basic", "s").attained(counts)["beta"] is None
+
+
+def test_nothing():
+    counts = table([[1]])
+    empty = replace(counts, sizes=counts.sizes[:0], sensitive={"s": counts.sensitive["s"].kept(np.array([False]))})
+    assert BetaLikeness(1, "enhanced", "s").attained(empty) == {"beta": 0.0, "basic": 0.0, "enhanced": 0.0}
+    assert BetaLikeness(1, "enhanced", "s").worst(empty) is None
+
+
+@pytest.mark.parametrize("beta", [-0.1, float("nan"), float("inf"), "x", None, True])
+def test_beta_is_a_number(beta):
+    with pytest.raises(ValueError, match="beta must be a number"):
+        BetaLikeness(beta)
+
+
+def test_settings():
+    with pytest.raises(ValueError, match="form must be 'basic' or 'enhanced', not 'strong'"):
+        BetaLikeness(1, "strong")
+    with pytest.raises(ValueError, match="reference must be 'original' or 'release', not None"):
+        BetaLikeness(1, reference=None)

@@ -1,0 +1,30 @@
+"""Arithmetic that stays exact when numbers grow."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from shoal.models.reference import greatest, integers, refuse_unless_one_of, sums
+
+
+@pytest.mark.parametrize("large", [1, 2**52, 2**61])
+def test_sums(large):
+    parts = np.array([large, 1, 1], integers(4 * large))
+    assert sums(np.array([1, 1, 0]), parts, 3, 4 * large).tolist() == [1, large + 1, 0]
+
+
+def test_numbers_of_any_size():
+    assert [integers(largest).kind for largest in (2**63 - 1, 2**63)] == ["i", "O"]
+
+
+@pytest.mark.parametrize("large", [3, 10**17])
+def test_greatest(large):
+    """Quotients that are one float differ as fractions."""
+    part, whole = np.array([large - 1, large, large - 2]), np.array([large, large + 1, large])
+    assert greatest(part, whole) == Fraction(large, large + 1)
+
+
+def test_settings():
+    with pytest.raises(ValueError, match="log must be 'e' or 2, not 3"):
+        refuse_unless_one_of("log", 3, ["e", 2])

@@ -77,9 +77,9 @@ def test_others(others, role):
     assert plan.roles == {"age": Role.QUASI_IDENTIFIER, "sex": role, "disease": role}
 
 
-def test_units_are_refused():
-    with pytest.raises(BadPolicy, match=r"attributes\.sex: counting persons"):
-        planned(attributes={"age": AGE, "sex": "unit", "disease": SICK})
+def test_one_column_tells_persons_apart():
+    with pytest.raises(BadPolicy, match=r"attributes\.disease: 'sex' is the unit already"):
+        planned(attributes={"age": AGE, "sex": "unit", "disease": "unit"})
 
 
 @pytest.mark.parametrize(("unique", "rows", "refused"), [(1, 20, False), (2, 20, True), (1, 19, True), (7, 140, False)])

@@ -351,7 +351,6 @@ def test_keys_of_the_design_that_are_to_come():
     said = refused(minimal(release={"ranges": "observed"}))
     assert said == "release.ranges: 'observed' is not in this version; 'cut' is"
     for key, what in {
-        "order": "an order of sensitive values is",
         "categories": "categories of sensitive values are",
     }.items():
         said = refused(minimal(attributes={"age": "quasi-identifier", "d": {"role": "sensitive", key: ["a"]}}))
@@ -500,7 +499,6 @@ SPOILT = [
     qi(importance=True),
     qi(importance="1"),
     qi(**{"max-level": True}),
-    minimal(attributes={"age": "quasi-identifier", "d": {"role": "sensitive", "order": ["a"]}}),
     minimal(require=[{"model": "distinct-l-diversity", "l": 2, "null-is-value": "yes"}]),
 ]
 

@@ -6,7 +6,7 @@ text by code point), so `codes` alone carries the order; null, where there is on
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
@@ -163,6 +163,32 @@ def encode(
         values, texts = values.filter(pa.array(fresh)), texts.filter(pa.array(fresh))
     has_null = bool(len(codes)) and int(codes.max()) == size
     return Column(name, codes, values, texts, kind, has_null, decimal if kind is Kind.NUMBER else ".")
+
+
+def united(one: Column, other: Column) -> tuple[Column, Column]:
+    """Two columns in one encoding: each code means the same value in both, and each knows the values of both.
+
+    >>> one, other = united(encode("age", pa.array([30, 9])), encode("age", pa.array(["9", None, "10"])))
+    >>> one.codes.tolist(), other.codes.tolist(), one.texts.to_pylist()
+    ([2, 0], [0, 3, 1], ['9', '10', '30'])
+    """
+    parts = [one.values, other.values] if one.values.type == other.values.type else [one.texts, other.texts]
+    null = [pa.nulls(1, parts[0].type)] if one.has_null or other.has_null else []
+    decimal = other.decimal if one.decimal == "." else one.decimal
+    both = encode(one.name, pa.concat_arrays([*parts, *null]), decimal=decimal)
+    cut = len(one.values)
+    mine, theirs = both.codes[:cut], both.codes[cut : cut + len(other.values)]
+    last = np.int32(both.size - 1)  # of null, where there is one
+    return (
+        replace(both, codes=np.append(mine, last)[one.codes]),
+        replace(both, codes=np.append(theirs, last)[other.codes]),
+    )
+
+
+def alone(column: Column) -> Column:
+    """The column with the values of its own rows only."""
+    values = pa.concat_arrays([column.values, pa.nulls(1, column.values.type)])
+    return encode(column.name, values.take(pa.array(column.codes)), decimal=column.decimal)
 
 
 def _dictionary(array: pa.Array | pa.ChunkedArray) -> tuple[Codes, pa.Array]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.codes import Table
-from shoal.frequency import FrequencySet
+from shoal.frequency import Counted, FrequencySet
 from shoal.recode import Released
 
 
@@ -50,6 +50,8 @@ class Source:
     """Columns of `table` that were the index of a pandas frame."""
     guessed: Mapping[str, str] = field(default_factory=dict)
     """What was sniffed, for people to check: {"delimiter": ";", …}."""
+    population: Table | None = None
+    """Everybody's quasi-identifiers in the codes of `table`, where a model compares with them."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ class Engine(Protocol):
 
     def read(self, source: Any, options: ReadOptions) -> Source: ...
 
-    def count(self, table: Table, quasi_identifiers: Sequence[str], sensitive: Sequence[str]) -> FrequencySet:
-        """One GROUP BY, with the class of every row."""
+    def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
+        """One GROUP BY, with the class of every row and, beside the classes, each of `counted`."""
         ...
 
     def write(self, columns: Mapping[str, Released], path: Path, source: Source, options: WriteOptions) -> Written: ...

@@ -5,27 +5,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fractions import Fraction
+from itertools import chain
 from math import inf
 from time import perf_counter
 
 import numpy as np
 
-from shoal.codes import Table
+from shoal.codes import Column, Table, alone, united
 from shoal.counts import ClassCounts
 from shoal.engine import Engine, Source
-from shoal.errors import BadPolicy, Infeasible, ShoalWarning
-from shoal.frequency import FrequencySet
+from shoal.errors import BadData, BadHierarchy, BadPolicy, Infeasible, ShoalWarning
+from shoal.frequency import Counted, FrequencySet, Reading, joined
 from shoal.hierarchy import Builder, Hierarchy, build, draft
 from shoal.lattice import Lattice
 from shoal.metrics import METRICS
-from shoal.models import Flags, KAnonymity, Model, asked
+from shoal.models import QUASI, Closure, Flags, KAnonymity, Model, asked
+from shoal.models.presence import DeltaPresence
 from shoal.policy import Policy
+from shoal.policy.fitting import refuse_misfits
 from shoal.recode import NodeRecoding
 from shoal.release import After, Before
 from shoal.schema import Role
 from shoal.search import Answer, Found, Oracle, Stop, Tally, Watch
 from shoal.search.find import find
-from shoal.search.oracle import together
 
 _UNIQUE_SHARE = Fraction(1, 20)
 
@@ -48,6 +50,8 @@ class Plan:
     seconds: float
     failed: Mapping[str, Flags]
     """Per required model, the classes of `after` that fail it."""
+    reading: Reading
+    """How what models count beside the classes was read."""
 
 
 def make_plan(
@@ -87,7 +91,8 @@ def solve(task: "Task", policy: Policy, watch: Watch = lambda *_: None, stop: St
         gap=scorer.value(found.best.score) - scorer.value(max(found.bound, least)),
         tally=oracle.tally,
         seconds=seconds,
-        failed=_failed(policy.models, after.classes.class_counts(oracle.labels)),
+        failed=_failed(policy.models, oracle.counts(after.node, after.classes)),
+        reading=oracle.reading,
     )
 
 
@@ -107,25 +112,53 @@ class Task:
         return replace(self, oracle=replace(self.oracle, tally=Tally()))
 
 
+def meet(source: Source, everybody: Source, quasi: Sequence[str]) -> Source:
+    """A table that knows the population: their quasi-identifiers in one encoding."""
+    missing = [name for name in quasi if name not in everybody.table.columns]
+    if missing:
+        named = ", ".join(map(repr, missing))
+        raise BadData(f"{everybody.name}: the population has no column {named}; it needs every quasi-identifier")
+    both = {name: united(source.table[name], everybody.table[name]) for name in quasi if name in source.table.columns}
+    table = {name: both[name][0] if name in both else column for name, column in source.table.columns.items()}
+    people = {name: column for name, (_, column) in both.items()}
+    return replace(source, table=Table(table, source.table.rows), population=Table(people, everybody.table.rows))
+
+
+def _hierarchy(source: Source, name: str, builder: Builder) -> Hierarchy:
+    """The hierarchy of a quasi-identifier; an error counts the rows of the table that it is about."""
+    try:
+        return build(source.table[name], builder)
+    except BadHierarchy:
+        if source.population is not None:
+            build(alone(source.table[name]), builder)
+            try:
+                build(alone(source.population[name]), builder)
+            except BadHierarchy as wrong:
+                raise BadHierarchy(f"the population: {wrong}", wrong.values) from None
+        raise
+
+
 def set_task(source: Source, policy: Policy, engine: Engine) -> Task:
     """Roles, hierarchies, counts and feasibility: all that comes before the search."""
     table = source.table
     roles = assign_roles(table, policy, source.index)
     quasi = sorted(name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER)
-    counted = {model.about for model in policy.models}
-    sensitive = [name for name in roles if name in counted]  # the others need not be counted
     builders = {name: policy.attributes[name].hierarchy or draft(table[name], policy.largest_k) for name in quasi}
-    hierarchies = {name: build(table[name], builders[name]) for name in quasi}
-    classes = engine.count(table, quasi, sensitive)
-    labels = {name: [*table[name].texts.to_pylist(), None][: table[name].size] for name in sensitive}
+    hierarchies = {name: _hierarchy(source, name, builders[name]) for name in quasi}
+    refuse_misfits(policy, table, roles)
+    classes = engine.count(table, quasi, counted(policy, quasi))
+    reading = read_columns(table, policy, classes, quasi)
+    population = None if source.population is None else engine.count(source.population, quasi, [])
+    _refuse_outsiders(policy.models, classes, reading, population)
     limit = policy.suppressible(table.rows)
-    _refuse_impossible(policy.models, classes.class_counts(labels), limit)
-    _warn_of_unknown_values(policy.models, labels)
+    _refuse_impossible(policy.models, _as_one_class(classes, reading, population), limit, split=reading.split)
+    _warn_of_unknown_values(policy.models, reading.labels)
 
     importance = {name: a.importance for name, a in policy.attributes.items() if a.importance is not None}
-    before = Before(classes, tuple(hierarchies.values()), importance)
+    every = {*policy.named(Role.SENSITIVE)} == {*policy.about} != set()
+    before = Before(classes, tuple(hierarchies.values()), importance, population, reading if every else None)
     scorer = METRICS[policy.method.metric].on(before)
-    oracle = Oracle(before, policy.models, limit, scorer, labels, policy.release.suppressed == "show")
+    oracle = Oracle(before, policy.models, limit, scorer, reading, policy.release.suppressed == "show")
     return Task(roles, builders, hierarchies, before, allowed_lattice(policy, hierarchies), oracle)
 
 
@@ -185,12 +218,9 @@ def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dic
 
 
 def _refuse_units(roles: Mapping[str, Role]) -> None:
-    for name, role in roles.items():
-        if role is Role.UNIT:
-            raise BadPolicy(
-                f"attributes.{name}: counting persons by a unit column is not in this version; make the table one "
-                "row per person"
-            )
+    units = [name for name, role in roles.items() if role is Role.UNIT]
+    if len(units) > 1:
+        raise BadPolicy(f"attributes.{units[1]}: {units[0]!r} is the unit already; one column tells persons apart")
 
 
 def _refuse_unconfirmed(table: Table, policy: Policy, roles: Mapping[str, Role]) -> None:
@@ -204,15 +234,98 @@ def _refuse_unconfirmed(table: Table, policy: Policy, roles: Mapping[str, Role])
             )
 
 
-def _refuse_impossible(models: list[Model], counts: ClassCounts, limit: int) -> None:
-    whole = together(counts, np.ones(len(counts.sizes), dtype=bool))
+def counted(policy: Policy, quasi: Sequence[str]) -> list[Counted]:
+    """What models and the metric need counted beside the classes; where a unit is given, with the persons."""
+    if policy.unit is None:
+        return [*policy.about, *together(policy, quasi)]
+    return [policy.unit, *((policy.unit, name) for name in policy.about), *together(policy, quasi)]
+
+
+def together(policy: Policy, quasi: Sequence[str]) -> list[tuple[str, ...]]:
+    """The sets of columns that models need counted together."""
+    return sorted({_expanded(model.columns, quasi) for model in policy.models if model.columns})
+
+
+def _expanded(columns: Sequence[str], quasi: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for column in columns for name in (quasi if column == QUASI else [column]))
+
+
+def trees_of(table: Table, policy: Policy) -> dict[str, Hierarchy]:
+    """The hierarchies of sensitive attributes that have one."""
+    known = {name: policy.attributes[name].hierarchy for name in policy.named(Role.SENSITIVE)}
+    return {name: build(table[name], builder) for name, builder in known.items() if builder is not None}
+
+
+def orders_of(policy: Policy) -> dict[str, tuple[str, ...]]:
+    """The orders of sensitive attributes that have one."""
+    return {name: a.order for name, a in policy.attributes.items() if a.order is not None}
+
+
+def read_columns(table: Table, policy: Policy, classes: FrequencySet, quasi: Sequence[str]) -> Reading:
+    """How the counted columns are read: labels, hierarchies and orders, and what the whole table holds."""
+    jointly = together(policy, quasi)
+    trees = trees_of(table, policy)
+    reading = Reading(
+        labels={name: _labels(table[name]) for name in dict.fromkeys([*policy.about, *chain(*jointly)])},
+        unit=policy.unit,
+        levels={name: tree.levels for name, tree in trees.items()},
+        order=orders_of(policy),
+        joint=dict.fromkeys(jointly),
+        level_labels={name: tree.labels for name, tree in trees.items()},
+        split=_warn_of_varying_persons(table, quasi, policy.unit),
+    )
+    whole = classes.project([]).class_counts(reading)
+    reference = {name: values.overall for name, values in whole.sensitive.items()}
+    return replace(reading, reference=reference, joint=whole.joint)
+
+
+def _labels(column: Column) -> list[str | None]:
+    return [*column.texts.to_pylist(), None][: column.size]
+
+
+def _warn_of_varying_persons(table: Table, quasi: Sequence[str], unit: str | None) -> bool:
+    """Whether a person's quasi-identifiers differ from row to row, so that he stands in several classes."""
+    varying = []
+    for name in quasi if unit is not None else ():
+        _, pairs, _ = joined([(table[n].codes, table[n].size) for n in (unit, name) if n is not None])
+        varying += [name] if pairs > table[unit or ""].size else []
+    for name in varying:
+        said = f"attributes.{name}: some persons have several values of it, so they stand in several classes"
+        warnings.warn(ShoalWarning(said), stacklevel=2)
+    return bool(varying)
+
+
+def _as_one_class(classes: FrequencySet, reading: Reading, population: FrequencySet | None) -> ClassCounts:
+    whole = classes.project([]).class_counts(reading)
+    return whole if population is None else replace(whole, population=np.array([population.rows]))
+
+
+def _refuse_outsiders(
+    models: list[Model], classes: FrequencySet, reading: Reading, population: FrequencySet | None
+) -> None:
+    """Who is in the table is in the population: else the share of it that is in the table means nothing."""
+    if population is None or not any(isinstance(model, DeltaPresence) for model in models):
+        return
+    found, _ = classes.found_in(population)
+    outside = int(np.maximum(classes.class_counts(reading).sizes - found, 0).sum())
+    if outside:
+        raise BadData(
+            f"{outside} row(s) of the table have quasi-identifiers that fewer persons of the population have; "
+            "delta-presence needs a population that the table is a part of"
+        )
+
+
+def _refuse_impossible(models: list[Model], whole: ClassCounts, limit: int, *, split: bool) -> None:
+    """What the whole table shows of its classes; where persons are in several, only what grows shows."""
     for model in models:
-        why = model.impossible(whole, limit)
-        if why is not None:
-            raise Infeasible(f"impossible: {model.name}: {why}")
+        parts = [part for part in model.parts() if part.merging is Closure.SUPERSET] if split else [model]
+        for part in parts:
+            why = part.impossible(whole, limit)
+            if why is not None:
+                raise Infeasible(f"impossible: {model.name}: {why}")
 
 
-def _warn_of_unknown_values(models: list[Model], labels: Mapping[str, list[str | None]]) -> None:
+def _warn_of_unknown_values(models: list[Model], labels: Mapping[str, Sequence[str | None]]) -> None:
     """A threshold for a value that the table does not hold protects nobody: a slip of the pen, perhaps."""
     for model in models:
         for table in asked(model).values():
@@ -240,7 +353,7 @@ def _apply(bottom: FrequencySet, found: Answer, oracle: Oracle) -> tuple[After, 
     levels = dict(zip(bottom.attributes, found.node, strict=True))
     steps = {h.attribute: h.levels[levels[h.attribute]] for h in oracle.before.hierarchies}
     coarse = bottom.rollup(steps, want_classes=True)
-    after = After(found.node, coarse, oracle.failing(coarse))
+    after = After(found.node, coarse, oracle.failing(found.node, coarse))
     assert bottom.classes is not None
     assert coarse.classes is not None
     return after, NodeRecoding(levels, after.suppressed[coarse.classes[bottom.classes]])
@@ -249,13 +362,20 @@ def _apply(bottom: FrequencySet, found: Answer, oracle: Oracle) -> tuple[After, 
 def _why_not(oracle: Oracle, lattice: Lattice) -> str:
     """Which model fails at the most general node, and by how many rows."""
     top = oracle.apply(lattice.top)
-    failed = _failed(list(oracle.models), top.classes.class_counts(oracle.labels))
+    counts = oracle.counts(lattice.top, top.classes)
+    failed = _failed(list(oracle.models), counts)
     failing = {name: int(top.classes.counts[classes].sum()) for name, classes in failed.items()}
     worst = max(failing, key=lambda name: failing[name])
     where, levels = ("at the only", "other") if lattice.size == 1 else ("even at the most general", "higher")
     said = f"no node keeps the policy: {where} one {failing[worst]} of {oracle.before.rows} rows fail "
     if top.suppressed_rows == oracle.before.rows <= oracle.limit:
         return f"{said}{worst}, and a release without rows is none; allow {levels} levels or a weaker model"
+    wide = [model.name for model in oracle.models if model.table_wide and not model.holds(counts.kept(~top.suppressed))]
+    if top.suppressed_rows <= oracle.limit and wide:
+        return (
+            f"no node keeps the policy: {where} one the table as a whole fails {wide[0]}; allow {levels} levels or a "
+            "weaker model"
+        )
     if top.suppressed_rows <= oracle.limit:
         return (
             f"{said}{worst}, and the suppressed rows, shown as one class, do not keep the policy themselves; drop them "

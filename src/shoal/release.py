@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.frequency import FrequencySet
+from shoal.frequency import FrequencySet, Reading
 from shoal.hierarchy import Hierarchy
 from shoal.lattice import Node
 
@@ -20,6 +20,10 @@ class Before:
     hierarchies: tuple[Hierarchy, ...]
     importance: Mapping[str, float] = field(default_factory=dict)
     """Weights of attributes; 1 where nothing is said."""
+    population: FrequencySet | None = None
+    """Everybody, coded like the table, where a model compares with them."""
+    sensitive: Reading | None = None
+    """How the counts of the sensitive attributes are read, where all of them are counted."""
 
     @cached_property
     def rows(self) -> int:

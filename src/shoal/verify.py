@@ -9,7 +9,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import isclose
 from pathlib import Path
@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.codes import Table
-from shoal.counts import ClassCounts, ValueCounts
+from shoal.counts import ClassCounts, Indices, JointCounts, ValueCounts
 from shoal.errors import BadInput, NotVerified
 from shoal.hierarchy import TOP, Hierarchy
-from shoal.models import Model, asked
+from shoal.models import Model, Need, asked
 
 if TYPE_CHECKING:
     import duckdb
@@ -70,6 +70,8 @@ class Claim:
     """Per model what the release is said to attain."""
     shown: int = 0
     """How many of the rows were suppressed and stay, all their quasi-identifiers `*`."""
+    persons: bool = False
+    """Whether sizes and shares count persons, not rows."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,17 @@ class Original:
     table: Table
     hierarchies: Mapping[str, Hierarchy]
     levels: Mapping[str, int]
+    unit: str | None = None
+    """The column that tells persons apart, where persons are counted."""
+    trees: Mapping[str, Sequence[Indices]] = field(default_factory=dict)
+    """Hierarchies of sensitive attributes, by the codes of the table."""
+    order: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    together: Sequence[tuple[str, ...]] = ()
+    """Columns that models need counted together."""
+    population: Table | None = None
+    """Everybody, in the codes of the table, where that is known."""
+    tree_labels: Mapping[str, Sequence[Sequence[str | None]]] = field(default_factory=dict)
+    """What the groups of `trees` are called."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +100,10 @@ class Counted:
 
     rows: int
     classes: ClassCounts
+    behind: ClassCounts | None = None
+    """The same classes as the rows of the original that became them, where the original is given."""
+    everybody: bool = False
+    """Whether the population is known."""
 
 
 @dataclass(frozen=True)
@@ -179,8 +196,8 @@ def _words(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return texts
 
 
-def count(release: Opened, claim: Claim) -> Counted:
-    """Sizes of the classes and, per sensitive attribute, how often each value occurs in each."""
+def count(release: Opened, claim: Claim, original: Original | None = None) -> Counted:
+    """Sizes of the classes and how often each sensitive value occurs in each; also as the original tells it."""
     db = release.db
     by = ", ".join(f"c{claim.columns.index(name)}" for name in claim.quasi_identifiers)
     db.execute(
@@ -189,7 +206,27 @@ def count(release: Opened, claim: Claim) -> Counted:
     )
     sizes = _numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
     values = {name: _value_counts(db, f"c{claim.columns.index(name)}", len(sizes)) for name in claim.sensitive}
-    return Counted(int(sizes.sum()), ClassCounts(sizes, values))
+    behind = None if original is None else count_behind(db, claim, original, len(sizes))
+    everybody = behind is not None and behind.population is not None
+    joint = {names: _joint_counts(db, names, claim) for names in _together(claim)}
+    return Counted(int(sizes.sum()), ClassCounts(sizes, values, joint), behind, everybody)
+
+
+def _together(claim: Claim) -> list[tuple[str, ...]]:
+    """The sets of released columns that models need counted together; what needs the original is counted there."""
+    wanted = sorted({model.columns for model in claim.models if model.columns and not model.needs})
+    if not {name for names in wanted for name in names} <= set(claim.columns):
+        raise NotVerified("the manifest makes a promise about columns that the release does not have")
+    return wanted
+
+
+def _joint_counts(db: "duckdb.DuckDBPyConnection", names: tuple[str, ...], claim: Claim) -> JointCounts:
+    cells = [f"c{claim.columns.index(name)}" for name in names]
+    found = db.sql(f"SELECT class, {', '.join(cells)}, sum(n)::BIGINT AS n FROM classed GROUP BY ALL").to_arrow_table()
+    coded = [found[cell].combine_chunks().dictionary_encode(null_encoding="encode") for cell in cells]
+    at, counts = (found[name].combine_chunks().to_numpy(zero_copy_only=False) for name in ("class", "n"))
+    codes = tuple(column.indices.to_numpy() for column in coded)
+    return JointCounts(at, codes, counts, tuple(column.dictionary.to_pylist() for column in coded))
 
 
 def _value_counts(db: "duckdb.DuckDBPyConnection", column: str, classes: int) -> ValueCounts:
@@ -198,6 +235,138 @@ def _value_counts(db: "duckdb.DuckDBPyConnection", column: str, classes: int) ->
     coded = found["value"].combine_chunks().dictionary_encode(null_encoding="encode")
     at, counts = (found[name].combine_chunks().to_numpy(zero_copy_only=False) for name in ("class", "n"))
     return ValueCounts(at, coded.indices.to_numpy(), counts, coded.dictionary.to_pylist(), classes)
+
+
+def count_behind(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original, classes: int) -> ClassCounts:
+    """The released classes as the rows of the original that became them: with persons, and with columns not released.
+
+    A row of the original belongs to the class of its generalised quasi-identifiers; where suppressed rows are shown,
+    those of no such class belong to the class of stars.
+    """
+    quasi = list(claim.quasi_identifiers)
+    others = list(dict.fromkeys([*claim.sensitive, *(n for names in original.together for n in names)]))
+    rows = {f"q{i}": _labelled(original, name, original.table) for i, name in enumerate(quasi)}
+    rows |= {f"v{i}": pa.array(original.table[name].codes) for i, name in enumerate(others)}
+    if original.unit is not None:
+        rows["person"] = pa.array(original.table[original.unit].codes)
+    db.register("source", pa.table(rows))
+    same = " AND ".join(f"s.q{i} IS NOT DISTINCT FROM r.c{claim.columns.index(name)}" for i, name in enumerate(quasi))
+    known = f"(SELECT DISTINCT class, {', '.join(f'c{claim.columns.index(name)}' for name in quasi)} FROM classed)"
+    join = f"FROM source s {'LEFT ' if claim.shown else ''}JOIN {known} r ON {same}"
+    stars = " AND ".join(f"c{claim.columns.index(name)} IS NOT DISTINCT FROM '{TOP}'" for name in quasi)
+    star = f"(SELECT any_value(class) FROM classed WHERE {stars})"
+    db.execute(f"CREATE OR REPLACE TEMP TABLE behind AS SELECT s.*, coalesce(r.class, {star}) AS class {join}")
+    many = "count(*)" if original.unit is None else "count(DISTINCT person)"
+    sizes = np.zeros(classes, dtype=np.int64)
+    at, counts = _columns(db, f"SELECT class, {many} AS n FROM behind GROUP BY class")
+    sizes[at] = counts
+    sensitive = {
+        name: _values_behind(db, f"v{others.index(name)}", name, original, sizes, many) for name in claim.sensitive
+    }
+    joint = {
+        names: _joint_behind(db, [f"v{others.index(name)}" for name in names], names, original)
+        for names in original.together
+    }
+    found = ClassCounts(sizes, sensitive, joint, released=_released(db, claim) if joint else {})
+    return found if original.population is None else _in_population(db, claim, original, found)
+
+
+def _released(db: "duckdb.DuckDBPyConnection", claim: Claim) -> dict[str, Indices]:
+    """Of each quasi-identifier, a number for the value that each class shows."""
+    cells = [f"c{claim.columns.index(name)}" for name in claim.quasi_identifiers]
+    shown = db.sql(f"SELECT DISTINCT class, {', '.join(cells)} FROM classed ORDER BY class").to_arrow_table()
+    coded = (shown[cell].combine_chunks().dictionary_encode(null_encoding="encode").indices for cell in cells)
+    return dict(zip(claim.quasi_identifiers, (codes.to_numpy() for codes in coded), strict=True))
+
+
+def _values_behind(
+    db: "duckdb.DuckDBPyConnection",
+    column: str,
+    name: str,
+    original: Original,
+    sizes: np.ndarray[Any, np.dtype[np.int64]],
+    many: str,
+) -> ValueCounts:
+    labels = _texts(original.table, name)
+    at, values, counts = _columns(db, f"SELECT class, {column} AS value, {many} AS n FROM behind GROUP BY ALL")
+    value, overall = _columns(db, f"SELECT {column} AS value, {many} AS n FROM source GROUP BY ALL")
+    reference = np.zeros(len(labels), dtype=np.int64)
+    reference[value] = overall
+    holders = None
+    if original.unit is not None:
+        null = len(labels) - 1 if labels and labels[-1] is None else -1
+        holders = np.zeros_like(sizes)
+        here, persons = _columns(db, f"SELECT class, {many} AS n FROM behind WHERE {column} <> {null} GROUP BY class")
+        holders[here] = persons
+    return ValueCounts(
+        at,
+        values,
+        counts,
+        labels,
+        len(sizes),
+        reference=reference,
+        levels=original.trees.get(name, ()),
+        order=original.order.get(name, ()),
+        holders=holders,
+        everyone=None if holders is None else sizes,
+        level_labels=original.tree_labels.get(name, ()),
+    )
+
+
+def _joint_behind(
+    db: "duckdb.DuckDBPyConnection", columns: list[str], names: tuple[str, ...], original: Original
+) -> JointCounts:
+    labels = tuple(_texts(original.table, name) for name in names)
+    listed = ", ".join(columns)
+    *codes, overall = _columns(db, f"SELECT {listed}, count(*) AS n FROM source GROUP BY ALL")
+    whole = JointCounts(np.zeros(len(overall), dtype=np.int64), tuple(codes), overall, labels)
+    at, *codes, counts = _columns(db, f"SELECT class, {listed}, count(*) AS n FROM behind GROUP BY ALL")
+    return JointCounts(at, tuple(codes), counts, labels, whole)
+
+
+def _in_population(
+    db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original, counts: ClassCounts
+) -> ClassCounts:
+    """How many persons of the population each class has, and how many of its classes have nobody released.
+
+    Where suppressed rows are shown, whoever is in no other class may be behind the class of stars.
+    """
+    assert original.population is not None
+    quasi = list(claim.quasi_identifiers)
+    people = {f"q{i}": _labelled(original, name, original.population) for i, name in enumerate(quasi)}
+    db.register("people", pa.table(people))
+    same = " AND ".join(f"s.q{i} IS NOT DISTINCT FROM r.c{claim.columns.index(name)}" for i, name in enumerate(quasi))
+    known = f"(SELECT DISTINCT class, {', '.join(f'c{claim.columns.index(name)}' for name in quasi)} FROM classed)"
+    grouped = "(SELECT *, count(*) AS n FROM people GROUP BY ALL)"
+    at, found = _columns(
+        db, f"SELECT coalesce(class, -1), sum(n)::BIGINT FROM {grouped} s LEFT JOIN {known} r ON {same} GROUP BY ALL"
+    )
+    population = np.zeros(len(counts.sizes), dtype=np.int64)
+    population[at[at >= 0]] = found[at >= 0]
+    if claim.shown:
+        stars = " AND ".join(f"c{claim.columns.index(name)} IS NOT DISTINCT FROM '{TOP}'" for name in quasi)
+        star, *_ = _numbers(db, f"SELECT coalesce(any_value(class), -1) FROM classed WHERE {stars}").tolist()
+        if star >= 0:
+            population[star] += int(found[at < 0].sum())
+            return replace(counts, population=population)
+    strangers = _number(db, f"SELECT count(*) FROM {grouped} s LEFT JOIN {known} r ON {same} WHERE class IS NULL")
+    return replace(counts, population=population, strangers=strangers)
+
+
+def _labelled(original: Original, name: str, table: Table) -> pa.Array:
+    """A quasi-identifier's column as it is released."""
+    level, hierarchy = original.levels[name], original.hierarchies[name]
+    return pa.array(hierarchy.labels[level], pa.string()).take(pa.array(hierarchy.levels[level][table[name].codes]))
+
+
+def _texts(table: Table, name: str) -> list[str | None]:
+    column = table[name]
+    return [*column.texts.to_pylist(), *([None] if column.has_null else [])]
+
+
+def _columns(db: "duckdb.DuckDBPyConnection", query: str) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    found = db.sql(query).to_arrow_table()
+    return [np.asarray(c.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64) for c in found.columns]
 
 
 def judge(claim: Claim, counted: Counted) -> list[Verdict]:
@@ -209,12 +378,23 @@ def judge(claim: Claim, counted: Counted) -> list[Verdict]:
     ]
     said = claim.attained if claim.attained is not None else [None] * len(claim.models)
     for model, before in zip(claim.models, said, strict=True):
-        kept = counted.rows > 0 and bool(model.complies(counted.classes).all())
-        attained = model.attained(counted.classes) if counted.rows else {}
-        true = _agree(before, attained)
-        why = "" if true else "the manifest says that it attains something else"
-        verdicts.append(Verdict(model.name, _holds(kept and true), asked(model), attained, why))
+        verdicts.append(_judge_model(model, before, claim, counted))
     return verdicts
+
+
+def _judge_model(model: Model, said: Mapping[str, Any] | None, claim: Claim, counted: Counted) -> Verdict:
+    """One promise, on the classes as released or, where that tells too little, on the rows behind them."""
+    needs = model.needs | ({Need.ORIGINAL} if claim.persons else set())
+    if Need.POPULATION in needs and not counted.everybody:
+        return Verdict(model.name, Status.NEEDS_POPULATION, asked(model))
+    if needs and counted.behind is None:
+        return Verdict(model.name, Status.NEEDS_ORIGINAL, asked(model))
+    classes = counted.behind if needs and counted.behind is not None else counted.classes
+    kept = counted.rows > 0 and model.holds(classes)
+    attained = model.attained(classes) if counted.rows else {}
+    true = _agree(said, attained)
+    why = "" if true else "the manifest says that it attains something else"
+    return Verdict(model.name, _holds(kept and true), asked(model), attained, why)
 
 
 def _holds(holds: bool) -> Status:
@@ -329,9 +509,8 @@ def _rows(db: "duckdb.DuckDBPyConnection", table: str) -> int:
 
 
 def _number(db: "duckdb.DuckDBPyConnection", query: str) -> int:
-    found = db.execute(query).fetchone()
-    assert found is not None
-    return int(found[0])
+    ((found,),) = db.execute(query).fetchall()  # all: an unfinished result blocks the connection
+    return int(found)
 
 
 def check_hash(file: Path, sha256: str) -> Verdict:

@@ -14,7 +14,7 @@ from shoal.policy import Policy
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 GOLDEN = DATA / "golden" / "arx_adult.json"
 
-TIED = {"adult9_k5_s0_height", "adult9_k5_s0_precision"}
+TIED = {"adult9_k5_s0_height", "adult9_k5_s0_precision", "adult8occ_el3_s0_lossgeo"}
 """Several nodes have the least score, and ARX took another."""
 
 
@@ -42,7 +42,8 @@ def policy_of(case):
         for name in case["quasi_identifiers"]
     }
     if case.get("sensitive"):
-        attributes[case["sensitive"]] = {"role": "sensitive"}
+        file = str(folder / f"adult_hierarchy_{case['sensitive']}.csv")
+        attributes[case["sensitive"]] = {"role": "sensitive", "hierarchy": {"csv": file}}
     return Policy(
         attributes=attributes,
         require=case["require"],
@@ -63,4 +64,4 @@ def test_the_same_optimum(case, adult):
         assert len(plan.after.kept) == case["classes"]
     assert plan.after.suppressed_rows == plan.recoding.suppressed.sum()
     if case["metric"].startswith("loss") and case["suppression"]:
-        assert plan.tally.checked < case["arx_checked"]
+        assert plan.tally.checked <= case["arx_checked"]

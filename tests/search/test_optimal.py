@@ -49,7 +49,7 @@ def assert_same(instance, metric):
         {h.attribute: h.levels[level] for h, level in zip(oracle.before.hierarchies, best.node, strict=True)},
         want_classes=True,
     )
-    rows = oracle.failing(coarse)[coarse.classes[oracle.before.classes.classes]]
+    rows = oracle.failing(best.node, coarse)[coarse.classes[oracle.before.classes.classes]]
     assert {int(row) for row in rows.nonzero()[0]} == best.suppressed
     assert after.suppressed_rows == len(best.suppressed)
 

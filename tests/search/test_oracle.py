@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, ValueCounts
 from shoal.metrics import METRICS
 from shoal.models import Closure, KAnonymity
 from shoal.search import Oracle, Tally, decide
 from shoal.search import oracle as asking
 from shoal.search.algorithms import WALKS, Setting
-from shoal.search.oracle import together
 
 any_policy = naive.instances(promises=naive.EVERY_CLOSURE, show=st.booleans())
 
@@ -73,13 +71,6 @@ def test_everything_suppressed_is_no_release(before):
     said = ask.ask((3, 3))
     assert not said.ok
     assert said.below is None
-
-
-def test_together_adds_what_is_chosen():
-    long = ValueCounts(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([2, 1, 3]), ["flu", None], 2)
-    one = together(ClassCounts(np.array([2, 4]), {"d": long}), np.array([True, True]))
-    assert one.sizes.tolist() == [6]
-    assert one.sensitive["d"].dense().tolist() == [[3, 3]]
 
 
 # inference

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shoal.codes import Table
+from shoal.codes import Codes, Table
 from shoal.engine import ReadOptions, Source, WriteOptions, Written
 from shoal.engines.reading import read
 from shoal.engines.writing import given_order, style_of, text_order, write_csv, write_parquet
-from shoal.frequency import FrequencySet
+from shoal.frequency import Counted, FrequencySet, joined
 from shoal.recode import Released
 
 
@@ -18,11 +18,12 @@ class ArrowEngine:
     def read(self, source: Any, options: ReadOptions) -> Source:
         return read(source, options)
 
-    def count(self, table: Table, quasi_identifiers: Sequence[str], sensitive: Sequence[str]) -> FrequencySet:
-        def coded(names: Sequence[str]) -> dict[str, Any]:
-            return {name: (table[name].codes, table[name].size) for name in names}
+    def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
+        def coded(name: str) -> tuple[Codes, int]:
+            return table[name].codes, table[name].size
 
-        return FrequencySet.count(coded(quasi_identifiers), coded(sensitive), want_classes=True)
+        beside = {n: coded(n) if isinstance(n, str) else joined([coded(part) for part in n]) for n in counted}
+        return FrequencySet.count({name: coded(name) for name in quasi_identifiers}, beside, want_classes=True)
 
     def write(self, columns: Mapping[str, Released], path: Path, source: Source, options: WriteOptions) -> Written:
         rows = len(next(iter(columns.values())).codes)

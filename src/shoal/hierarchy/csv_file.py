@@ -49,15 +49,8 @@ class Csv:
 
     def seen_from(self, folder: Path) -> "Csv":
         """The same file, its path written for a policy in another folder; an absolute path stays."""
-        here, there = os.path.realpath(self.base), os.path.realpath(folder)
-        if Path(self.path).is_absolute() or here == there:
-            return self
-        file = os.path.realpath(Path(here, self.path))  # `..` leads out of a folder, not back over a link to it
-        try:
-            path = Path(os.path.relpath(file, there))
-        except ValueError:  # on another drive
-            path = Path(file)
-        return Csv(path.as_posix(), folder)
+        path = written_for(self.path, self.base, folder)
+        return self if path == self.path else Csv(path, folder)
 
     def _text(self) -> str:
         try:
@@ -89,6 +82,18 @@ class Csv:
                 f"line {number} of {self.path} has a quote that does not end where it should, or no end; correct it"
             ) from None
         return lines, numbers
+
+
+def written_for(path: str, base: Path, folder: Path) -> str:
+    """A path that starts from `base`, as it is written in another folder; an absolute one stays."""
+    here, there = os.path.realpath(base), os.path.realpath(folder)
+    if Path(path).is_absolute() or here == there:
+        return path
+    file = os.path.realpath(Path(here, path))  # `..` leads out of a folder, not back over a link to it
+    try:
+        return Path(os.path.relpath(file, there)).as_posix()
+    except ValueError:  # on another drive
+        return Path(file).as_posix()
 
 
 def _is_path(value: Any) -> bool:

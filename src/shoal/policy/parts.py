@@ -18,7 +18,9 @@ from pydantic import (
 
 from shoal.errors import BadHierarchy
 from shoal.hierarchy import Builder, parse
+from shoal.models import Model
 from shoal.models.spec import kebab, model_of, table_of
+from shoal.policy.paths import located
 from shoal.schema import Role
 
 base: ContextVar[Path] = ContextVar("base", default=Path())
@@ -40,6 +42,10 @@ def _hierarchy(spec: Any) -> Builder:
         return parse(spec, base.get())
     except BadHierarchy as wrong:
         raise ValueError(str(wrong)) from None
+
+
+def _model(spec: Any) -> Model:
+    return located(model_of(spec), base.get())
 
 
 def _is_number(value: object) -> bool:
@@ -71,7 +77,7 @@ Suppression = Annotated[Annotated[float, Field(ge=0, le=1)] | Literal["k"], Befo
 AnyHierarchy = Annotated[
     Any, BeforeValidator(_hierarchy), PlainSerializer(lambda b: b.spec(), return_type=dict[str, Any])
 ]
-AnyModel = Annotated[Any, BeforeValidator(model_of), PlainSerializer(table_of, return_type=dict[str, Any])]
+AnyModel = Annotated[Any, BeforeValidator(_model), PlainSerializer(table_of, return_type=dict[str, Any])]
 
 
 Algorithm = Literal["optimal", "datafly", "samarati", "incognito", "hybrid", "greedy"]
@@ -79,6 +85,18 @@ Preference = Literal[
     "metric", "minimum-absolute-distance", "minimum-relative-distance", "maximum-distribution", "minimum-suppression"
 ]
 Weighting = Literal["importance", "paper"]
+Metric = Literal[
+    "loss",
+    "loss-geometric",
+    "precision-loss",
+    "discernibility",
+    "average-class",
+    "height",
+    "alpha-max",
+    "alpha-spread",
+]
+SENSITIVE_METRICS: tuple[Metric, ...] = ("alpha-max", "alpha-spread")
+"""Metrics of the sensitive attributes: they need one."""
 ALGORITHM_OPTIONS: dict[str, tuple[Algorithm, ...]] = {
     "preference": ("samarati", "incognito", "hybrid"),
     "weighting": ("greedy",),
@@ -103,11 +121,23 @@ class DataOptions(Part):
     """What columns without a role are; left out, they are an error."""
 
 
+_USEFUL = {
+    "hierarchy": {Role.QUASI_IDENTIFIER, Role.SENSITIVE},
+    "order": {Role.SENSITIVE},
+    "importance": {Role.QUASI_IDENTIFIER},
+    "min_level": {Role.QUASI_IDENTIFIER},
+    "max_level": {Role.QUASI_IDENTIFIER},
+}
+"""The roles for which a key of an attribute has a meaning."""
+
+
 class Attribute(Part):
     """One column: its role and, for a quasi-identifier, how it may be generalised."""
 
     role: Role
     hierarchy: AnyHierarchy | None = None
+    order: tuple[str, ...] | None = None
+    """The values of a sensitive attribute from least to greatest, where they are no numbers."""
     importance: Share | None = None
     min_level: Level | None = None
     max_level: Level | None = None
@@ -117,8 +147,7 @@ class Attribute(Part):
     @model_validator(mode="after")
     def _of_its_role(self) -> Self:
         """Only a quasi-identifier is generalised; a hierarchy may also tell how far sensitive values lie apart."""
-        for key in ("hierarchy", "importance", "min_level", "max_level"):
-            useful = {Role.QUASI_IDENTIFIER, *([Role.SENSITIVE] if key == "hierarchy" else [])}
+        for key, useful in _USEFUL.items():
             if getattr(self, key) is not None and self.role not in useful:
                 raise ValueError(f"{kebab(key)} has no meaning for the role {str(self.role)!r}; leave it out")
         return self
@@ -142,7 +171,7 @@ class Method(Part):
     algorithm: Algorithm = "optimal"
     suppression: Suppression = 0.0
     """Share of the rows that may be suppressed; "k" is Sweeney's rule: at most k rows."""
-    metric: Literal["loss", "loss-geometric", "precision-loss", "discernibility", "average-class", "height"] = "loss"
+    metric: Metric = "loss"
     time_limit: Seconds | None = None
     """A large lattice is searched until then; left out, for a number of rounds that depends on nothing but the seed."""
     seed: Annotated[int, BeforeValidator(whole)] = 0

@@ -16,7 +16,18 @@ from pydantic import BeforeValidator, ValidationError, model_validator
 from shoal.errors import BadHierarchy, BadPolicy
 from shoal.hierarchy import Csv
 from shoal.models import Model, exact
-from shoal.policy.parts import AnyModel, Attribute, DataOptions, Method, Part, ReleaseOptions, base, whole
+from shoal.policy.parts import (
+    SENSITIVE_METRICS,
+    AnyModel,
+    Attribute,
+    DataOptions,
+    Method,
+    Part,
+    ReleaseOptions,
+    base,
+    whole,
+)
+from shoal.policy.paths import Located, moved, population_of
 from shoal.policy.schema import json_schema
 from shoal.policy.sentences import sentence
 from shoal.schema import Role
@@ -71,6 +82,10 @@ class Policy(Part):
                 raise ValueError(f"require: {model.name} is about {of!r}, which has not the role 'sensitive'")
             if model.per_attribute and not sensitive:
                 raise ValueError(f"require: {model.name} needs a column with the role 'sensitive'")
+        if len({population_of(model) for model in self.require} - {None}) > 1:
+            raise ValueError("require: the models name several populations; a table is compared with one")
+        if self.method.metric in SENSITIVE_METRICS and not sensitive:
+            raise ValueError(f"method.metric = {self.method.metric!r} needs a column with the role 'sensitive'")
         if self.method.suppression == "k" and not any(hasattr(model, "k") for model in self.require):
             raise ValueError("method.suppression = 'k' needs a required model with a k")
         return self
@@ -78,6 +93,17 @@ class Policy(Part):
     @property
     def quasi_identifiers(self) -> list[str]:
         return self.named(Role.QUASI_IDENTIFIER)
+
+    @property
+    def unit(self) -> str | None:
+        """The column that tells persons apart, if there is one."""
+        return next(iter(self.named(Role.UNIT)), None)
+
+    @property
+    def population(self) -> Path | None:
+        """The file of everybody, if a model compares with them."""
+        paths = (population_of(model) for model in self.require)
+        return next((path.file for path in paths if isinstance(path, Located)), None)
 
     def named(self, role: Role) -> list[str]:
         return [name for name, attribute in self.attributes.items() if attribute.role is role]
@@ -92,6 +118,12 @@ class Policy(Part):
             else:
                 out.append(model)
         return out
+
+    @property
+    def about(self) -> list[str]:
+        """The sensitive attributes that a model, or the metric, looks at."""
+        by_metric = self.named(Role.SENSITIVE) if self.method.metric in SENSITIVE_METRICS else []
+        return list(dict.fromkeys([*(m.about for m in self.models if m.about is not None), *by_metric]))
 
     @property
     def largest_k(self) -> int:
@@ -141,20 +173,21 @@ class Policy(Part):
         return {"format": FORMAT, **plain}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write TOML that loads to an equal policy; in another folder, to one that reads the same hierarchy files."""
+        """Write TOML that loads to an equal policy; in another folder, to one that reads the same files."""
         import tomli_w
 
-        moved = self._seen_from(Path(path).parent)
-        Path(path).write_text(tomli_w.dumps(moved.document()), "utf-8")
+        written = self._seen_from(Path(path).parent)
+        Path(path).write_text(tomli_w.dumps(written.document()), "utf-8")
 
     def _seen_from(self, folder: Path) -> "Policy":
-        """The policy with the paths of its hierarchy files written for a folder."""
+        """The policy with the paths of its files written for a folder."""
         attributes = dict(self.attributes)
         for name, attribute in attributes.items():
             if isinstance(attribute.hierarchy, Csv):
                 hierarchy = attribute.hierarchy.seen_from(folder)
                 attributes[name] = attribute.model_copy(update={"hierarchy": hierarchy})
-        return self.model_copy(update={"attributes": attributes})
+        require = tuple(moved(model, folder) for model in self.require)
+        return self.model_copy(update={"attributes": attributes, "require": require})
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:

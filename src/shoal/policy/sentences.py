@@ -9,7 +9,6 @@ from shoal.policy.parts import Attribute, DataOptions, Method, ReleaseOptions
 
 _LATER = {
     "categories": "categories of sensitive values are not in this version; leave the key out",
-    "order": "an order of sensitive values is not in this version; leave the key out",
 }
 """Keys of an attribute that a later version will know."""
 

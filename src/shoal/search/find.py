@@ -62,7 +62,7 @@ def _refuse_open(method: Method, oracle: Oracle) -> None:
     )
     if oracle.open_parts:
         named = " and ".join(dict.fromkeys(part.name for part in oracle.open_parts))
-        union = all(part.closure >= Closure.UNION for part in oracle.open_parts)
+        union = all(oracle.merging(part) >= Closure.UNION for part in oracle.open_parts)
         why = (
             f"which {named} does not promise{' once rows may be suppressed' if union else ''}; use algorithm = "
             f"'optimal'{', or suppression = 0' if union else ''}"

@@ -5,14 +5,14 @@ out, each at the virtual level above its hierarchy (design 6): such a face of th
 of the policy alone, because only those tell about the nodes below it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from shoal.counts import ClassCounts
-from shoal.frequency import FrequencySet
+from shoal.frequency import FrequencySet, Reading
 from shoal.lattice import Lattice, Node
 from shoal.metrics import Floors, Scorer
 from shoal.models import Closure, Flags, Model
@@ -71,7 +71,7 @@ class Oracle:
     models: Sequence[Model]
     limit: int
     scorer: Scorer
-    labels: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    reading: Reading = field(default_factory=Reading)
     show_suppressed: bool = False
     infer: bool = True
     """Whether `complies` may answer without looking."""
@@ -82,6 +82,8 @@ class Oracle:
         self._answers: dict[Node, Answer] = {}
         self._known = Closed(self.before.left_out)
         self._rollups = Rollups(self.before)
+        everybody = self.before.population
+        self._population = None if everybody is None else Rollups(replace(self.before, classes=everybody))
 
     @property
     def needed(self) -> Closure:
@@ -95,7 +97,15 @@ class Oracle:
     @cached_property
     def open_parts(self) -> list[Model]:
         """The parts of the policy that forbid inference."""
-        return [part for part in self._parts if part.closure < self.needed]
+        return [part for part in self._parts if self.merging(part) < self.needed]
+
+    def merging(self, part: Model) -> Closure:
+        """The closure of a part on this table.
+
+        Who stands in two classes is one person of their union, which is then no mixture of the two: shares that are
+        small in both can be large in it. Numbers of persons still only grow.
+        """
+        return Closure.NOT if self.reading.split and part.merging is Closure.UNION else part.merging
 
     @cached_property
     def closed(self) -> bool:
@@ -147,16 +157,24 @@ class Oracle:
         """The classes at a node, those that fail marked as suppressed."""
         classes = self._rollups.at(node)
         self.tally.rolled_up, self.tally.grouped = self._rollups.rolled_up, self._rollups.grouped
-        return After(node, classes, self.failing(classes, self.needed if self._is_face(node) else Closure.NOT))
+        return After(node, classes, self.failing(node, classes, self.needed if self._is_face(node) else Closure.NOT))
 
-    def failing(self, classes: FrequencySet, least: Closure = Closure.NOT) -> Flags:
-        """Classes that fail a part of the policy whose closure is at least `least`."""
+    def failing(self, node: Node, classes: FrequencySet, least: Closure = Closure.NOT) -> Flags:
+        """Classes at a node that fail a part of the policy whose closure is at least `least`."""
         failing = np.zeros(len(classes), dtype=bool)
-        counts = classes.class_counts(self.labels)
+        counts = self.counts(node, classes)
         for part in self._parts:
-            if part.closure >= least:
+            if self.merging(part) >= least and not part.table_wide:
                 failing |= ~part.complies(counts)
         return failing
+
+    def counts(self, node: Node, classes: FrequencySet) -> ClassCounts:
+        """What models read of the classes at a node."""
+        counts = classes.class_counts(self.reading)
+        if self._population is None:
+            return counts
+        population, strangers = classes.found_in(self._population.at(node))
+        return replace(counts, population=population, strangers=strangers)
 
     def _look(self, node: Node) -> After:
         self.tally.checked += 1
@@ -169,7 +187,7 @@ class Oracle:
         suppressed, classes = after.suppressed_rows, len(after.kept)
         closed = self._closed_failures(after)
         doomed_rows = int(after.classes.counts[closed].sum())
-        if doomed_rows > self.limit or doomed_rows == self.before.rows:
+        if doomed_rows > self.limit or doomed_rows == self.before.rows or not self._holds(after, self.needed):
             return Answer(after.node, False, suppressed, classes, np.inf, None, -np.inf)
         judged = self.scorer.judge(after, closed)
         if self._is_face(after.node):
@@ -181,22 +199,33 @@ class Oracle:
     def keeps(self, after: After) -> bool:
         """Whether a node, its failing classes suppressed, complies."""
         suppressed = after.suppressed_rows
-        return suppressed <= self.limit and suppressed < self.before.rows and self._shown_complies(after)
+        few = suppressed <= self.limit and suppressed < self.before.rows
+        return few and self._shown_complies(after) and self._holds(after)
+
+    def _holds(self, after: After, least: Closure = Closure.NOT) -> bool:
+        """Whether what is kept is a table that keeps what is promised of tables as a whole."""
+        parts = [part for part in self._parts if part.table_wide and self.merging(part) >= least]
+        if not parts:
+            return True
+        # where nothing may be suppressed, a finer node that complies keeps every row, also what fails an open part here
+        suppressed = np.zeros_like(after.suppressed) if least is Closure.UNION else after.suppressed
+        kept = self.counts(after.node, after.classes).kept(~suppressed)
+        if self.show_suppressed and after.suppressed.any():
+            kept = replace(kept, strangers=0)  # whom no other class shows may be behind the class of stars
+        return all(part.holds(kept) for part in parts)
 
     def _closed_failures(self, after: After) -> Flags:
         """Classes whose rows fail at every finer node too."""
-        return self.failing(after.classes, self.needed) if self.open_parts else after.suppressed
+        return self.failing(after.node, after.classes, self.needed) if self.open_parts else after.suppressed
 
     def _shown_complies(self, after: After) -> bool:
         """Suppressed rows that stay in the release are a class of their own and must keep the policy (design 2)."""
         if not self.show_suppressed or not after.suppressed.any():
             return True
-        shown = together(after.classes.class_counts(self.labels), after.suppressed)
+        shown = after.classes.kept(after.suppressed).project([]).class_counts(self.reading)
+        if self.before.population is not None:
+            found = self.counts(after.node, after.classes).population
+            assert found is not None
+            others = self.before.population.rows - int(found[~after.suppressed].sum())
+            shown = replace(shown, population=np.array([others]))
         return all(bool(part.complies(shown).all()) for part in self._parts)
-
-
-def together(counts: ClassCounts, chosen: Flags) -> ClassCounts:
-    """The chosen classes as one class."""
-    sizes = np.array([counts.sizes[chosen].sum()], dtype=np.int64)
-    sensitive = {name: values.pooled(chosen) for name, values in counts.sensitive.items()}
-    return ClassCounts(sizes, sensitive)

@@ -93,7 +93,7 @@ def test_labels_of_suppressed_rows_are_not_published(published):
 def test_the_public_manifest_knows_only_its_keys(published):
     manifest = json.loads((published.out / "manifest.json").read_text())
     assert set(manifest) == {
-        *("shoal", "format", "quasi_identifiers", "sensitive", "models", "labels", "rows", "classes", "data")
+        *("shoal", "format", "quasi_identifiers", "sensitive", "persons", "models", "labels", "rows", "classes", "data")
     }
     assert manifest["labels"] == {
         "age": ["[30, 40)"],
@@ -267,3 +267,17 @@ def test_no_spill_outside(desk, monkeypatch, tmp_path_factory):
     assert desk.anonymize().code == 0
     assert desk.verify("--original", desk.data).code == 0
     assert [*place.iterdir(), *here.iterdir()] == []
+
+
+def test_a_category_does_not_name_values_that_nobody_has(desk):
+    """What the policy calls a category may name diseases that the release does not show."""
+    desk.policy(
+        require=[{"model": "p-plus-sensitive", "p": 2, "categories": [["hiv", "ebola"], ["flu", "cold"], ["plague"]]}]
+    )
+    assert desk.anonymize().code == 0
+    public = (desk.out / "manifest.json").read_text()
+    assert "ebola" not in public
+    assert "plague" not in public
+    assert json.loads(public)["models"][0]["asked"]["categories"][0] == ["hiv", "(others of category 1)"]
+    assert desk.verify().code == 0
+    assert desk.verify("--original", desk.data).code == 0

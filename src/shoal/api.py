@@ -19,9 +19,11 @@ from shoal.engines.frames import read_again, to_native
 from shoal.engines.writing import QUOTE, count_defused, refuse_marker, style_of, to_table
 from shoal.errors import BadInput, BadPolicy, ShoalWarning
 from shoal.hierarchy import build
-from shoal.plan import Plan, Task, make_plan, set_task
+from shoal.models import Need
+from shoal.plan import Plan, Task, make_plan, meet, orders_of, set_task, together, trees_of
 from shoal.policy import Policy
 from shoal.recode import Released, decoded, recode
+from shoal.report.alpha_files import GraphFile
 from shoal.report.claims import agrees, claim_of, load_public
 from shoal.report.comparing import Comparison, compare_algorithms, known_algorithms
 from shoal.report.drafted import draft_policy
@@ -76,7 +78,7 @@ class Release:
         handed_out = read_again(self.engine, self.data, read_options(self.policy), set(self.plan.hierarchies))
         with opened(decoded(handed_out), list(self.columns), {}) as release:
             claim = self.claim
-            return [*judge(claim, count(release, claim)), covers(release, claim, self.original)]
+            return [*judge(claim, count(release, claim, self.original)), covers(release, claim, self.original)]
 
     @cached_property
     def summary(self) -> Manifest:
@@ -90,11 +92,30 @@ class Release:
         quasi = [name for name in self.columns if name in self.plan.hierarchies]
         sensitive = [name for name in self.columns if roles[name] == "sensitive"]
         shown = self.plan.after.suppressed_rows if self.policy.release.suppressed == "show" else 0
-        return Claim(quasi, sensitive, self.policy.models, len(self.rows), list(self.columns), shown=shown)
+        return Claim(
+            quasi,
+            sensitive,
+            self.policy.models,
+            len(self.rows),
+            list(self.columns),
+            shown=shown,
+            persons=self.policy.unit is not None,
+        )
 
     @property
     def original(self) -> Original:
-        return Original(self.source.table, self.plan.hierarchies, self.plan.recoding.levels)
+        reading = self.plan.reading
+        return Original(
+            self.source.table,
+            self.plan.hierarchies,
+            self.plan.recoding.levels,
+            unit=reading.unit,
+            trees=reading.levels,
+            order=reading.order,
+            together=tuple(reading.joint),
+            population=self.source.population,
+            tree_labels=reading.level_labels,
+        )
 
     def save(
         self,
@@ -142,7 +163,7 @@ class Release:
         """Re-read what was written and judge it; a file that does not keep its promises is never published."""
         claim = self.claim
         with opened(file, claim.columns, data.model_dump()) as release:
-            verdicts = [*judge(claim, count(release, claim)), covers(release, claim, self.original)]
+            verdicts = [*judge(claim, count(release, claim, self.original)), covers(release, claim, self.original)]
         verdicts.append(check_hash(file, data.sha256 or ""))
         refuse_failures(verdicts)
         return verdicts
@@ -272,7 +293,7 @@ def prepare(
     engine = engine or ArrowEngine()
     policy = _policy(policy)
     with _noted() as notes:
-        read = engine.read(source, read_options(policy))
+        read = _read(source, policy, engine)
         plan = make_plan(read, policy, engine, watch, stop)
         if policy.release.order == "keep":
             warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
@@ -355,7 +376,15 @@ def compare(
 
 def _task(source: Source_, policy: Policy) -> Task:
     engine = ArrowEngine()
-    return set_task(engine.read(source, read_options(policy)), policy, engine)
+    return set_task(_read(source, policy, engine), policy, engine)
+
+
+def _read(source: Source_, policy: Policy, engine: Engine) -> Source:
+    """The table and, where a model compares with everybody, the population; both are read as [data] says."""
+    read = engine.read(source, read_options(policy))
+    if policy.population is None:
+        return read
+    return meet(read, engine.read(policy.population, read_options(policy)), policy.quasi_identifiers)
 
 
 def measure(
@@ -363,18 +392,32 @@ def measure(
     *,
     quasi_identifiers: str | Sequence[str],
     sensitive: str | Sequence[str] = (),
+    unit: str | None = None,
     missing: str | Sequence[str] = ("",),
     ignore_suppressed: bool = False,
     options: ReadOptions | None = None,
+    graph: Path_ | None = None,
+    force: bool = False,
 ) -> dict[str, Any]:
     """Every model's attained value for a table as it is; no policy needed.
 
+    With a `unit`, persons are counted, not rows. `graph` is a file (.graphml, .svg, .png) for the graph of the
+    sensitive values and the classes.
+
     >>> import pyarrow as pa
-    >>> measure(pa.table({"sex": ["f", "f", "m"]}), quasi_identifiers="sex")["models"]
-    [{'model': 'k-anonymity', 'attained': {'k': 1}}]
+    >>> measure(pa.table({"sex": ["f", "f", "m"]}), quasi_identifiers="sex")["models"][0]
+    {'model': 'k-anonymity', 'attained': {'k': 1}, 'worst': {'size': 1, 'rows': [3]}}
     """
+    file = None if graph is None else GraphFile.choose(graph, _path(source), _several(sensitive), force=force)
     read = ArrowEngine().read(source, options or ReadOptions(missing=tuple(_several(missing))))
-    return measure_table(read, _several(quasi_identifiers), _several(sensitive), ignore_suppressed=ignore_suppressed)
+    return measure_table(
+        read,
+        _several(quasi_identifiers),
+        _several(sensitive),
+        unit=unit,
+        ignore_suppressed=ignore_suppressed,
+        graph=file,
+    )
 
 
 def _several(names: str | Sequence[str]) -> list[str]:
@@ -396,17 +439,20 @@ def verify(
     file = folder / (data.file or "")
     if not file.is_file() or file.parent != folder:
         raise BadInput(f"{folder.name}/{data.file}: the released table is missing")
-    if population is not None:
-        ArrowEngine().read(population, ReadOptions())
-        warnings.warn(ShoalWarning("no promise of this release looks at the population"), stacklevel=2)
     claim = claim_of(manifest, folder)
+    asked_for = any(Need.POPULATION in model.needs for model in claim.models)
+    if population is not None and not (asked_for and original is not None):
+        ArrowEngine().read(population, ReadOptions())
+    if population is not None and not asked_for:
+        warnings.warn(ShoalWarning("no promise of this release looks at the population"), stacklevel=2)
     verdicts = [check_hash(file, data.sha256 or "")]
     with opened(file, data.columns, data.model_dump()) as release:
-        counted = count(release, claim)
+        everybody = population if asked_for else None
+        policy, true = (None, None) if original is None else _original(folder, private, original, everybody)
+        counted = replace(count(release, claim, true), everybody=everybody is not None)
         verdicts += judge(claim, counted)
-        if original is None:
+        if policy is None or true is None:
             return [*verdicts, *(Verdict(promise, Status.NEEDS_ORIGINAL) for promise in NEED_ORIGINAL)]
-        policy, true = _original(folder, private, original)
         return [*verdicts, agrees(claim, policy, counted), covers(release, claim, true)]
 
 
@@ -414,17 +460,30 @@ NEED_ORIGINAL = ("claim", "truthful")
 """What is judged beside the promises of the manifest, against the original and the private folder."""
 
 
-def _original(folder: Path, private: Path_ | None, original: Source_) -> tuple[Policy, Original]:
-    """The policy of the private folder, and the input with its hierarchies."""
+def _original(folder: Path, private: Path_ | None, original: Source_, population: Source_) -> tuple[Policy, Original]:
+    """The policy of the private folder, and the input with its hierarchies and, where it is given, the population."""
     secret = Path(private) if private else folder.absolute().with_name(folder.absolute().name + ".private")
     policy, levels = load_private(secret)
     read = ArrowEngine().read(original, read_options(policy))
     missing = [name for name in policy.attributes if name not in read.table.columns]
     if missing:
         raise BadInput(f"{read.name}: this is not the original: it has no column {missing[0]!r}")
+    if population is not None:
+        read = meet(read, ArrowEngine().read(population, read_options(policy)), policy.quasi_identifiers)
     kept = {name: policy.attributes[name].hierarchy for name in levels}
     hierarchies = {name: build(read.table[name], builder) for name, builder in kept.items() if builder is not None}
-    return policy, Original(read.table, hierarchies, levels)
+    trees = trees_of(read.table, policy)
+    return policy, Original(
+        read.table,
+        hierarchies,
+        levels,
+        unit=policy.unit,
+        trees={name: tree.levels for name, tree in trees.items()},
+        order=orders_of(policy),
+        together=together(policy, sorted(policy.quasi_identifiers)),
+        population=read.population,
+        tree_labels={name: tree.labels for name, tree in trees.items()},
+    )
 
 
 def read_options(policy: Policy) -> ReadOptions:

@@ -94,12 +94,19 @@ def measure(
     data: Table,
     qi: Annotated[list[str], typer.Option(help=f"Quasi-identifiers, {_NAMES}")],
     sensitive: Annotated[list[str] | None, typer.Option(help=f"Sensitive attributes, {_NAMES}")] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="The column that tells persons apart: count them instead of rows.")
+    ] = None,
     missing: Missing = None,
     delimiter: Delimiter = None,
     encoding: Encoding = None,
     ignore_suppressed: Annotated[
         bool, typer.Option("--ignore-suppressed", help="Leave out rows that are * in every quasi-identifier.")
     ] = False,
+    graph: Annotated[
+        Path | None, typer.Option(help="Write the graph of sensitive values and classes: .graphml, .svg or .png.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing graph.")] = False,
     show_values: Annotated[bool, typer.Option("--show-values", help="Name the sensitive values in the table.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -113,8 +120,11 @@ def measure(
             data,
             quasi_identifiers=listed(qi),
             sensitive=listed(sensitive),
+            unit=unit,
             ignore_suppressed=ignore_suppressed,
             options=options,
+            graph=graph,
+            force=force,
         )
     if as_json:
         print_json(found)

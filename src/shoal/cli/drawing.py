@@ -103,22 +103,42 @@ class _Announced:
 
 
 def show_measured(found: dict[str, Any], *, show_values: bool) -> None:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for entry in found["models"]:
+        where = _worst(entry)
         for key, value in entry["attained"].items():
-            if isinstance(value, dict):
+            if not isinstance(value, dict):
+                rows.append((entry["model"], entry.get("attribute", ""), f"{key} = {_reached(value)}", where))
+                where = ""
+            elif show_values:
                 rows += [
-                    (entry["model"], f"{entry['attribute']} = {v}", f"{a:.4g}") for v, a in value.items() if show_values
+                    (entry["model"], f"{entry['attribute']} = {v}", f"{key} {_reached(a)}", "")
+                    for v, a in value.items()
                 ]
-            else:
-                rows.append((entry["model"], entry.get("attribute", ""), f"{key} = {value:.6g}"))
     if len(found["alone"]) > 1:
-        rows += [("k-anonymity", f"of {name} alone", f"k = {k}") for name, k in found["alone"].items()]
-    show_table(f"{found['rows']:,} rows in {found['classes']:,} classes", ("model", "attribute", "attained"), rows)
+        rows += [("k-anonymity", f"of {name} alone", f"k = {k}", "") for name, k in found["alone"].items()]
+    for name, told in found["homogeneity"].items():
+        said = f"{told['classes']:,} classes of one value, {told['rows']:,} rows"
+        rows.append(("homogeneity", name, said, f"by chance {told['expected']:.3g}"))
+    persons = f" of {found['persons']:,} persons" if "persons" in found else ""
+    title = f"{found['rows']:,} rows{persons} in {found['classes']:,} classes"
+    show_table(title, ("model", "attribute", "attained", "worst class"), rows)
     if "suppressed" in found:
         many, ignored = found["suppressed"]["rows"], found["suppressed"]["ignored"]
         how = "left out" if ignored else "counted as a class"
         say(f"note: {many:,} row(s) are * in every quasi-identifier and were {how}")
+
+
+def _reached(value: Any) -> str:
+    return "none" if value is None else _short(value)
+
+
+def _worst(entry: dict[str, Any]) -> str:
+    if "worst" not in entry:
+        return ""
+    size, rows = entry["worst"]["size"], entry["worst"]["rows"]
+    few = 3
+    return f"{size:,}: row {', '.join(map(str, rows[:few]))}{', …' if size > few else ''}"
 
 
 def show_manifest(document: dict[str, Any], out: Path | None, private: Path | None) -> None:

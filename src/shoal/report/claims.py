@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from shoal.errors import BadInput
 from shoal.models import MODELS, Model, asked
 from shoal.policy import Policy
-from shoal.report.manifest import NO_LIMIT, ModelSummary, PublicManifest
+from shoal.report.manifest import NO_LIMIT, ModelSummary, PublicManifest, told
 from shoal.schema import Role
 from shoal.verify import Claim, Counted, Status, Verdict, read_json
 
@@ -40,6 +40,7 @@ def claim_of(manifest: PublicManifest, folder: Path) -> Claim:
         manifest.classes.model_dump(),
         [model.attained for model in manifest.models],
         rows.shown,
+        manifest.persons,
     )
 
 
@@ -67,6 +68,7 @@ def _compared(claim: Claim, policy: Policy, counted: Counted) -> dict[str, bool]
         "quasi-identifiers": set(claim.quasi_identifiers) == set(policy.quasi_identifiers),
         "sensitive attributes": set(claim.sensitive) == set(policy.named(Role.SENSITIVE)),
         "models or their parameters": _same_models(claim.models, policy.models, counted),
+        "whether persons are counted": claim.persons == (policy.unit is not None),
         "whether suppressed rows are shown": not claim.shown or policy.release.suppressed == "show",
     }
 
@@ -86,7 +88,9 @@ def _shown(model: Model, counted: Counted) -> AbstractSet[str | None]:
 
 def _same_parameters(said: Mapping[str, Any], required: Mapping[str, Any], shown: AbstractSet[str | None]) -> bool:
     return said.keys() == required.keys() and all(
-        _same_thresholds(said[name], limit, shown) if isinstance(limit, Mapping) else said[name] == limit
+        _same_thresholds(said[name], limit, shown)
+        if isinstance(limit, Mapping)
+        else said[name] == told(name, limit, shown)
         for name, limit in required.items()
     )
 

@@ -6,7 +6,7 @@ from time import perf_counter, process_time
 from typing import Any, get_args
 
 from shoal.errors import BadInput, ShoalError
-from shoal.metrics import METRICS
+from shoal.metrics import scorers
 from shoal.models.spec import nearest
 from shoal.plan import Plan, Task, solve
 from shoal.policy import Policy
@@ -157,8 +157,7 @@ def _run(task: Task, policy: Policy, watch: Watch, stop: Stop) -> Run:
 
 
 def _metrics(plan: Plan) -> Fixed:
-    scorers = {name: metric.on(plan.before) for name, metric in METRICS.items()}
-    return Fixed({name: scorer.value(scorer.score(plan.after)) for name, scorer in scorers.items()})
+    return Fixed({name: scorer.value(scorer.score(plan.after)) for name, scorer in scorers(plan.before).items()})
 
 
 def _as_document(outcome: Run | NoRun) -> dict[str, Any]:

@@ -30,19 +30,20 @@ class LatticeFiles:
         """Refuse what cannot or must not be written."""
         chosen = {kind: Path(path) for kind, path in (("picture", picture), ("csv", csv)) if path is not None}
         for kind, path in chosen.items():
-            _refuse_file(path, _ENDINGS[kind], source, force=force)
+            refuse_file(path, _ENDINGS[kind], source, force=force)
         return cls(**chosen)
 
     def write(self, table: LatticeTable) -> None:
         if self.csv is not None:
-            _write(self.csv, table.csv())
+            write_file(self.csv, table.csv())
         if self.picture is not None:
             from shoal.report.lattice_picture import render
 
-            _write(self.picture, render(table, self.picture.suffix.lower().removeprefix(".")))
+            write_file(self.picture, render(table, self.picture.suffix.lower().removeprefix(".")))
 
 
-def _refuse_file(path: Path, endings: tuple[str, ...], source: Path | None, *, force: bool) -> None:
+def refuse_file(path: Path, endings: tuple[str, ...], source: Path | None, *, force: bool) -> None:
+    """Refuse a file that cannot or must not be written."""
     if path.suffix.lower() not in endings:
         raise BadOutput(f"{path.name}: the name of this file must end in {' or '.join(endings)}")
     if not path.absolute().parent.is_dir():
@@ -57,7 +58,8 @@ def _refuse_file(path: Path, endings: tuple[str, ...], source: Path | None, *, f
         raise BadOutput(f"{path.name}: there is such a file already; use --force to replace it or name another")
 
 
-def _write(path: Path, content: str | bytes) -> None:
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file, or leave what was there and say why."""
     try:
         write_whole(path, content)
     except OSError as wrong:

@@ -11,7 +11,7 @@ from typing import Any
 
 from shoal.errors import BadPolicy
 from shoal.lattice import Lattice, Node
-from shoal.metrics import METRICS
+from shoal.metrics import scorers
 from shoal.models.spec import table_of
 from shoal.plan import Task
 from shoal.policy import Policy
@@ -90,7 +90,7 @@ class LatticeTable:
         text = io.StringIO()
         lines = csv.writer(text, lineterminator="\n")
         levels = [f"level of {name}" for name in self.lattice.attributes]
-        lines.writerow([*levels, "complies", "suppressed", "classes", *METRICS, "pareto", "best"])
+        lines.writerow([*levels, "complies", "suppressed", "classes", *self.nodes[0].metrics, "pareto", "best"])
         for node in self.nodes:
             flags = [str(flag).lower() for flag in (node.complies, node.pareto, node is self.best)]
             numbers = (repr(value) for value in node.metrics.values())
@@ -103,13 +103,13 @@ def list_nodes(task: Task, policy: Policy, watch: Watch = lambda *_: None) -> La
     lattice, oracle = task.lattice, task.oracle
     _refuse_large(lattice)
     oracle.tally.nodes = lattice.size
-    scorers = {name: metric.on(task.before) for name, metric in METRICS.items()}
+    told = scorers(task.before)
     rows = []
     for done, node in enumerate(
         lattice.nodes()
     ):  # neighbours come one after the other: most are rolled up from another
         after = oracle.apply(node)
-        metrics = Fixed({name: scorer.value(scorer.score(after)) for name, scorer in scorers.items()})
+        metrics = Fixed({name: scorer.value(scorer.score(after)) for name, scorer in told.items()})
         rows.append(NodeRow(node, oracle.keeps(after), after.suppressed_rows, len(after.kept), metrics))
         oracle.tally.checked += 1
         watch(Ask(node, done / lattice.size), oracle.tally)

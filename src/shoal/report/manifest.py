@@ -9,7 +9,7 @@ from shoal import __version__
 from shoal.engine import Source
 from shoal.errors import BadHierarchy
 from shoal.hierarchy import Rows as Lines
-from shoal.metrics import METRICS
+from shoal.metrics import scorers
 from shoal.models import MODELS
 from shoal.plan import Plan
 from shoal.policy import FORMAT, Policy
@@ -19,6 +19,10 @@ from shoal.verify import Verdict
 
 NO_LIMIT = 1.0
 """What a threshold per value becomes in public when the release shows none of the values: any share is allowed."""
+
+
+POPULATION = "the population"
+"""What the path of the population becomes in public."""
 
 
 class _Frozen(BaseModel):
@@ -131,6 +135,8 @@ class PublicManifest(_Frozen):
     format: Literal[1] = FORMAT
     quasi_identifiers: tuple[str, ...]
     sensitive: tuple[str, ...]
+    persons: bool = False
+    """Whether sizes and shares count persons, of whom one may have several rows."""
     models: tuple[ModelSummary, ...]
     labels: Annotated[dict[str, tuple[str, ...]], FIXED]
     rows: PublicRows
@@ -200,6 +206,7 @@ def public(
         shoal=manifest.shoal,
         quasi_identifiers=tuple(name for name, role in plan.roles.items() if role is Role.QUASI_IDENTIFIER),
         sensitive=tuple(name for name, role in plan.roles.items() if role is Role.SENSITIVE),
+        persons=plan.reading.unit is not None,
         models=tuple(_shown(model, shown.get(model.attribute or "", ())) for model in manifest.models),
         labels=labels,
         rows=PublicRows(**manifest.rows.model_dump(exclude={"read"})),
@@ -209,14 +216,26 @@ def public(
 
 
 def _shown(model: ModelSummary, values: Collection[str]) -> ModelSummary:
-    """The promise without the thresholds of values that the release does not show: their names would tell of them."""
-    asked = {
-        name: {value: limit[value] for value in limit if value in values} or NO_LIMIT
-        if isinstance(limit, Mapping)
-        else limit
-        for name, limit in model.asked.items()
-    }
+    """The promise without paths and what names values that the release does not show: their names would tell."""
+    asked = {name: told(name, limit, values) for name, limit in model.asked.items()}
     return model.model_copy(update={"asked": Fixed(asked)})
+
+
+def told(name: str, parameter: Any, values: Collection[str | None]) -> Any:
+    """A parameter of a model as the public manifest tells it; `values` are those that the release shows."""
+    if name == "population":
+        return POPULATION
+    if isinstance(parameter, Mapping):
+        return {value: parameter[value] for value in parameter if value in values} or NO_LIMIT
+    if name == "categories":
+        return tuple(_named(category, values, number) for number, category in enumerate(parameter, 1))
+    return parameter
+
+
+def _named(category: Sequence[str], values: Collection[str | None], number: int) -> tuple[str, ...]:
+    """The values of a category that the release shows; one word stands for all others, so that it stays a category."""
+    shown = [value for value in category if value in values]
+    return (*shown, *([f"(others of category {number})"] if len(shown) < len(category) else []))
 
 
 def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelSummary, ...]:
@@ -243,9 +262,7 @@ def _classes(verdicts: Sequence[Verdict]) -> Classes:
 
 def _metrics(plan: Plan) -> dict[str, float]:
     """Every metric of this release, whichever was minimised."""
-    out = {}
-    for name, metric in METRICS.items():
-        scorer = metric.on(plan.before)
-        out[name] = scorer.value(scorer.judge(plan.after, plan.after.suppressed).score)
+    told = scorers(plan.before)
+    out = {name: s.value(s.judge(plan.after, plan.after.suppressed).score) for name, s in told.items()}
     out["prec"] = 1 - out["precision-loss"]
     return out

@@ -7,40 +7,85 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.codes import Table
+from shoal.codes import Column, Table
+from shoal.counts import ClassCounts
 from shoal.engine import Source
 from shoal.errors import BadInput
-from shoal.frequency import FrequencySet
+from shoal.frequency import FrequencySet, Reading, joined
 from shoal.hierarchy import TOP
 from shoal.models import measured
+from shoal.report.alpha_files import GraphFile
+from shoal.report.alpha_graph import AlphaGraph
+from shoal.report.homogeneity import measured_alphas, measured_homogeneity
+
+_ROWS_NAMED = 10
 
 
 def measure_table(
-    read: Source, quasi: Sequence[str], sensitive: Sequence[str], *, ignore_suppressed: bool
+    read: Source,
+    quasi: Sequence[str],
+    sensitive: Sequence[str],
+    *,
+    unit: str | None = None,
+    ignore_suppressed: bool,
+    graph: GraphFile | None = None,
 ) -> dict[str, Any]:
-    """Rows, classes, what each model attains, the k of each quasi-identifier alone, and how many rows are suppressed.
+    """Rows, classes, what each model attains and in which class, the k of each quasi-identifier alone, suppressed rows.
 
     Attributes that hide people one by one may point at them together (S2.2b).
     """
-    _refuse_roles(read, quasi, sensitive)
+    _refuse_roles(read, quasi, sensitive, unit)
     table = read.table
     stars = _suppressed(table, quasi)
-    keep = ~stars if ignore_suppressed else np.ones(table.rows, dtype=bool)
-    if not keep.any():
+    rows = np.flatnonzero(~stars) if ignore_suppressed else np.arange(table.rows)
+    if not len(rows):
         raise BadInput(f"{read.name}: every row is suppressed, so there is nothing to measure")
-    columns = {name: (table[name].codes[keep], table[name].size) for name in (*quasi, *sensitive)}
-    classes = FrequencySet.count({q: columns[q] for q in quasi}, {s: columns[s] for s in sensitive})
-    labels = {name: [*table[name].texts.to_pylist(), None][: table[name].size] for name in sensitive}
-    counts = classes.class_counts(labels)
-    out: dict[str, Any] = {"rows": counts.rows, "classes": len(classes), "models": measured(counts, sensitive)}
-    out["alone"] = {name: int(classes.project([name]).counts.min()) for name in quasi}
+    classes = _count(table, rows, quasi, sensitive, unit)
+    reading = Reading({name: _labels(table[name]) for name in sensitive}, unit)
+    counts = classes.class_counts(reading)
+    out: dict[str, Any] = {"rows": len(rows), "classes": len(classes)}
+    if unit is not None:
+        out["persons"] = int(classes.project([]).class_counts(reading).sizes[0])
+    found = measured(counts, sensitive)
+    out["models"] = [_located(entry, counts, classes, rows) for entry in found]
+    out["homogeneity"] = measured_homogeneity(counts, sensitive)
+    out["alphas"] = measured_alphas(counts, sensitive)
+    if graph is not None:
+        graph.write(AlphaGraph.of(sensitive[0], counts.sensitive[sensitive[0]]))
+    out["alone"] = {name: int(classes.project([name]).class_counts(reading).sizes.min()) for name in quasi}
     if stars.any():
         out["suppressed"] = {"rows": int(stars.sum()), "ignored": ignore_suppressed}
     return out
 
 
-def _refuse_roles(read: Source, quasi: Sequence[str], sensitive: Sequence[str]) -> None:
-    for name in (*quasi, *sensitive):
+def _count(
+    table: Table, rows: NDArray[np.int64], quasi: Sequence[str], sensitive: Sequence[str], unit: str | None
+) -> FrequencySet:
+    coded = {n: (table[n].codes[rows], table[n].size) for n in (*quasi, *sensitive, *([unit] if unit else []))}
+    beside: dict[Any, Any] = {name: coded[name] for name in sensitive}
+    if unit is not None:
+        beside = {unit: coded[unit]} | {(unit, name): joined([coded[unit], coded[name]]) for name in sensitive}
+    return FrequencySet.count({name: coded[name] for name in quasi}, beside, want_classes=True)
+
+
+def _located(
+    entry: dict[str, Any], counts: ClassCounts, classes: FrequencySet, rows: NDArray[np.int64]
+) -> dict[str, Any]:
+    """The entry with the size of the class that protects least and the numbers of its first rows."""
+    at = entry.pop("worst")
+    if at is not None:
+        members = rows[np.flatnonzero(classes.classes == at)] + 1
+        entry["worst"] = {"size": int(counts.sizes[at]), "rows": members[:_ROWS_NAMED].tolist()}
+    return entry
+
+
+def _labels(column: Column) -> list[str | None]:
+    return [*column.texts.to_pylist(), None][: column.size]
+
+
+def _refuse_roles(read: Source, quasi: Sequence[str], sensitive: Sequence[str], unit: str | None) -> None:
+    named = [*quasi, *sensitive, *([unit] if unit is not None else [])]
+    for name in named:
         if name not in read.table.columns:
             near = get_close_matches(name, read.table.columns, n=1, cutoff=0.5)
             raise BadInput(
@@ -48,9 +93,9 @@ def _refuse_roles(read: Source, quasi: Sequence[str], sensitive: Sequence[str]) 
             )
     if not quasi:
         raise BadInput("name at least one quasi-identifier, e.g. --qi age,sex")
-    both = sorted(set(quasi) & set(sensitive))
-    if both:
-        raise BadInput(f"{', '.join(map(repr, both))} cannot be quasi-identifier and sensitive at once")
+    twice = sorted({name for name in named if named.count(name) > 1})
+    if twice:
+        raise BadInput(f"{', '.join(map(repr, twice))} cannot be quasi-identifier, sensitive or unit at once")
 
 
 def _suppressed(table: Table, quasi: Sequence[str]) -> NDArray[np.bool_]:

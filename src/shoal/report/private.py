@@ -13,6 +13,7 @@ from shoal.errors import BadInput, BadPolicy
 from shoal.hierarchy import Csv, pinned
 from shoal.plan import Plan
 from shoal.policy import Policy
+from shoal.policy.paths import anchored
 from shoal.report.manifest import Manifest, Recoding, saveable
 from shoal.report.page import render
 from shoal.verify import read_json
@@ -55,7 +56,8 @@ def _self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) ->
         kept = attributes[name].hierarchy or builder
         kept = _copied(kept, folder) if isinstance(kept, Csv) else pinned(kept, source.table[name])
         attributes[name] = attributes[name].model_copy(update={"hierarchy": kept})
-    return known.model_copy(update={"attributes": attributes})
+    require = tuple(anchored(model) for model in known.require)  # everybody is not copied
+    return known.model_copy(update={"attributes": attributes, "require": require})
 
 
 def _copied(builder: Csv, folder: Path) -> Csv:

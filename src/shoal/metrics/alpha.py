@@ -1,0 +1,90 @@
+"""How sure the likeliest sensitive value of a class is: the largest α, and how far the α's of the values lie apart.
+
+The α of a value is the largest share that it has of a released class (S0.1); shares are of the non-null values, and a
+value that is not released has none. Merging classes lowers α, so it is the coarse nodes that score well: these metrics
+are for choosing among nodes that other promises and levels keep fine.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.counts import ValueCounts
+from shoal.metrics.base import Floats, Floors, Judgement
+from shoal.models import Flags
+from shoal.release import After, Before
+
+
+class AlphaMax:
+    """The largest α of all sensitive values. Mohapatra, Patra, "Analysis of k-Anonymity for Homogeneity Attack"."""
+
+    name: ClassVar[str] = "alpha-max"
+
+    def on(self, before: Before) -> "AlphaScorer":
+        return AlphaScorer(before, largest)
+
+
+class AlphaSpread:
+    """The largest less the smallest α of a sensitive attribute; of several attributes, the largest spread. Same paper.
+
+    A spread alone says little: where every class is homogeneous it is 0.
+    """
+
+    name: ClassVar[str] = "alpha-spread"
+
+    def on(self, before: Before) -> "AlphaScorer":
+        return AlphaScorer(before, spread)
+
+
+def alphas(values: ValueCounts) -> Floats:
+    """The α of each value; nan where it does not occur, and for null.
+
+    >>> counts = ValueCounts(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1, 3, 2]), ["flu", "hiv", "tbc"], 2)
+    >>> alphas(counts).tolist()
+    [0.25, 1.0, nan]
+    """
+    known = values.non_null()
+    most = np.full(len(known.labels), np.nan)
+    np.fmax.at(most, known.values, known.counts / known.totals[known.classes])
+    return most
+
+
+def largest(alpha: Floats) -> float:
+    """Of the α's that there are; 0 where there is none."""
+    return float(np.fmax.reduce(alpha)) if np.isfinite(alpha).any() else 0.0
+
+
+def spread(alpha: Floats) -> float:
+    """The largest less the smallest; 0 where there is none."""
+    return largest(alpha) - float(np.fmin.reduce(alpha)) if np.isfinite(alpha).any() else 0.0
+
+
+@dataclass
+class AlphaScorer:
+    """A score of the released classes' α's; it tells nothing of other nodes: suppression may lower or raise α."""
+
+    before: Before
+    summary: Callable[[Floats], float]
+    floors: Floors = field(init=False)
+    additive: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.floors = tuple(np.zeros(h.left_out + 1) for h in self.before.hierarchies)
+
+    def score(self, after: After) -> float:
+        return max((self.summary(alphas(values)) for values in self._released(after)), default=0.0)
+
+    def judge(self, after: After, doomed: Flags) -> Judgement:
+        del doomed
+        return Judgement(self.score(after), tuple(np.zeros(level + 1) for level in after.node), -np.inf)
+
+    def value(self, score: float) -> float:
+        return score
+
+    def _released(self, after: After) -> Iterator[ValueCounts]:
+        """Each sensitive attribute's counts in the classes that are kept."""
+        assert self.before.sensitive is not None
+        counts = after.classes.class_counts(self.before.sensitive).kept(~after.suppressed)
+        yield from counts.sensitive.values()

@@ -398,11 +398,12 @@ def measure(
     options: ReadOptions | None = None,
     graph: Path_ | None = None,
     force: bool = False,
+    show_values: bool = False,
 ) -> dict[str, Any]:
     """Every model's attained value for a table as it is; no policy needed.
 
     With a `unit`, persons are counted, not rows. `graph` is a file (.graphml, .svg, .png) for the graph of the
-    sensitive values and the classes.
+    sensitive values and the classes. `show_values` names what the members of the worst classes share.
 
     >>> import pyarrow as pa
     >>> measure(pa.table({"sex": ["f", "f", "m"]}), quasi_identifiers="sex")["models"][0]
@@ -417,6 +418,7 @@ def measure(
         unit=unit,
         ignore_suppressed=ignore_suppressed,
         graph=file,
+        show_values=show_values,
     )
 
 

@@ -100,6 +100,7 @@ STRICTER = {
     "dif": lambda dif: {value: share * 0.999 for value, share in dif.items()} if any(dif.values()) else None,
     "alpha": lambda alpha: alpha * 0.999,
     "t": lambda t: t * 0.999,
+    "c": lambda c: c * 0.999,
     "beta": lambda beta: beta * 0.999,
     "delta": lambda delta: delta * 0.999,
 }

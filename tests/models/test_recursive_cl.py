@@ -126,12 +126,14 @@ def test_impossible():
 
 def test_nothing_attains_nothing():
     empty = counts(np.zeros((0, 1)), ["flu"])
-    assert recursive(1, 2).attained(empty) == {"c": None}
+    assert recursive(2, 2).attained(empty) == {"c": None}
     assert recursive(1, 2).worst(empty) is None
 
 
-def test_measure_does_not_ask():
-    assert list(RecursiveCLDiversity.probes("disease")) == []
+def test_measure_asks_for_one_value_and_is_told_of_two_and_three():
+    (probe,) = RecursiveCLDiversity.probes("disease")
+    assert (probe.l, probe.attribute) == (1, "disease")
+    assert probe.attained(counts([[3, 2, 1]])).keys() == {"c", "c (l=2)", "c (l=3)"}
 
 
 @pytest.mark.parametrize("c", [0, -1, "abc", None, True, float("nan"), 1e400])

@@ -19,3 +19,25 @@ def test_the_difference_is_shown(desk):
     assert "of sex alone" in shown
     assert "of pin alone" in shown
     assert "alone" not in desk.run("measure", data, "--qi", "sex").out
+
+
+def test_the_worst_class_has_a_size_and_rows(desk):
+    """Issue: its values only for those who ask."""
+    data = desk.table("age,sex,ill\n30,f,flu\n40,m,hiv\n30,f,hiv\n40,m,hiv\n50,f,flu\n")
+    found = sh.measure(data, quasi_identifiers=["age", "sex"], sensitive="ill")
+    worst = {entry["model"]: entry.get("worst") for entry in found["models"]}
+    assert worst["k-anonymity"] == {"size": 1, "rows": [5]}
+    assert worst["distinct-l-diversity"] == {"size": 2, "rows": [2, 4]}
+    assert "age = 50" not in desk.run("measure", data, "--qi", "age,sex", "--sensitive", "ill").out
+    named = sh.measure(data, quasi_identifiers=["age", "sex"], sensitive="ill", show_values=True)
+    assert named["models"][0]["worst"]["values"] == {"age": "50", "sex": "f"}
+    assert "age = 50" in desk.run("measure", data, "--qi", "age,sex", "--sensitive", "ill", "--show-values").out
+
+
+def test_recursive_diversity_for_two_and_three_values():
+    """models.md 1.1: counts 3, 2, 1: (c,2) holds iff c > 1, (c,3) iff c > 3."""
+    table = pa.table({"q": ["x"] * 6, "ill": ["a", "a", "a", "b", "b", "c"]})
+    found = {e["model"]: e["attained"] for e in sh.measure(table, quasi_identifiers="q", sensitive="ill")["models"]}
+    told = found["recursive-cl-diversity"]
+    assert 1 < told["c (l=2)"] < 1 + 1e-12
+    assert 3 < told["c (l=3)"] < 3 + 1e-12

@@ -107,7 +107,9 @@ def measure(
         Path | None, typer.Option(help="Write the graph of sensitive values and classes: .graphml, .svg or .png.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing graph.")] = False,
-    show_values: Annotated[bool, typer.Option("--show-values", help="Name the sensitive values in the table.")] = False,
+    show_values: Annotated[
+        bool, typer.Option("--show-values", help="Name sensitive values, and what the worst classes share.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Measure every privacy model on a table as it is."""
@@ -125,6 +127,7 @@ def measure(
             options=options,
             graph=graph,
             force=force,
+            show_values=show_values,
         )
     if as_json:
         print_json(found)

@@ -138,7 +138,9 @@ def _worst(entry: dict[str, Any]) -> str:
         return ""
     size, rows = entry["worst"]["size"], entry["worst"]["rows"]
     few = 3
-    return f"{size:,}: row {', '.join(map(str, rows[:few]))}{', …' if size > few else ''}"
+    said = f"{size:,}: row {', '.join(map(str, rows[:few]))}{', …' if size > few else ''}"
+    shared = ", ".join(f"{name} = {value}" for name, value in entry["worst"].get("values", {}).items())
+    return f"{said} ({shared})" if shared else said
 
 
 def show_manifest(document: dict[str, Any], out: Path | None, private: Path | None) -> None:

@@ -1,9 +1,10 @@
 """Recursive (c,l)-diversity: the most frequent value of a class is not too frequent, the rarer ones not too rare."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import floor, inf, nextafter
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from annotated_types import Gt
@@ -21,7 +22,7 @@ class RecursiveCLDiversity(LDiversity):
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006.
 
     What is attained is the least c for this l, just above the largest r₁/(rₗ+…+rₘ) because the inequality is strict;
-    None where a class has fewer than l values. `measure` does not ask: no pair (c,l) is the weakest one worth knowing.
+    None where a class has fewer than l values. For l = 1, which asks least, it is also told for two and three values.
     """
 
     name: ClassVar[str] = "recursive-cl-diversity"
@@ -55,7 +56,12 @@ class RecursiveCLDiversity(LDiversity):
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         ratio = self._ratio(self.groups(counts).values)
-        return {"c": None if ratio is None else _above(ratio)}
+        more = {f"c (l={l})": replace(self, l=l).attained(counts)["c"] for l in (2, 3) if self.l == 1}
+        return {"c": None if ratio is None else _above(ratio), **more}
+
+    @classmethod
+    def probes(cls, attribute: str | None) -> Iterable[Self]:
+        return (cls(1, 2.0, attribute),) if attribute is not None else ()  # r₁ < 2(r₁ + …) always
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         """Too few values, or, where nothing is suppressed, one too frequent in the whole table."""

@@ -29,6 +29,7 @@ def measure_table(
     unit: str | None = None,
     ignore_suppressed: bool,
     graph: GraphFile | None = None,
+    show_values: bool = False,
 ) -> dict[str, Any]:
     """Rows, classes, what each model attains and in which class, the k of each quasi-identifier alone, suppressed rows.
 
@@ -48,6 +49,8 @@ def measure_table(
         out["persons"] = int(classes.project([]).class_counts(reading).sizes[0])
     found = measured(counts, sensitive)
     out["models"] = [_located(entry, counts, classes, rows) for entry in found]
+    if show_values:
+        _name_values(out["models"], table, quasi)
     out["homogeneity"] = measured_homogeneity(counts, sensitive)
     out["alphas"] = measured_alphas(counts, sensitive)
     if graph is not None:
@@ -77,6 +80,15 @@ def _located(
         members = rows[np.flatnonzero(classes.classes == at)] + 1
         entry["worst"] = {"size": int(counts.sizes[at]), "rows": members[:_ROWS_NAMED].tolist()}
     return entry
+
+
+def _name_values(entries: list[dict[str, Any]], table: Table, quasi: Sequence[str]) -> None:
+    """Adds to the worst classes the values that their members share."""
+    labels = {name: _labels(table[name]) for name in quasi}
+    for entry in entries:
+        if "worst" in entry:
+            row = entry["worst"]["rows"][0] - 1
+            entry["worst"]["values"] = {name: labels[name][table[name].codes[row]] for name in quasi}
 
 
 def _labels(column: Column) -> list[str | None]:

@@ -20,8 +20,10 @@ def incognito(lattice: Lattice, left_out: Node) -> Walk:
         known = set(smaller)
         for done, node in enumerate(smaller):
             settled = (size - 1 + done / len(smaller)) / len(left_out)
-            for larger in _larger(node, lattice, left_out):
-                if known.issuperset(_faces(larger, left_out)) and (yield Ask(larger, settled)):
+            present = [i for i, above in enumerate(left_out) if node[i] != above]
+            for larger in _larger(node, lattice, present):
+                faces = ((*larger[:i], left_out[i], *larger[i + 1 :]) for i in present)  # the last one is the node
+                if all(face in known for face in faces) and (yield Ask(larger, settled)):
                     complying.append(larger)
     return tuple(sorted(complying, key=lambda node: (lattice.height(node), node)))
 
@@ -40,17 +42,9 @@ def minimal(nodes: Sequence[Node]) -> tuple[Node, ...]:
     )
 
 
-def _larger(node: Node, lattice: Lattice, left_out: Node) -> Iterator[Node]:
+def _larger(node: Node, lattice: Lattice, present: Sequence[int]) -> Iterator[Node]:
     """The node with one attribute more, of those behind its last."""
-    last = max((i for i, above in enumerate(left_out) if node[i] != above), default=-1)
-    for i in range(last + 1, len(node)):
+    for i in range(present[-1] + 1 if present else 0, len(node)):
         head, tail = node[:i], node[i + 1 :]
         for level in range(lattice.bottom[i], lattice.top[i] + 1):
             yield (*head, level, *tail)
-
-
-def _faces(node: Node, left_out: Node) -> Iterator[Node]:
-    """The node with one of its attributes left out."""
-    for i, above in enumerate(left_out):
-        if node[i] != above:
-            yield (*node[:i], above, *node[i + 1 :])

@@ -94,7 +94,7 @@ def render(cases: Sequence[Case]) -> str:
         f"UCI Adult, the {ROWS[-1]:,} complete rows of adult.data and adult.test in an order drawn once (seed {SEED});",
         f"quasi-identifiers {', '.join(ATTRIBUTES)}: a lattice of 240 nodes, height 11.",
         f"CPU milliseconds from the rows to the answer, grouping the rows included, the median of {TIMES} runs.",
-        "*Asked*: what the algorithm asks, the nodes that its paper visits; *checked*: nodes whose classes were made;",
+        "*Asked*: what the algorithm asks; *checked*: nodes whose classes were made;",
         "*inferred*: answered from other nodes because k-anonymity is closed; *height*: of the lowest node found;",
         "*found*: how many nodes the algorithm returns. Incognito's counts include the nodes of subsets.",
         "",

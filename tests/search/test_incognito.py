@@ -66,6 +66,26 @@ def test_what_fails_alone_is_never_combined():
     assert nodes == ((0, 1), (1, 1))
 
 
+def test_once_failing_candidates_are_rare_again_only_complete_nodes_are_asked():
+    """Pairs of fine levels fail and no candidate of three attributes does, so those of four are not looked at."""
+    lattice = Lattice(tuple("abcde"), (0,) * 5, (1,) * 5)
+    asked, nodes = naive.told(incognito(lattice, (2,) * 5), lambda node: node.count(0) < 2)
+    assert {sum(level != 2 for level in question.node) for question in asked} == {1, 2, 3, 5}
+    assert set(nodes) == {node for node in product(range(2), repeat=5) if node.count(0) < 2}
+
+
+def test_a_rare_failure_that_was_not_looked_at_is_found_in_the_complete_nodes():
+    """Four attributes fail together although any three of them comply."""
+    lattice = Lattice(tuple("abcde"), (0,) * 5, (1,) * 5)
+
+    def complies(node):
+        return node[0] + node[1] != 0 and node[1:] != (0, 0, 1, 1)
+
+    asked, nodes = naive.told(incognito(lattice, (2,) * 5), complies)
+    assert not any(sum(level != 2 for level in question.node) == 4 for question in asked)
+    assert set(nodes) == {node for node in product(range(2), repeat=5) if complies(node)}
+
+
 def test_nothing_complies():
     asked, nodes = naive.told(incognito(Lattice(("age", "sex"), (0, 0), (1, 1)), (2, 2)), lambda _: False)
     assert nodes == ()

@@ -272,6 +272,20 @@ class FrequencySet:
         released = {name: self.codes(name) for name in self.attributes} if joint else {}
         return ClassCounts(sizes, sensitive, joint, released=released)
 
+    def parted(self, part: Codes, parts: int) -> "FrequencySet":
+        """The classes put together in numbered parts, every number in use; those of part -1 are left out.
+
+        >>> ages = FrequencySet.count({"age": (np.array([0, 1, 2, 2], np.int32), 3)})
+        >>> ages.parted(np.array([0, 1, 0], np.int32), 2).counts.tolist()
+        [3, 1]
+        """
+        inside = part >= 0
+        if not inside.all():
+            return self.kept(inside).parted(part[inside], parts)
+        counts = np.bincount(part, weights=self.counts, minlength=parts).astype(np.int64)
+        long = {name: old.merged(part) for name, old in self.long.items()}
+        return FrequencySet(("part",), Layout.of([parts]), np.arange(parts, dtype=np.uint64)[:, None], counts, long)
+
     def kept(self, chosen: NDArray[np.bool_]) -> "FrequencySet":
         """The chosen classes only."""
         number = (np.cumsum(chosen) - 1).astype(np.int32)

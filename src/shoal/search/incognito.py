@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from shoal.lattice import Lattice, Node
 from shoal.search.driver import Ask, Walk
 
-
 _RARE = 100
 """One failing candidate in so many is a rare one."""
 

@@ -1,0 +1,132 @@
+"""Quasi-identifiers as Mondrian sees them: an axis with positions, cut at a value or along a hierarchy."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.codes import Codes, Column, Kind
+from shoal.hierarchy import Hierarchy
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One quasi-identifier: a position per code, so that what lies together has neighbouring positions (S4.1, S4.4).
+
+    On an ordered axis, positions are codes. Along a hierarchy, the leaves of every label are neighbours, so the label
+    of a range of positions is the lowest one that its two ends share.
+    """
+
+    attribute: str
+    positions: Codes
+    """The position of each code."""
+    values: Floats
+    """What lies at each position, for the width of a range; without null. Along a hierarchy not used."""
+    null: int | None = None
+    """The position of null on an ordered axis: the last. A range that holds it and others is no range but `*`."""
+    hierarchy: Hierarchy | None = None
+    categorical: bool = False
+    importance: float = 1.0
+
+    @property
+    def size(self) -> int:
+        return len(self.positions)
+
+    @cached_property
+    def codes(self) -> Codes:
+        """The code at each position."""
+        codes = np.empty(self.size, dtype=np.int32)
+        codes[self.positions] = np.arange(self.size, dtype=np.int32)
+        return codes
+
+    @cached_property
+    def levels(self) -> tuple[Codes, ...]:
+        """Along a hierarchy: levels[h][position] is the group at level h."""
+        assert self.hierarchy is not None
+        return tuple(level[self.codes] for level in self.hierarchy.levels)
+
+    def level(self, low: Codes, high: Codes) -> Codes:
+        """Along a hierarchy: the lowest level at which the two ends of each range are one group."""
+        level = np.full(len(low), len(self.levels) - 1, dtype=np.int32)
+        for h in reversed(range(len(self.levels))):
+            level[self.levels[h][low] == self.levels[h][high]] = h
+        return level
+
+    def widths(self, low: Codes, high: Codes) -> Floats:
+        """The share of the axis that each range of positions covers, times the importance of the attribute.
+
+        Null and others together are wider than anything: null is split off first (design 7).
+        """
+        if self.hierarchy is not None:
+            level = self.level(low, high)
+            losses = self.hierarchy.losses
+            wide = np.empty(len(low))
+            for h in range(len(self.levels)):
+                at = level == h
+                wide[at] = losses[h][self.levels[h][low[at]]]
+            return wide * self.importance
+        mixed = (high == self.null) & (low != self.null) if self.null is not None else np.zeros(len(low), dtype=bool)
+        ends = np.append(self.values, 0.0)  # null lies at 0, alone
+        span = self.values[-1] - self.values[0] if len(self.values) else 0.0
+        wide = (ends[high] - ends[low]) / (span or 1.0) * self.importance
+        wide[mixed] = np.inf
+        return np.asarray(wide)
+
+
+def ordered_axis(column: Column, importance: float = 1.0) -> Axis:
+    """An axis in the natural order of a column: numbers by size, dates by time, text by code point.
+
+    >>> import pyarrow as pa
+    >>> from shoal.codes import encode
+    >>> axis = ordered_axis(encode("age", pa.array([35, 36, 39])))
+    >>> axis.widths(np.array([0, 0]), np.array([1, 2])).tolist()
+    [0.25, 1.0]
+    """
+    if column.kind is Kind.NUMBER:
+        values = np.array([float(number) for number in column.numbers])
+    elif column.kind is Kind.DATE:
+        values = np.array([float(date.toordinal()) for date in column.dates])
+    else:
+        values = np.arange(len(column.values), dtype=np.float64)
+    return Axis(
+        column.name,
+        np.arange(column.size, dtype=np.int32),
+        values,
+        column.null_code,
+        categorical=column.kind is Kind.TEXT,
+        importance=importance,
+    )
+
+
+def hierarchy_axis(hierarchy: Hierarchy, importance: float = 1.0) -> Axis:
+    """An axis along a hierarchy."""
+    codes = np.lexsort(hierarchy.levels)  # the last key, the top, counts most
+    positions = np.empty(len(codes), dtype=np.int32)
+    positions[codes] = np.arange(len(codes), dtype=np.int32)
+    return Axis(hierarchy.attribute, positions, np.zeros(0), None, hierarchy, True, importance)
+
+
+def in_order(axes: Iterable[Axis]) -> list[Axis]:
+    """The axes in the order that decides ties: categorical before numeric, fewer values first, then by name (S4.1)."""
+    return sorted(axes, key=lambda axis: (not axis.categorical, axis.size, axis.attribute))
+
+
+@dataclass(frozen=True)
+class Regions:
+    """What a partitioning found: the part of each item, and the range of positions of each part on each axis."""
+
+    part: Codes
+    low: Codes
+    """low[part, axis]; on an ordered axis the edge of the region, along a hierarchy what the part holds."""
+    high: Codes
+
+    @property
+    def count(self) -> int:
+        return len(self.low)
+
+
+Axes = Mapping[str, Axis]

@@ -1,0 +1,68 @@
+"""The promises of a policy as the condition of a cut."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from shoal.codes import Codes
+from shoal.counts import ClassCounts
+from shoal.frequency import FrequencySet, Reading
+from shoal.models import Flags, KAnonymity, Model
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Asked of any way to put items together in parts; an item is a class of the table, or one of its rows.
+
+    >>> ages = FrequencySet.count({"age": (np.array([0, 1, 2, 2], np.int32), 3)})
+    >>> condition = Condition(ages, [KAnonymity(2)])
+    >>> condition.complies(np.array([0, 1, 0], np.int32), 2).tolist(), condition.k
+    ([True, False], 2)
+    """
+
+    items: FrequencySet
+    models: Sequence[Model]
+    reading: Reading = Reading()  # noqa: RUF009 frozen
+
+    @cached_property
+    def parts(self) -> list[Model]:
+        return [part for model in self.models for part in model.parts()]
+
+    @cached_property
+    def k(self) -> int | None:
+        """The least size of a part, where that is all that is promised and rows are counted."""
+        sizes = [part.k for part in self.parts if isinstance(part, KAnonymity)]
+        return max(sizes) if len(sizes) == len(self.parts) and self.reading.unit is None else None
+
+    @cached_property
+    def table_wide(self) -> bool:
+        """Whether something is promised of all parts together."""
+        return any(part.table_wide for part in self.parts)
+
+    def complies(self, part: Codes, parts: int) -> Flags:
+        """Which parts keep what is promised of each; every number below `parts` is in use, -1 is left out."""
+        if self.k is not None:
+            inside = part >= 0
+            sizes = np.bincount(part[inside], weights=self.items.counts[inside], minlength=parts)
+            return np.asarray(sizes >= self.k)
+        flags = np.ones(parts, dtype=bool)
+        counts = self.counts(part, parts)
+        for model in self.parts:
+            if not model.table_wide:
+                flags &= model.complies(counts)
+        return flags
+
+    def holds(self, part: Codes, parts: int) -> bool:
+        """Whether all parts together keep what is promised of the table."""
+        if not self.table_wide:
+            return True
+        counts = self.counts(part, parts)
+        return all(model.holds(counts) for model in self.parts if model.table_wide)
+
+    def counts(self, part: Codes, parts: int) -> ClassCounts:
+        """What models read of the parts."""
+        counts = self.items.parted(part, parts).class_counts(self.reading)
+        shown = np.arange(parts, dtype=np.int32)
+        return replace(counts, released=dict.fromkeys(self.items.attributes, shown) if counts.joint else {})

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from shoal.api import anonymize
 from shoal.codes import Table, encode
 from shoal.engines.writing import Style, text_order, write_csv, write_parquet
 from shoal.errors import BadInput, NotVerified
 from shoal.hierarchy import Intervals, build, parse
 from shoal.models import DistinctLDiversity, KAnonymity
+from shoal.policy import Policy
 from shoal.recode import Released
 from shoal.verify import Claim, Original, Status, check_hash, count, covers, judge, opened, read_json
 
@@ -277,3 +279,11 @@ def test_a_hash(tmp_path):
 def test_a_manifest_that_is_none(tmp_path):
     with pytest.raises(BadInput, match="there is no manifest"):
         read_json(tmp_path / "manifest.json")
+
+
+def test_what_classes_show_is_told_by_the_names_of_columns_in_order():
+    q = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
+    require = [{"model": "b-t-privacy", "b": 0.5, "t": 0.9, "attribute": "s"}]
+    policy = Policy(attributes={"zip": q, "age": q, "s": "sensitive"}, require=require)
+    table = pa.table({"zip": [11, 12, 21, 22] * 5, "age": [31, 38, 52, 59] * 5, "s": ["a", "b", "a", "c"] * 5})
+    assert all(verdict.holds for verdict in anonymize(table, policy).verdicts)

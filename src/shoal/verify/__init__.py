@@ -1,0 +1,28 @@
+"""Counts a released table afresh, with DuckDB in SQL, and judges it; shares nothing with what made the release.
+
+Only the models' pure functions and the hierarchies are common ground, and both are held to naive definitions in tests.
+"""
+
+from shoal.verify.claim import Claim, Original
+from shoal.verify.counting import Counted, count
+from shoal.verify.files import check_hash, read_json
+from shoal.verify.judging import judge
+from shoal.verify.opening import Opened, opened
+from shoal.verify.truth import covers
+from shoal.verify.verdict import Status, Verdict, refuse_failures
+
+__all__ = [
+    "Claim",
+    "Counted",
+    "Opened",
+    "Original",
+    "Status",
+    "Verdict",
+    "check_hash",
+    "count",
+    "covers",
+    "judge",
+    "opened",
+    "read_json",
+    "refuse_failures",
+]

@@ -1,0 +1,71 @@
+"""What a release says of itself, and what it is held against."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.codes import Table
+from shoal.counts import Indices
+from shoal.hierarchy import Hierarchy
+from shoal.models import Model
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a release says of itself: the part of its public manifest that can be checked."""
+
+    quasi_identifiers: Sequence[str]
+    sensitive: Sequence[str]
+    models: Sequence[Model]
+    rows: int
+    columns: Sequence[str]
+    classes: Mapping[str, float] | None = None
+    """Number and sizes of the classes, where they were said before."""
+    attained: Sequence[Mapping[str, Any]] | None = None
+    """Per model what the release is said to attain."""
+    shown: int = 0
+    """How many of the rows were suppressed and stay, all their quasi-identifiers `*`."""
+    persons: bool = False
+    """Whether sizes and shares count persons, not rows."""
+    statistics: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Released columns that tell a number of each class: the quasi-identifier they tell of, and which of `CHECKS`.
+
+    They are among the quasi-identifiers here: a class is what all released columns that derive from them tell apart.
+    """
+    observed: frozenset[str] = frozenset()
+    """Quasi-identifiers whose ranges are the least and the greatest value of the class itself, or all its values."""
+
+    by_label: bool = False
+    """Whether those are instead of all rows that show the same range, whatever else they show."""
+
+    def source(self, column: str) -> str:
+        """The column of the original that a released one tells of."""
+        return self.statistics[column][0] if column in self.statistics else column
+
+
+@dataclass(frozen=True)
+class Original:
+    """The input and the levels it was generalised to, for checking that a release tells the truth.
+
+    Where levels do not tell what a row shows, `rows` says which row became which, and `levels` is empty.
+    """
+
+    table: Table
+    hierarchies: Mapping[str, Hierarchy]
+    levels: Mapping[str, int]
+    unit: str | None = None
+    """The column that tells persons apart, where persons are counted."""
+    trees: Mapping[str, Sequence[Indices]] = field(default_factory=dict)
+    """Hierarchies of sensitive attributes, by the codes of the table."""
+    order: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    together: Sequence[tuple[str, ...]] = ()
+    """Columns that models need counted together."""
+    population: Table | None = None
+    """Everybody, in the codes of the table, where that is known."""
+    tree_labels: Mapping[str, Sequence[Sequence[str | None]]] = field(default_factory=dict)
+    """What the groups of `trees` are called."""
+    rows: NDArray[np.int64] | None = None
+    """For every released row, in the order of the release, the position (from 0) of the input row that it shows."""

@@ -1,0 +1,64 @@
+"""The classes of a release and the values in them, counted in SQL."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shoal.counts import ClassCounts, JointCounts, ValueCounts
+from shoal.errors import NotVerified
+from shoal.verify.behind import count_behind
+from shoal.verify.claim import Claim, Original
+from shoal.verify.opening import Opened
+from shoal.verify.placing import classify
+from shoal.verify.queries import numbers
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What the SQL counted."""
+
+    rows: int
+    classes: ClassCounts
+    behind: ClassCounts | None = None
+    """The same classes as the rows of the original that became them, where the original is given."""
+    everybody: bool = False
+    """Whether the population is known."""
+
+
+def count(release: Opened, claim: Claim, original: Original | None = None) -> Counted:
+    """Sizes of the classes and how often each sensitive value occurs in each; also as the original tells it."""
+    db = release.db
+    classify(db, claim)
+    sizes = numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
+    values = {name: _value_counts(db, f"c{claim.columns.index(name)}", len(sizes)) for name in claim.sensitive}
+    behind = None if original is None else count_behind(db, claim, original, len(sizes))
+    everybody = behind is not None and behind.population is not None
+    joint = {names: _joint_counts(db, names, claim) for names in _together(claim)}
+    return Counted(int(sizes.sum()), ClassCounts(sizes, values, joint), behind, everybody)
+
+
+def _together(claim: Claim) -> list[tuple[str, ...]]:
+    """The sets of released columns that models need counted together; what needs the original is counted there."""
+    wanted = sorted({model.columns for model in claim.models if model.columns and not model.needs})
+    if not {name for names in wanted for name in names} <= set(claim.columns):
+        raise NotVerified("the manifest makes a promise about columns that the release does not have")
+    return wanted
+
+
+def _joint_counts(db: "duckdb.DuckDBPyConnection", names: tuple[str, ...], claim: Claim) -> JointCounts:
+    cells = [f"c{claim.columns.index(name)}" for name in names]
+    found = db.sql(f"SELECT class, {', '.join(cells)}, sum(n)::BIGINT AS n FROM classed GROUP BY ALL").to_arrow_table()
+    coded = [found[cell].combine_chunks().dictionary_encode(null_encoding="encode") for cell in cells]
+    at, counts = (found[name].combine_chunks().to_numpy(zero_copy_only=False) for name in ("class", "n"))
+    codes = tuple(column.indices.to_numpy() for column in coded)
+    return JointCounts(at, codes, counts, tuple(column.dictionary.to_pylist() for column in coded))
+
+
+def _value_counts(db: "duckdb.DuckDBPyConnection", column: str, classes: int) -> ValueCounts:
+    query = f"SELECT class, {column} AS value, sum(n)::BIGINT AS n FROM classed GROUP BY ALL"
+    found = db.sql(query).to_arrow_table().combine_chunks()
+    coded = found["value"].combine_chunks().dictionary_encode(null_encoding="encode")
+    at, counts = (found[name].combine_chunks().to_numpy(zero_copy_only=False) for name in ("class", "n"))
+    return ValueCounts(at, coded.indices.to_numpy(), counts, coded.dictionary.to_pylist(), classes)

@@ -1,0 +1,65 @@
+"""Every promise of a claim, judged on what was counted."""
+
+from collections.abc import Mapping
+from math import isclose
+from typing import Any
+
+from shoal.models import Model, Need, asked
+from shoal.verify.claim import Claim
+from shoal.verify.counting import Counted
+from shoal.verify.verdict import Status, Verdict
+
+
+def judge(claim: Claim, counted: Counted) -> list[Verdict]:
+    """The number of rows, the classes, and every model of the claim."""
+    found = _classes(counted)
+    verdicts = [
+        Verdict("rows", _holds(counted.rows == claim.rows), {"rows": claim.rows}, {"rows": counted.rows}),
+        Verdict("classes", _holds(_agree(claim.classes, found)), claim.classes or {}, found),
+    ]
+    said = claim.attained if claim.attained is not None else [None] * len(claim.models)
+    for model, before in zip(claim.models, said, strict=True):
+        verdicts.append(_judge_model(model, before, claim, counted))
+    return verdicts
+
+
+def _judge_model(model: Model, said: Mapping[str, Any] | None, claim: Claim, counted: Counted) -> Verdict:
+    """One promise, on the classes as released or, where that tells too little, on the rows behind them."""
+    needs = model.needs | ({Need.ORIGINAL} if claim.persons else set())
+    if Need.POPULATION in needs and not counted.everybody:
+        return Verdict(model.name, Status.NEEDS_POPULATION, asked(model))
+    if needs and counted.behind is None:
+        return Verdict(model.name, Status.NEEDS_ORIGINAL, asked(model))
+    classes = counted.behind if needs and counted.behind is not None else counted.classes
+    kept = counted.rows > 0 and model.holds(classes)
+    attained = model.attained(classes) if counted.rows else {}
+    true = _agree(said, attained)
+    why = "" if true else "the manifest says that it attains something else"
+    return Verdict(model.name, _holds(kept and true), asked(model), attained, why)
+
+
+def _holds(holds: bool) -> Status:
+    return Status.HOLDS if holds else Status.FAILS
+
+
+def _classes(counted: Counted) -> dict[str, float]:
+    sizes = counted.classes.sizes
+    if not len(sizes):
+        return {"count": 0, "min": 0, "max": 0, "mean": 0.0}
+    return {
+        "count": len(sizes),
+        "min": int(sizes.min()),
+        "max": int(sizes.max()),
+        "mean": counted.rows / len(sizes),
+    }
+
+
+def _agree(said: Any, found: Any) -> bool:
+    """Whether what was said before is what was found; nothing said is no lie."""
+    if said is None:
+        return True
+    if isinstance(said, Mapping):
+        return isinstance(found, Mapping) and all(k in found and _agree(said[k], found[k]) for k in said)
+    if isinstance(said, float) or isinstance(found, float):
+        return isinstance(found, int | float) and isclose(said, found, rel_tol=1e-12)
+    return bool(said == found)

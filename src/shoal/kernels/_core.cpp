@@ -3,24 +3,12 @@
 // A class is a key of W 64-bit words; every attribute owns one bit field of it that never straddles two words.
 // Reading rows, rolling up to a coarser node, projecting and merging are all the same act:
 // make a key, find it, add the weight.  Groups come out in the order of their first appearance.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/vector.h>
+#include "_shared.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <exception>
-#include <stdexcept>
-#include <thread>
-#include <vector>
 
-namespace nb = nanobind;
 using namespace nb::literals;
-
-template <typename T> using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Words = nb::ndarray<const uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using namespace shoal;
 using Columns = std::vector<In<int32_t>>;
 using Maps = std::vector<std::optional<In<int32_t>>>;
 
@@ -82,14 +70,6 @@ template <int W> class Grouper {
   }
 };
 
-// Hands a vector to NumPy without copying it.
-template <typename T, typename Vector>
-nb::object to_numpy(Vector&& vector, std::vector<size_t> shape) {
-  auto* kept = new std::decay_t<Vector>(std::move(vector));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::decay_t<Vector>*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner));
-}
-
 template <int W>
 nb::tuple result(Grouper<W>&& groups, std::vector<int32_t>&& ids, bool want_ids) {
   const size_t m = groups.keys.size();
@@ -98,26 +78,6 @@ nb::tuple result(Grouper<W>&& groups, std::vector<int32_t>&& ids, bool want_ids)
   return nb::make_tuple(to_numpy<uint64_t>(std::move(groups.keys), {m, static_cast<size_t>(W)}),
                         to_numpy<int64_t>(std::move(groups.counts), {m}),
                         want_ids ? to_numpy<int32_t>(std::move(ids), {n}) : none);
-}
-
-unsigned cores() { return std::max(1u, std::thread::hardware_concurrency()); }
-
-// Runs `work(part, parts)` on all cores; the first exception is passed on.
-template <typename Work> void on_all_cores(Work work) {
-  const size_t parts = cores();
-  std::vector<std::exception_ptr> wrong(parts);
-  std::vector<std::thread> threads;
-  for (size_t p = 0; p < parts; ++p)
-    threads.emplace_back([&, p] {
-      try {
-        work(p, parts);
-      } catch (...) {
-        wrong[p] = std::current_exception();
-      }
-    });
-  for (auto& thread : threads) thread.join();
-  for (const auto& error : wrong)
-    if (error) std::rethrow_exception(error);
 }
 
 // Groups a range of the items: `fill(from, count, keys)` makes the keys of a block, `weights` (or 1) are the counts.
@@ -274,32 +234,6 @@ nb::tuple group(size_t n, bool want_ids, const int64_t* weights, Fill fill) {
   return result<W>(std::move(all), std::move(ids), want_ids);
 }
 
-struct Layout {
-  const int32_t *word, *shift;
-  const uint64_t* mask;
-  size_t fields;
-};
-
-int width_of(uint64_t mask) {
-  int width = 0;
-  for (; mask != 0; mask >>= 1) ++width;
-  return width;
-}
-
-// Refuses what would read or write outside of a key.
-Layout layout(const In<int32_t>& word, const In<int32_t>& shift, const In<uint64_t>& mask, size_t words) {
-  if (word.size() != shift.size() || word.size() != mask.size()) throw std::invalid_argument("uneven layout");
-  for (size_t f = 0; f < word.size(); ++f) {
-    const uint64_t bits = mask.data()[f];
-    if (bits == 0 || bits > UINT32_MAX || (bits & (bits + 1)) != 0)
-      throw std::invalid_argument("a mask is 1 to 32 bits, all set");
-    if (word.data()[f] < 0 || static_cast<size_t>(word.data()[f]) >= words || shift.data()[f] < 0 ||
-        shift.data()[f] + width_of(bits) > 64)
-      throw std::invalid_argument("a field lies outside of the key");
-  }
-  return {word.data(), shift.data(), mask.data(), word.size()};
-}
-
 // New codes for old, word by word.  Neighbouring fields share one table (of at most 2^kTableBits entries, its values
 // already shifted into place), so a key costs a few independent look-ups.
 class Translation {
@@ -445,6 +379,8 @@ nb::object marginals(const Words& keys, const In<int64_t>& counts, const In<bool
 
 }  // namespace
 
+void register_local(nb::module_& m);
+
 NB_MODULE(_core, m) {
   // noconvert: a 64-bit code must not wrap around silently
   m.def("group_columns", &group_columns, "columns"_a.noconvert(), "word"_a, "shift"_a, "mask"_a, "words"_a,
@@ -453,4 +389,7 @@ NB_MODULE(_core, m) {
         "want_ids"_a);
   m.def("marginals", &marginals, "keys"_a, "counts"_a, "chosen"_a, "word"_a, "shift"_a, "mask"_a, "offset"_a,
         "total"_a);
+  bind_mondrian(m);
+  register_local(m);
+  bind_target(m);
 }

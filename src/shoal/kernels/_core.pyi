@@ -4,9 +4,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int32]
 Longs: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = NDArray[np.uint64]
+
+Axis: TypeAlias = tuple[Ints, Floats, float, float, int, Ints | None, Floats | None]
 
 def group_columns(
     columns: Sequence[Ints],
@@ -36,3 +39,46 @@ def marginals(
     offset: Longs,
     total: int,
 ) -> Longs: ...
+def mondrian(
+    keys: Words, counts: Longs, word: Ints, shift: Ints, mask: Words, axes: Sequence[Axis], k: int, relaxed: bool
+) -> tuple[Ints, Ints, Ints]: ...
+def least_entropy(
+    keys: Words,
+    counts: Longs,
+    word: Ints,
+    shift: Ints,
+    mask: Words,
+    axes: Sequence[Axis],
+    k: int,
+    begin: Longs,
+    values: Ints,
+    rows: Longs,
+    size: int,
+) -> tuple[Ints, Ints, Ints]: ...
+def least_squares(
+    keys: Words,
+    counts: Longs,
+    word: Ints,
+    shift: Ints,
+    mask: Words,
+    axes: Sequence[Axis],
+    k: int,
+    rows: Floats,
+    sums: Floats,
+    squares: Floats,
+) -> tuple[Ints, Ints, Ints]: ...
+
+class Clusters:
+    def __init__(
+        self,
+        codes: Ints,
+        rows: Longs,
+        groups: Sequence[Ints],
+        losses: Sequence[NDArray[np.float64]],
+        least: int,
+        nearest: int,
+        visits: int,
+        seed: int,
+    ) -> None: ...
+    def improve(self, start: float, end: float) -> None: ...
+    def clusters(self) -> Ints: ...

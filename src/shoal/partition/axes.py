@@ -49,9 +49,33 @@ class Axis:
         assert self.hierarchy is not None
         return tuple(level[self.codes] for level in self.hierarchy.levels)
 
+    @cached_property
+    def ranks(self) -> Codes:
+        """Along a hierarchy: ranks[h, position] numbers the groups of level h from left to right."""
+        steps = [np.diff(level, prepend=level[:1]) != 0 for level in self.levels]
+        return np.cumsum(steps, axis=1, dtype=np.int32)
+
+    @cached_property
+    def losses(self) -> Floats:
+        """Along a hierarchy: losses[h, position] is the width of the label of level h."""
+        assert self.hierarchy is not None
+        return np.stack([loss[level] for loss, level in zip(self.hierarchy.losses, self.levels, strict=True)])
+
+    @cached_property
+    def ends(self) -> Floats:
+        """On an ordered axis: what lies at each position; null lies at 0, alone."""
+        return np.append(self.values, 0.0) if self.null is not None else self.values
+
+    @property
+    def span(self) -> float:
+        return float(self.values[-1] - self.values[0] if len(self.values) else 0.0) or 1.0
+
     def level(self, low: Codes, high: Codes) -> Codes:
-        """Along a hierarchy: the lowest level at which the two ends of each range are one group."""
-        level = np.full(len(low), len(self.levels) - 1, dtype=np.int32)
+        """Along a hierarchy: the lowest level at which the two ends of each range are one group.
+
+        One above the top where even that has several groups: the attribute as if it were not there.
+        """
+        level = np.full(len(low), len(self.levels), dtype=np.int32)
         for h in reversed(range(len(self.levels))):
             level[self.levels[h][low] == self.levels[h][high]] = h
         return level
@@ -63,18 +87,25 @@ class Axis:
         """
         if self.hierarchy is not None:
             level = self.level(low, high)
-            losses = self.hierarchy.losses
-            wide = np.empty(len(low))
+            wide = np.ones(len(low))
             for h in range(len(self.levels)):
                 at = level == h
-                wide[at] = losses[h][self.levels[h][low[at]]]
+                wide[at] = self.losses[h, low[at]]
             return wide * self.importance
         mixed = (high == self.null) & (low != self.null) if self.null is not None else np.zeros(len(low), dtype=bool)
-        ends = np.append(self.values, 0.0)  # null lies at 0, alone
-        span = self.values[-1] - self.values[0] if len(self.values) else 0.0
-        wide = (ends[high] - ends[low]) / (span or 1.0) * self.importance
+        wide = (self.ends[high] - self.ends[low]) / self.span * self.importance
         wide[mixed] = np.inf
         return np.asarray(wide)
+
+    def shown(self, low: Codes, high: Codes, least: Codes, most: Codes) -> tuple[Codes, Codes]:
+        """The edges of regions that hold positions from `least` to `most`, null only where there is some (design 7)."""
+        if self.hierarchy is not None:
+            return least, most
+        if self.null is None:
+            return low, high
+        return np.where(least == self.null, least, low), np.where(
+            most < self.null, np.minimum(high, self.null - 1), high
+        )
 
 
 def ordered_axis(column: Column, importance: float = 1.0) -> Axis:

@@ -37,6 +37,11 @@ class Condition:
         return max(sizes) if len(sizes) == len(self.parts) and self.reading.unit is None else None
 
     @cached_property
+    def least(self) -> int:
+        """Rows that a complying part has at least, whatever else is promised: where persons are counted, one each."""
+        return max((part.k for part in self.parts if isinstance(part, KAnonymity)), default=1)
+
+    @cached_property
     def table_wide(self) -> bool:
         """Whether something is promised of all parts together."""
         return any(part.table_wide for part in self.parts)

@@ -1,0 +1,580 @@
+// Clusters of points along hierarchies: every cluster has at least so many rows, and the loss of all is small.
+//
+// A point is a distinct combination of codes with its number of rows.  A cluster shows each attribute at the lowest
+// level at which its points are one group; every row of it pays the loss of these labels.  Clusters are first grown
+// cheapest first from the nearest neighbours of each point, then changed again and again: a point moves, a new cluster
+// is opened, one is given up.  What a change leaves with too few rows is filled up or given up in turn, and the whole
+// chain is kept if it costs less, or not much more while the search is still hot (simulated annealing).
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <queue>
+#include <random>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using Table = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Floats = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Longs = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Point = int32_t;
+
+constexpr float kNever = 1e30f;
+constexpr int kSmall = 256;        // codes of an attribute that is looked up in a table
+constexpr size_t kLeaf = 8;        // points in a leaf of the tree
+constexpr size_t kFewPoints = 24;  // clusters of more points are not given up
+constexpr int kNone = -1;
+
+// One attribute: groups and losses per code and level.
+struct Hierarchy {
+  int size, levels;
+  std::vector<int32_t> groups;
+  std::vector<float> losses;
+
+  Hierarchy(const Table& g, const Floats& l)
+      : size(static_cast<int>(g.shape(0))), levels(static_cast<int>(g.shape(1))), groups(g.data(), g.data() + g.size()),
+        losses(l.data(), l.data() + l.size()) {
+    if (l.shape(0) != g.shape(0) || l.shape(1) != g.shape(1) || levels == 0 || levels > 255)
+      throw std::invalid_argument("a loss per code and level is needed");
+    for (const int32_t group : groups)
+      if (group < 0 || group >= size) throw std::invalid_argument("more groups than codes");
+    for (int code = 1; code < size; ++code)
+      if (group(code, levels - 1) != group(0, levels - 1)) throw std::invalid_argument("a hierarchy without a top");
+  }
+
+  int32_t group(int code, int level) const { return groups[static_cast<size_t>(code) * levels + level]; }
+  float loss(int code, int level) const { return losses[static_cast<size_t>(code) * levels + level]; }
+
+  // The lowest level, from a given one up, at which both are one group.
+  int meet(int a, int b, int level = 0) const {
+    while (group(a, level) != group(b, level)) ++level;
+    return level;
+  }
+};
+
+struct Points {
+  size_t count, width;
+  std::vector<int32_t> codes;
+  std::vector<int64_t> rows;
+  std::vector<Hierarchy> hierarchies;
+  // For the first attributes, those of few codes: what a label costs once it is widened to cover a code, in one row of
+  // numbers per label; `row` says for each code and level where its label's row begins.
+  size_t tabled = 0;
+  std::vector<float> widened;
+  std::vector<std::vector<uint32_t>> row;
+
+  const int32_t* operator[](Point p) const { return codes.data() + p * width; }
+
+  void tabulate() {
+    while (tabled < width && hierarchies[tabled].size <= kSmall) {
+      const Hierarchy& h = hierarchies[tabled++];
+      std::vector<uint32_t>& rows_of = row.emplace_back(h.groups.size());
+      for (int level = 0; level < h.levels; ++level) {
+        std::vector<uint32_t> begin(h.size, 0);  // per group; 0: not yet
+        for (int code = 0; code < h.size; ++code) {
+          uint32_t& at = begin[h.group(code, level)];
+          if (at == 0) {
+            at = static_cast<uint32_t>(widened.size()) + 1;
+            for (int other = 0; other < h.size; ++other) widened.push_back(h.loss(code, h.meet(code, other, level)));
+          }
+          rows_of[static_cast<size_t>(code) * h.levels + level] = at - 1;
+        }
+      }
+    }
+  }
+
+  float distance(Point p, Point q) const {
+    const int32_t *a = (*this)[p], *b = (*this)[q];
+    float sum = 0;
+    for (size_t i = 0; i < tabled; ++i) {
+      const size_t leaf = static_cast<size_t>(a[i]) * hierarchies[i].levels;
+      sum += widened[row[i][leaf] + b[i]];
+    }
+    for (size_t i = tabled; i < width; ++i) sum += hierarchies[i].loss(a[i], hierarchies[i].meet(a[i], b[i]));
+    return sum;
+  }
+};
+
+// Nearest neighbours.  A tree splits the points along the children of one label at a time, the dearest label first.
+// The distance to all points of a subtree is at least what its labels cost together with the point: most are skipped.
+class Neighbours {
+ public:
+  Neighbours(const Points& points, std::vector<Point> some) : points_(points), order_(std::move(some)) {
+    std::vector<int> levels;
+    for (const auto& h : points.hierarchies) levels.push_back(h.levels - 1);
+    if (!order_.empty()) build(0, order_.size(), levels);
+  }
+
+  // The nearest `most`, as far as `visits` looks find them, nearest first.
+  const std::vector<std::pair<float, Point>>& of(Point p, size_t most, int visits) {
+    p_ = p, most_ = most, visits_ = visits;
+    found_.clear();
+    paid_.assign(points_.width, 0);
+    if (!nodes_.empty()) visit(0, 0);
+    std::sort(found_.begin(), found_.end());
+    return found_;
+  }
+
+ private:
+  struct Node {
+    size_t from, to;
+    int attribute = kNone, level = 0;
+    std::vector<size_t> children{};
+  };
+  const Points& points_;
+  std::vector<Point> order_;
+  std::vector<Node> nodes_;
+  std::vector<std::pair<float, Point>> found_;  // a heap, the farthest first
+  std::vector<float> paid_;
+  Point p_ = 0;
+  size_t most_ = 0;
+  int visits_ = 0;
+
+  int32_t group(Point p, int i, int level) const { return points_.hierarchies[i].group(points_[p][i], level); }
+
+  size_t build(size_t from, size_t to, std::vector<int> levels) {
+    const size_t id = nodes_.size();
+    nodes_.push_back({from, to});
+    if (to - from <= kLeaf) return id;
+    int best = kNone;
+    float dearest = -1;
+    for (size_t i = 0; i < levels.size(); ++i) {
+      const auto together = [&](Point p) {
+        return group(p, i, levels[i] - 1) == group(order_[from], i, levels[i] - 1);
+      };
+      while (levels[i] > 0 && std::all_of(order_.begin() + from, order_.begin() + to, together)) --levels[i];
+      const float loss = points_.hierarchies[i].loss(points_[order_[from]][i], levels[i]);
+      if (levels[i] > 0 && loss > dearest) dearest = loss, best = static_cast<int>(i);
+    }
+    if (best == kNone) return id;
+    const int level = --levels[best];
+    const auto key = [&](Point p) { return group(p, best, level); };
+    std::stable_sort(order_.begin() + from, order_.begin() + to, [&](Point p, Point q) { return key(p) < key(q); });
+    nodes_[id].attribute = best, nodes_[id].level = level;
+    for (size_t at = from, end; at < to; at = end) {
+      for (end = at; end < to && key(order_[end]) == key(order_[at]);) ++end;
+      const size_t child = build(at, end, levels);
+      nodes_[id].children.push_back(child);
+    }
+    return id;
+  }
+
+  void visit(size_t id, float least) {
+    const Node& node = nodes_[id];
+    if (node.attribute == kNone) {
+      for (size_t at = node.from; at < node.to; ++at) look(order_[at]);
+      return;
+    }
+    const int i = node.attribute;
+    const auto first = [&](size_t child) { return order_[nodes_[child].from]; };
+    size_t own = 0;  // the root is nobody's child
+    for (size_t child : node.children)
+      if (group(first(child), i, node.level) == group(p_, i, node.level)) own = child;
+    if (own) visit(own, least);
+    const float before = paid_[i];
+    const Hierarchy& hierarchy = points_.hierarchies[i];
+    for (size_t child : node.children) {
+      if (child == own || visits_ <= 0) continue;
+      const int code = points_[p_][i];
+      paid_[i] = std::max(before, hierarchy.loss(code, hierarchy.meet(code, points_[first(child)][i])));
+      if (found_.size() < most_ || least - before + paid_[i] < found_[0].first) visit(child, least - before + paid_[i]);
+    }
+    paid_[i] = before;
+  }
+
+  void look(Point q) {
+    if (q == p_) return;
+    --visits_;
+    const std::pair<float, Point> seen{points_.distance(p_, q), q};
+    if (found_.size() < most_) {
+      found_.push_back(seen);
+      std::push_heap(found_.begin(), found_.end());
+    } else if (seen < found_[0]) {
+      std::pop_heap(found_.begin(), found_.end());
+      found_.back() = seen;
+      std::push_heap(found_.begin(), found_.end());
+    }
+  }
+};
+
+struct Cluster {
+  std::vector<Point> points;
+  std::vector<uint8_t> levels;
+  std::vector<uint32_t> row;  // of its labels in Points::widened
+  int64_t rows = 0;
+  float cost = 0;  // of one row
+
+  double total() const { return static_cast<double>(cost) * static_cast<double>(rows); }
+};
+
+class Clusters {
+ public:
+  Clusters(const Table& codes, const Longs& rows, const std::vector<Table>& groups, const std::vector<Floats>& losses,
+           int64_t least, size_t nearest, int visits, uint64_t seed)
+      : least_(least), nearest_(nearest), visits_(visits), random_(seed) {
+    points_.count = codes.shape(0), points_.width = codes.shape(1);
+    if (groups.size() != points_.width || losses.size() != points_.width || rows.size() != points_.count)
+      throw std::invalid_argument("a hierarchy per attribute and a count per point are needed");
+    points_.codes.assign(codes.data(), codes.data() + codes.size());
+    points_.rows.assign(rows.data(), rows.data() + rows.size());
+    for (size_t i = 0; i < points_.width; ++i) points_.hierarchies.emplace_back(groups[i], losses[i]);
+    for (size_t at = 0; at < points_.codes.size(); ++at)
+      if (points_.codes[at] < 0 || points_.codes[at] >= points_.hierarchies[at % points_.width].size)
+        throw std::invalid_argument("a code that its hierarchy does not know");
+    nb::gil_scoped_release release;
+    points_.tabulate();
+    grow_all();
+    look_around();
+  }
+
+  // Tries to change something about every point once, `heat` falling evenly from one value to another.
+  void improve(double from, double to) {
+    nb::gil_scoped_release release;
+    std::vector<Point> seeds(points_.count);
+    std::iota(seeds.begin(), seeds.end(), 0);
+    for (size_t at = seeds.size(); at > 1; --at) std::swap(seeds[at - 1], seeds[random_() % at]);
+    for (size_t at = 0; at < seeds.size(); ++at) {
+      heat_ = from + (to - from) * static_cast<double>(at) / static_cast<double>(seeds.size());
+      for (const Change change : {&Clusters::relocate, &Clusters::open, &Clusters::give_up}) attempt(change, seeds[at]);
+    }
+  }
+
+  nb::object clusters() const {
+    auto* kept = new std::vector<int32_t>(of_);
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<int32_t>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, int32_t, nb::ndim<1>>(kept->data(), {kept->size()}, owner));
+  }
+
+ private:
+  using Change = bool (Clusters::*)(Point);
+  Points points_;
+  int64_t least_;
+  size_t nearest_;
+  int visits_;
+  std::mt19937_64 random_;
+  std::vector<std::vector<Point>> near_;
+  std::vector<Cluster> all_;
+  std::vector<int32_t> of_;     // the cluster of each point
+  std::vector<int32_t> empty_;  // clusters that were given up
+  std::vector<std::pair<int32_t, Cluster>> saved_;  // what the attempt has changed, as it was
+  size_t saves_ = 0;
+  std::vector<uint64_t> touched_;
+  uint64_t attempts_ = 0;
+  std::vector<Point> rest_;
+  double delta_ = 0, allowed_ = 0, heat_ = 0;
+
+  double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+
+  // What a row of the cluster costs once the point is in it; gives up above `limit`.
+  float joined(const Cluster& cluster, Point p, float limit = kNever) const {
+    const int32_t* b = points_[p];
+    const uint32_t* row = cluster.row.data();
+    const float* widened = points_.widened.data();
+    const size_t tabled = points_.tabled;
+    float sum = 0;
+    for (size_t i = 0; i < tabled; ++i) {
+      sum += widened[row[i] + b[i]];
+      if (sum > limit) return kNever;
+    }
+    const int32_t* a = points_[cluster.points[0]];
+    for (size_t i = tabled; i < points_.width; ++i) {
+      const Hierarchy& h = points_.hierarchies[i];
+      sum += h.loss(a[i], h.meet(a[i], b[i], cluster.levels[i]));
+      if (sum > limit) return kNever;
+    }
+    return sum;
+  }
+
+  void empty(Cluster& cluster) const {
+    cluster.points.clear();
+    cluster.levels.assign(points_.width, 0);
+    cluster.row.assign(points_.tabled, 0);
+    cluster.rows = 0;
+    cluster.cost = 0;
+  }
+
+  void add(Cluster& cluster, Point p) const {
+    cluster.points.push_back(p);
+    cluster.rows += points_.rows[p];
+    const int32_t *a = points_[cluster.points[0]], *b = points_[p];
+    cluster.cost = 0;
+    for (size_t i = 0; i < points_.width; ++i) {
+      const Hierarchy& h = points_.hierarchies[i];
+      cluster.levels[i] = static_cast<uint8_t>(h.meet(a[i], b[i], cluster.levels[i]));
+      cluster.cost += h.loss(a[i], cluster.levels[i]);
+      if (i < points_.tabled) cluster.row[i] = points_.row[i][static_cast<size_t>(a[i]) * h.levels + cluster.levels[i]];
+    }
+  }
+
+  // The first clusters: grown around every point, and the cheapest is kept, until no neighbours are left to grow from.
+  void grow_all() {
+    of_.assign(points_.count, kNone);
+    std::vector<Point> open(points_.count);
+    std::iota(open.begin(), open.end(), 0);
+    near_.resize(points_.count);
+    for (size_t clusters = 1; clusters > 0 && !open.empty();) {
+      look_near(open, nearest_);
+      std::priority_queue<std::pair<float, Point>, std::vector<std::pair<float, Point>>, std::greater<>> queue;
+      Cluster grown;
+      clusters = all_.size();
+      for (const Point p : open)
+        if (grow(p, grown)) queue.push({grown.cost, p});
+      while (!queue.empty()) {
+        const auto [cost, p] = queue.top();
+        queue.pop();
+        if (of_[p] != kNone || !grow(p, grown)) continue;
+        if (grown.cost > cost) {
+          queue.push({grown.cost, p});
+          continue;
+        }
+        for (const Point q : grown.points) of_[q] = static_cast<int32_t>(all_.size());
+        all_.push_back(grown);
+      }
+      clusters = all_.size() - clusters;
+      open.erase(std::remove_if(open.begin(), open.end(), [&](Point p) { return of_[p] != kNone; }), open.end());
+    }
+    if (all_.empty()) empty(all_.emplace_back());
+    for (const Point p : open) join_any(p);
+    touched_.assign(all_.size(), 0);
+  }
+
+  // A cluster of the point and its nearest that are still open, with all others that its labels cover.
+  bool grow(Point p, Cluster& grown) const {
+    empty(grown);
+    add(grown, p);
+    std::vector<Point> open;
+    for (const Point q : near_[p])
+      if (of_[q] == kNone) open.push_back(q);
+    while (grown.rows < least_) {
+      float best = kNever;
+      size_t which = 0;
+      for (size_t j = 0; j < open.size(); ++j) {
+        const float cost = joined(grown, open[j], best);
+        if (cost < best) best = cost, which = j;
+      }
+      if (best == kNever) return false;
+      add(grown, open[which]);
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(which));
+    }
+    const float cost = grown.cost;
+    for (const Point q : open)
+      if (joined(grown, q, cost) <= cost) add(grown, q);
+    return true;
+  }
+
+  // Few are left: into whatever cluster costs least to widen.
+  void join_any(Point p) {
+    double best = kNever;
+    size_t which = 0;
+    for (size_t c = 0; c < all_.size(); ++c) {
+      const double more = all_[c].points.empty() ? 0 : widening(all_[c], p, best);
+      if (more < best) best = more, which = c;
+    }
+    add(all_[which], p);
+    of_[p] = static_cast<int32_t>(which);
+  }
+
+  double widening(const Cluster& cluster, Point p, double limit) const {
+    const auto rows = static_cast<double>(cluster.rows + points_.rows[p]);
+    const auto most = static_cast<float>((limit + cluster.total()) / rows);
+    return static_cast<double>(joined(cluster, p, most)) * rows - cluster.total();
+  }
+
+  void look_near(const std::vector<Point>& some, size_t most) {
+    Neighbours neighbours(points_, some);
+    for (const Point p : some) {
+      auto& near = near_[p];
+      for (const auto& [distance, q] : neighbours.of(p, most, visits_))
+        if (std::find(near.begin(), near.end(), q) == near.end()) near.push_back(q);
+    }
+  }
+
+  // Points that are dear get neighbours among their like, too: they may share a cluster that the nearest are not in.
+  void look_around() {
+    std::vector<Point> dear(points_.count);
+    std::iota(dear.begin(), dear.end(), 0);
+    std::stable_sort(dear.begin(), dear.end(), [&](Point p, Point q) { return all_[of_[p]].cost > all_[of_[q]].cost; });
+    for (const size_t share : {3, 9, 27}) {
+      dear.resize(points_.count / share);
+      look_near(dear, nearest_);
+    }
+  }
+
+  // A change is tried on the clusters themselves and undone if it does not pay.
+  void attempt(Change change, Point p) {
+    ++attempts_;
+    saves_ = 0;
+    delta_ = 0;
+    allowed_ = heat_ > 0 ? -heat_ * std::log(1 - uniform()) : 0;
+    const bool kept = (this->*change)(p) && repair() && delta_ < allowed_ - 1e-6;
+    if (!kept) return undo();
+    for (size_t s = 0; s < saves_; ++s)
+      if (all_[saved_[s].first].points.empty() != saved_[s].second.points.empty()) {
+        if (all_[saved_[s].first].points.empty()) empty_.push_back(saved_[s].first);
+        else empty_.erase(std::find(empty_.begin(), empty_.end(), saved_[s].first));
+      }
+  }
+
+  void undo() {
+    for (size_t s = 0; s < saves_; ++s) {
+      auto& [c, was] = saved_[s];
+      std::swap(all_[c], was);
+      for (const Point p : all_[c].points) of_[p] = c;
+    }
+  }
+
+  void save(int32_t c) {
+    if (touched_[c] == attempts_) return;
+    touched_[c] = attempts_;
+    if (saves_ == saved_.size()) saved_.emplace_back();
+    saved_[saves_].first = c;
+    saved_[saves_++].second = all_[c];
+  }
+
+  void take(Point p) {
+    const int32_t c = of_[p];
+    save(c);
+    Cluster& cluster = all_[c];
+    delta_ -= cluster.total();
+    rest_.swap(cluster.points);
+    empty(cluster);
+    for (const Point q : rest_)
+      if (q != p) add(cluster, q);
+    delta_ += cluster.total();
+    of_[p] = kNone;
+  }
+
+  void put(Point p, int32_t c) {
+    save(c);
+    delta_ -= all_[c].total();
+    add(all_[c], p);
+    delta_ += all_[c].total();
+    of_[p] = c;
+  }
+
+  bool spare(Point p) const { return all_[of_[p]].rows - points_.rows[p] >= least_; }
+
+  // The cluster of a neighbour that costs least to widen; not one that is itself too small, nor `except`.
+  std::pair<double, int32_t> cheapest(Point p, int32_t except) const {
+    double best = kNever;
+    int32_t which = kNone, last = kNone;
+    for (const Point q : near_[p]) {
+      const int32_t c = of_[q];
+      if (c == kNone || c == last || c == except || all_[c].rows < least_) continue;
+      last = c;
+      const double more = widening(all_[c], p, best);
+      if (more < best) best = more, which = c;
+    }
+    return {best, which};
+  }
+
+  bool relocate(Point p) {
+    const auto [more, c] = cheapest(p, of_[p]);
+    if (c == kNone || more - all_[of_[p]].total() >= allowed_) return false;
+    take(p);
+    put(p, c);
+    return true;
+  }
+
+  // A new cluster of the point and neighbours; how much it counts that these are dear or missed elsewhere is drawn.
+  bool open(Point p) {
+    if (empty_.empty()) {
+      empty_.push_back(static_cast<int32_t>(all_.size()));
+      empty(all_.emplace_back());
+      touched_.push_back(0);
+    }
+    const int32_t c = empty_.back();
+    const double dear = 1.5 * uniform(), missed = 0.1 * uniform(), broken = 0.1 * uniform();
+    take(p);
+    put(p, c);
+    while (all_[c].rows < least_) {
+      double best = kNever;
+      Point which = kNone;
+      for (const Point q : near_[p]) {
+        if (of_[q] == c) continue;
+        const Cluster& giver = all_[of_[q]];
+        const double bonus = dear * giver.cost * static_cast<double>(points_.rows[q]) +
+                             (giver.rows < least_ ? broken : spare(q) ? 0 : -missed);
+        const double value = widening(all_[c], q, best + bonus) - bonus;
+        if (value < best) best = value, which = q;
+      }
+      if (which == kNone) return false;
+      take(which);
+      put(which, c);
+    }
+    return true;
+  }
+
+  bool give_up(Point p) {
+    const int32_t c = of_[p];
+    return all_[c].points.size() <= kFewPoints && disperse(c);
+  }
+
+  // Every cluster that has become too small is filled up or given up, whichever seems to cost less.
+  bool repair() {
+    for (size_t s = 0; s < saves_; ++s) {  // more are saved meanwhile
+      const int32_t c = saved_[s].first;
+      if (all_[c].points.empty() || all_[c].rows >= least_) continue;
+      if (!fill(c) && !disperse(c)) return false;
+    }
+    return true;
+  }
+
+  // Takes a point that another cluster can spare, if that seems to cost less than to disperse.
+  bool fill(int32_t c) {
+    double best = allowed_ - delta_;
+    Point which = kNone;
+    for (const Point p : all_[c].points)
+      for (const Point q : near_[p]) {
+        if (of_[q] == c || all_[c].rows + points_.rows[q] < least_ || !spare(q)) continue;
+        const double saving = static_cast<double>(all_[of_[q]].cost) * static_cast<double>(points_.rows[q]);
+        const double more = widening(all_[c], q, best + saving) - saving;
+        if (more < best) best = more, which = q;
+      }
+    if (which == kNone) return false;
+    double apart = -all_[c].total();
+    for (const Point p : all_[c].points)
+      if (apart < best) apart += cheapest(p, c).first;
+    if (apart < best) return false;
+    take(which);
+    put(which, c);
+    return true;
+  }
+
+  // Every point of the cluster moves to another.
+  bool disperse(int32_t c) {
+    save(c);
+    delta_ -= all_[c].total();
+    const std::vector<Point> loose = all_[c].points;
+    empty(all_[c]);
+    for (const Point p : loose) of_[p] = kNone;
+    for (const Point p : loose) {
+      const auto [more, into] = cheapest(p, c);
+      if (into == kNone || delta_ + more >= allowed_) return false;
+      put(p, into);
+    }
+    return true;
+  }
+};
+
+}  // namespace
+
+void register_local(nb::module_& m) {
+  nb::class_<Clusters>(m, "Clusters")
+      .def(nb::init<const Table&, const Longs&, const std::vector<Table>&, const std::vector<Floats>&, int64_t, size_t,
+                    int, uint64_t>(),
+           "codes"_a.noconvert(), "rows"_a, "groups"_a, "losses"_a, "least"_a, "nearest"_a, "visits"_a, "seed"_a)
+      .def("improve", &Clusters::improve, "start"_a, "end"_a)
+      .def("clusters", &Clusters::clusters);
+}

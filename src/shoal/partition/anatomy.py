@@ -1,0 +1,69 @@
+"""Anatomy: groups in which every sensitive value is at most one row in l (Xiao & Tao, VLDB 2006)."""
+
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.codes import Codes
+from shoal.errors import Infeasible
+
+Rows = NDArray[np.intp]
+
+
+def anatomy(values: Codes, l: int, seed: int = 0) -> Codes:
+    """The group of each row, given the code of its sensitive value: no value has more than 1/l of any group.
+
+    A group is one row from each of the l largest buckets of equal values, drawn at random; the fewer than l rows that
+    are left over go to random groups that lack their value. Null is a value like any other here.
+
+    >>> groups = anatomy(np.array([0, 0, 0, 1, 1, 2, 3], dtype=np.int32), 2)
+    >>> sorted(np.bincount(groups).tolist())
+    [2, 2, 3]
+    """
+    counts = np.bincount(values)
+    _refuse_frequent(int(counts.max(initial=0)), len(values), l)
+    rng = np.random.default_rng(seed)
+    shuffled = rng.permutation(len(values))
+    bucketed = shuffled[np.argsort(values[shuffled], kind="stable")]
+    drawn = _drawn(counts, l)
+    groups = np.full(len(values), -1, dtype=np.int32)
+    by_value = np.argsort(drawn, kind="stable")
+    groups[_heads(bucketed, counts, np.bincount(drawn, minlength=len(counts)))] = by_value // l
+    for row in np.flatnonzero(groups < 0):
+        lacking = np.ones(len(drawn) // l, dtype=bool)
+        there = groups[values == values[row]]
+        lacking[there[there >= 0]] = False
+        groups[row] = rng.choice(np.flatnonzero(lacking))
+    return groups
+
+
+def _refuse_frequent(most: int, rows: int, l: int) -> None:
+    """Only a value with more than 1/l of all rows stands in the way."""
+    if most * l > rows:
+        raise Infeasible(
+            f"anatomy: the most frequent sensitive value has {most} of {rows} row(s), more than one in l={l}; "
+            f"l can be {rows // most} at most"
+        )
+
+
+def _drawn(counts: NDArray[np.int64], l: int) -> Codes:
+    """The values of all groups, l for each, one group after the other: those of the l largest buckets, ties by code."""
+    size = len(counts)
+    # a bucket as one number that sorts by size and then by code; one row less is `size` more, and none is 0 or above
+    heap = [code - size * count for code, count in enumerate(counts.tolist()) if count]
+    heapify(heap)
+    drawn: list[int] = []
+    while len(heap) >= l:
+        largest = [heappop(heap) for _ in range(l)]
+        drawn += largest
+        for bucket in largest:
+            if bucket + size < 0:
+                heappush(heap, bucket + size)
+    return np.mod(np.array(drawn, dtype=np.int64), max(size, 1)).astype(np.int32)
+
+
+def _heads(bucketed: Rows, counts: NDArray[np.int64], taken: NDArray[np.int64]) -> Rows:
+    """Of rows that lie bucket by bucket, the first `taken` of each bucket."""
+    within = np.arange(len(bucketed)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return bucketed[within < np.repeat(taken, counts)]

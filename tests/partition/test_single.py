@@ -1,0 +1,95 @@
+"""Single-dimensional partitioning, held to its definition on rows."""
+
+from itertools import pairwise
+
+import naive
+import naive_partition as textbook
+import numpy as np
+import pytest
+from hypothesis import given
+
+from shoal.partition.mondrian import mondrian
+from shoal.partition.single import single
+
+
+def intervals(found, axes, name):
+    """The regions of the release on one axis."""
+    at = [axis.attribute for axis in axes].index(name)
+    return sorted(set(zip(found.low[:, at].tolist(), found.high[:, at].tolist(), strict=True)))
+
+
+def test_patients():
+    """S4.3: table 2 of the paper: age uncut, sex cut, zip cut into 53341 and 533448 … 533449."""
+    table = textbook.by_number(2, textbook.PATIENTS)
+    condition, axes = table.condition(), table.axes()
+    found = single(condition, axes)
+    assert intervals(found, axes, "age") == [(0, 3)]
+    assert intervals(found, axes, "sex") == [(0, 0), (1, 1)]
+    assert intervals(found, axes, "zip") == [(0, 0), (1, 2)]
+    assert sorted(table.parts(found, condition)) == [[0, 2, 3, 5], [1, 4]]
+
+
+@pytest.mark.parametrize("n", [10, 40, 160])
+def test_its_largest_class_grows(n):
+    """S4.3: two rows side by side block each cut of y for all, where Mondrian cuts the crowd at x = n as it likes."""
+    x = [*range(n), *range(n), *[n] * n]
+    y = [*range(n), *range(1, n + 1), *range(n)]
+    columns = {"x": textbook.Ordered(x, importance=100), "y": textbook.Ordered(y)}
+    table = textbook.Table(columns, ["u"] * len(x), [naive.k_anonymity(2)])
+    condition, axes = table.condition(), table.axes()
+    rows = condition.items.counts
+    assert np.bincount(single(condition, axes).part, weights=rows).max() == n
+    assert np.bincount(mondrian(condition, axes).part, weights=rows).max() <= 2 * 2 * (2 - 1) + 1
+
+
+def groups(table, found, condition):
+    """Of each column, the rows that share an interval: the ones that have the same region there."""
+    names = [axis.attribute for axis in table.axes()]
+    for a, name in enumerate(names):
+        shared = {}
+        for number, rows in enumerate(table.parts(found, condition)):
+            shared.setdefault((found.low[number, a], found.high[number, a]), []).extend(rows)
+        yield from ((name, rows) for rows in shared.values())
+
+
+def splits(parts, sides):
+    """The pieces of the parts that a cut splits."""
+    for part in parts:
+        pieces = [[row for row in part if row in side] for side in sides]
+        pieces = [piece for piece in pieces if piece]
+        if len(pieces) > 1:
+            yield from pieces
+
+
+@pytest.mark.parametrize("promises", ["k", "l", "alpha"])
+def test_no_allowable_cut_is_left(promises):
+    """S4.3: every class complies; each cut that is left would leave some class with a side that does not."""
+
+    @naive.examples(150)
+    @given(textbook.tables(promises))
+    def check(table):
+        condition = table.condition()
+        found = single(condition, table.axes())
+        parts = table.parts(found, condition)
+        if not table.holds(range(table.rows)):
+            return
+        assert all(table.holds(part) for part in parts)
+        for name, rows in groups(table, found, condition):
+            for sides in textbook.any_cuts(table, rows, name):
+                if len(sides) > 1:
+                    assert not all(table.holds(piece) for piece in splits(parts, sides))
+
+    check()
+
+
+@naive.examples(200)
+@given(textbook.tables())
+def test_intervals_do_not_overlap(table):
+    """S4.3: one set of disjoint intervals per attribute, which hold what is in them."""
+    condition, axes = table.condition(), table.axes()
+    found = single(condition, axes)
+    at = np.stack([axis.positions[condition.items.codes(axis.attribute)] for axis in axes], axis=1)
+    assert np.all((found.low[found.part] <= at) & (at <= found.high[found.part]))
+    for axis in axes:
+        edges = intervals(found, axes, axis.attribute)
+        assert all(one[1] < other[0] for one, other in pairwise(edges))

@@ -1,0 +1,30 @@
+"""The real tables beside the repository, for tests of partitions: every column a quasi-identifier in its own order."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from pyarrow import csv
+
+from shoal.codes import encode
+from shoal.frequency import FrequencySet
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+NAMES = ["adult", "cup", "fars_subset", "ss13acs", "creditcard_int", "mach2019_int"]
+REAL = [
+    pytest.param(
+        name,
+        marks=[] if (DATA / name).is_dir() else [pytest.mark.skip(reason=f"{name} is not beside the repository")],
+    )
+    for name in NAMES
+]
+
+
+@cache
+def real_table(name):
+    """Columns, every row an item, and the classes of equal rows."""
+    options = csv.ParseOptions(delimiter=";")
+    table = csv.read_csv(DATA / name / f"{name}.csv", parse_options=options)
+    columns = [encode(column, table[column]) for column in table.column_names]
+    coded = {column.name: (column.codes, column.size) for column in columns}
+    return columns, FrequencySet.listed(coded), FrequencySet.count(coded)

@@ -14,6 +14,7 @@ from shoal.errors import BadHierarchy, BadPolicy
 from shoal.hierarchy import BUILDERS, build
 from shoal.models import MODELS, KAnonymity
 from shoal.policy import Policy
+from shoal.policy.method import Method
 from shoal.schema import Role
 
 K5 = {"model": "k-anonymity", "k": 5}
@@ -261,7 +262,18 @@ def test_unknown_keys_name_the_nearest(document, says):
         ),
         (minimal(method={"time-limit": 0}), "method.time-limit: "),
         (minimal(method={"metric": "los"}), "method.metric: "),
-        (minimal(method={"generalise": "cell"}), "method: generalise = 'cell'"),
+        (
+            minimal(method={"generalise": "cell", "algorithm": "datafly"}),
+            "method: algorithm = 'datafly' does not fit generalise = 'cell' with suppress = 'tuple'; it is for ",
+        ),
+        (minimal(method={"algorithm": "mondrian-workload"}), "method: algorithm = 'mondrian-workload' needs a target"),
+        (minimal(method={"algorithm": "mondrian", "metric": "height"}), "method: metric = 'height' is for algorithms"),
+        (minimal(method={"algorithm": "mondrian", "suppression": 0.1}), "method: suppress = 'none' and suppression"),
+        (minimal(method={"algorithm": "mondrian-single", "suppression": 0.1}), "method: suppression has no meaning"),
+        (minimal(release={"ranges": "observed"}), "release.ranges = 'observed' is for boxes"),
+        (qi(form="mean"), "attributes.age: form has no meaning for algorithm = 'optimal'"),
+        (qi(order=["a"]), "attributes.age: order has no meaning for algorithm = 'optimal'"),
+        (minimal(method={"algorithm": "anatomy"}), "require: k-anonymity is about who is in the table"),
         (minimal(attributes={"age": {"role": "quasi-identifier", "importance": 2}}), "attributes.age.importance: "),
         (
             minimal(attributes={"age": {"role": "quasi-identifier", "min-level": 2, "max-level": 1}}),
@@ -346,10 +358,35 @@ def test_null_may_be_a_value():
     VALIDATOR.validate(document)
 
 
+@pytest.mark.parametrize(
+    ("given", "completed"),
+    [
+        ({}, ("attribute", "tuple", "optimal")),
+        ({"algorithm": "datafly"}, ("attribute", "tuple", "datafly")),
+        ({"suppress": "none"}, ("attribute", "none", "optimal")),
+        ({"suppress": "cell"}, ("attribute", "cell", "optimal")),
+        ({"generalise": "cell"}, ("cell", "none", "local")),
+        ({"generalise": "cell", "suppress": "cell"}, ("cell", "cell", "local")),
+        ({"algorithm": "mondrian"}, ("cell", "none", "mondrian")),
+        ({"algorithm": "mondrian-single"}, ("attribute", "tuple", "mondrian-single")),
+        ({"generalise": "none"}, ("none", "tuple", "suppress")),
+        ({"generalise": "none", "suppress": "cell"}, ("none", "cell", "suppress")),
+        ({"algorithm": "anatomy"}, ("none", "none", "anatomy")),
+    ],
+)
+def test_what_is_left_out_of_the_method_is_the_first_that_fits(given, completed):
+    """S2.3: nine models, one pair of options."""
+    method = Method(**given)
+    assert (method.generalise, method.suppress, method.algorithm) == completed
+    assert Method(**method.model_dump(exclude_defaults=True)) == method
+
+
+def test_without_generalisation_all_rows_that_fail_may_be_left_out():
+    assert Method(generalise="none").suppression == 1
+    assert Method(generalise="none", suppression=0.1).suppression == 0.1
+
+
 def test_keys_of_the_design_that_are_to_come():
-    assert Policy(**minimal(release={"ranges": "cut"})) == Policy(**minimal())
-    said = refused(minimal(release={"ranges": "observed"}))
-    assert said == "release.ranges: 'observed' is not in this version; 'cut' is"
     for key, what in {
         "categories": "categories of sensitive values are",
     }.items():
@@ -484,13 +521,14 @@ SPOILT = [
     minimal(method={"suppression": 1.1}),
     minimal(method={"suppression": "l"}),
     minimal(method={"time-limit": 0}),
-    minimal(method={"generalise": "cell"}),
-    minimal(method={"suppress": "cell"}),
+    minimal(method={"generalise": "rows"}),
+    minimal(method={"suppress": "rows"}),
     minimal(data={"others": "keep"}),
     minimal(data={"missing": "?"}),
     minimal(release={"order": "random"}),
     minimal(release={"suppressed": "hide"}),
-    minimal(release={"ranges": "observed"}),
+    minimal(release={"ranges": "seen"}),
+    minimal(release={"means": "all"}),
     minimal(release={"spreadsheet-safe": 1}),
     minimal(format=True),
     minimal(method={"suppression": True}),
@@ -524,6 +562,9 @@ def test_the_schema_rejects_what_the_policy_refuses(document):
         minimal(method={"suppression": "k"}),
         minimal(method={"suppress": "none"}),
         minimal(release={"ranges": "cut"}),
+        minimal(method={"algorithm": "mondrian"}, release={"ranges": "observed", "means": "any"}),
+        minimal(method={"algorithm": "mondrian-workload", "target": "age"}),
+        minimal(method={"algorithm": "mondrian-workload", "target": ["age", "sex"]}),
         qi(hierarchy=[5, 10]),
         *(qi(hierarchy=spec) for spec in HIERARCHIES.values()),
     ],

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from shoal.engine import Engine, ReadOptions, Source, WriteOptions
 from shoal.engines import ArrowEngine
-from shoal.engines.frames import read_again, to_native
+from shoal.engines.frames import read_again, to_native, to_same_kind
 from shoal.engines.writing import QUOTE, count_defused, refuse_marker, style_of, to_table
 from shoal.errors import BadInput, BadPolicy, ShoalWarning
 from shoal.hierarchy import build
 from shoal.models import Need
 from shoal.plan import Plan, Task, make_plan, meet, orders_of, set_task, together, trees_of
 from shoal.policy import Policy
-from shoal.recode import Released, decoded, recode
+from shoal.recode import GroupRecoding, NodeRecoding, Released, decoded, recode
 from shoal.report.alpha_files import GraphFile
 from shoal.report.claims import agrees, claim_of, load_public
 from shoal.report.comparing import Comparison, compare_algorithms, known_algorithms
@@ -31,12 +31,14 @@ from shoal.report.earlier import COMPARED, Earlier
 from shoal.report.folder import Places, known_format
 from shoal.report.lattice_files import LatticeFiles
 from shoal.report.lattice_table import LatticeTable, list_nodes
-from shoal.report.manifest import Data, Manifest, summarise
+from shoal.report.manifest import Data, Manifest, Separate, summarise
 from shoal.report.measuring import measure_table
 from shoal.report.private import load_private, write_private
 from shoal.report.public import write_public
+from shoal.schema import Role
 from shoal.search import Stop, Watch
 from shoal.verify import Claim, Original, Status, Verdict, check_hash, count, covers, judge, opened, refuse_failures
+from shoal.verify.groups import count_groups, covers_groups, read_separate
 
 Source_ = Any
 """A path, `-` for stdin, or a frame of any kind that narwhals knows."""
@@ -70,27 +72,48 @@ class Release:
     @cached_property
     def data(self) -> Any:
         """The release as the same kind of frame as came in; a pyarrow Table where a file came in."""
-        return to_native(self.source, self.table, self.rows, set(self.plan.hierarchies))
+        return to_native(self.source, self.table, self.rows, self.made)
+
+    @property
+    def made(self) -> set[str]:
+        """The released columns that were made from quasi-identifiers, or the groups of Anatomy."""
+        if isinstance(self.plan.recoding, GroupRecoding):
+            return {self.plan.recoding.column}
+        return {column for columns in self.plan.released_as.values() for column in columns}
+
+    @cached_property
+    def separate(self) -> dict[str, Released] | None:
+        """The other table of Anatomy: how often each sensitive value occurs in each group."""
+        recoding = self.plan.recoding
+        if not isinstance(recoding, GroupRecoding):
+            return None
+        return recoding.separate(self.source.table[recoding.sensitive])
+
+    @cached_property
+    def separate_data(self) -> Any:
+        """The same as a frame of the kind that came in."""
+        return None if self.separate is None else to_same_kind(self.source, to_table(self.separate))
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Every promise, judged on the frame that is handed out, its columns read and counted afresh (design 14)."""
-        handed_out = read_again(self.engine, self.data, read_options(self.policy), set(self.plan.hierarchies))
-        with opened(decoded(handed_out), list(self.columns), {}) as release:
-            claim = self.claim
-            return [*judge(claim, count(release, claim, self.original)), covers(release, claim, self.original)]
+        handed_out = read_again(self.engine, self.data, read_options(self.policy), self.made)
+        second = None if self.separate is None else to_table(self.separate)
+        return self._judged(decoded(handed_out), second, {}, self.rows)
 
     @cached_property
     def summary(self) -> Manifest:
         """The manifest as a frozen value."""
-        data = Data(format="frame", columns=tuple(self.columns))
+        second = None if self.separate is None else Separate(columns=tuple(self.separate))
+        data = Data(format="frame", columns=tuple(self.columns), separate=second)
         return summarise(self.plan, self.policy, self.source, self.verdicts, data, self.notes)
 
     @property
     def claim(self) -> Claim:
         roles = self.plan.roles
-        quasi = [name for name in self.columns if name in self.plan.hierarchies]
-        sensitive = [name for name in self.columns if roles[name] == "sensitive"]
+        quasi = [name for name in self.columns if name in self.made]
+        released = [*self.columns, *(self.separate or ())]
+        sensitive = [name for name in released if roles.get(name) is Role.SENSITIVE and name not in self.made]
         shown = self.plan.after.suppressed_rows if self.policy.release.suppressed == "show" else 0
         return Claim(
             quasi,
@@ -100,15 +123,19 @@ class Release:
             list(self.columns),
             shown=shown,
             persons=self.policy.unit is not None,
+            statistics=self.plan.statistics,
+            observed=self.plan.observed,
+            by_label=self.plan.by_label,
         )
 
-    @property
-    def original(self) -> Original:
-        reading = self.plan.reading
+    def original(self, rows: NDArray[np.int64]) -> Original:
+        """The input as verify needs it; `rows` are the input rows in the order of the release."""
+        reading, recoding = self.plan.reading, self.plan.recoding
         return Original(
             self.source.table,
             self.plan.hierarchies,
-            self.plan.recoding.levels,
+            recoding.levels if isinstance(recoding, NodeRecoding) else {},
+            rows=None if isinstance(recoding, NodeRecoding) else rows,
             unit=reading.unit,
             trees=reading.levels,
             order=reading.order,
@@ -133,6 +160,11 @@ class Release:
         with places.filled() as (public, secret):
             file = public / f"data.{kind}"
             written = self.engine.write(self.columns, file, self.source, options)
+            other = public / f"sensitive.{kind}"
+            second = None
+            if self.separate is not None:
+                told = self.engine.write(self.separate, other, self.source, replace(options, keep_order=False))
+                second = Separate(file=other.name, sha256=told.sha256, columns=tuple(self.separate))
             data = Data(
                 file=file.name,
                 sha256=written.sha256,
@@ -142,8 +174,9 @@ class Release:
                 missing=self.source.missing,
                 spreadsheet_safe=kind == "csv" and options.spreadsheet_safe,
                 columns=tuple(self.columns),
+                separate=second,
             )
-            verdicts = self._verify_file(file, data)
+            verdicts = self._verify_file(file, data, self.rows[written.order])
             manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(data))
             if reproducible:
                 manifest = manifest.without_times()
@@ -159,14 +192,31 @@ class Release:
             refuse_marker(self.columns, style_of(self.source, options), self.policy.data.missing)
         return options
 
-    def _verify_file(self, file: Path, data: Data) -> list[Verdict]:
+    def _verify_file(self, file: Path, data: Data, rows: NDArray[np.int64]) -> list[Verdict]:
         """Re-read what was written and judge it; a file that does not keep its promises is never published."""
-        claim = self.claim
-        with opened(file, claim.columns, data.model_dump()) as release:
-            verdicts = [*judge(claim, count(release, claim, self.original)), covers(release, claim, self.original)]
+        second = data.separate
+        other = None if second is None else file.with_name(second.file or "")
+        verdicts = self._judged(file, other, data.model_dump(), rows)
         verdicts.append(check_hash(file, data.sha256 or ""))
+        if other is not None and second is not None:
+            verdicts.append(check_hash(other, second.sha256 or ""))
         refuse_failures(verdicts)
         return verdicts
+
+    def _judged(
+        self,
+        release: Path | pa.Table,
+        separate: Path | pa.Table | None,
+        how: Mapping[str, Any],
+        rows: NDArray[np.int64],
+    ) -> list[Verdict]:
+        """Every promise of a file or a table whose rows came from these rows of the input."""
+        claim, original = self.claim, self.original(rows)
+        with opened(release, claim.columns, how, listed=original.rows is not None) as database:
+            if separate is None:
+                return [*judge(claim, count(database, claim, original)), covers(database, claim, original)]
+            counted = count_groups(database, read_separate(separate, list(self.separate or ()), how), claim, original)
+            return [*judge(claim, counted), covers_groups(database, counted, claim, original)]
 
     def _notes(self, data: Data) -> list[str]:
         defused = count_defused(self.columns) if data.spreadsheet_safe else 0
@@ -298,9 +348,14 @@ def prepare(
         if policy.release.order == "keep":
             warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
     released = [name for name, role in plan.roles.items() if role.released]
+    grouping = plan.recoding if isinstance(plan.recoding, GroupRecoding) else None
+    if grouping is not None:
+        released.remove(grouping.sensitive)
     show = policy.release.suppressed == "show"
-    columns, rows = recode(read.table, plan.recoding, plan.hierarchies, released, show=show)
-    return Release(policy, read, plan, columns, rows, tuple(notes), engine, _path(source))
+    columns, rows = recode(read.table, plan.recoding, plan.hierarchies, released, plan.quasi_identifiers, show=show)
+    if grouping is not None:
+        columns[grouping.column] = grouping.grouped()
+    return Release(policy, read, plan, columns, rows, tuple(dict.fromkeys(notes)), engine, _path(source))
 
 
 def _policy(given: Policy | Path_ | Mapping[str, Any]) -> Policy:
@@ -370,8 +425,8 @@ def compare(
     [('optimal', 2, True), ('datafly', 2, False)]
     """
     chosen = known_algorithms(None if algorithms is None else _several(algorithms))
-    policy = _policy(policy)
-    return compare_algorithms(_task(source, policy), policy, chosen, watch, stop)
+    policy, engine = _policy(policy), ArrowEngine()
+    return compare_algorithms(_read(source, policy, engine), policy, engine, chosen, watch, stop)
 
 
 def _task(source: Source_, policy: Policy) -> Task:
@@ -448,14 +503,25 @@ def verify(
     if population is not None and not asked_for:
         warnings.warn(ShoalWarning("no promise of this release looks at the population"), stacklevel=2)
     verdicts = [check_hash(file, data.sha256 or "")]
-    with opened(file, data.columns, data.model_dump()) as release:
-        everybody = population if asked_for else None
-        policy, true = (None, None) if original is None else _original(folder, private, original, everybody)
-        counted = replace(count(release, claim, true), everybody=everybody is not None)
+    everybody = population if asked_for else None
+    policy, true = (None, None) if original is None else _original(folder, private, original, everybody)
+    listed = true is not None and true.rows is not None
+    with opened(file, data.columns, data.model_dump(), listed=listed) as release:
+        if data.separate is None:
+            counted = replace(count(release, claim, true), everybody=everybody is not None)
+        else:
+            other = folder / (data.separate.file or "")
+            if not other.is_file() or other.parent != folder:
+                raise BadInput(f"{folder.name}/{data.separate.file}: the other released table is missing")
+            verdicts.append(check_hash(other, data.separate.sha256 or ""))
+            told = read_separate(other, data.separate.columns, data.model_dump())
+            counted = count_groups(release, told, claim, true)
         verdicts += judge(claim, counted)
         if policy is None or true is None:
             return [*verdicts, *(Verdict(promise, Status.NEEDS_ORIGINAL) for promise in NEED_ORIGINAL)]
-        return [*verdicts, agrees(claim, policy, counted), covers(release, claim, true)]
+        if data.separate is None:
+            return [*verdicts, agrees(claim, policy, counted), covers(release, claim, true)]
+        return [*verdicts, agrees(claim, policy, counted), covers_groups(release, counted, claim, true)]
 
 
 NEED_ORIGINAL = ("claim", "truthful")
@@ -465,26 +531,29 @@ NEED_ORIGINAL = ("claim", "truthful")
 def _original(folder: Path, private: Path_ | None, original: Source_, population: Source_) -> tuple[Policy, Original]:
     """The policy of the private folder, and the input with its hierarchies and, where it is given, the population."""
     secret = Path(private) if private else folder.absolute().with_name(folder.absolute().name + ".private")
-    policy, levels = load_private(secret)
+    known = load_private(secret)
+    policy = known.policy
     read = ArrowEngine().read(original, read_options(policy))
     missing = [name for name in policy.attributes if name not in read.table.columns]
     if missing:
         raise BadInput(f"{read.name}: this is not the original: it has no column {missing[0]!r}")
     if population is not None:
         read = meet(read, ArrowEngine().read(population, read_options(policy)), policy.quasi_identifiers)
-    kept = {name: policy.attributes[name].hierarchy for name in levels}
+    named = known.levels if known.rows is None else policy.quasi_identifiers
+    kept = {name: policy.attributes[name].hierarchy for name in named}
     hierarchies = {name: build(read.table[name], builder) for name, builder in kept.items() if builder is not None}
     trees = trees_of(read.table, policy)
     return policy, Original(
         read.table,
         hierarchies,
-        levels,
+        known.levels,
         unit=policy.unit,
         trees={name: tree.levels for name, tree in trees.items()},
         order=orders_of(policy),
         together=together(policy, sorted(policy.quasi_identifiers)),
         population=read.population,
         tree_labels={name: tree.labels for name, tree in trees.items()},
+        rows=known.rows,
     )
 
 

@@ -140,6 +140,8 @@ class Reading:
 
 Counted = str | tuple[str, ...]
 """A column counted beside the classes, or several counted together."""
+Beside = Mapping[Counted, tuple[Codes, int] | tuple[Codes, int, tuple[Codes, ...]]]
+"""The codes of what is counted, and their number; of several columns, `joined` ones."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ class FrequencySet:
     def count(
         cls,
         columns: Mapping[str, tuple[Codes, int]],
-        long: Mapping[Counted, tuple[Codes, int] | tuple[Codes, int, tuple[Codes, ...]]] | None = None,
+        long: Beside | None = None,
         *,
         want_classes: bool = False,
     ) -> "FrequencySet":
@@ -181,6 +183,22 @@ class FrequencySet:
         )
         counted = {name: Long.count(ids, *given) for name, given in (long or {}).items() if ids is not None}
         return cls(tuple(columns), layout, keys, counts, counted, ids if want_classes else None)
+
+    @classmethod
+    def listed(cls, columns: Mapping[str, tuple[Codes, int]], long: Beside | None = None) -> "FrequencySet":
+        """As `count`, but every row stays an item of its own: for who may tell equal rows apart.
+
+        >>> FrequencySet.listed({"age": (np.array([1, 0, 1], np.int32), 2)}).codes("age").tolist()
+        [1, 0, 1]
+        """
+        layout = Layout.of([size for _, size in columns.values()])
+        rows = len(next(iter(columns.values()))[0])
+        keys = np.zeros((rows, layout.words), dtype=np.uint64)
+        for i, (codes, _) in enumerate(columns.values()):
+            keys[:, layout.word[i]] |= codes.astype(np.uint64) << np.uint64(layout.shift[i])
+        each, ones = np.arange(rows, dtype=np.int32), np.ones(rows, dtype=np.int64)
+        counted = {name: Long(each, codes, ones, size, *more) for name, (codes, size, *more) in (long or {}).items()}
+        return cls(tuple(columns), layout, keys, ones, counted, each)
 
     def __len__(self) -> int:
         return len(self.counts)

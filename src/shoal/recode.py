@@ -1,8 +1,8 @@
 """What was decided: how each quasi-identifier is generalised and which rows are left out; a pure value."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -13,16 +13,6 @@ from shoal.hierarchy import TOP, Hierarchy
 
 _RARE = (pa.types.is_decimal256, pa.types.is_duration)
 """Types that many readers of a file do not know: they are published as text."""
-
-
-@dataclass(frozen=True)
-class NodeRecoding:
-    """Full-domain generalisation: one level per quasi-identifier, and the rows that are suppressed (AG_TS of S2.3)."""
-
-    kind: ClassVar[str] = "node"
-    levels: Mapping[str, int]
-    suppressed: NDArray[np.bool_]
-    """Per row of the input."""
 
 
 @dataclass(frozen=True)
@@ -41,32 +31,139 @@ class Released:
         return cls(codes, values, values)
 
 
+class Recoding(Protocol):
+    """A way to show the quasi-identifiers of every row."""
+
+    @property
+    def kind(self) -> str:
+        """What it is made of: a node, boxes, cells or clusters."""
+        ...
+
+    @property
+    def suppressed(self) -> NDArray[np.bool_]:
+        """Per row of the input."""
+        ...
+
+    def columns_of(self, name: str) -> tuple[str, ...]:
+        """The columns that are released of a quasi-identifier."""
+        ...
+
+    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
+        """Those columns, a code for every row of the input."""
+        ...
+
+
+@dataclass(frozen=True)
+class NodeRecoding:
+    """Full-domain generalisation: one level per quasi-identifier, and the rows that are suppressed (AG_TS of S2.3)."""
+
+    kind: ClassVar[str] = "node"
+    levels: Mapping[str, int]
+    suppressed: NDArray[np.bool_]
+    """Per row of the input."""
+
+    def columns_of(self, name: str) -> tuple[str, ...]:
+        return (name,)
+
+    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
+        hierarchy, level = hierarchies[column.name], self.levels[column.name]
+        return {column.name: Released.of(hierarchy.levels[level][column.codes], hierarchy.labels[level])}
+
+
+@dataclass(frozen=True)
+class PartRecoding:
+    """Rows in parts, each of which shows something of its own: boxes, cells, clusters (CG_ of S2.3)."""
+
+    kind: Literal["boxes", "cells", "clusters", "groups"]
+    part: Codes
+    """Of each row of the input."""
+    shown: Mapping[str, Mapping[str, Released]]
+    """Per quasi-identifier the columns that are released of it, a code for every part."""
+
+    @property
+    def suppressed(self) -> NDArray[np.bool_]:
+        return np.zeros(len(self.part), dtype=bool)
+
+    def columns_of(self, name: str) -> tuple[str, ...]:
+        return tuple(self.shown[name])
+
+    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
+        del hierarchies
+        return {name: replace(each, codes=each.codes[self.part]) for name, each in self.shown[column.name].items()}
+
+
+@dataclass(frozen=True)
+class GroupRecoding:
+    """Rows in groups, and the sensitive values group by group in a table of their own (Anatomy, Xiao and Tao 2006)."""
+
+    kind: ClassVar[Literal["groups"]] = "groups"
+    group: Codes
+    """Of each row of the input."""
+    column: str
+    """What the column of groups is called."""
+    sensitive: str
+    """What is told in the other table."""
+
+    @property
+    def suppressed(self) -> NDArray[np.bool_]:
+        return np.zeros(len(self.group), dtype=bool)
+
+    def columns_of(self, name: str) -> tuple[str, ...]:
+        return (name,)
+
+    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
+        del hierarchies
+        return {column.name: Released(column.codes, *_with_null(column))}
+
+    def grouped(self) -> Released:
+        """The column of groups."""
+        return _whole_numbers(self.group, np.arange(1, int(self.group.max()) + 2))
+
+    def separate(self, column: Column) -> dict[str, Released]:
+        """The other table: how often each sensitive value occurs in each group."""
+        pairs, counts = np.unique(self.group.astype(np.int64) * column.size + column.codes, return_counts=True)
+        many, at = np.unique(counts, return_inverse=True)
+        return {
+            self.column: replace(self.grouped(), codes=(pairs // column.size).astype(np.int32)),
+            self.sensitive: Released((pairs % column.size).astype(np.int32), *_with_null(column)),
+            "count" if self.sensitive != "count" else "rows": _whole_numbers(at.astype(np.int32), many),
+        }
+
+
+def _whole_numbers(codes: Codes, values: NDArray[np.int64]) -> Released:
+    numbers = pa.array(values, pa.int64())
+    return Released(codes, numbers, numbers.cast(pa.string()))
+
+
 def recode(
     table: Table,
-    recoding: NodeRecoding,
+    recoding: Recoding,
     hierarchies: Mapping[str, Hierarchy],
     columns: list[str],
+    quasi_identifiers: Collection[str],
     *,
     show: bool,
 ) -> tuple[dict[str, Released], NDArray[np.int64]]:
     """The released columns and the input row of each released row; with `show`, suppressed rows stay as all `*`."""
     rows = np.arange(table.rows) if show else np.flatnonzero(~recoding.suppressed)
-    hidden = recoding.suppressed[rows] if show else None
+    hidden = recoding.suppressed[rows] if show else np.zeros(len(rows), dtype=bool)
     out = {}
     for name in columns:
-        codes = table[name].codes[rows]
-        if name not in hierarchies:
-            out[name] = Released(codes, *_with_null(table[name]))
+        if name not in quasi_identifiers:
+            out[name] = Released(table[name].codes[rows], *_with_null(table[name]))
             continue
-        level = recoding.levels[name]
-        labels = list(hierarchies[name].labels[level])
-        codes = hierarchies[name].levels[level][codes]
-        if hidden is not None and hidden.any():
-            if TOP not in labels:
-                labels.append(TOP)
-            codes = np.where(hidden, np.int32(labels.index(TOP)), codes)
-        out[name] = Released.of(codes, labels)
+        for shown, column in recoding.show(table[name], hierarchies).items():
+            kept = replace(column, codes=column.codes[rows])
+            out[shown] = _starred(kept, hidden) if hidden.any() else kept
     return out, rows
+
+
+def _starred(column: Released, hidden: NDArray[np.bool_]) -> Released:
+    """The column with `*` in hidden rows."""
+    labels = column.texts.to_pylist()
+    if TOP not in labels:
+        labels.append(TOP)
+    return Released.of(np.where(hidden, np.int32(labels.index(TOP)), column.codes), labels)
 
 
 def _with_null(column: Column) -> tuple[pa.Array, pa.StringArray]:

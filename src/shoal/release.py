@@ -1,8 +1,9 @@
-"""A node applied to a table: what metrics, attacks and reports read."""
+"""A recoding applied to a table: what metrics, attacks and reports read."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,26 @@ class Before:
         return np.bincount(codes, weights=self.classes.counts, minlength=size).astype(np.int64)
 
 
+class Outcome(Protocol):
+    """The classes of a release."""
+
+    @property
+    def classes(self) -> FrequencySet: ...
+
+    @property
+    def suppressed(self) -> NDArray[np.bool_]:
+        """Per class."""
+        ...
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        """Sizes of the released classes."""
+        ...
+
+    @property
+    def suppressed_rows(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class After:
     """The table after: the classes at a node, coded at its levels, and which of them are suppressed."""
@@ -70,3 +91,27 @@ class After:
             self.__dict__["_lost"] = self.classes.marginals(self.suppressed, sizes)
         lost: tuple[NDArray[np.int64], NDArray[np.int64]] = self.__dict__["_lost"]
         return lost
+
+
+@dataclass(frozen=True)
+class Recoded:
+    """The table after cells were recoded: its classes, and what each part of it lost of each attribute."""
+
+    classes: FrequencySet
+    sizes: NDArray[np.int64]
+    """Rows of each part; parts that are shown alike are one class."""
+    losses: NDArray[np.float64]
+    """losses[part, attribute]: the share of its values that the part cannot tell apart."""
+
+    @cached_property
+    def suppressed(self) -> NDArray[np.bool_]:
+        """Per class: no row is left out."""
+        return np.zeros(len(self.classes), dtype=bool)
+
+    @property
+    def kept(self) -> NDArray[np.int64]:
+        return self.classes.counts
+
+    @property
+    def suppressed_rows(self) -> int:
+        return 0

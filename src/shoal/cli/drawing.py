@@ -77,7 +77,7 @@ def progress(*, quiet: bool) -> Iterator["Watch"]:
         task = bar.add_task("reading", total=1.0)
 
         def watch(ask: Any, tally: Any) -> None:
-            said = f"{tally.checked:,} of {_many(tally.nodes)} nodes checked"
+            said = f"{tally.checked:,} of {_many(tally.nodes)} nodes checked" if tally.nodes else "partitioning"
             bar.update(task, completed=ask.settled, description=said)
 
         yield _Announced(watch)
@@ -160,7 +160,6 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         ("model", "attribute", "asked", "attained", ""),
         promises,
     )
-    levels = ", ".join(f"{name} {level}" for name, level in document["recoding"]["levels"].items())
     share = 100 * rows["suppressed"] / rows["read"]
     facts = [
         (
@@ -171,7 +170,7 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
             "classes",
             f"{classes['count']:,} of {classes['min']:,} to {classes['max']:,} rows, {classes['mean']:.1f} on average",
         ),
-        ("levels", levels),
+        _recoded(document["recoding"]),
         (method["metric"], f"{method['score']:.6g} ({_how_good(method)})"),
         ("search", _search(method)),
     ]
@@ -183,14 +182,23 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         say(f"note: {note}")
 
 
+def _recoded(recoding: dict[str, Any]) -> tuple[str, str]:
+    """The levels of a node; of anything else how many labels each column has."""
+    if recoding["kind"] == "node":
+        return "levels", ", ".join(f"{name} {level}" for name, level in recoding["levels"].items())
+    labels = ", ".join(f"{name} {count:,}" for name, count in recoding["labels"].items())
+    return recoding["kind"], f"different labels: {labels}"
+
+
 def _search(method: dict[str, Any]) -> str:
-    said = f"{method['algorithm']}: {method['checked']:,} of {_many(method['nodes'])} nodes checked"
+    said: str = method["algorithm"]
+    said += f": {method['checked']:,} of {_many(method['nodes'])} nodes checked" if "nodes" in method else ""
     said += f" in {method['seconds']:.2f} s" if "seconds" in method else ""
     return said + (f"; {len(method['solutions']):,} node(s) found" if "solutions" in method else "")
 
 
 def _how_good(method: dict[str, Any]) -> str:
-    if method["nodes"] == 1:
+    if method.get("nodes") == 1:
         return "no other node was allowed"
     if method["proved"]:
         return "proved to be the least"

@@ -72,21 +72,37 @@ def _show_heights(title: str, table: "LatticeTable") -> None:
 def show_comparison(found: "Comparison") -> None:
     """One column for each algorithm that gave a release, then why the others did not."""
     runs = found.runs
+    metrics = dict.fromkeys(name for run in runs for name in run.metrics)
+    leveled = dict.fromkeys(name for run in runs for name in run.levels or {})
     facts = [
         *((name, *(f"{getattr(run, field):.3f}" for run in runs)) for name, field in _TIMES if _timed(runs)),
-        *((name, *(f"{getattr(run, field):,}" for run in runs)) for name, field in _COUNTS),
-        *((name, *(_number(run.metrics[name]) for run in runs)) for name in runs[0].metrics),
+        *((name, *(_count(getattr(run, field)) for run in runs)) for name, field in _COUNTS),
+        *((name, *(_told(run.metrics.get(name)) for run in runs)) for name in metrics),
         (f"{found.metric} proved least", *(_yes(run.proved) for run in runs)),
-        (f"{found.metric} above the least", *("0" if run.proved else f"≤ {_number(run.gap)}" for run in runs)),
-        *((f"level of {name}", *(str(run.levels[name]) for run in runs)) for name in runs[0].levels),
+        (f"{found.metric} above the least", *("0" if run.proved else _at_most(run.gap) for run in runs)),
+        *((f"level of {name}", *(_count((run.levels or {}).get(name)) for run in runs)) for name in leveled),
     ]
-    title = f"{found.rows:,} rows, {found.nodes:,} nodes"
+    title = f"{found.rows:,} rows" + (f", {found.nodes:,} nodes" if found.nodes is not None else "")
     show_table(title, ("", *(run.algorithm for run in runs)), facts, narrow=True)
     if found.others:
         rows = [(other.algorithm, other.why) for other in found.others]
         show_table("Without a release", ("algorithm", "why"), rows)
 
 
+def _count(number: int | None) -> str:
+    return _NONE if number is None else f"{number:,}"
+
+
+def _told(number: float | None) -> str:
+    return _NONE if number is None else _number(number)
+
+
+def _at_most(gap: float | None) -> str:
+    return _NONE if gap is None else f"≤ {_number(gap)}"
+
+
+_NONE = "–"
+"""What cannot be told of a recoding without a level per attribute."""
 _TIMES = (("seconds", "seconds"), ("CPU seconds", "cpu_seconds"))
 _COUNTS = (
     ("nodes asked", "asked"),

@@ -30,14 +30,33 @@ def to_native(source: Source, table: pa.Table, rows: NDArray[np.int64], generali
     frame = nw.from_native(native, eager_only=True)
     if frame.implementation.is_pandas_like():
         return _to_pandas(native, source.index, table, rows, generalised)
-    kept = frame[rows.tolist(), :].select(table.column_names)
+    kept = frame[rows.tolist(), :].select([name for name in table.column_names if name in frame.columns])
     fresh = [
-        nw.new_series(name, table[name].to_pylist(), nw.String, backend=frame.implementation)
+        nw.new_series(name, table[name].to_pylist(), _type_of(table[name].type), backend=frame.implementation)
         if name in generalised
         else _forgetful(kept[name])
         for name in table.column_names
     ]
-    return kept.with_columns(*fresh).to_native()
+    return kept.with_columns(*fresh).select(table.column_names).to_native()
+
+
+def to_same_kind(source: Source, table: pa.Table) -> Any:
+    """Another table in the frame library of the input."""
+    if source.native is None:
+        return table
+    import narwhals as nw
+
+    native = nw.to_native(source.native, pass_through=True)
+    if isinstance(native, pa.Table | pa.RecordBatch):
+        return table
+    return nw.from_arrow(table, backend=nw.from_native(native, eager_only=True).implementation).to_native()
+
+
+def _type_of(made: pa.DataType) -> Any:
+    """What a made column is: text, the numbers of a bound or a mean, or those of groups."""
+    import narwhals as nw
+
+    return nw.Float64 if pa.types.is_floating(made) else nw.Int64 if pa.types.is_integer(made) else nw.String
 
 
 def read_again(engine: Engine, frame: Any, options: ReadOptions, generalised: AbstractSet[str]) -> Table:
@@ -116,10 +135,11 @@ def _to_pandas(
         return kept.cat.remove_unused_categories() if isinstance(kept.dtype, pd.CategoricalDtype) else kept
 
     columns = [name for name in table.column_names if name not in given]
-    frame = native.iloc[rows][columns].copy()
+    frame = native.iloc[rows][[name for name in columns if name in native.columns]].copy()
     frame.attrs = {}
     for name in columns:
-        frame[name] = released(name, frame[name])
+        frame[name] = released(name, frame[name] if name in frame else frame.index.to_series())
+    frame = frame[columns]
     levels = frame.index.to_frame(index=False)
     frame = frame.reset_index(drop=True)
     names = dict(zip(given, native.index.names, strict=True)) if given else {}

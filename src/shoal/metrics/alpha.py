@@ -14,7 +14,7 @@ import numpy as np
 from shoal.counts import ValueCounts
 from shoal.metrics.base import Floats, Floors, Judgement
 from shoal.models import Flags
-from shoal.release import After, Before
+from shoal.release import After, Before, Outcome
 
 
 class AlphaMax:
@@ -73,7 +73,7 @@ class AlphaScorer:
     def __post_init__(self) -> None:
         self.floors = tuple(np.zeros(h.left_out + 1) for h in self.before.hierarchies)
 
-    def score(self, after: After) -> float:
+    def score(self, after: Outcome) -> float:
         return max((self.summary(alphas(values)) for values in self._released(after)), default=0.0)
 
     def judge(self, after: After, doomed: Flags) -> Judgement:
@@ -83,7 +83,7 @@ class AlphaScorer:
     def value(self, score: float) -> float:
         return score
 
-    def _released(self, after: After) -> Iterator[ValueCounts]:
+    def _released(self, after: Outcome) -> Iterator[ValueCounts]:
         """Each sensitive attribute's counts in the classes that are kept."""
         assert self.before.sensitive is not None
         counts = after.classes.class_counts(self.before.sensitive).kept(~after.suppressed)

@@ -11,7 +11,7 @@ import numpy as np
 
 from shoal.metrics.base import Floors, Judgement
 from shoal.models import Flags
-from shoal.release import After, Before
+from shoal.release import After, Before, Outcome
 
 
 class Discernibility:
@@ -51,7 +51,7 @@ class ClassScorer:
     """A score from class sizes, with a bound for coarser nodes and one for finer nodes."""
 
     before: Before
-    score: Callable[[After], float]
+    score: Callable[[Outcome], float]
     coarser: Callable[[After], float]
     finer: Callable[[int], float]
     floors: Floors = field(init=False)

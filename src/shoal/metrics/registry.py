@@ -4,7 +4,7 @@ from shoal.metrics.additive import GeometricLoss, Height, Loss, PrecisionLoss
 from shoal.metrics.alpha import AlphaMax, AlphaSpread
 from shoal.metrics.base import Metric, Scorer
 from shoal.metrics.classwise import AverageClass, Discernibility
-from shoal.policy.parts import SENSITIVE_METRICS
+from shoal.policy.method import SENSITIVE_METRICS
 from shoal.release import Before
 
 METRICS: dict[str, Metric] = {

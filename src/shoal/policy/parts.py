@@ -12,7 +12,6 @@ from pydantic import (
     Field,
     PlainSerializer,
     StrictBool,
-    field_validator,
     model_validator,
 )
 
@@ -80,31 +79,6 @@ AnyHierarchy = Annotated[
 AnyModel = Annotated[Any, BeforeValidator(_model), PlainSerializer(table_of, return_type=dict[str, Any])]
 
 
-Algorithm = Literal["optimal", "datafly", "samarati", "incognito", "hybrid", "greedy"]
-Preference = Literal[
-    "metric", "minimum-absolute-distance", "minimum-relative-distance", "maximum-distribution", "minimum-suppression"
-]
-Weighting = Literal["importance", "paper"]
-Metric = Literal[
-    "loss",
-    "loss-geometric",
-    "precision-loss",
-    "discernibility",
-    "average-class",
-    "height",
-    "alpha-max",
-    "alpha-spread",
-]
-SENSITIVE_METRICS: tuple[Metric, ...] = ("alpha-max", "alpha-spread")
-"""Metrics of the sensitive attributes: they need one."""
-ALGORITHM_OPTIONS: dict[str, tuple[Algorithm, ...]] = {
-    "preference": ("samarati", "incognito", "hybrid"),
-    "weighting": ("greedy",),
-    "minimal": ("incognito",),
-}
-"""Options of the method that only some algorithms read."""
-
-
 class DataOptions(Part):
     """How the input is read."""
 
@@ -121,9 +95,20 @@ class DataOptions(Part):
     """What columns without a role are; left out, they are an error."""
 
 
+def _forms(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+Form = Literal["range", "bounds", "mean", "median", "mode"]
+Forms = Annotated[
+    tuple[Form, ...], Field(min_length=1), BeforeValidator(_forms, json_schema_input_type=Form | tuple[Form, ...])
+]
+
+
 _USEFUL = {
     "hierarchy": {Role.QUASI_IDENTIFIER, Role.SENSITIVE},
-    "order": {Role.SENSITIVE},
+    "order": {Role.SENSITIVE, Role.QUASI_IDENTIFIER},
+    "form": {Role.QUASI_IDENTIFIER},
     "importance": {Role.QUASI_IDENTIFIER},
     "min_level": {Role.QUASI_IDENTIFIER},
     "max_level": {Role.QUASI_IDENTIFIER},
@@ -137,7 +122,9 @@ class Attribute(Part):
     role: Role
     hierarchy: AnyHierarchy | None = None
     order: tuple[str, ...] | None = None
-    """The values of a sensitive attribute from least to greatest, where they are no numbers."""
+    """The values from least to greatest, where they are no numbers: of a sensitive attribute, or for boxes."""
+    form: Forms | None = None
+    """What boxes and clusters show of a quasi-identifier; left out, its range, or of clusters the mean or median."""
     importance: Share | None = None
     min_level: Level | None = None
     max_level: Level | None = None
@@ -159,52 +146,6 @@ class Attribute(Part):
         return self
 
 
-class Method(Part):
-    """How the release is found."""
-
-    generalise: Literal["attribute", "cell", "none"] = Field(
-        default="attribute", json_schema_extra={"enum": ["attribute"]}
-    )
-    suppress: Literal["tuple", "attribute", "cell", "none"] = Field(
-        default="tuple", json_schema_extra={"enum": ["tuple", "attribute", "none"]}
-    )
-    algorithm: Algorithm = "optimal"
-    suppression: Suppression = 0.0
-    """Share of the rows that may be suppressed; "k" is Sweeney's rule: at most k rows."""
-    metric: Metric = "loss"
-    time_limit: Seconds | None = None
-    """A large lattice is searched until then; left out, for a number of rounds that depends on nothing but the seed."""
-    seed: Annotated[int, BeforeValidator(whole)] = 0
-    preference: Preference = "metric"
-    """Which of several nodes to release: the one of least metric, or one of Samarati's preferences."""
-    weighting: Weighting = "importance"
-    """Of greedy's steps: important attributes are kept; or "paper", by the letter of its equation (10)."""
-    minimal: StrictBool = False
-    """Of incognito's nodes, only those with no complying node below them."""
-
-    @model_validator(mode="after")
-    def _options(self) -> Self:
-        for option, algorithms in ALGORITHM_OPTIONS.items():
-            if self.algorithm not in algorithms and getattr(self, option) != type(self).model_fields[option].default:
-                named = " or ".join(repr(name) for name in algorithms)
-                raise ValueError(f"{option} has no meaning for algorithm = {self.algorithm!r}; it is for {named}")
-        return self
-
-    @model_validator(mode="after")
-    def _pair(self) -> Self:
-        if self.generalise != "attribute" or self.suppress == "cell":
-            raise ValueError(
-                f"generalise = {self.generalise!r} with suppress = {self.suppress!r} is not in this version; "
-                "generalise = 'attribute' with suppress = 'tuple', 'attribute' or 'none' is"
-            )
-        if self.suppress != "tuple" and self.suppression != 0:
-            raise ValueError(
-                f"suppress = {self.suppress!r} and suppression = {self.suppression!r} contradict each other; "
-                "leave one of them out"
-            )
-        return self
-
-
 class ReleaseOptions(Part):
     """How the release is written."""
 
@@ -212,12 +153,7 @@ class ReleaseOptions(Part):
     suppressed: Literal["drop", "show"] = "drop"
     spreadsheet_safe: StrictBool = True
     """In a CSV, put ' before text that a spreadsheet would run as a formula."""
-    ranges: Literal["cut", "observed"] = Field(default="cut", json_schema_extra={"enum": ["cut"]})
-    """Intervals as the hierarchy cuts them, or the class's own minimum and maximum."""
-
-    @field_validator("ranges")
-    @classmethod
-    def _cut(cls, ranges: str) -> str:
-        if ranges != "cut":
-            raise ValueError(f"{ranges!r} is not in this version; 'cut' is")
-        return ranges
+    ranges: Literal["cut", "observed"] = "cut"
+    """Of boxes: the edges of the partition, or each class's own minimum and maximum: someone's very values."""
+    means: Literal["safe", "any"] = "safe"
+    """Whether means of classes under 5 rows, and means that tell every value of a class, are refused."""

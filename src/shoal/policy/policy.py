@@ -16,12 +16,12 @@ from pydantic import BeforeValidator, ValidationError, model_validator
 from shoal.errors import BadHierarchy, BadPolicy
 from shoal.hierarchy import Csv
 from shoal.models import Model, exact
+from shoal.policy.cells import misfit_of_cells
+from shoal.policy.method import SENSITIVE_METRICS, Method
 from shoal.policy.parts import (
-    SENSITIVE_METRICS,
     AnyModel,
     Attribute,
     DataOptions,
-    Method,
     Part,
     ReleaseOptions,
     base,
@@ -90,6 +90,13 @@ class Policy(Part):
             raise ValueError("method.suppression = 'k' needs a required model with a k")
         return self
 
+    @model_validator(mode="after")
+    def _fits_its_algorithm(self) -> Self:
+        misfit = misfit_of_cells(self)
+        if misfit is not None:
+            raise ValueError(misfit)
+        return self
+
     @property
     def quasi_identifiers(self) -> list[str]:
         return self.named(Role.QUASI_IDENTIFIER)
@@ -136,7 +143,9 @@ class Policy(Part):
         ...        method={"suppression": 0.29}).suppressible(100)
         29
         """
-        if self.method.suppress in {"none", "attribute"}:
+        if self.method.suppress == "cell" and self.method.generalise == "attribute":
+            return rows  # what fails at a node is not left out: cells of it are
+        if self.method.suppress != "tuple":
             return 0
         if self.method.suppression == "k":
             return self.largest_k

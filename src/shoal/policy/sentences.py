@@ -5,7 +5,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from shoal.models.spec import kebab, nearest
-from shoal.policy.parts import Attribute, DataOptions, Method, ReleaseOptions
+from shoal.policy.method import Method
+from shoal.policy.parts import Attribute, DataOptions, ReleaseOptions
 
 _LATER = {
     "categories": "categories of sensitive values are not in this version; leave the key out",

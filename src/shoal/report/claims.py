@@ -22,8 +22,11 @@ def load_public(folder: Path) -> PublicManifest:
         manifest = PublicManifest(**document)
     except (TypeError, ValidationError):
         raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a published folder") from None
-    named = [*manifest.quasi_identifiers, *manifest.sensitive, *(m.attribute for m in manifest.models if m.attribute)]
-    if not manifest.quasi_identifiers or not manifest.models or not set(named) <= set(manifest.data.columns):
+    told = [*(manifest.statistics or ()), *(manifest.observed or ())]
+    promised = [model.attribute for model in manifest.models if model.attribute]
+    named = [*manifest.quasi_identifiers, *manifest.sensitive, *told, *promised]
+    there = {*manifest.data.columns, *(manifest.data.separate.columns if manifest.data.separate is not None else ())}
+    if not manifest.quasi_identifiers or not manifest.models or not set(named) <= there:
         raise BadInput(f"{folder.name}/manifest.json: it names no quasi-identifier, no model or columns there are not")
     return manifest
 
@@ -32,7 +35,7 @@ def claim_of(manifest: PublicManifest, folder: Path) -> Claim:
     """The part of a public manifest that can be checked."""
     rows = manifest.rows
     return Claim(
-        manifest.quasi_identifiers,
+        manifest.quasi_identifiers if manifest.data.separate is None else manifest.data.separate.columns[:1],
         manifest.sensitive,
         [_promised(model, folder) for model in manifest.models],
         rows.released + rows.shown,
@@ -41,6 +44,9 @@ def claim_of(manifest: PublicManifest, folder: Path) -> Claim:
         [model.attained for model in manifest.models],
         rows.shown,
         manifest.persons,
+        manifest.statistics or {},
+        frozenset(manifest.observed or ()),
+        bool(manifest.by_label),
     )
 
 
@@ -64,8 +70,10 @@ def agrees(claim: Claim, policy: Policy, counted: Counted) -> Verdict:
 
 
 def _compared(claim: Claim, policy: Policy, counted: Counted) -> dict[str, bool]:
+    shown = {claim.source(name) for name in claim.quasi_identifiers}
+    grouped = policy.method.algorithm == "anatomy"  # then the classes are groups, and nothing is generalised
     return {
-        "quasi-identifiers": set(claim.quasi_identifiers) == set(policy.quasi_identifiers),
+        "quasi-identifiers": shown == set(policy.quasi_identifiers) or grouped,
         "sensitive attributes": set(claim.sensitive) == set(policy.named(Role.SENSITIVE)),
         "models or their parameters": _same_models(claim.models, policy.models, counted),
         "whether persons are counted": claim.persons == (policy.unit is not None),

@@ -5,12 +5,13 @@ from dataclasses import dataclass, fields, replace
 from time import perf_counter, process_time
 from typing import Any, get_args
 
+from shoal.engine import Engine, Source
 from shoal.errors import BadInput, ShoalError
-from shoal.metrics import scorers
 from shoal.models.spec import nearest
-from shoal.plan import Plan, Task, solve
+from shoal.plan import Task, make_plan, set_task, solve
 from shoal.policy import Policy
-from shoal.policy.parts import ALGORITHM_OPTIONS, Algorithm, Method
+from shoal.policy.method import ALGORITHM_OPTIONS, PAIRS, SEARCHES, Algorithm
+from shoal.recode import NodeRecoding
 from shoal.report.fixed import Fixed
 from shoal.search import Ask, Stop, Tally, Watch
 
@@ -24,17 +25,17 @@ class Run:
     algorithm: str
     seconds: float | None
     cpu_seconds: float | None
-    asked: int
-    """Questions of the search; each was remembered, inferred, or checked."""
-    inferred: int
-    checked: int
-    levels: Mapping[str, int]
-    height: int
+    asked: int | None
+    """Questions of the search; each was remembered, inferred, or checked; none where no lattice was searched."""
+    inferred: int | None
+    checked: int | None
+    levels: Mapping[str, int] | None
+    height: int | None
     suppressed: int
     classes: int
     metrics: Mapping[str, float]
     proved: bool
-    gap: float
+    gap: float | None
     """By how much the metric of the policy may lie above the least, as far as the search knows."""
     solutions: int | None
     """How many nodes the algorithm returned, where it returns a set."""
@@ -54,8 +55,8 @@ class Comparison:
 
     metric: str
     rows: int
-    nodes: int
-    """Of the lattice."""
+    nodes: int | None
+    """Of the lattice, where one was searched."""
     outcomes: tuple[Run | NoRun, ...]
 
     @property
@@ -77,8 +78,8 @@ class Comparison:
         return {"metric": self.metric, "rows": self.rows, "nodes": self.nodes, "algorithms": algorithms}
 
 
-def known_algorithms(names: Sequence[str] | None) -> tuple[str, ...]:
-    """The algorithms to compare, each once; all when none is named.
+def known_algorithms(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The algorithms to compare, each once; None when none is named.
 
     >>> known_algorithms(["datafly", "optimal", "datafly"])
     ('datafly', 'optimal')
@@ -89,40 +90,52 @@ def known_algorithms(names: Sequence[str] | None) -> tuple[str, ...]:
         if name not in ALGORITHMS:
             known = ", ".join(ALGORITHMS)
             raise BadInput(f"algorithm {name!r} is not known{nearest(name, ALGORITHMS)}; known: {known}")
-    return tuple(dict.fromkeys(names)) if names else ALGORITHMS
+    return tuple(dict.fromkeys(names)) if names else None
 
 
 def compare_algorithms(
-    task: Task,
+    source: Source,
     policy: Policy,
-    algorithms: Sequence[str],
+    engine: Engine,
+    algorithms: Sequence[str] | None,
     watch: Watch = lambda *_: None,
     stop: Stop = lambda: False,
 ) -> Comparison:
     """Run them one after the other; one that is refused or finds nothing does not stop the others, unless all do."""
     outcomes: list[Run | NoRun] = []
     errors: list[ShoalError] = []
-    for done, algorithm in enumerate(algorithms):
+    chosen = algorithms or _usual(policy)
+    lattice: Task | None = None
+    for done, algorithm in enumerate(chosen):
         try:
-            share = _share(watch, done, len(algorithms))
-            outcomes.append(_run(task.afresh(), _with_algorithm(policy, algorithm), share, stop))
+            changed = _with_algorithm(policy, algorithm)
+            if lattice is None and not changed.method.of_cells:
+                lattice = set_task(source, changed, engine)  # searches share what is read and counted
+            share = _share(watch, done, len(chosen))
+            outcomes.append(_run(source, changed, engine, lattice, share, stop))
         except ShoalError as wrong:
             errors.append(wrong)
             outcomes.append(NoRun(algorithm, str(wrong)))
-    if len(errors) == len(algorithms):
+    if len(errors) == len(chosen):
         raise errors[0]
-    return Comparison(policy.method.metric, task.before.rows, task.lattice.size, tuple(outcomes))
+    nodes = lattice.lattice.size if lattice is not None else None
+    return Comparison(policy.method.metric, source.table.rows, nodes, tuple(outcomes))
+
+
+def _usual(policy: Policy) -> tuple[str, ...]:
+    """The algorithms for what the policy's own does."""
+    return SEARCHES if policy.method.algorithm in SEARCHES else PAIRS[policy.method.generalise, policy.method.suppress]
 
 
 def _with_algorithm(policy: Policy, algorithm: str) -> Policy:
-    """The policy with another algorithm; options that mean nothing to it are left at their defaults."""
-    defaults = {
-        option: Method.model_fields[option].default
-        for option, algorithms in ALGORITHM_OPTIONS.items()
-        if algorithm not in algorithms
-    }
-    method = policy.method.model_copy(update={"algorithm": algorithm, **defaults})
-    return policy.model_copy(update={"method": method})
+    """The policy with another algorithm; what means nothing to it is left at its default."""
+    pair = policy.method.generalise, policy.method.suppress
+    foreign = {option for option, algorithms in ALGORITHM_OPTIONS.items() if algorithm not in algorithms}
+    if algorithm not in PAIRS[pair]:
+        foreign |= {"generalise", "suppress", "suppression", "metric"}
+    said = {option for option in policy.method.model_fields_set if option not in foreign}
+    method = {option: getattr(policy.method, option) for option in said} | {"algorithm": algorithm}
+    return Policy(**{**dict(policy), "method": method})
 
 
 def _share(watch: Watch, done: int, of: int) -> Watch:
@@ -134,30 +147,30 @@ def _share(watch: Watch, done: int, of: int) -> Watch:
     return part
 
 
-def _run(task: Task, policy: Policy, watch: Watch, stop: Stop) -> Run:
+def _run(source: Source, policy: Policy, engine: Engine, lattice: Task | None, watch: Watch, stop: Stop) -> Run:
     wall, cpu = perf_counter(), process_time()
-    plan = solve(task, policy, watch, stop)
+    if policy.method.of_cells or lattice is None:
+        plan = make_plan(source, policy, engine, watch, stop)
+    else:
+        plan = solve(lattice.afresh(), policy, watch, stop)
     wall, cpu = perf_counter() - wall, process_time() - cpu
+    search, levels = plan.search, plan.recoding.levels if isinstance(plan.recoding, NodeRecoding) else None
     return Run(
         algorithm=policy.method.algorithm,
         seconds=round(wall, 6),
         cpu_seconds=round(cpu, 6),
-        asked=plan.tally.asked,
-        inferred=plan.tally.inferred,
-        checked=plan.tally.checked,
-        levels=Fixed(plan.recoding.levels),
-        height=sum(plan.after.node),
+        asked=None if search is None else search.tally.asked,
+        inferred=None if search is None else search.tally.inferred,
+        checked=None if search is None else search.tally.checked,
+        levels=None if levels is None else Fixed(levels),
+        height=None if levels is None else sum(levels.values()),
         suppressed=plan.after.suppressed_rows,
         classes=len(plan.after.kept),
-        metrics=_metrics(plan),
-        proved=plan.found.proved,
-        gap=plan.gap,
-        solutions=len(plan.found.nodes) or None,
+        metrics=Fixed(plan.metrics),
+        proved=search is not None and search.found.proved,
+        gap=None if search is None else search.gap,
+        solutions=(len(search.found.nodes) or None) if search else None,
     )
-
-
-def _metrics(plan: Plan) -> Fixed:
-    return Fixed({name: scorer.value(scorer.score(plan.after)) for name, scorer in scorers(plan.before).items()})
 
 
 def _as_document(outcome: Run | NoRun) -> dict[str, Any]:

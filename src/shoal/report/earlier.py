@@ -46,7 +46,10 @@ class Earlier:
         folder = Path(os.path.abspath(private))
         if not folder.is_dir():
             raise BadInput(f"{folder.name}: there is no such folder; give the private one of a release: OUT.private")
-        policy, levels = load_private(folder)
+        known = load_private(folder)
+        policy, levels = known.policy, known.levels
+        if known.rows is not None:
+            raise BadInput(f"{folder.name}: its recoding was made row by row and fits no other rows; anonymize afresh")
         _refuse_broken(folder, policy, levels)
         method = {} if suppression is None else {"suppress": "tuple", "suppression": suppression}
         read = {"delimiter": delimiter, "encoding": encoding}

@@ -9,10 +9,11 @@ from shoal import __version__
 from shoal.engine import Source
 from shoal.errors import BadHierarchy
 from shoal.hierarchy import Rows as Lines
-from shoal.metrics import scorers
 from shoal.models import MODELS
 from shoal.plan import Plan
 from shoal.policy import FORMAT, Policy
+from shoal.recode import GroupRecoding, NodeRecoding, PartRecoding
+from shoal.recode import Recoding as Decided
 from shoal.report.fixed import FIXED, Fixed
 from shoal.schema import Role
 from shoal.verify import Verdict
@@ -36,24 +37,27 @@ class MethodSummary(_Frozen):
     metric: str
     score: float
     proved: bool
-    gap: float
-    nodes: int
-    """Of the lattice."""
-    asked: int
+    gap: float | None = None
+    nodes: int | None = None
+    """Of the lattice, where one was searched."""
+    asked: int | None = None
     """Questions of the search; each was remembered, inferred, or checked."""
-    inferred: int
-    checked: int
-    rolled_up: int
+    inferred: int | None = None
+    checked: int | None = None
+    rolled_up: int | None = None
     """Frequency sets made from another one; `grouped`: from the table's own classes."""
-    grouped: int
+    grouped: int | None = None
     solutions: tuple[tuple[int, ...], ...] | None = None
     """All nodes that the algorithm returned, where it returns a set, in the order of the recoding's levels."""
     seconds: float | None = None
 
 
 class Recoding(_Frozen):
-    kind: Literal["node"]
-    levels: Annotated[dict[str, int], FIXED]
+    kind: Literal["node", "boxes", "cells", "clusters", "groups"]
+    levels: Annotated[dict[str, int], FIXED] | None = None
+    """Of a node."""
+    labels: Annotated[dict[str, int], FIXED] | None = None
+    """Of anything else: how many different labels each released column shows."""
 
 
 class Rows(_Frozen):
@@ -89,6 +93,14 @@ class ModelSummary(_Frozen):
     holds: bool
 
 
+class Separate(_Frozen):
+    """The other file of a release in two tables, written like the first: how often each value occurs in each group."""
+
+    file: str | None = None
+    sha256: str | None = None
+    columns: tuple[str, ...]
+
+
 class Data(_Frozen):
     """The released file and how to read it."""
 
@@ -101,6 +113,7 @@ class Data(_Frozen):
     spreadsheet_safe: bool = False
     """Whether text that a spreadsheet would run as a formula has a ' in front of it, one more than it had."""
     columns: tuple[str, ...]
+    separate: Separate | None = None
 
 
 class Manifest(_Frozen):
@@ -137,6 +150,12 @@ class PublicManifest(_Frozen):
     sensitive: tuple[str, ...]
     persons: bool = False
     """Whether sizes and shares count persons, of whom one may have several rows."""
+    statistics: Annotated[dict[str, tuple[str, str]], FIXED] | None = None
+    """Quasi-identifiers that tell a number of their class: the attribute it is about, and which number."""
+    observed: tuple[str, ...] | None = None
+    """Quasi-identifiers whose ranges are those of the class itself."""
+    by_label: bool | None = None
+    """Whether they are instead those of all rows with the same range."""
     models: tuple[ModelSummary, ...]
     labels: Annotated[dict[str, tuple[str, ...]], FIXED]
     rows: PublicRows
@@ -155,22 +174,8 @@ def summarise(
     return Manifest(
         shoal=__version__,
         policy=saveable(policy, plan, source).document(),
-        method=MethodSummary(
-            algorithm=policy.method.algorithm,
-            metric=policy.method.metric,
-            score=plan.score,
-            proved=plan.found.proved,
-            gap=plan.gap,
-            nodes=plan.lattice.size,
-            asked=plan.tally.asked,
-            inferred=plan.tally.inferred,
-            checked=plan.tally.checked,
-            rolled_up=plan.tally.rolled_up,
-            grouped=plan.tally.grouped,
-            solutions=plan.found.nodes or None,
-            seconds=round(plan.seconds, 6),
-        ),
-        recoding=Recoding(kind="node", levels=dict(plan.recoding.levels)),
+        method=_method(plan, policy),
+        recoding=_recoding(plan.recoding),
         rows=Rows(
             read=source.table.rows,
             released=source.table.rows - after.suppressed_rows,
@@ -179,10 +184,46 @@ def summarise(
         ),
         classes=_classes(verdicts),
         models=model_summaries(policy, verdicts),
-        metrics=_metrics(plan),
+        metrics=metrics_of(plan),
         data=data,
         warnings=tuple(notes),
     )
+
+
+def _method(plan: Plan, policy: Policy) -> MethodSummary:
+    search = plan.search
+    told: dict[str, Any] = (
+        {}
+        if search is None
+        else {
+            "gap": search.gap,
+            "nodes": search.lattice.size,
+            "asked": search.tally.asked,
+            "inferred": search.tally.inferred,
+            "checked": search.tally.checked,
+            "rolled_up": search.tally.rolled_up,
+            "grouped": search.tally.grouped,
+            "solutions": search.found.nodes or None,
+        }
+    )
+    return MethodSummary(
+        algorithm=policy.method.algorithm,
+        metric=policy.method.metric,
+        score=plan.score,
+        proved=search is not None and search.found.proved,
+        seconds=round(plan.seconds, 6),
+        **told,
+    )
+
+
+def _recoding(recoding: Decided) -> Recoding:
+    if isinstance(recoding, NodeRecoding):
+        return Recoding(kind="node", levels=dict(recoding.levels))
+    if isinstance(recoding, GroupRecoding):
+        return Recoding(kind="groups", labels={recoding.column: int(recoding.group.max()) + 1})
+    assert isinstance(recoding, PartRecoding)
+    labels = {name: len(column.texts) for columns in recoding.shown.values() for name, column in columns.items()}
+    return Recoding(kind=recoding.kind, labels=labels)
 
 
 def saveable(policy: Policy, plan: Plan, source: Source) -> Policy:
@@ -204,9 +245,12 @@ def public(
     """The part of a manifest that may be published; `shown` are the values of each sensitive attribute in the table."""
     return PublicManifest(
         shoal=manifest.shoal,
-        quasi_identifiers=tuple(name for name, role in plan.roles.items() if role is Role.QUASI_IDENTIFIER),
+        quasi_identifiers=tuple(column for columns in plan.released_as.values() for column in columns),
         sensitive=tuple(name for name, role in plan.roles.items() if role is Role.SENSITIVE),
         persons=plan.reading.unit is not None,
+        statistics=Fixed(plan.statistics) if plan.statistics else None,
+        observed=tuple(sorted(plan.observed)) or None,
+        by_label=(plan.by_label and bool(plan.observed)) or None,
         models=tuple(_shown(model, shown.get(model.attribute or "", ())) for model in manifest.models),
         labels=labels,
         rows=PublicRows(**manifest.rows.model_dump(exclude={"read"})),
@@ -260,9 +304,7 @@ def _classes(verdicts: Sequence[Verdict]) -> Classes:
     return next(Classes(**verdict.attained) for verdict in verdicts if verdict.promise == "classes")
 
 
-def _metrics(plan: Plan) -> dict[str, float]:
+def metrics_of(plan: Plan) -> dict[str, float]:
     """Every metric of this release, whichever was minimised."""
-    told = scorers(plan.before)
-    out = {name: s.value(s.judge(plan.after, plan.after.suppressed).score) for name, s in told.items()}
-    out["prec"] = 1 - out["precision-loss"]
-    return out
+    precise = {"prec": 1 - plan.metrics["precision-loss"]} if "precision-loss" in plan.metrics else {}
+    return {**plan.metrics, **precise}

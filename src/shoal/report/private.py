@@ -1,6 +1,8 @@
 """What goes into `out.private/`: everything that knows the original."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,9 @@ from shoal.report.manifest import Manifest, Recoding, saveable
 from shoal.report.page import render
 from shoal.verify import read_json
 
+MAPPED = frozenset({"boxes", "cells", "clusters", "groups"})
+"""Kinds of recoding in which only the row map tells which label belongs to which row."""
+
 
 def write_private(
     folder: Path, manifest: Manifest, plan: Plan, policy: Policy, source: Source, rows: NDArray[np.int64]
@@ -32,26 +37,57 @@ def write_private(
         path.chmod(0o700 if path.is_dir() else 0o600)
 
 
-def load_private(folder: Path) -> tuple[Policy, dict[str, int]]:
-    """The policy and the levels that were found."""
+@dataclass(frozen=True)
+class Private:
+    """What a private folder tells of how the release was made."""
+
+    policy: Policy
+    levels: Mapping[str, int]
+    """Empty where levels do not tell what a row shows."""
+    rows: NDArray[np.int64] | None = None
+    """Then: for every released row the position, from 0, of its input row."""
+
+
+def load_private(folder: Path) -> Private:
+    """The policy, and the levels that were found or else the row map."""
     if not folder.is_dir():
         raise BadInput(f"{folder.name}: checking against the original needs the private folder; name it with --private")
     try:
-        levels = Recoding(**read_json(folder / "manifest.json")["recoding"]).levels
+        recoding = read_json(folder / "manifest.json")["recoding"]
+        levels = {} if recoding["kind"] in MAPPED else dict(Recoding(**recoding).levels)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValidationError):
         raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a private folder") from None
     if not (folder / "policy.toml").is_file():
         raise BadInput(f"{folder.name}/policy.toml: there is no such file; is this the private folder of a release?")
+    rows = _read_rows(folder / "rows.arrow") if recoding["kind"] in MAPPED else None
     try:
-        return Policy.load(folder / "policy.toml"), levels
+        return Private(Policy.load(folder / "policy.toml"), levels, rows)
     except BadPolicy as wrong:
         raise BadPolicy(f"{folder.name}/{wrong}") from None
+
+
+def _read_rows(path: Path) -> NDArray[np.int64]:
+    """For every released row the position of its input row."""
+    try:
+        with pa.memory_map(str(path)) as file:
+            table = pa.ipc.open_file(file).read_all()
+        released = table.filter(table["released_row"].is_valid())
+        place, rows = (released[name].to_numpy().astype(np.int64) for name in ("released_row", "input_row"))
+    except (OSError, pa.ArrowException, KeyError, ValueError):
+        raise BadInput(f"{path.parent.name}/{path.name}: the row map is missing or damaged") from None
+    order = np.argsort(place)
+    if not np.array_equal(place[order], np.arange(1, len(place) + 1)):
+        raise BadInput(f"{path.parent.name}/{path.name}: the row map leaves out a released row, or names one twice")
+    return np.asarray(rows[order] - 1)
 
 
 def _self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) -> Policy:
     """The policy with every hierarchy made explicit: drafts and masks as they came out, files copied."""
     known = saveable(policy, plan, source)
     attributes = dict(known.attributes)
+    for name in known.quasi_identifiers:
+        if name not in plan.builders:  # numbers in boxes follow their order, whatever hierarchy they have
+            attributes[name] = attributes[name].model_copy(update={"hierarchy": None})
     for name, builder in plan.builders.items():
         kept = attributes[name].hierarchy or builder
         kept = _copied(kept, folder) if isinstance(kept, Csv) else pinned(kept, source.table[name])
@@ -90,6 +126,4 @@ def _why(plan: Plan) -> pa.Array:
         ", ".join(model for model, failed in plan.failed.items() if failed[at]) or None
         for at in range(len(plan.after.classes))
     ]
-    assert plan.after.classes.classes is not None
-    assert plan.before.classes.classes is not None
-    return pa.array(reasons, pa.string()).take(pa.array(plan.after.classes.classes[plan.before.classes.classes]))
+    return pa.array(reasons, pa.string()).take(pa.array(plan.class_of_row))

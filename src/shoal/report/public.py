@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from shoal.plan import Plan
-from shoal.recode import Released
+from shoal.recode import GroupRecoding, Released
 from shoal.report.manifest import Manifest, public
 from shoal.report.page import render
 from shoal.schema import Role
@@ -15,8 +15,11 @@ from shoal.schema import Role
 
 def write_public(folder: Path, manifest: Manifest, plan: Plan, columns: Mapping[str, Released]) -> None:
     """Write `manifest.json` and `report.html` beside the table."""
-    labels = {name: used_labels(columns[name]) for name in columns if name in plan.hierarchies}
-    shown = {name: used_labels(columns[name]) for name in columns if plan.roles[name] is Role.SENSITIVE}
+    ranges = [name for names in plan.released_as.values() for name in names if name not in plan.statistics]
+    if isinstance(plan.recoding, GroupRecoding):
+        ranges = []  # the values themselves are in the table
+    labels = {name: used_labels(columns[name]) for name in ranges}
+    shown = {name: used_labels(columns[name]) for name in columns if plan.roles.get(name) is Role.SENSITIVE}
     document = public(manifest, plan, labels, shown).document()
     (folder / "manifest.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
     (folder / "report.html").write_text(render("public.html", document), "utf-8")

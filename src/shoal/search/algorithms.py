@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shoal.lattice import Lattice
-from shoal.policy.parts import Weighting
+from shoal.policy.method import Weighting
 from shoal.release import Before
 from shoal.search.datafly import datafly
 from shoal.search.driver import Walk

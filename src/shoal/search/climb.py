@@ -1,12 +1,13 @@
 """One step after the other from the bottom upward: what Datafly and the greedy search share."""
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from shoal.lattice import Lattice
 from shoal.search.driver import Ask, Walk
 
 
-def climb(lattice: Lattice, cost: Callable[[int, int], float]) -> Walk:
+def climb(lattice: Lattice, cost: Callable[[int, int], float | Fraction]) -> Walk:
     """Lift the attribute i of least `cost(i, its level)`, ties by name, until a node complies."""
     node, height = lattice.bottom, lattice.height
     steps = max(height(lattice.top) - height(node), 1)

@@ -5,7 +5,7 @@ from math import inf
 from shoal.errors import BadPolicy, Infeasible
 from shoal.lattice import Lattice
 from shoal.models import Closure
-from shoal.policy.parts import Method
+from shoal.policy.method import Method
 from shoal.search.algorithms import LARGEST_LISTED, WALKS, Setting
 from shoal.search.driver import Found, Stop, Stopped, Watch, answer, decide
 from shoal.search.optimal import optimal

@@ -1,18 +1,17 @@
 """Greedy: always the step of least information loss, until the policy is kept."""
 
 from collections.abc import Sequence
-
-import numpy as np
+from fractions import Fraction
 
 from shoal.lattice import Lattice
-from shoal.metrics import Floats
-from shoal.policy.parts import Weighting
+from shoal.models import exact
+from shoal.policy.method import Weighting
 from shoal.release import Before
 from shoal.search.climb import climb
 from shoal.search.driver import Walk
 
 
-def greedy(lattice: Lattice, losses: Sequence[Floats]) -> Walk:
+def greedy(lattice: Lattice, losses: Sequence[Sequence[float | Fraction]]) -> Walk:
     """Walk up from the bottom, each step into the attribute whose next level loses least (S3.4).
 
     The (alp,dif) paper, section 4.C. It walks until k holds, then until the rest does; a step does not depend on which
@@ -22,24 +21,25 @@ def greedy(lattice: Lattice, losses: Sequence[Floats]) -> Walk:
     >>> next(walk).node, walk.send(False).node, walk.send(False).node
     ((0, 0), (1, 0), (1, 1))
     """
-    return climb(lattice, lambda i, level: float(losses[i][level + 1]))
+    return climb(lattice, lambda i, level: losses[i][level + 1])
 
 
-def step_losses(before: Before, weighting: Weighting) -> list[Floats]:
+def step_losses(before: Before, weighting: Weighting) -> list[list[Fraction]]:
     """What an attribute at a level loses, summed over the rows: (leaves under a label - 1) / leaves of all (S3.5).
 
+    Exactly, so that ties are ties, whatever order the rows are summed in (design 15).
     Equation (10) multiplies by 1 - W, which generalises the important attribute first; nothing said is W = 0 there.
     """
-    given = before.importance
+    given = {name: exact("importance", value) for name, value in before.importance.items()}
     names = before.classes.attributes
     weights = (
-        [1 - (given.get(name, 1.0) if given else 0.0) for name in names]
+        [1 - (given.get(name, Fraction(1)) if given else Fraction(0)) for name in names]
         if weighting == "paper"
-        else [given.get(name, 1.0) for name in names]
+        else [given.get(name, Fraction(1)) for name in names]
     )
     out = []
     for i, (hierarchy, weight) in enumerate(zip(before.hierarchies, weights, strict=True)):
         rows = before.marginal(i)
         levels = zip(hierarchy.levels, hierarchy.leaves, strict=True)
-        out.append(weight * np.array([rows @ ((under - 1) / hierarchy.size)[level] for level, under in levels]))
+        out.append([weight * Fraction(int(rows @ (under - 1)[level]), hierarchy.size) for level, under in levels])
     return out

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from shoal.lattice import Node
 from shoal.metrics import Floors
-from shoal.policy.parts import Preference
+from shoal.policy.method import Preference
 from shoal.search.driver import Ask, Found, Search
 from shoal.search.incumbent import Incumbent, better, slack
 from shoal.search.oracle import Answer

@@ -1,0 +1,39 @@
+"""From a policy to a recoding, given an engine."""
+
+from shoal.engine import Engine, Source
+from shoal.plan.cells import plan_cells
+from shoal.plan.counting import orders_of, together, trees_of
+from shoal.plan.population import meet
+from shoal.plan.roles import assign_roles
+from shoal.plan.searching import Task, allowed_lattice, set_task, solve
+from shoal.plan.values import Plan, Searched
+from shoal.policy import Policy
+from shoal.search import Stop, Watch
+
+__all__ = [
+    "Plan",
+    "Searched",
+    "Task",
+    "allowed_lattice",
+    "assign_roles",
+    "make_plan",
+    "meet",
+    "orders_of",
+    "set_task",
+    "solve",
+    "together",
+    "trees_of",
+]
+
+
+def make_plan(
+    source: Source,
+    policy: Policy,
+    engine: Engine,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+) -> Plan:
+    """Find the recoding of least loss that keeps the policy, or say why there is none; `stop` ends the search early."""
+    if policy.method.of_cells:
+        return plan_cells(source, policy, engine, watch, stop)
+    return solve(set_task(source, policy, engine), policy, watch, stop)

@@ -1,0 +1,67 @@
+"""What was decided, and how."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from shoal.codes import Codes
+from shoal.frequency import Reading
+from shoal.hierarchy import Builder, Hierarchy
+from shoal.lattice import Lattice
+from shoal.models import Flags
+from shoal.recode import Recoding
+from shoal.release import After, Before, Recoded
+from shoal.schema import Role
+from shoal.search import Found, Tally
+
+
+@dataclass(frozen=True)
+class Searched:
+    """How a search of the lattice ended."""
+
+    lattice: Lattice
+    found: Found
+    gap: float
+    """By how much the score may lie above the least, as far as the search knows."""
+    tally: Tally
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was decided about a table."""
+
+    roles: Mapping[str, Role]
+    builders: Mapping[str, Builder]
+    """Of the quasi-identifiers that were generalised along a hierarchy."""
+    hierarchies: Mapping[str, Hierarchy]
+    before: Before
+    after: After | Recoded
+    recoding: Recoding
+    score: float
+    """The metric that was minimised."""
+    metrics: Mapping[str, float]
+    """Every metric that can be told of such a recoding."""
+    seconds: float
+    failed: Mapping[str, Flags]
+    """Per required model, the classes of `after` that fail it."""
+    class_of_row: Codes
+    """Per row of the input, its class in `after`."""
+    reading: Reading
+    """How what models count beside the classes was read."""
+    search: Searched | None = None
+    """Where a level per attribute was looked for."""
+    statistics: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Released columns that show a statistic of a quasi-identifier: which, and of which one."""
+    observed: frozenset[str] = frozenset()
+    """Released columns whose ranges are the least and the greatest value of each class."""
+    by_label: bool = False
+    """Whether those are instead the least and the greatest value of all rows with the same range."""
+
+    @property
+    def released_as(self) -> dict[str, tuple[str, ...]]:
+        """The released columns of each quasi-identifier, in the order of the table."""
+        return {name: self.recoding.columns_of(name) for name in self.quasi_identifiers}
+
+    @property
+    def quasi_identifiers(self) -> list[str]:
+        """In the order of the table."""
+        return [name for name, role in self.roles.items() if role is Role.QUASI_IDENTIFIER]

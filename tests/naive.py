@@ -4,6 +4,7 @@ Pure Python: dictionaries and fractions, nothing of Shoal's counting, searching 
 like are the only bridge to the product.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -429,10 +430,14 @@ def closed_instances(share, fewest=1):
 SHARES = ["0", "0.1", "0.5", "1"]
 
 
+THOROUGH = os.environ.get("SHOAL_TESTS") == "all"
+"""Whether every law is tried on all its tables: `make test-all`, and before a change lands."""
+
+
 def examples(most):
-    """So many tables, the same at every run."""
+    """So many tables, or a quarter of them where it has to be quick; the same at every run."""
     return settings(
-        max_examples=most,
+        max_examples=most if THOROUGH else max(most // 4, 20),
         deadline=None,
         derandomize=True,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

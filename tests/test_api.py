@@ -482,7 +482,7 @@ def test_verify_is_a_function_though_a_module_has_its_name():
     assert callable(shoal.verify)
     from shoal.verify import Verdict
 
-    assert Verdict.__module__ == "shoal.verify"
+    assert Verdict.__module__ == "shoal.verify.verdict"
 
 
 HEAVY = {

@@ -111,7 +111,7 @@ def test_promises_that_contradict_themselves_or_the_table(desk, require, code, s
         ("method", {"suppression": 1.5}, "method.suppression"),
         ("method", {"suppression": -0.1}, "method.suppression"),
         ("method", {"algoritm": "optimal"}, "did you mean 'algorithm'?"),
-        ("method", {"generalise": "cell"}, "not in this version"),
+        ("method", {"generalise": "cell", "algorithm": "datafly"}, "does not fit"),
         ("data", {"delimiter": ";;"}, "one ASCII character"),
         ("data", {"encoding": "klingon"}, "no encoding 'klingon'"),
         ("release", {"order": "random"}, "release.order"),

@@ -21,9 +21,8 @@ from shoal.lattice import Lattice
 from shoal.metrics import METRICS
 from shoal.plan import Task
 from shoal.policy import Policy
-from shoal.policy.parts import ALGORITHM_OPTIONS, SENSITIVE_METRICS
+from shoal.policy.method import ALGORITHM_OPTIONS, SEARCHES, SENSITIVE_METRICS
 from shoal.report import lattice_table
-from shoal.report.comparing import ALGORITHMS
 from shoal.report.lattice_table import LatticeTable, NodeRow, list_nodes
 from shoal.search import Oracle
 
@@ -122,7 +121,7 @@ def test_race_and_zip():
         Policy(**with_method(RACE_POLICY, algorithm="samarati")),
         ArrowEngine(),
     )
-    assert sorted(samarati.found.nodes) == [(0, 1), (1, 0)]
+    assert sorted(samarati.search.found.nodes) == [(0, 1), (1, 0)]
 
 
 def test_ties_by_rounding_are_ties():
@@ -311,7 +310,7 @@ def test_the_wrong_table_is_refused(desk):
 
 def test_all_algorithms_side_by_side():
     found = sh.compare(pa.table(RACE), RACE_POLICY)
-    assert [run.algorithm for run in found.runs] == list(ALGORITHMS)
+    assert [run.algorithm for run in found.runs] == list(SEARCHES)
     assert (found.metric, found.rows, found.nodes, found.others) == ("loss", 9, 6, ())
     table = {node.levels: node for node in sh.lattice(pa.table(RACE), RACE_POLICY).nodes}
     for run in found.runs:
@@ -340,7 +339,7 @@ def test_each_alone_finds_the_same(data):
         "method": {"suppression": 0.25},
     }
     table = pa.table(dict(zip("pq", map(list, zip(*rows, strict=True)), strict=True)))
-    names = data.draw(st.permutations(ALGORITHMS))
+    names = data.draw(st.permutations(SEARCHES))
     together = sh.compare(table, policy, algorithms=names).without_times()
     alone = [sh.compare(table, policy, algorithms=[name]).without_times().outcomes[0] for name in names]
     assert list(together.outcomes) == alone
@@ -385,7 +384,7 @@ def test_options_of_one_algorithm_are_no_hindrance_to_others(monkeypatch, option
     found = sh.compare(pa.table(RACE), with_method(RACE_POLICY, algorithm=algorithm, **{option: value}))
     assert not found.others
     default = Policy(**RACE_POLICY).method
-    for name in ALGORITHMS:
+    for name in SEARCHES:
         assert seen[name] == (value if name in ALGORITHM_OPTIONS[option] else getattr(default, option))
 
 
@@ -429,7 +428,7 @@ def test_what_no_release_can_keep(race):
 def test_compare_for_people(race):
     ran = race.run("compare", race.data, "--policy", race.folder / "policy.toml")
     assert (ran.code, ran.err) == (0, "")
-    for word in (*ALGORITHMS, "CPU seconds", "nodes inferred", "loss proved least", "level of ZIP", "discernibility"):
+    for word in (*SEARCHES, "CPU seconds", "nodes inferred", "loss proved least", "level of ZIP", "discernibility"):
         assert word in ran.out
 
 

@@ -1,7 +1,6 @@
 """From a policy to a decision: roles, feasibility, limits, drafts."""
 
 import warnings
-from typing import get_args
 
 import naive
 import numpy as np
@@ -10,14 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoal import plan as planning
 from shoal.engine import ReadOptions
 from shoal.engines import ArrowEngine
 from shoal.errors import BadPolicy, Infeasible, ShoalWarning
 from shoal.hierarchy import Intervals, Rows, ValueOnly
 from shoal.plan import allowed_lattice, assign_roles, make_plan
+from shoal.plan import searching as planning
 from shoal.policy import Policy
-from shoal.policy.parts import Algorithm
+from shoal.policy.method import SEARCHES
 from shoal.schema import Role
 from shoal.search import find as finding
 from shoal.search import optimal as searching
@@ -48,7 +47,7 @@ def test_the_way_of_the_data():
     assert plan.recoding.levels == {"age": 1, "sex": 0}
     assert plan.after.kept.tolist() == [2] * 6
     assert not plan.recoding.suppressed.any()
-    assert plan.found.proved
+    assert plan.search.found.proved
     assert plan.score == pytest.approx((3 / 11 + 0) / 2)
 
 
@@ -199,7 +198,7 @@ def test_a_lattice_too_large_to_list_is_refused(monkeypatch, algorithm):
 
 def test_attributes_stand_in_the_order_of_their_names():
     plan = planned({name: PEOPLE[name] for name in ("sex", "disease", "age")})
-    assert plan.lattice.attributes == ("age", "sex")
+    assert plan.search.lattice.attributes == ("age", "sex")
     assert plan.before.classes.attributes == ("age", "sex")
     assert [h.attribute for h in plan.before.hierarchies] == ["age", "sex"]
 
@@ -255,14 +254,14 @@ def test_why_a_class_was_suppressed():
 
 def test_time_runs_out():
     plan = planned(method={"time-limit": 1e-9})
-    assert plan.gap >= 0
+    assert plan.search.gap >= 0
     assert (plan.after.kept >= 2).all()
 
 
 # algorithms
 
 
-ALGORITHMS = get_args(Algorithm)
+ALGORITHMS = SEARCHES
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -270,15 +269,15 @@ def test_each_algorithm_finds_the_only_minimal_node(algorithm):
     """S2.4, S2.5, S2.6, S2.8, S3.4: age in tens, sex as it is, is below all other nodes that comply."""
     plan = planned(method={"algorithm": algorithm})
     assert plan.recoding.levels == {"age": 1, "sex": 0}
-    assert plan.tally.nodes == 6
-    assert plan.found.proved == (algorithm in {"optimal", "incognito"})
-    assert plan.gap >= 0
+    assert plan.search.tally.nodes == 6
+    assert plan.search.found.proved == (algorithm in {"optimal", "incognito"})
+    assert plan.search.gap >= 0
 
 
 def test_options_of_an_algorithm_reach_it():
     """S2.4, S2.5: without `minimal` all complying nodes, with it the antichain; S3.5: the weighting."""
-    assert len(planned(method={"algorithm": "incognito"}).found.nodes) == 4
-    assert planned(method={"algorithm": "incognito", "minimal": True}).found.nodes == ((1, 0),)
+    assert len(planned(method={"algorithm": "incognito"}).search.found.nodes) == 4
+    assert planned(method={"algorithm": "incognito", "minimal": True}).search.found.nodes == ((1, 0),)
     columns = {"age": list("aabb"), "sex": list("abab")}
     attributes = {"age": {**SEX, "importance": 0.75}, "sex": {**SEX, "importance": 0.25}}
     for weighting, levels in [("importance", {"age": 0, "sex": 1}), ("paper", {"age": 1, "sex": 0})]:
@@ -295,7 +294,7 @@ def test_a_preference_decides_among_the_nodes_of_one_height():
     }
     method = {"algorithm": "samarati", "suppression": 0.23}
     plan = planned(columns, attributes, method=method)
-    assert set(plan.found.nodes) == {(1, 0), (0, 1)}
+    assert set(plan.search.found.nodes) == {(1, 0), (0, 1)}
     assert plan.recoding.suppressed.sum() == 2
     # 94139 and 94141 as they are, or asian and black in two and one ranges: 2 classes against 3
     plan = planned(columns, attributes, method={**method, "preference": "maximum-distribution"})

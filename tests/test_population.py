@@ -9,6 +9,7 @@ from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
+import naive
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -239,12 +240,7 @@ MODELS = st.one_of(
 )
 
 
-@settings(
-    max_examples=150,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
+@settings(naive.examples(150), suppress_health_check=list(HealthCheck))
 @given(PEOPLE, PEOPLE, MODELS, st.sampled_from([0, 0.2, 0.5]), st.booleans())
 def test_the_search_finds_what_brute_force_finds(tmp_path, table, others, model, share, show):
     """And verify accepts what the search found, or it would be refused."""

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from shoal.policy import Policy
+from shoal.policy.method import PAIRS
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 COMMANDS = [line.split("#")[0] for line in README.splitlines() if line.startswith("    shoal ")]
@@ -22,9 +23,8 @@ PEOPLE = pd.DataFrame(
 )
 
 
-def block(language):
-    (found,) = re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
-    return found
+def block(language, which=0):
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)[which]
 
 
 @pytest.fixture
@@ -55,9 +55,24 @@ def test_the_policy(folder):
     assert policy.quasi_identifiers == ["age", "zip", "education"]
 
 
+def test_the_form():
+    policy = Policy(**tomllib.loads(block("toml", 1)), require=[{"model": "k-anonymity", "k": 5}])
+    assert policy.attributes["age"].form == ("bounds", "mean")
+
+
+def test_every_pair_of_the_policy_is_in_the_table():
+    for (generalise, suppress), algorithms in PAIRS.items():
+        lines = [
+            line
+            for line in README.splitlines()
+            if line.startswith(f"| {generalise} × ") and suppress in line.split("|")[1]
+        ]
+        assert any(all(f"`{name}`" in line for name in algorithms) for line in lines), (generalise, suppress)
+
+
 def test_every_model_search_and_metric_is_in_the_table():
     from shoal.metrics import METRICS
     from shoal.models import MODELS
 
-    for name in (*MODELS, *METRICS, "optimal", "datafly"):
+    for name in (*MODELS, *METRICS, *(name for every in PAIRS.values() for name in every)):
         assert f"`{name}`" in README

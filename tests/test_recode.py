@@ -31,7 +31,7 @@ def cells(column):
 def recoded(table, hierarchies, levels, suppressed=(), *, show=False):
     out = np.zeros(4, dtype=bool)
     out[list(suppressed)] = True
-    columns, rows = recode(table, NodeRecoding(levels, out), hierarchies, list(table.columns), show=show)
+    columns, rows = recode(table, NodeRecoding(levels, out), hierarchies, list(table.columns), hierarchies, show=show)
     return {name: cells(column) for name, column in columns.items()}, rows.tolist()
 
 
@@ -69,5 +69,5 @@ def test_the_schema_does_not_depend_on_the_data(table, hierarchies):
     """A released quasi-identifier is text whatever node was found (design 9)."""
     for level in (0, 1, 2):
         recoding = NodeRecoding({"age": level, "sex": 0}, np.zeros(4, dtype=bool))
-        columns, _ = recode(table, recoding, hierarchies, ["age"], show=False)
+        columns, _ = recode(table, recoding, hierarchies, ["age"], hierarchies, show=False)
         assert columns["age"].values.type == pa.string()

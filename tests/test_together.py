@@ -6,9 +6,10 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 
+import naive
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal as sh
@@ -166,7 +167,7 @@ ASKED = st.one_of(
 )
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@naive.examples(250)
 @given(TABLE, ASKED, st.sampled_from([0, 0.2, 0.5]), st.sampled_from([1, 2]))
 def test_the_search_finds_what_brute_force_finds(table, asked, share, k):
     """And verify, which counts in SQL, accepts it; k-anonymity beside it suppresses classes of its own."""

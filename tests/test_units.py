@@ -6,11 +6,12 @@ from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 
+import naive
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal as sh
@@ -32,7 +33,7 @@ dot,51,flu
 dot,51,flu
 eli,52,hiv
 """
-quick = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+quick = naive.examples(200)
 
 
 @pytest.fixture
@@ -298,7 +299,7 @@ def allowed(table, limit, show, *asked):
             yield node
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@naive.examples(250)
 @given(
     TABLE,
     st.integers(1, 4),

@@ -12,7 +12,7 @@ from math import isclose
 import naive
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.counts import ClassCounts, JointCounts, ValueCounts
@@ -106,7 +106,7 @@ STRICTER = {
 }
 """A little more than what was attained, by name; None where there is nothing stricter."""
 
-laws = settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+laws = settings(naive.examples(200), max_examples=200 if naive.THOROUGH else 100)
 every_model = pytest.mark.parametrize("name", sorted(MODELS))
 every_closed_model = pytest.mark.parametrize(
     "name",

@@ -6,7 +6,7 @@ import pytest
 import shoal as sh
 from shoal.errors import BadPolicy
 from shoal.metrics import METRICS
-from shoal.policy.parts import SENSITIVE_METRICS, Method
+from shoal.policy.method import SENSITIVE_METRICS, Method
 
 AGES = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}
 TABLE = pa.table(

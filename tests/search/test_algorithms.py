@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.policy.parts import ALGORITHM_OPTIONS
-from shoal.policy.parts import Algorithm as Name
+from shoal.policy.method import ALGORITHM_OPTIONS, SEARCHES
+from shoal.policy.method import Algorithm as Name
 from shoal.search import decide
 from shoal.search.algorithms import WALKS, Setting
 
@@ -38,9 +38,9 @@ RETURNS = {
 
 
 def test_every_algorithm_of_a_policy_is_here():
-    assert set(WALKS) == set(get_args(Name)) - {"optimal"}
+    assert set(WALKS) == set(SEARCHES) - {"optimal"}
     assert {name for name, _ in RETURNS} == {name for name, algorithm in WALKS.items() if algorithm.lists}
-    assert all(set(names) <= set(WALKS) for names in ALGORITHM_OPTIONS.values())
+    assert all(set(names) <= set(get_args(Name)) for names in ALGORITHM_OPTIONS.values())
 
 
 def test_who_returns_a_set_relies_on_closure():

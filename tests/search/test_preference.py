@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.metrics import METRICS
-from shoal.policy.parts import Preference
+from shoal.policy.method import Preference
 from shoal.search import Answer, answer
 from shoal.search.preference import KEYS, preferred
 

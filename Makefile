@@ -8,12 +8,13 @@ PYTHON ?= python3
 help:
 	@echo "make demo      anonymize 30,000 generated people and look at the result"
 	@echo "make test      the tests (minutes)"
-	@echo "make test-all  the tests, slow ones too"
+	@echo "make test-all  the tests, slow ones too, and every law on all its tables"
 	@echo "make bench     the benchmarks; writes benchmarks/results.md"
 	@echo "make lint      ruff, mypy, import-linter"
 
 # an editable install knows packages by their __init__.py
-$(READY): requirements/dev.txt pyproject.toml CMakeLists.txt src/shoal/kernels/_core.cpp scripts/setup.sh \
+$(READY): requirements/dev.txt pyproject.toml CMakeLists.txt scripts/setup.sh \
+		$(wildcard src/shoal/kernels/*.?pp) \
 		$(shell find src/shoal -name __init__.py)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh
 
@@ -28,12 +29,14 @@ test: $(READY)
 	$(BIN)/python -m pytest -q -n auto -m "not slow"
 
 test-all: $(READY)
-	$(BIN)/python -m pytest -q -n auto
+	SHOAL_TESTS=all $(BIN)/python -m pytest -q -n auto
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/survey.py
 	$(BIN)/python benchmarks/hybrid.py
+	$(BIN)/python benchmarks/mondrian.py
+	$(BIN)/python benchmarks/local.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

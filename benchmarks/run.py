@@ -4,7 +4,7 @@
     python benchmarks/run.py search   the ones whose name holds "search"
 
 CPU seconds (user + system), the median of several runs; wall clock means little on a shared machine.
-survey.py and hybrid.py compare the searches of the papers with each other.
+survey.py and hybrid.py compare the searches of the papers with each other; mondrian.py measures partitioning.
 """
 
 import resource

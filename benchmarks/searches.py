@@ -107,9 +107,11 @@ def in_process(what: str, source: Source, policy: Policy, beside: str, times: in
 
 
 def said_of(plan: Plan) -> str:
-    proved = "proved" if plan.found.proved else f"gap {plan.gap:.4f}"
-    complying = f" ({plan.tally.inferred:,} inferred; {len(plan.found.nodes):,} comply)" if plan.found.nodes else ""
-    nodes = f"{plan.tally.checked:,} checked of {plan.lattice.size:,} nodes{complying}"
+    assert plan.search is not None
+    found, tally = plan.search.found, plan.search.tally
+    proved = "proved" if found.proved else f"gap {plan.search.gap:.4f}"
+    complying = f" ({tally.inferred:,} inferred; {len(found.nodes):,} comply)" if found.nodes else ""
+    nodes = f"{tally.checked:,} checked of {plan.search.lattice.size:,} nodes{complying}"
     return f"{len(plan.before.classes):,} classes, {nodes}; score {plan.score:.6f}, {proved}"
 
 

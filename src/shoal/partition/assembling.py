@@ -15,9 +15,9 @@ from shoal.partition.whole import top
 HEAT = 0.1
 """Worse changes are taken at first where they cost about so much: a tenth of a row's whole loss."""
 NEAREST = 12
-VISITS = 300
+VISITS = 150
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 64
-WORK = 1_250_000
+WORK = 900_000
 """Cells to go over in all rounds."""
 LARGEST = 64
 """Rows of a cluster; a condition that needs more is met from above, by splitting."""

@@ -3,6 +3,8 @@
 from collections import Counter
 from datetime import date
 
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -161,3 +163,80 @@ def test_a_saved_release_is_verified_with_the_original(desk, algorithm):
     applied = desk.run("apply", f"{desk.out}.private", desk.data, "--out", desk.folder / "third")
     assert applied.code == 2
     assert "row by row" in applied.err
+
+
+QI = {"role": "quasi-identifier"}
+PEOPLE = {"name": "identifier", "age": QI, "sex": QI, "disease": "sensitive"}
+
+
+@pytest.mark.parametrize(
+    ("code", "attributes", "sections", "says"),
+    [
+        (2, {"sex": QI | {"form": "mean"}}, {}, "attributes.sex: only numbers have a mean; use 'median' or 'mode'"),
+        (2, {"sex": QI | {"form": ["bounds"]}}, {}, "attributes.sex: only numbers have bounds"),
+        (2, {"sex": QI | {"order": ["f"]}}, {}, "attributes.sex: order does not name 1 value(s) of the column"),
+        (2, {"age": QI | {"min-level": 1}}, {}, "attributes.age: min-level and max-level are for one level"),
+        (2, {"sex": QI | {"order": ["f", "m"], "hierarchy": {"flat": True}}}, {}, "it has a hierarchy and an order"),
+        (2, {"sex": QI | {"hierarchy": {"rows": [["f", "x"], ["m", "y"]]}}}, {}, "several labels at the top"),
+        (2, {}, {"method": {"algorithm": "mondrian-workload", "target": "job"}}, "the table has no column 'job'"),
+        (2, {}, {"method": {"algorithm": "mondrian-workload", "target": "age"}}, "'age' is a quasi-identifier"),
+        (2, {}, {"method": {"algorithm": "microaggregation"}}, "attributes.sex: microaggregation needs numbers"),
+        (2, {}, {"require": [{"model": "k-map", "k": 2, "population": "people.csv"}]}, "compares with a population"),
+        (3, {}, {"require": [{"model": "k-anonymity", "k": 99}]}, "impossible: k-anonymity: 12 records < k=99"),
+        (3, {"age": QI | {"form": "mean"}}, {}, "have fewer than 5 rows to take a statistic of"),
+        (3, {}, {"require": [{"model": "alp-dif", "alp": {"flu": 0.1}, "dif": {"flu": 1}}]}, "alp"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_sentence(desk, code, attributes, sections, says):
+    desk.policy(**{"attributes": PEOPLE | attributes, "method": {"algorithm": "mondrian"}} | sections)
+    assert says in desk.refused(code)
+
+
+def test_the_table_as_one_class_may_fail(desk):
+    """A promise that merging can break: nothing to begin with."""
+    attributes = {"name": "identifier", "age": "sensitive", "sex": QI, "disease": "insensitive"}
+    promise = {"model": "epsilon-m", "epsilon": 2, "m": 3}
+    desk.policy(attributes=attributes, require=[promise], method={"algorithm": "local"})
+    assert "the table as one class does not keep epsilon-m" in desk.refused(3)
+
+
+def boxes(table, k):
+    """The ages as Mondrian shows them."""
+    attributes = dict.fromkeys(table.column_names, QI)
+    policy = {
+        "attributes": attributes,
+        "require": [{"model": "k-anonymity", "k": k}],
+        "method": {"algorithm": "mondrian"},
+    }
+    return sh.anonymize(table, policy).data["age"].to_pylist()
+
+
+def test_a_lone_missing_value_costs_nobody_his_place():
+    """Design 7: null is in no range; where it cannot be split off, the part shows `*`, and nobody is left out."""
+    ages = [30, 31, 32, None, 50, 51, 52, 53]
+    shown = boxes(pa.table({"age": pa.array(ages), "sex": list("ffffmmmm")}), 2)
+    assert shown == [*["*"] * 4, "<52", "<52", "≥52", "≥52"]
+
+
+def test_the_least_and_greatest_value_are_not_shown():
+    shown = boxes(pa.table({"age": list(range(10, 50)) * 2}), 4)
+    assert not any("10" in label or "49" in label for label in shown)
+    assert any(label.startswith("<") for label in shown)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_come_back_with_numbers_as_numbers(frame):
+    table = frame({"age": [30, 31, 32, 50, 51, 52] * 2, "job": list("abcdef") * 2})
+    age = {"role": "quasi-identifier", "form": ["bounds", "mean"]}
+    policy = {
+        "attributes": {"age": age, "job": "insensitive"},
+        "data": {},
+        "require": [{"model": "k-anonymity", "k": 5}],
+        "method": {"algorithm": "mondrian"},
+        "release": {"means": "any", "ranges": "observed"},
+    }
+    data = sh.anonymize(table, policy).data
+    assert type(data) is type(table)
+    first = data.slice(0, 1).to_pylist()[0] if frame is pa.table else {name: data[name][0] for name in data.columns}
+    assert [first[name] for name in ("age_lo", "age_hi", "age_mean")] == [30, 32, 31]
+    assert list(data["job"]) == list(table["job"])

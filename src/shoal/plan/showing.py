@@ -73,6 +73,7 @@ def show_parts(
     for name in items.attributes:
         axis, column, codes = axes[name], table[name], items.codes(name)
         forms = policy.attributes[name].form or _usual(policy, column)
+        _refuse_numbers_of(column, axis, forms)
         low, high = ranges[name]
         observed = policy.release.ranges == "observed" and axis.hierarchy is None
         held_by = None
@@ -95,11 +96,11 @@ def show_parts(
                 columns[name] = boxes.released
                 out.observed |= {name} if observed else set()
             elif form == "bounds":
-                columns |= dict(zip(names, _bounds(name, axis, column, (low, high), observed=observed), strict=True))
+                columns |= dict(zip(names, _bounds(axis, column, (low, high), observed=observed), strict=True))
                 kinds = ("min", "max") if observed else ("lo", "hi")
                 out.statistics |= {bound: (name, kind) for bound, kind in zip(names, kinds, strict=True)}
             else:
-                columns[names[0]] = _statistic(name, form, held)
+                columns[names[0]] = _statistic(form, held)
                 out.statistics[names[0]] = (name, form)
         out.add(name, columns, boxes.losses)
     _refuse_taken(out, table)
@@ -159,10 +160,8 @@ def _held_codes(axis: Axis, part: Codes, codes: Codes, parts: int) -> list[Codes
     return [axis.codes[positions % axis.size] for positions in np.split(pairs, begins)]
 
 
-def _bounds(name: str, axis: Axis, column: Column, ranges: Ranges, *, observed: bool) -> tuple[Released, Released]:
+def _bounds(axis: Axis, column: Column, ranges: Ranges, *, observed: bool) -> tuple[Released, Released]:
     """The ends of ranges as numbers; open ends, null and `*` have none."""
-    if column.kind is not Kind.NUMBER or axis.hierarchy is not None:
-        raise BadPolicy(f"attributes.{name}: only numbers have bounds; leave 'bounds' out of its form")
     last = len(axis.values) - 1
     numbers = column.numbers
     known = [(a, b) if b <= last else (-1, last + 1) for a, b in zip(*(end.tolist() for end in ranges), strict=True)]
@@ -171,11 +170,18 @@ def _bounds(name: str, axis: Axis, column: Column, ranges: Ranges, *, observed: 
     return numbers_shown(low), numbers_shown(high)
 
 
-def _statistic(name: str, form: Form, held: Holdings) -> Released:
-    if form == "mean" and held.column.kind is not Kind.NUMBER:
-        raise BadPolicy(f"attributes.{name}: only numbers have a mean; use 'median' or 'mode'")
+def _statistic(form: Form, held: Holdings) -> Released:
     made: Released = {"mean": held.mean, "median": held.median, "mode": held.mode}[form]()
     return made
+
+
+def _refuse_numbers_of(column: Column, axis: Axis, forms: Sequence[Form]) -> None:
+    if column.kind is Kind.NUMBER and axis.hierarchy is None:
+        return
+    if "mean" in forms:
+        raise BadPolicy(f"attributes.{column.name}: only numbers have a mean; use 'median' or 'mode'")
+    if "bounds" in forms:
+        raise BadPolicy(f"attributes.{column.name}: only numbers have bounds; leave 'bounds' out of its form")
 
 
 def _refuse_telling(name: str, forms: Sequence[Form], held: Holdings, ranges: Ranges, *, observed: bool) -> None:

@@ -141,6 +141,15 @@ TYPES = {
 }
 
 
+def test_cells_of_a_node_are_suppressed(desk):
+    """AG_CS by the command: it says what it did, and that it does not look for the least."""
+    desk.policy(method={"suppress": "cell"})
+    ran = desk.anonymize()
+    assert ran.code == 0
+    assert "optimal does not look for the least" in ran.out
+    assert desk.verify("--original", desk.data).code == 0
+
+
 @pytest.mark.parametrize("algorithm", [*BOX_ALGORITHMS, "local", "microaggregation", "anatomy"])
 def test_a_saved_release_is_verified_with_the_original(desk, algorithm):
     method = {"algorithm": algorithm, **({"target": "disease"} if algorithm == "mondrian-workload" else {})}

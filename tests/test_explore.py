@@ -10,6 +10,7 @@ from math import isclose
 import naive
 import pyarrow as pa
 import pytest
+import tomli_w
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -503,3 +504,25 @@ def test_the_textbook_losses_of_race_and_zip():
 def test_the_nodes_of_the_lattice_are_all_there():
     table = sh.lattice(pa.table(RACE), RACE_POLICY)
     assert {node.levels for node in table.nodes} == set(product(range(2), range(3)))
+
+
+FREE = {**RACE_POLICY, "attributes": {**RACE_POLICY["attributes"], "ZIP": {"role": "quasi-identifier"}}}
+"""Without a highest level, which only one level per attribute can have."""
+
+
+def test_recodings_of_cells_beside_searches():
+    """One table, one policy: what has no levels says so, and each keeps the policy in its own way."""
+    named = ["optimal", "mondrian", "local", "mondrian-single", "suppress"]
+    runs = {run.algorithm: run for run in sh.compare(pa.table(RACE), FREE, algorithms=named).runs}
+    assert list(runs) == named
+    assert runs["mondrian"].levels is runs["local"].height is runs["local"].gap is None
+    assert runs["suppress"].levels == {"Race": 0, "ZIP": 0}, "rows alone are left out"
+    assert runs["local"].suppressed == runs["mondrian"].suppressed == 0
+    assert "height" not in runs["local"].metrics
+
+
+def test_recodings_of_cells_beside_searches_for_people(race):
+    (race.folder / "free.toml").write_text(tomli_w.dumps(FREE))
+    ran = race.run("compare", race.data, "--policy", race.folder / "free.toml", "--algorithms", "optimal,mondrian")
+    assert ran.code == 0
+    assert "–" in ran.out

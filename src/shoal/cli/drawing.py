@@ -202,7 +202,7 @@ def _how_good(method: dict[str, Any]) -> str:
         return "no other node was allowed"
     if method["proved"]:
         return "proved to be the least"
-    if method["algorithm"] == "optimal":
+    if "gap" in method and method["algorithm"] == "optimal":
         return f"at most {method['gap']:.3g} above the least"
     return f"{method['algorithm']} does not look for the least"
 

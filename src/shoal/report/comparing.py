@@ -105,20 +105,21 @@ def compare_algorithms(
     outcomes: list[Run | NoRun] = []
     errors: list[ShoalError] = []
     chosen = algorithms or _usual(policy)
-    lattice: Task | None = None
+    tasks: dict[tuple[str, str], Task] = {}
     for done, algorithm in enumerate(chosen):
         try:
             changed = _with_algorithm(policy, algorithm)
-            if lattice is None and not changed.method.of_cells:
-                lattice = set_task(source, changed, engine)  # searches share what is read and counted
+            pair = changed.method.generalise, changed.method.suppress
+            if not changed.method.of_cells and pair not in tasks:
+                tasks[pair] = set_task(source, changed, engine)  # searches share what is read and counted
             share = _share(watch, done, len(chosen))
-            outcomes.append(_run(source, changed, engine, lattice, share, stop))
+            outcomes.append(_run(source, changed, engine, tasks.get(pair), share, stop))
         except ShoalError as wrong:
             errors.append(wrong)
             outcomes.append(NoRun(algorithm, str(wrong)))
     if len(errors) == len(chosen):
         raise errors[0]
-    nodes = lattice.lattice.size if lattice is not None else None
+    nodes = next((task.lattice.size for task in tasks.values()), None)
     return Comparison(policy.method.metric, source.table.rows, nodes, tuple(outcomes))
 
 
@@ -131,6 +132,8 @@ def _with_algorithm(policy: Policy, algorithm: str) -> Policy:
     """The policy with another algorithm; what means nothing to it is left at its default."""
     pair = policy.method.generalise, policy.method.suppress
     foreign = {option for option, algorithms in ALGORITHM_OPTIONS.items() if algorithm not in algorithms}
+    if algorithm == "mondrian-single":
+        foreign |= {"suppression"}
     if algorithm not in PAIRS[pair]:
         foreign |= {"generalise", "suppress", "suppression", "metric"}
     said = {option for option in policy.method.model_fields_set if option not in foreign}
@@ -147,12 +150,12 @@ def _share(watch: Watch, done: int, of: int) -> Watch:
     return part
 
 
-def _run(source: Source, policy: Policy, engine: Engine, lattice: Task | None, watch: Watch, stop: Stop) -> Run:
+def _run(source: Source, policy: Policy, engine: Engine, task: Task | None, watch: Watch, stop: Stop) -> Run:
     wall, cpu = perf_counter(), process_time()
-    if policy.method.of_cells or lattice is None:
+    if policy.method.of_cells or task is None:
         plan = make_plan(source, policy, engine, watch, stop)
     else:
-        plan = solve(lattice.afresh(), policy, watch, stop)
+        plan = solve(task.afresh(), policy, watch, stop)
     wall, cpu = perf_counter() - wall, process_time() - cpu
     search, levels = plan.search, plan.recoding.levels if isinstance(plan.recoding, NodeRecoding) else None
     return Run(

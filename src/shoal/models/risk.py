@@ -22,8 +22,24 @@ def _refuse_unless_share(value: object, *, zero: bool) -> None:
         raise ValueError(f"max must lie {'from 0 to 1' if zero else 'above 0 and at most at 1'}, not {value!r}")
 
 
+class OfTheTable(Model):
+    """A promise about all classes together; the smallest is where people are most at risk."""
+
+    __slots__ = ()
+
+    @property
+    def table_wide(self) -> bool:
+        return True
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        return np.ones(len(counts.sizes), dtype=bool)
+
+    def worst(self, counts: ClassCounts) -> int | None:
+        return int(counts.sizes.argmin()) if len(counts.sizes) else None
+
+
 @dataclass(frozen=True, slots=True)
-class AverageRisk(Model):
+class AverageRisk(OfTheTable):
     """The mean over the rows of 1/(size of their class), which is classes/rows, is at most `max`.
 
     El Emam, Dankar 2008: the average risk of a prosecutor, and a marketer's share of people re-identified.
@@ -39,21 +55,11 @@ class AverageRisk(Model):
     def __post_init__(self) -> None:
         _refuse_unless_share(self.max, zero=False)
 
-    @property
-    def table_wide(self) -> bool:
-        return True
-
-    def complies(self, counts: ClassCounts) -> Flags:
-        return np.ones(len(counts.sizes), dtype=bool)
-
     def holds(self, counts: ClassCounts) -> bool:
         return len(counts.sizes) <= exact("max", self.max) * counts.rows
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         return {"max": ceiling(Fraction(len(counts.sizes), max(counts.rows, 1)))}
-
-    def worst(self, counts: ClassCounts) -> int | None:
-        return int(counts.sizes.argmin()) if len(counts.sizes) else None
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         """One class of all rows has the least average risk; suppressing rows only raises it."""
@@ -69,7 +75,7 @@ class AverageRisk(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class SampleUniqueness(Model):
+class SampleUniqueness(OfTheTable):
     """The share of the rows that are alone in their class is at most `max`.
 
     >>> SampleUniqueness(0.1).attained(ClassCounts(np.array([3, 2, 1, 2])))
@@ -83,21 +89,11 @@ class SampleUniqueness(Model):
     def __post_init__(self) -> None:
         _refuse_unless_share(self.max, zero=True)
 
-    @property
-    def table_wide(self) -> bool:
-        return True
-
-    def complies(self, counts: ClassCounts) -> Flags:
-        return np.ones(len(counts.sizes), dtype=bool)
-
     def holds(self, counts: ClassCounts) -> bool:
         return _uniques(counts) <= exact("max", self.max) * counts.rows
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         return {"max": ceiling(Fraction(_uniques(counts), max(counts.rows, 1)))}
-
-    def worst(self, counts: ClassCounts) -> int | None:
-        return int(counts.sizes.argmin()) if len(counts.sizes) else None
 
     @classmethod
     def probes(cls, attribute: str | None) -> Iterable[Self]:
@@ -109,7 +105,7 @@ def _uniques(counts: ClassCounts) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class PopulationUniqueness(Model):
+class PopulationUniqueness(OfTheTable):
     """The estimated share of the population that is unique in it is at most `max`; without an estimate it fails.
 
     The table is a sample of `population_size` people. `estimator` is one of Zayatz 1991, Pitman (Hoshino 2001) and SNB
@@ -130,13 +126,6 @@ class PopulationUniqueness(Model):
         if self.estimator not in known:
             raise ValueError(f"estimator must be one of {', '.join(known)}, not {self.estimator!r}")
 
-    @property
-    def table_wide(self) -> bool:
-        return True
-
-    def complies(self, counts: ClassCounts) -> Flags:
-        return np.ones(len(counts.sizes), dtype=bool)
-
     def holds(self, counts: ClassCounts) -> bool:
         found = self._estimate(counts)
         return found is not None and found.uniques / self.population_size <= self.max + 1e-12
@@ -146,9 +135,6 @@ class PopulationUniqueness(Model):
         if found is None:
             return {"max": None, "uniques": None, "estimator": "no estimate"}
         return {"max": found.uniques / self.population_size, "uniques": found.uniques, "estimator": found.estimator}
-
-    def worst(self, counts: ClassCounts) -> int | None:
-        return int(counts.sizes.argmin()) if len(counts.sizes) else None
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         """More people in the table than in the population it is from."""

@@ -1,5 +1,6 @@
 """p-sensitive k-anonymity and p⁺-sensitive k-anonymity, without their k, which is a model of its own."""
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -10,8 +11,29 @@ from shoal.models.categories import Categories, categorised, refuse_odd_categori
 from shoal.models.l_diversity import distinct_values
 
 
+class Varied(Model):
+    """Every class holds at least p different things of a kind."""
+
+    __slots__ = ()
+    p: int
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        return self._distinct(counts) >= self.p
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        distinct = self._distinct(counts)
+        return {"p": int(distinct.min()) if len(distinct) else 0}
+
+    def worst(self, counts: ClassCounts) -> int | None:
+        return int(self._distinct(counts).argmin()) if len(counts.sizes) else None
+
+    @abstractmethod
+    def _distinct(self, counts: ClassCounts) -> Longs:
+        """How many each class holds."""
+
+
 @dataclass(frozen=True, slots=True)
-class PSensitive(Model):
+class PSensitive(Varied):
     """Every class holds at least p different values of a sensitive attribute.
 
     Truta and Vinay, ICDE Workshops 2006. Their first necessary condition, p values in the table, is asked before the
@@ -28,16 +50,6 @@ class PSensitive(Model):
     def __post_init__(self) -> None:
         refuse_unless_whole("p", self.p)
         refuse_unless_flag("null-is-value", self.null_is_value)
-
-    def complies(self, counts: ClassCounts) -> Flags:
-        return self._distinct(counts) >= self.p
-
-    def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        distinct = self._distinct(counts)
-        return {"p": int(distinct.min()) if len(distinct) else 0}
-
-    def worst(self, counts: ClassCounts) -> int | None:
-        return int(self._distinct(counts).argmin()) if len(counts.sizes) else None
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         del suppressible  # suppressing rows adds no value
@@ -56,7 +68,7 @@ class PSensitive(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class PPlusSensitive(Model):
+class PPlusSensitive(Varied):
     """Every class holds values of at least p different categories of a sensitive attribute.
 
     Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008; Wang, Sun, Sun, Computer Communications 34(4), 2011.
@@ -72,16 +84,6 @@ class PPlusSensitive(Model):
     def __post_init__(self) -> None:
         refuse_unless_whole("p", self.p)
         refuse_odd_categories(self)
-
-    def complies(self, counts: ClassCounts) -> Flags:
-        return self._distinct(counts) >= self.p
-
-    def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        distinct = self._distinct(counts)
-        return {"p": int(distinct.min()) if len(distinct) else 0}
-
-    def worst(self, counts: ClassCounts) -> int | None:
-        return int(self._distinct(counts).argmin()) if len(counts.sizes) else None
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         del suppressible  # suppressing rows adds no category

@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.codes import Codes
 from shoal.frequency import FrequencySet, Reading
-from shoal.hierarchy import Hierarchy
+from shoal.hierarchy import TOP, Hierarchy
 from shoal.lattice import Node
 
 
@@ -94,6 +95,96 @@ class After:
 
 
 @dataclass(frozen=True)
+class Covers:
+    """What labels of one attribute stand for, label by label."""
+
+    losses: NDArray[np.float64]
+    """The share of its values that a label cannot tell apart."""
+    leaves: NDArray[np.int64]
+    """How many leaves lie under it; without a hierarchy, how many values of the table."""
+    held: NDArray[np.int64]
+    """How many rows of the table have a value that lies under it."""
+    mixed: NDArray[np.bool_]
+    """Whether null lies under it beside others."""
+    lifts: NDArray[np.float64]
+    """Its level as a share of the hierarchy's height; nan where there is no hierarchy."""
+    size: int
+    """Leaves of the whole domain."""
+
+    @classmethod
+    def along(
+        cls, hierarchy: Hierarchy, codes: Codes, levels: NDArray[np.integer], rows: NDArray[np.int64]
+    ) -> "Covers":
+        """Labels of a hierarchy, each given by a code under it and its level; `rows` of the table per code.
+
+        >>> import pyarrow as pa
+        >>> from shoal.codes import encode
+        >>> from shoal.hierarchy import Rows, build
+        >>> ill = build(encode("ill", pa.array(["flu", "hiv"])), Rows([["flu", "*"], ["hiv", "*"]]))
+        >>> Covers.along(ill, np.array([0, 0], np.int32), np.array([0, 1]), np.array([3, 1])).held.tolist()
+        [3, 4]
+        """
+        null = [code for code, label in enumerate(hierarchy.labels[0]) if label is None]
+        leaves, held = np.empty(len(codes), dtype=np.int64), np.empty(len(codes), dtype=np.int64)
+        mixed = np.empty(len(codes), dtype=bool)
+        for level in np.unique(levels).tolist():
+            at, groups = levels == level, hierarchy.groups(level)
+            of = hierarchy.between(0, level)
+            under = np.array([hierarchy.size]) if level == hierarchy.left_out else hierarchy.leaves[level]
+            label, labels = of[codes[at]], (TOP,) if level == hierarchy.left_out else hierarchy.labels[level]
+            joined = [group for group in of[null].tolist() if labels[group] is not None]
+            leaves[at], mixed[at] = under[label], np.isin(label, joined)
+            held[at] = np.bincount(of, weights=rows, minlength=groups)[label]
+        lifts = np.minimum(levels / max(hierarchy.height, 1), 1.0)
+        return cls((leaves - 1) / max(hierarchy.size - 1, 1), leaves, held, mixed, lifts, hierarchy.size)
+
+    @classmethod
+    def between(
+        cls, low: Codes, high: Codes, rows: NDArray[np.int64], null: int | None, losses: NDArray[np.float64]
+    ) -> "Covers":
+        """Ranges of an order, by their first and last position; `rows` of the table at each.
+
+        A range that holds null, which is the last position, and others is no range but everything.
+
+        >>> Covers.between(np.array([0], np.int32), np.array([1], np.int32), np.array([3, 1, 5]), None, np.ones(1)).held
+        array([4])
+        """
+        upto = np.concatenate([[0], np.cumsum(rows)])
+        size = max(len(rows) - (null is not None), 1)
+        mixed = (high == null) & (low != null) if null is not None else np.zeros(len(low), dtype=bool)
+        leaves = np.where(mixed, size, high - low + 1).astype(np.int64)
+        held = np.where(mixed, upto[-1], upto[high + 1] - upto[low])
+        return cls(losses, leaves, held, mixed, np.full(len(low), np.nan), size)
+
+    @property
+    def values(self) -> NDArray[np.int64]:
+        """How many different values a label may stand for, null among them."""
+        return self.leaves + self.mixed
+
+    def at(self, labels: NDArray[np.integer]) -> "Covers":
+        """Of these labels."""
+        return Covers(
+            self.losses[labels],
+            self.leaves[labels],
+            self.held[labels],
+            self.mixed[labels],
+            self.lifts[labels],
+            self.size,
+        )
+
+    def starred(self, rows: int, *, null: bool) -> "Covers":
+        """With one label more, that of suppressed rows, which lose everything; `rows` and `null` of the whole table."""
+        return Covers(
+            np.append(self.losses, 1.0),
+            np.append(self.leaves, np.int64(self.size)),
+            np.append(self.held, np.int64(rows)),
+            np.append(self.mixed, np.bool_(null)),
+            np.append(self.lifts, 1.0),
+            self.size,
+        )
+
+
+@dataclass(frozen=True)
 class Recoded:
     """The table after cells were recoded: its classes, and what each part of it lost of each attribute."""
 
@@ -102,6 +193,8 @@ class Recoded:
     """Rows of each part; parts that are shown alike are one class."""
     losses: NDArray[np.float64]
     """losses[part, attribute]: the share of its values that the part cannot tell apart."""
+    covers: tuple[Covers, ...] = ()
+    """Of each attribute what every part shows; none where rows show their own values."""
 
     @cached_property
     def suppressed(self) -> NDArray[np.bool_]:

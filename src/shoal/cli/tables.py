@@ -1,4 +1,4 @@
-"""What people see of a lattice, and of several algorithms side by side."""
+"""What people see of a lattice, of several algorithms side by side, and of what was learned."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from shoal.cli.drawing import clean, say, show_table
 
 if TYPE_CHECKING:
+    from shoal.metrics import Entry
+    from shoal.mining import Accuracy, Learned
     from shoal.report.comparing import Comparison, Run
     from shoal.report.lattice_table import LatticeTable, NodeRow
 
@@ -73,11 +75,13 @@ def show_comparison(found: "Comparison") -> None:
     """One column for each algorithm that gave a release, then why the others did not."""
     runs = found.runs
     metrics = dict.fromkeys(name for run in runs for name in run.metrics)
+    further = dict.fromkeys(name for run in runs for name in run.figures)
     leveled = dict.fromkeys(name for run in runs for name in run.levels or {})
     facts = [
         *((name, *(f"{getattr(run, field):.3f}" for run in runs)) for name, field in _TIMES if _timed(runs)),
         *((name, *(_count(getattr(run, field)) for run in runs)) for name, field in _COUNTS),
         *((name, *(_told(run.metrics.get(name)) for run in runs)) for name in metrics),
+        *((name, *(_told(run.figures.get(name)) for run in runs)) for name in further),
         (f"{found.metric} proved least", *(_yes(run.proved) for run in runs)),
         (f"{found.metric} above the least", *("0" if run.proved else _at_most(run.gap) for run in runs)),
         *((f"level of {name}", *(_count((run.levels or {}).get(name)) for run in runs)) for name in leveled),
@@ -87,6 +91,41 @@ def show_comparison(found: "Comparison") -> None:
     if found.others:
         rows = [(other.algorithm, other.why) for other in found.others]
         show_table("Without a release", ("algorithm", "why"), rows)
+
+
+def show_catalogue(entries: Sequence["Entry"]) -> None:
+    """Every metric: what it tells, where it ends, and whether a policy may name it as `metric`."""
+    rows = [(e.name, f"{e.tells} {e.source}.", e.range, _yes(e.minimised)) for e in entries]
+    show_table(f"{len(rows)} metrics", ("metric", "what it tells, source", "range", "search"), rows)
+    say("search: a policy may name it as `metric` under [method]")
+
+
+def show_learned(found: "Learned") -> None:
+    """One line for each learner, and how the held-out rows were shown."""
+    facts = [
+        (score.learner, _accuracy(score.original), _accuracy(score.release), _percent(score.relative))
+        for score in found.scores
+    ]
+    title = f"Accuracy for {clean(found.target)}: {found.rows:,} rows, {found.folds} folds"
+    header = ("learner", "original", "release", "of what can be gained")
+    show_table(title, header, [*facts, ("majority", *[_accuracy(found.majority)] * 2, "")])
+    outside = f"; {found.outside:,} of them lie in no box" if found.outside else ""
+    say(f"Held-out rows are shown {_SHOWN[found.how]}{outside}.")
+
+
+_SHOWN = {
+    "levels": "at the levels found on the training rows",
+    "boxes": "as the box of the training rows that they lie in, or the nearest",
+    "values": "as they are, since cells and clusters of the training rows do not share out the space",
+}
+
+
+def _accuracy(found: "Accuracy") -> str:
+    return f"{100 * found.mean:.2f} % ± {100 * found.deviation:.2f}"
+
+
+def _percent(share: float | None) -> str:
+    return _NONE if share is None else f"{100 * share:.1f} %"
 
 
 def _count(number: int | None) -> str:

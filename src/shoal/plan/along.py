@@ -14,8 +14,9 @@ from shoal.hierarchy import TOP, Hierarchy, build
 from shoal.partition.local import local
 from shoal.plan.ground import Ground, Made
 from shoal.plan.searching import Task, builder_of, set_task, solve
-from shoal.plan.showing import show_levels
+from shoal.plan.showing import Showing, show_levels
 from shoal.recode import NodeRecoding
+from shoal.release import Covers
 from shoal.search import Tally
 
 _SHARES = (Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1))
@@ -59,7 +60,22 @@ def _suppress_cells(ground: Ground, task: Task, levels: Mapping[str, int]) -> Ma
     classes = task.before.classes.rollup(steps, want_classes=True)
     assert classes.classes is not None
     made = _along(ground, classes, classes.classes[task.before.classes.classes], flat)
+    _lift(made.showing, task, levels, made.part[classes.classes])
     return replace(made, builders=dict(task.builders), hierarchies=dict(task.hierarchies))
+
+
+def _lift(showing: Showing, task: Task, levels: Mapping[str, int], part: Codes) -> None:
+    """The covers of values and stars as those of the hierarchies that the values are labels of; the part of each class.
+
+    The star is above all labels, also where a hierarchy has several at its top.
+    """
+    classes = task.before.classes
+    member = np.empty(int(part.max()) + 1, dtype=np.int64)
+    member[part] = np.arange(len(classes))
+    for i, (name, flat) in enumerate(showing.covers.items()):
+        hierarchy = task.hierarchies[name]
+        each = np.where(flat.lifts == 1, hierarchy.left_out, levels[name])
+        showing.covers[name] = Covers.along(hierarchy, classes.codes(name)[member], each, task.before.marginal(i))
 
 
 def _along(ground: Ground, classes: FrequencySet, of_row: Codes, hierarchies: Sequence[Hierarchy]) -> Made:

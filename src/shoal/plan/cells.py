@@ -68,7 +68,7 @@ def _planned(ground: Ground, made: Made, seconds: float) -> Plan:
     condition = ground.condition(made.items)
     _refuse_alike(condition, of_item, classes)
     released = made.items.parted(of_item, classes)
-    after = Recoded(released, made.sizes, np.stack(showing.losses, axis=1))
+    after = Recoded(released, made.sizes, showing.losses, tuple(showing.covers.values()))
     metrics = lost_in_cells(ground.before, after)
     return Plan(
         roles=ground.roles,

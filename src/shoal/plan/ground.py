@@ -96,4 +96,4 @@ class Made:
 
     def loss(self, weights: Floats) -> float:
         """Of all cells, attributes weighted so."""
-        return float(self.sizes @ np.stack(self.showing.losses, axis=1) @ weights / self.items.rows)
+        return float(self.sizes @ self.showing.losses @ weights / self.items.rows)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shoal.codes import Codes, Column, Kind, Table
+from shoal.counts import Longs
 from shoal.errors import BadPolicy, Infeasible
 from shoal.frequency import FrequencySet
 from shoal.hierarchy import Hierarchy
@@ -17,6 +18,7 @@ from shoal.policy import Policy
 from shoal.policy.cells import STATISTICS
 from shoal.policy.parts import Form
 from shoal.recode import Released
+from shoal.release import Covers
 
 Ranges = tuple[Codes, Codes]
 """The first and the last position of every part."""
@@ -27,8 +29,8 @@ class Showing:
     """Everything that parts show, put together attribute by attribute."""
 
     shown: dict[str, dict[str, Released]] = field(default_factory=dict)
-    losses: list[Floats] = field(default_factory=list)
-    """Per attribute, in the order of the items: what each part loses of it."""
+    covers: dict[str, Covers] = field(default_factory=dict)
+    """Per attribute, in the order of the items: what the label of each part stands for."""
     statistics: dict[str, tuple[str, str]] = field(default_factory=dict)
     observed: set[str] = field(default_factory=set)
 
@@ -40,9 +42,14 @@ class Showing:
         assert classes.classes is not None
         return classes.classes, len(classes)
 
-    def add(self, name: str, columns: dict[str, Released], losses: Floats) -> None:
+    @property
+    def losses(self) -> Floats:
+        """losses[part, attribute]."""
+        return np.stack([covers.losses for covers in self.covers.values()], axis=1)
+
+    def add(self, name: str, columns: dict[str, Released], covers: Covers) -> None:
         self.shown[name] = columns
-        self.losses.append(losses)
+        self.covers[name] = covers
 
 
 def names_of(name: str, form: Form, forms: Sequence[Form]) -> tuple[str, ...]:
@@ -102,7 +109,7 @@ def show_parts(
             else:
                 columns[names[0]] = _statistic(form, held)
                 out.statistics[names[0]] = (name, form)
-        out.add(name, columns, boxes.losses)
+        out.add(name, columns, _covers(axis, (low, high), boxes.losses, _marginal(items, name, axis.size)))
     _refuse_taken(out, table)
     return out
 
@@ -114,16 +121,29 @@ def show_levels(items: FrequencySet, part: Codes, levels: Codes, hierarchies: Se
     first[part[::-1]] = np.arange(len(part))[::-1]
     for i, hierarchy in enumerate(hierarchies):
         codes = items.codes(hierarchy.attribute)[first]
-        losses = np.empty(len(levels))
         texts: list[str | None] = [None] * len(levels)
         for level in range(hierarchy.height + 1):
             at = np.flatnonzero(levels[:, i] == level)
             groups = hierarchy.levels[level][codes[at]]
-            losses[at] = hierarchy.losses[level][groups]
             for where, group in zip(at.tolist(), groups.tolist(), strict=True):
                 texts[where] = hierarchy.labels[level][group]
-        out.add(hierarchy.attribute, {hierarchy.attribute: labels_shown(texts)}, losses)
+        rows = _marginal(items, hierarchy.attribute, hierarchy.groups(0))
+        covers = Covers.along(hierarchy, codes, levels[:, i], rows)
+        out.add(hierarchy.attribute, {hierarchy.attribute: labels_shown(texts)}, covers)
     return out
+
+
+def _covers(axis: Axis, ranges: Ranges, losses: Floats, rows: Longs) -> Covers:
+    """What ranges of positions stand for; `rows` per code."""
+    low, high = ranges
+    if axis.hierarchy is not None:
+        return Covers.along(axis.hierarchy, axis.codes[low], axis.level(low, high), rows)
+    return Covers.between(low, high, rows[axis.codes], axis.null, losses)
+
+
+def _marginal(items: FrequencySet, name: str, size: int) -> Longs:
+    """Rows per code."""
+    return np.bincount(items.codes(name), weights=items.counts, minlength=size).astype(np.int64)
 
 
 def _usual(policy: Policy, column: Column) -> tuple[Form, ...]:

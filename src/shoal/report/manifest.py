@@ -9,6 +9,7 @@ from shoal import __version__
 from shoal.engine import Source
 from shoal.errors import BadHierarchy
 from shoal.hierarchy import Rows as Lines
+from shoal.metrics import CATALOGUE, Seen, Told, measured, see
 from shoal.models import MODELS
 from shoal.plan import Plan
 from shoal.policy import FORMAT, Policy
@@ -128,6 +129,8 @@ class Manifest(_Frozen):
     classes: Classes
     models: tuple[ModelSummary, ...]
     metrics: Annotated[dict[str, float], FIXED]
+    measures: Annotated[dict[str, Any], FIXED] = {}
+    """What those are made of: per attribute, per pair of attributes, per size of class."""
     data: Data
     warnings: tuple[str, ...] = ()
 
@@ -171,6 +174,7 @@ def summarise(
 ) -> Manifest:
     """The private manifest of a plan whose outcome was verified."""
     after = plan.after
+    told = measured(seen_of(plan, policy, source))
     return Manifest(
         shoal=__version__,
         policy=saveable(policy, plan, source).document(),
@@ -184,7 +188,8 @@ def summarise(
         ),
         classes=_classes(verdicts),
         models=model_summaries(policy, verdicts),
-        metrics=metrics_of(plan),
+        metrics=metrics_of(plan, told),
+        measures={name: details for name, each in told.items() if (details := each.details())},
         data=data,
         warnings=tuple(notes),
     )
@@ -304,7 +309,22 @@ def _classes(verdicts: Sequence[Verdict]) -> Classes:
     return next(Classes(**verdict.attained) for verdict in verdicts if verdict.promise == "classes")
 
 
-def metrics_of(plan: Plan) -> dict[str, float]:
-    """Every metric of this release, whichever was minimised."""
-    precise = {"prec": 1 - plan.metrics["precision-loss"]} if "precision-loss" in plan.metrics else {}
-    return {**plan.metrics, **precise}
+def seen_of(plan: Plan, policy: Policy, source: Source) -> Seen:
+    """The release beside its original."""
+    return see(
+        source.table,
+        plan.before,
+        plan.after,
+        plan.recoding,
+        plan.hierarchies,
+        plan.class_of_row,
+        statistics=plan.statistics,
+        sensitive=[name for name, role in plan.roles.items() if role is Role.SENSITIVE],
+        k=policy.largest_k,
+    )
+
+
+def metrics_of(plan: Plan, told: Mapping[str, Told]) -> dict[str, float]:
+    """Every figure of this release, in the order of the catalogue; what the search scored is told as it scored it."""
+    figures = {name: each.total for name, each in told.items()} | dict(plan.metrics)
+    return {entry.name: total for entry in CATALOGUE if (total := figures.get(entry.name)) is not None}

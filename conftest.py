@@ -1,0 +1,23 @@
+"""What the examples of the measures are about; `shoal.metrics.measures` says it in words."""
+
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _example(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
+    """`seen`, for the doctests of that package."""
+    if request.node.name.startswith("shoal.metrics.measures."):
+        import pyarrow as pa
+
+        from shoal.api import prepare
+        from shoal.policy import Policy
+        from shoal.report.manifest import seen_of
+
+        age = {"role": "quasi-identifier", "hierarchy": {"intervals": [2]}, "min-level": 1, "max-level": 1}
+        sex = {"role": "quasi-identifier", "hierarchy": {"flat": True}, "max-level": 0}
+        require = [{"model": "k-anonymity", "k": 2}]
+        policy = Policy(attributes={"age": age, "sex": sex}, require=require, method={"suppression": 0.2})
+        release = prepare(pa.table({"age": [1, 2, 3, 2, 3], "sex": list("fffmm")}), policy)
+        doctest_namespace["seen"] = seen_of(release.plan, policy, release.source)

@@ -1,0 +1,208 @@
+"""Every figure that is told of a release: one list for `shoal metrics`, the manifest and the reports."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from shoal.metrics import measures
+from shoal.metrics.registry import METRICS
+from shoal.metrics.seen import Seen
+from shoal.metrics.told import Measure, Told
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A figure: what it tells, where it ends, who came up with it, and how it is measured."""
+
+    name: str
+    tells: str
+    range: str
+    source: str
+    measure: Measure | None = None
+    """None where the search's own score is all there is."""
+
+    @property
+    def minimised(self) -> bool:
+        """Whether a search can look for its least."""
+        return self.name in METRICS
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "tells": self.tells,
+            "range": self.range,
+            "minimised": self.minimised,
+            "source": self.source,
+        }
+
+
+CATALOGUE: tuple[Entry, ...] = (
+    Entry(
+        "loss",
+        "Mean share of an attribute's leaves that a cell cannot tell apart; attributes by importance.",
+        "0 = intact … 1",
+        "Iyengar, KDD 2002",
+        measures.loss,
+    ),
+    Entry("loss-geometric", "The same, attributes joined as Π(1 + loss)^(1/n) - 1.", "0 = intact … 1", "ARX"),
+    Entry(
+        "ncp",
+        "Normalised certainty penalty: the sum of a record's losses, on average.",
+        "0 = intact … number of attributes",
+        "Xu et al., KDD 2006",
+        measures.ncp,
+    ),
+    Entry(
+        "gcp",
+        "Global certainty penalty: the mean loss of all cells, whatever their importance.",
+        "0 = intact … 1",
+        "Ghinita et al., VLDB 2007",
+        measures.gcp,
+    ),
+    Entry("granularity", "1 - loss of each attribute; their mean.", "0 … 1 = intact", "ARX", measures.granularity),
+    Entry(
+        "leaf-loss",
+        "(Leaves under the label - 1) / leaves of the domain, summed over the rows; attributes by importance.",
+        "0 = intact … below the number of rows",
+        "Wang, Xu, Qu, Journal of Software 2011",
+        measures.leaf_loss,
+    ),
+    Entry(
+        "leaf-loss-mean",
+        "The same for a cell on average.",
+        "0 = intact … below 1",
+        "Wang, Xu, Qu, Journal of Software 2011",
+        measures.leaf_loss_mean,
+    ),
+    Entry(
+        "prec",
+        "1 - the mean share of its hierarchy that a cell was lifted; attributes by importance.",
+        "0 … 1 = intact",
+        "Sweeney 2002",
+        measures.prec,
+    ),
+    Entry(
+        "prec-full-domain",
+        "1 - the mean of level / height; rows that were left out do not count.",
+        "0 … 1 = intact",
+        "Sweeney 2002",
+        measures.prec_full_domain,
+    ),
+    Entry("precision-loss", "1 - prec.", "0 = intact … 1", "Sweeney 2002"),
+    Entry("height", "The sum of the levels.", "0 = intact …", "Samarati 2001"),
+    Entry(
+        "discernibility",
+        "C_DM: a row costs the size of its class, a suppressed one the size of the table.",
+        "rows = all unique … rows²",
+        "Bayardo, Agrawal, ICDE 2005",
+        measures.discernibility,
+    ),
+    Entry(
+        "discernibility-star",
+        "C_DM*: the squares of all classes, as if none was suppressed.",
+        "rows = all unique … rows²",
+        "El Emam et al., JAMIA 2009; ARX",
+        measures.discernibility_star,
+    ),
+    Entry(
+        "average-class",
+        "Rows per class, all suppressed rows making one more class (AECS).",
+        "1 = all unique … rows",
+        "ARX",
+        measures.average_class,
+    ),
+    Entry(
+        "c-avg",
+        "C_AVG: released rows per released class, over the largest k that was asked.",
+        "1 = as small as k allows …",
+        "LeFevre et al., ICDE 2006",
+        measures.c_avg,
+    ),
+    Entry("class-sizes", "How many released classes are how large.", "a histogram", "ours", measures.class_sizes),
+    Entry(
+        "missing-cells",
+        "Share of cells that are * or of suppressed rows.",
+        "0 = none … 1",
+        "ARX",
+        measures.missing_cells,
+    ),
+    Entry(
+        "non-uniform-entropy",
+        "Bits that are missing to know each cell's value behind its label, by the original's frequencies.",
+        "0 = intact …",
+        "de Waal, Willenborg 1999; Gionis, Tassa, TKDE 2009",
+        measures.non_uniform_entropy,
+    ),
+    Entry(
+        "non-uniform-entropy-share",
+        "The same as a share of what a table of * alone misses.",
+        "0 = intact … 1",
+        "de Waal, Willenborg 1999; Gionis, Tassa, TKDE 2009",
+        measures.non_uniform_entropy_share,
+    ),
+    Entry(
+        "kl-divergence",
+        "Bits between the joint distribution of the quasi-identifiers and what the release says of it.",
+        "0 = intact …",
+        "Kifer, Gehrke, SIGMOD 2006",
+        measures.kl_divergence,
+    ),
+    Entry(
+        "ambiguity",
+        "How many combinations of values a row may be, on average.",
+        "1 = intact …",
+        "Goldberger, Tassa, TDP 2010",
+        measures.ambiguity,
+    ),
+    Entry(
+        "ambiguity-log2",
+        "log2 of the same as a geometric mean.",
+        "0 = intact …",
+        "Goldberger, Tassa, TDP 2010",
+        measures.ambiguity_log2,
+    ),
+    Entry(
+        "sse",
+        "Sum of squared distances between the numbers before and those shown, attribute by attribute.",
+        "0 = intact …",
+        "Domingo-Ferrer, Mateo-Sanz, TKDE 2002",
+        measures.sse,
+    ),
+    Entry(
+        "sse-share",
+        "SSE as a share of each attribute's own sum of squares; their mean.",
+        "0 = intact …",
+        "Domingo-Ferrer, Mateo-Sanz, TKDE 2002",
+        measures.sse_share,
+    ),
+    Entry(
+        "correlation-change",
+        "Mean change of Pearson's r between two numeric attributes.",
+        "0 = kept … 2",
+        "Pearson 1895",
+        measures.correlation_change,
+    ),
+    Entry(
+        "contingency-change",
+        "Mean change of Cramér's V between two quasi-identifiers, and of each with every sensitive attribute.",
+        "0 = kept … 1",
+        "Cramér 1946",
+        measures.contingency_change,
+    ),
+    Entry(
+        "alpha-max",
+        "The largest share that a sensitive value has of a class.",
+        "0 … 1 = some class is homogeneous",
+        'Mohapatra, Patra, "Analysis of k-Anonymity for Homogeneity Attack"',
+    ),
+    Entry(
+        "alpha-spread",
+        "How far the largest such shares of the sensitive values lie apart.",
+        "0 … 1",
+        'Mohapatra, Patra, "Analysis of k-Anonymity for Homogeneity Attack"',
+    ),
+)
+
+
+def measured(seen: Seen) -> dict[str, Told]:
+    """Everything that can be measured of a release."""
+    return {entry.name: entry.measure(seen) for entry in CATALOGUE if entry.measure is not None}

@@ -565,6 +565,7 @@ def test_the_schema_rejects_what_the_policy_refuses(document):
         minimal(method={"algorithm": "mondrian"}, release={"ranges": "observed", "means": "any"}),
         minimal(method={"algorithm": "mondrian-workload", "target": "age"}),
         minimal(method={"algorithm": "mondrian-workload", "target": ["age", "sex"]}),
+        minimal(method={"algorithm": "mondrian-workload", "workload": "queries.toml"}),
         qi(hierarchy=[5, 10]),
         *(qi(hierarchy=spec) for spec in HIERARCHIES.values()),
     ],

@@ -16,10 +16,12 @@ from shoal.partition.mdav import mdav, standardised
 from shoal.partition.merging import merged_until
 from shoal.partition.mondrian import mondrian
 from shoal.partition.single import single
+from shoal.partition.steered import steered
 from shoal.partition.target import Target, target_aware
 from shoal.plan.along import with_one_top
 from shoal.plan.ground import Ground, Made
 from shoal.plan.showing import Ranges, Showing, held_ends, merged_ranges, show_parts
+from shoal.plan.steering import demand_of
 
 
 def _axes(ground: Ground) -> tuple[dict[str, Axis], dict[str, Builder], dict[str, Hierarchy]]:
@@ -91,6 +93,9 @@ def _single(ground: Ground) -> Made:
 
 
 def _aware(ground: Ground) -> Made:
+    if ground.policy.method.workload is not None:
+        demand = demand_of(ground)
+        return _boxes(ground, lambda condition, axes: steered(condition, axes, demand, watch=ground.watch))
     target = _target(ground)
     return _boxes(ground, lambda condition, axes: target_aware(condition, axes, target, watch=ground.watch))
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, StrictBool, model_validator
 
-from shoal.policy.parts import Part, Seconds, Suppression, whole
+from shoal.policy.parts import AnyPath, Part, Seconds, Suppression, whole
 
 Algorithm = Literal[
     "optimal",
@@ -66,6 +66,7 @@ ALGORITHM_OPTIONS: dict[str, tuple[Algorithm, ...]] = {
     "weighting": ("greedy",),
     "minimal": ("incognito",),
     "target": ("mondrian-workload",),
+    "workload": ("mondrian-workload",),
 }
 """Options of the method that only some algorithms read."""
 
@@ -98,6 +99,8 @@ class Method(Part):
     """Of incognito's nodes, only those with no complying node below them."""
     target: Annotated[tuple[str, ...], BeforeValidator(_names, json_schema_input_type=str | tuple[str, ...])] = ()
     """The columns that mondrian-workload keeps predictable from the quasi-identifiers."""
+    workload: AnyPath | None = None
+    """The file of the queries whose answers mondrian-workload keeps near the original's."""
 
     @property
     def of_cells(self) -> bool:
@@ -146,8 +149,11 @@ class Method(Part):
             if self.algorithm not in algorithms and getattr(self, option) != type(self).model_fields[option].default:
                 named = " or ".join(repr(name) for name in algorithms)
                 raise ValueError(f"{option} has no meaning for algorithm = {self.algorithm!r}; it is for {named}")
-        if self.algorithm == "mondrian-workload" and not self.target:
-            raise ValueError("algorithm = 'mondrian-workload' needs a target: the column that is to be predicted")
+        if self.algorithm == "mondrian-workload" and bool(self.target) == (self.workload is not None):
+            raise ValueError(
+                "algorithm = 'mondrian-workload' needs a target, the column that is to be predicted, or a workload, "
+                "the file of its queries; and not both"
+            )
         if self.of_cells and self.metric != "loss":
             raise ValueError(
                 f"metric = {self.metric!r} is for algorithms that look for one level per attribute; "

@@ -1,5 +1,6 @@
 """The tables of a policy: data, attributes, method, release."""
 
+import os
 from contextvars import ContextVar
 from numbers import Integral, Real
 from pathlib import Path
@@ -12,6 +13,7 @@ from pydantic import (
     Field,
     PlainSerializer,
     StrictBool,
+    WithJsonSchema,
     model_validator,
 )
 
@@ -19,7 +21,7 @@ from shoal.errors import BadHierarchy
 from shoal.hierarchy import Builder, parse
 from shoal.models import Model
 from shoal.models.spec import kebab, model_of, table_of
-from shoal.policy.paths import located
+from shoal.policy.paths import Located, located
 from shoal.schema import Role
 
 base: ContextVar[Path] = ContextVar("base", default=Path())
@@ -77,6 +79,22 @@ AnyHierarchy = Annotated[
     Any, BeforeValidator(_hierarchy), PlainSerializer(lambda b: b.spec(), return_type=dict[str, Any])
 ]
 AnyModel = Annotated[Any, BeforeValidator(_model), PlainSerializer(table_of, return_type=dict[str, Any])]
+
+
+def _path(value: Any) -> Located:
+    if isinstance(value, Located):
+        return value
+    if not isinstance(value, str | os.PathLike) or not str(value):
+        raise ValueError(f"the path of a file, not {value!r}")
+    return Located(os.fspath(value), base.get())
+
+
+AnyPath = Annotated[
+    Any,
+    BeforeValidator(_path),
+    PlainSerializer(str, return_type=str, when_used="json"),  # in Python, it still knows where it starts
+    WithJsonSchema({"type": "string"}),
+]
 
 
 class DataOptions(Part):

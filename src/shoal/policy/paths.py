@@ -34,6 +34,11 @@ class Located(str):
     def seen_from(self, folder: Path) -> "Located":
         return Located(written_for(self, self.base, folder), folder)
 
+    @property
+    def absolute(self) -> "Located":
+        """The same, wherever the policy will lie."""
+        return Located(str(self.file.resolve()), Path())
+
 
 def located(model: Model, base: Path) -> Model:
     """The model, its population looked for in `base` unless it is known where that is."""
@@ -50,7 +55,7 @@ def moved(model: Model, folder: Path) -> Model:
 def anchored(model: Model) -> Model:
     """The model with an absolute path, for a policy whose folder will be moved."""
     path = population_of(model)
-    return _with(model, Located(str(path.file.resolve()), Path())) if isinstance(path, Located) else model
+    return _with(model, path.absolute) if isinstance(path, Located) else model
 
 
 def population_of(model: Model) -> str | None:

@@ -196,7 +196,10 @@ class Policy(Part):
                 hierarchy = attribute.hierarchy.seen_from(folder)
                 attributes[name] = attribute.model_copy(update={"hierarchy": hierarchy})
         require = tuple(moved(model, folder) for model in self.require)
-        return self.model_copy(update={"attributes": attributes, "require": require})
+        method = self.method
+        if method.workload is not None:
+            method = method.model_copy(update={"workload": method.workload.seen_from(folder)})
+        return self.model_copy(update={"attributes": attributes, "require": require, "method": method})
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:

@@ -93,7 +93,10 @@ def _self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) ->
         kept = _copied(kept, folder) if isinstance(kept, Csv) else pinned(kept, source.table[name])
         attributes[name] = attributes[name].model_copy(update={"hierarchy": kept})
     require = tuple(anchored(model) for model in known.require)  # everybody is not copied
-    return known.model_copy(update={"attributes": attributes, "require": require})
+    method = known.method
+    if method.workload is not None:
+        method = method.model_copy(update={"workload": method.workload.absolute})
+    return known.model_copy(update={"attributes": attributes, "require": require, "method": method})
 
 
 def _copied(builder: Csv, folder: Path) -> Csv:

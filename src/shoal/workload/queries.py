@@ -1,0 +1,148 @@
+"""A query of a workload: an aggregate of the rows that satisfy a predicate on some attributes."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal, get_args
+
+from shoal.models.spec import nearest
+
+Aggregate = Literal["count", "sum", "avg", "min", "max"]
+AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
+Value = str | int | float
+_KEYS = (*AGGREGATES, "where", "weight")
+_RANGE_KEYS = ("from", "to", "in")
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """`low <= x <= high`; an end that is None is open."""
+
+    low: Value | None = None
+    high: Value | None = None
+
+    def document(self) -> dict[str, Any]:
+        ends = {"from": self.low, "to": self.high}
+        return {key: end for key, end in ends.items() if end is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """`x` is one of these: equality, or IN."""
+
+    values: tuple[Value, ...]
+
+    def document(self) -> Any:
+        return self.values[0] if len(self.values) == 1 else {"in": list(self.values)}
+
+
+Predicate = Within | Among
+KNOWN = Within()
+"""Every value satisfies it, null does not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`SELECT aggregate(of) WHERE every attribute satisfies its predicate`, and how much it matters (S4.8).
+
+    LeFevre, DeWitt and Ramakrishnan, ICDE 2006, section 2.4 of our paper.
+
+    >>> query = query_of({"avg": "age", "where": {"sex": "Male", "zip": {"from": 53000}}, "weight": 2})
+    >>> query.aggregate, query.of, query.where[1]
+    ('avg', 'age', ('zip', Within(low=53000, high=None)))
+    >>> query_of(query.document()) == query
+    True
+    """
+
+    aggregate: Aggregate = "count"
+    of: str | None = None
+    """What is aggregated; None counts rows."""
+    where: tuple[tuple[str, Predicate], ...] = ()
+    """In the order of the attributes' names."""
+    weight: float = 1.0
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """What the predicate looks at."""
+        return tuple(name for name, _ in self.where)
+
+    def document(self) -> dict[str, Any]:
+        """The table of a TOML file that says the same."""
+        return {
+            self.aggregate: True if self.of is None else self.of,
+            **({"where": {name: predicate.document() for name, predicate in self.where}} if self.where else {}),
+            **({"weight": self.weight} if self.weight != 1 else {}),
+        }
+
+
+def attributes_of(queries: Iterable[Query]) -> frozenset[str]:
+    """All columns that some query looks at or aggregates."""
+    return frozenset(name for query in queries for name in (*query.attributes, query.of) if name is not None)
+
+
+def query_of(given: Any) -> Query:
+    """The query that a table means; a ready one is taken as it is."""
+    if isinstance(given, Query):
+        return given
+    if not isinstance(given, Mapping):
+        raise ValueError("a query is a table like { count = true, where = { age = { from = 20, to = 40 } } }")  # noqa: TRY004
+    for key in given:
+        if key not in _KEYS:
+            raise ValueError(f"unknown key {key!r}{nearest(str(key), _KEYS)}; known: {', '.join(_KEYS)}")
+    named = [key for key in AGGREGATES if key in given]
+    if len(named) != 1:
+        said = f"it names {' and '.join(named)}" if named else "it names no aggregate"
+        raise ValueError(f"{said}; a query has exactly one of {', '.join(AGGREGATES)}")
+    (aggregate,) = named
+    where = given.get("where", {})
+    if not isinstance(where, Mapping):
+        raise ValueError(f"where is a table like {{ sex = 'Male' }}, not {where!r}")  # noqa: TRY004
+    predicates = {str(name): _predicate(str(name), said) for name, said in where.items()}
+    return Query(
+        aggregate, _of(aggregate, given[aggregate]), tuple(sorted(predicates.items())), _weight(given.get("weight", 1))
+    )
+
+
+def _of(aggregate: Aggregate, of: Any) -> str | None:
+    if aggregate == "count":
+        if of is not True:
+            raise ValueError(f"count counts rows; write count = true, not {of!r}")
+        return None
+    if not isinstance(of, str) or not of:
+        raise ValueError(f"{aggregate} needs the name of a column, not {of!r}")
+    return of
+
+
+def _weight(weight: Any) -> float:
+    is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not is_number or not math.isfinite(weight) or weight <= 0:
+        raise ValueError(f"weight must be a number above 0, not {weight!r}")
+    return float(weight)
+
+
+def _predicate(name: str, said: Any) -> Predicate:
+    if not isinstance(said, Mapping):
+        return Among((_value(name, said),))
+    for key in said:
+        if key not in _RANGE_KEYS:
+            known = ", ".join(_RANGE_KEYS)
+            raise ValueError(f"where.{name}: unknown key {key!r}{nearest(str(key), _RANGE_KEYS)}; known: {known}")
+    if "in" in said:
+        values = said["in"]
+        if len(said) > 1 or not isinstance(values, list | tuple) or not values:
+            raise ValueError(f"where.{name}: in takes a list of values, and nothing beside it")
+        return Among(tuple(dict.fromkeys(_value(name, value) for value in values)))
+    if not said:
+        raise ValueError(f"where.{name}: a range needs from, to or both")
+    return Within(*(_value(name, said[key]) if key in said else None for key in ("from", "to")))
+
+
+def _value(name: str, value: Any) -> Value:
+    if isinstance(value, bool):
+        return str(value).lower()  # as a column of booleans is written
+    if isinstance(value, date):
+        return value.isoformat().replace("T", " ")
+    if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    raise ValueError(f"where.{name}: a value is a text, a finite number or a date, not {value!r}")

@@ -1,17 +1,19 @@
 """Several searches on one table and one policy, side by side."""
 
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from time import perf_counter, process_time
 from typing import Any, get_args
 
 from shoal.engine import Engine, Source
-from shoal.errors import BadInput, ShoalError
+from shoal.errors import BadInput, ShoalError, ShoalWarning
 from shoal.models.spec import nearest
-from shoal.plan import Task, make_plan, set_task, solve
+from shoal.plan import Plan, Task, make_plan, set_task, solve
 from shoal.policy import Policy
 from shoal.policy.method import ALGORITHM_OPTIONS, PAIRS, SEARCHES, Algorithm
 from shoal.recode import NodeRecoding
+from shoal.report.figures import Figures
 from shoal.report.fixed import Fixed
 from shoal.search import Ask, Stop, Tally, Watch
 
@@ -39,6 +41,8 @@ class Run:
     """By how much the metric of the policy may lie above the least, as far as the search knows."""
     solutions: int | None
     """How many nodes the algorithm returned, where it returns a set."""
+    figures: Mapping[str, float] = field(default_factory=Fixed)
+    """What else was asked of its release: how well can be learned from it, and the like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +104,23 @@ def compare_algorithms(
     algorithms: Sequence[str] | None,
     watch: Watch = lambda *_: None,
     stop: Stop = lambda: False,
+    further: Sequence[Figures] = (),
 ) -> Comparison:
     """Run them one after the other; one that is refused or finds nothing does not stop the others, unless all do."""
     outcomes: list[Run | NoRun] = []
     errors: list[ShoalError] = []
     chosen = algorithms or _usual(policy)
-    tasks: dict[tuple[str, str], Task] = {}
+    tasks: dict[object, Task] = {}
     for done, algorithm in enumerate(chosen):
         try:
             changed = _with_algorithm(policy, algorithm)
-            pair = changed.method.generalise, changed.method.suppress
-            if not changed.method.of_cells and pair not in tasks:
-                tasks[pair] = set_task(source, changed, engine)  # searches share what is read and counted
+            method = changed.method
+            alike = method.generalise, method.suppress, method.suppression, method.metric
+            if alike not in tasks and not method.of_cells:
+                tasks[alike] = set_task(source, changed, engine)  # searches share what is read and counted
             share = _share(watch, done, len(chosen))
-            outcomes.append(_run(source, changed, engine, tasks.get(pair), share, stop))
+            run, plan = _run(source, changed, engine, tasks.get(alike), share, stop)
+            outcomes.append(replace(run, figures=_figures(changed, plan, further)))
         except ShoalError as wrong:
             errors.append(wrong)
             outcomes.append(NoRun(algorithm, str(wrong)))
@@ -150,7 +157,20 @@ def _share(watch: Watch, done: int, of: int) -> Watch:
     return part
 
 
-def _run(source: Source, policy: Policy, engine: Engine, task: Task | None, watch: Watch, stop: Stop) -> Run:
+def _figures(policy: Policy, plan: Plan, further: Sequence[Figures]) -> Fixed:
+    """What was asked beside; what cannot be told of a release is left out, and said."""
+    found: dict[str, float] = {}
+    for figures in further:
+        try:
+            found |= figures(policy, plan)
+        except ShoalError as wrong:
+            warnings.warn(ShoalWarning(f"{policy.method.algorithm}: {wrong}"), stacklevel=2)
+    return Fixed(found)
+
+
+def _run(
+    source: Source, policy: Policy, engine: Engine, task: Task | None, watch: Watch, stop: Stop
+) -> tuple[Run, Plan]:
     wall, cpu = perf_counter(), process_time()
     if policy.method.of_cells or task is None:
         plan = make_plan(source, policy, engine, watch, stop)
@@ -158,7 +178,7 @@ def _run(source: Source, policy: Policy, engine: Engine, task: Task | None, watc
         plan = solve(task.afresh(), policy, watch, stop)
     wall, cpu = perf_counter() - wall, process_time() - cpu
     search, levels = plan.search, plan.recoding.levels if isinstance(plan.recoding, NodeRecoding) else None
-    return Run(
+    run = Run(
         algorithm=policy.method.algorithm,
         seconds=round(wall, 6),
         cpu_seconds=round(cpu, 6),
@@ -174,9 +194,10 @@ def _run(source: Source, policy: Policy, engine: Engine, task: Task | None, watc
         gap=None if search is None else search.gap,
         solutions=(len(search.found.nodes) or None) if search else None,
     )
+    return run, plan
 
 
 def _as_document(outcome: Run | NoRun) -> dict[str, Any]:
     """Its fields, those without a value left out."""
-    document = {field.name: getattr(outcome, field.name) for field in fields(outcome)}
-    return {key: value for key, value in document.items() if value is not None}
+    document = {each.name: getattr(outcome, each.name) for each in fields(outcome)}
+    return {key: value for key, value in document.items() if value is not None and value != {}}

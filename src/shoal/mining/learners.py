@@ -1,0 +1,95 @@
+"""The classifiers, by name: scikit-learn's, loaded when one is asked for."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.errors import BadInput
+from shoal.models.spec import nearest
+
+_TREES = 100
+
+
+class Classifier(Protocol):
+    """What scikit-learn calls an estimator."""
+
+    def fit(self, features: Any, classes: NDArray[np.int32]) -> Any: ...
+
+    def predict(self, features: Any) -> NDArray[np.int32]: ...
+
+
+def from_extra(module: str) -> Any:
+    """A module that the extra `learn` brings."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise BadInput("learning needs scikit-learn, which is not installed: pip install shoal[learn]") from None
+
+
+def _logistic(seed: int) -> Classifier:
+    """Features are shares of one, so they need no scaling."""
+    made: Classifier = from_extra("sklearn.linear_model").LogisticRegression(max_iter=2000, random_state=seed)
+    return made
+
+
+def _forest(seed: int) -> Classifier:
+    """With several jobs, votes would be added in any order, and ties fall anyhow."""
+    made: Classifier = from_extra("sklearn.ensemble").RandomForestClassifier(
+        n_estimators=_TREES, min_samples_leaf=2, n_jobs=1, random_state=seed
+    )
+    return made
+
+
+def _boosting(seed: int) -> Classifier:
+    return _Dense(from_extra("sklearn.ensemble").HistGradientBoostingClassifier(random_state=seed))
+
+
+class _Dense:
+    """A classifier that does not take sparse features."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self._classifier = classifier
+
+    def fit(self, features: Any, classes: NDArray[np.int32]) -> Any:
+        return self._classifier.fit(_dense(features), classes)
+
+    def predict(self, features: Any) -> NDArray[np.int32]:
+        return self._classifier.predict(_dense(features))
+
+
+def _dense(features: Any) -> NDArray[np.float64]:
+    return np.asarray(features.toarray() if hasattr(features, "toarray") else features)
+
+
+LEARNERS: dict[str, Callable[[int], Classifier]] = {"logistic": _logistic, "forest": _forest, "boosting": _boosting}
+"""What makes each classifier from a seed."""
+
+
+def predictions(
+    names: Sequence[str], seed: int, features: Any, classes: NDArray[np.int32], asked: Any
+) -> list[NDArray[np.int32]]:
+    """What each learner says about the rows asked, having seen others with their classes."""
+    # one thread: sums come out the same on every machine, and where cores are busy threads wait for each other
+    with from_extra("threadpoolctl").threadpool_limits(1):
+        made = [LEARNERS[name](seed) for name in names]
+        for classifier in made:
+            classifier.fit(features, classes)
+        return [classifier.predict(asked) for classifier in made]
+
+
+def known_learners(names: Sequence[str]) -> tuple[str, ...]:
+    """The learners to ask, each once.
+
+    >>> known_learners(["forest", "logistic", "forest"])
+    ('forest', 'logistic')
+    """
+    known = ", ".join(LEARNERS)
+    if not names:
+        raise BadInput(f"name at least one learner; known: {known}")
+    for name in names:
+        if name not in LEARNERS:
+            raise BadInput(f"learner {name!r} is not known{nearest(name, LEARNERS)}; known: {known}")
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,88 @@
+"""Which box a row lies in that was not there when the boxes were cut."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.codes import Codes, Kind, Table
+from shoal.counts import Flags
+from shoal.hierarchy import Hierarchy
+from shoal.mining.quantities import values_of
+from shoal.recode import PartRecoding
+from shoal.verify.labels import Labels
+
+Floats = NDArray[np.float64]
+_CELLS_AT_ONCE = 4_000_000
+
+
+def place(
+    recoding: PartRecoding,
+    labelled: Collection[str],
+    training: Table,
+    others: Table,
+    hierarchies: Mapping[str, Hierarchy],
+) -> tuple[Codes, Flags]:
+    """The part of each of the other rows, and which of them lie in no box.
+
+    A row belongs to the smallest box that holds it. One that lies in none belongs to the nearest: by the sum over the
+    attributes of the gap as a share of the range; for texts, and between null and a value, the gap is 1. Of attributes
+    that are not among the `labelled` ones, a box holds what lies between the values of its training rows.
+    """
+    parts = int(recoding.part.max()) + 1
+    of_part, gaps, codes, sizes = [], [], [], np.zeros(parts)
+    for name in recoding.shown:
+        labels = Labels(training[name], hierarchies.get(name))
+        which, covered = _edges(recoding, labels) if name in labelled else _hull(recoding, labels, parts)
+        used, code = np.unique(others[name].codes, return_inverse=True)
+        of_part.append(which)
+        codes.append(code)
+        gaps.append(_gaps(labels, covered)[:, used])
+        sizes += covered.mean(axis=1)[which]
+    nearest = np.empty(others.rows, dtype=np.int32)
+    outside = np.empty(others.rows, dtype=bool)
+    for rows in np.array_split(np.arange(others.rows), others.rows * parts // _CELLS_AT_ONCE + 1):
+        away = _summed(of_part, gaps, [code[rows] for code in codes], parts)
+        least = away.min(axis=1, keepdims=True)
+        nearest[rows] = np.where(away == least, sizes, np.inf).argmin(axis=1)
+        outside[rows] = least[:, 0] > 0
+    return nearest, outside
+
+
+def _edges(recoding: PartRecoding, labels: Labels) -> tuple[Codes, NDArray[np.bool_]]:
+    """The label of each part, and the codes that each label covers."""
+    shown = recoding.shown[labels.column.name][labels.column.name]
+    return shown.codes, np.stack([labels.covered(text) for text in shown.texts.to_pylist()])
+
+
+def _hull(recoding: PartRecoding, labels: Labels, parts: int) -> tuple[Codes, NDArray[np.bool_]]:
+    """Every part as a label of its own, and the codes from the least to the greatest of each."""
+    column = labels.column
+    least, most = np.full(parts, column.size, dtype=np.int32), np.full(parts, -1, dtype=np.int32)
+    np.minimum.at(least, recoding.part, column.codes)
+    np.maximum.at(most, recoding.part, column.codes)
+    every = np.arange(column.size)
+    return np.arange(parts, dtype=np.int32), (least[:, None] <= every) & (every <= most[:, None])
+
+
+def _gaps(labels: Labels, covered: NDArray[np.bool_]) -> Floats:
+    """gaps[label, code]: how far a value lies from what a label covers."""
+    column = labels.column
+    gaps = np.where(covered, 0.0, 1.0)
+    known = len(column.values)
+    if column.kind is Kind.TEXT or not known:
+        return gaps
+    values = values_of(column)
+    span = (values[-1] - values[0]) or 1.0
+    some = np.flatnonzero(covered[:, :known].any(axis=1))
+    first = covered[some, :known].argmax(axis=1)
+    last = known - 1 - covered[some, :known][:, ::-1].argmax(axis=1)
+    gaps[some, :known] = np.maximum(values[first][:, None] - values, values - values[last][:, None]).clip(0) / span
+    return gaps
+
+
+def _summed(of_part: Sequence[Codes], gaps: Sequence[Floats], codes: Sequence[NDArray[np.intp]], parts: int) -> Floats:
+    away = np.zeros((len(codes[0]), parts))
+    for which, gap, code in zip(of_part, gaps, codes, strict=True):
+        away += gap.T[code[:, None], which]
+    return away

@@ -1,0 +1,60 @@
+"""Figures of a plan that nothing was released of yet: every measure, and how wrong a workload's answers would be."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.engine import Source
+from shoal.metrics import measured
+from shoal.plan import Plan
+from shoal.policy import Policy
+from shoal.recode import GroupRecoding, Released, recode
+from shoal.report.manifest import metrics_of, seen_of
+from shoal.report.queried import original_of, shown_in_memory
+from shoal.workload import Query, attributes_of, compare_answers
+
+Figures = Callable[[Policy, Plan], Mapping[str, float]]
+"""Further figures of a release, by name: from the policy with its algorithm, and the plan that was made."""
+
+
+def released_by(plan: Plan, policy: Policy, source: Source) -> tuple[dict[str, Released], NDArray[np.int64]]:
+    """The columns that a plan releases, and the input row of each released row."""
+    names = [name for name, role in plan.roles.items() if role.released]
+    grouping = plan.recoding if isinstance(plan.recoding, GroupRecoding) else None
+    if grouping is not None:
+        names.remove(grouping.sensitive)
+    show = policy.release.suppressed == "show"
+    columns, rows = recode(source.table, plan.recoding, plan.hierarchies, names, plan.quasi_identifiers, show=show)
+    if grouping is not None:
+        columns[grouping.column] = grouping.grouped()
+    return columns, rows
+
+
+def all_measures(source: Source) -> Figures:
+    """Every measure of the catalogue that the plan did not tell itself."""
+
+    def figures(policy: Policy, plan: Plan) -> dict[str, float]:
+        told = metrics_of(plan, measured(seen_of(plan, policy, source)))
+        return {name: value for name, value in told.items() if name not in plan.metrics}
+
+    return figures
+
+
+def of_workload(source: Source, queries: Sequence[Query], sanity: float) -> Figures:
+    """The errors of a workload's answers, and the share of its queries that match."""
+
+    def figures(policy: Policy, plan: Plan) -> dict[str, float]:
+        original = original_of(source.table, source.name, policy, plan.builders)
+        columns, _ = released_by(plan, policy, source)
+        found = compare_answers(
+            shown_in_memory(columns, plan, attributes_of(queries), original), original, queries, sanity=sanity
+        )
+        return {
+            "workload mean error": found.mean,
+            "workload median error": found.median,
+            "workload 95 % error": found.percentile_95,
+            "workload matching": len(found.matching) / len(queries),
+        }
+
+    return figures

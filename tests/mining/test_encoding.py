@@ -1,0 +1,189 @@
+"""Features by hand: every form in which a value can be shown."""
+
+from datetime import date
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import examples
+
+from shoal.codes import Table, encode
+from shoal.hierarchy import Csv, Dates, Intervals, Mask, Tree, build, parse
+from shoal.mining import encoding as encodings
+from shoal.mining.encoding import Encoding
+from shoal.mining.paths import Paths
+from shoal.mining.quantities import Quantity
+from shoal.mining.shown import as_it_is, by_form, some_of
+from shoal.recode import NodeRecoding, Released
+from shoal.verify.labels import Labels
+
+AGES = encode("age", pa.array([20, 30, 40, 60, 100, None]))
+JOBS = encode("job", pa.array(["baker", "cook", "doctor", "nurse", None]))
+TREE = {"*": {"food": ["baker", "cook"], "health": ["doctor", "nurse"]}}
+
+
+def shown(*texts):
+    return Released.of(np.arange(len(texts), dtype=np.int32), list(texts))
+
+
+def ages(hierarchy=None, training=(0, 1, 2, 3)):
+    """The training rows do not hold 100: their range is 20 to 60."""
+    return Quantity.of(Labels(AGES, hierarchy), np.array(training, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("text", "middle", "width"),
+    [
+        ("20", 0, 0),
+        ("50", 0.75, 0),  # of no row
+        ("37.5", 0.4375, 0),
+        ("[20, 40)", 0.25, 0.5),
+        ("[20, 40]", 0.25, 0.5),
+        ("<40", 0.25, 0.5),
+        ("≥40", 0.75, 0.5),
+        ("≥100", 2, 0),  # beyond the training rows
+        ("<10", -0.25, 0),
+        ("{20 | 40}", 0.25, 0.5),
+        ("*", 0.5, 1),
+        ("nothing that can be read", 0.5, 1),
+    ],
+)
+def test_numbers(text, middle, width):
+    assert ages().dense({"range": shown(text)}).tolist() == [[middle, width, 0]]
+
+
+def test_a_missing_number_lies_anywhere():
+    assert ages().dense({"range": shown(None)}).tolist() == [[0.5, 1, 1]]
+
+
+def test_labels_of_a_hierarchy_of_numbers_by_what_they_hold(tmp_path):
+    """ARX's files write 20-39."""
+    (tmp_path / "age.csv").write_text("20;20-39;*\n30;20-39;*\n40;40-;*\n60;40-;*\n100;40-;*\n")
+    hierarchy = build(AGES, Csv("age.csv", tmp_path))
+    assert ages(hierarchy).dense({"range": shown("20-39", "40-", "*")}).tolist() == [
+        [0.125, 0.25, 0],
+        [1.25, 1.5, 0],
+        [0.5, 1, 0],
+    ]
+
+
+@pytest.mark.parametrize("ends", [("lo", "hi"), ("min", "max")])
+def test_bounds(ends):
+    low, high = shown("20", None, "40", None), shown("40", "40", None, None)
+    assert ages().dense(dict(zip(ends, (low, high), strict=True))).tolist() == [
+        [0.25, 0.5, 0],
+        [0.25, 0.5, 0],
+        [0.75, 0.5, 0],
+        [0.5, 1, 0],
+    ]
+
+
+@pytest.mark.parametrize("form", ["mean", "median", "mode"])
+def test_a_statistic_is_the_middle(form):
+    alone = ages().dense({form: shown("35", None)})
+    assert alone.tolist() == [[0.375, 0, 0], [0.5, 1, 1]]
+    beside = ages().dense({"range": shown("[20, 40)"), form: shown("35")})
+    assert beside.tolist() == [[0.375, 0.5, 0]]
+
+
+def test_dates():
+    days = encode("day", pa.array([date(2020, 1, 1), date(2020, 1, 31), date(2020, 3, 1)]))
+    quantity = Quantity.of(Labels(days, build(days, Dates(["month"]))), days.codes)
+    texts = ("2020-01-31", "[2020-01-01, 2020-03-01)", "≥2020-01-31", "2020-01", "*")
+    assert quantity.dense({"range": shown(*texts)})[:, :2].tolist() == [
+        [0.5, 0],
+        [0.5, 1],
+        [0.75, 0.5],
+        [0.25, 0.5],
+        [0.5, 1],
+    ]
+
+
+def test_one_number_and_none():
+    same = encode("n", pa.array([7, 7]))
+    assert Quantity.of(Labels(same), same.codes).dense(as_it_is(same)).tolist() == [[0, 0, 0]] * 2
+    assert ages(training=(5,)).dense({"range": shown(None)})[0, 2] == 1
+
+
+@pytest.mark.parametrize(
+    ("label", "features"),
+    [
+        ("nurse", {"nurse": 1, "health": 1, "*": 1}),
+        ("health", {"health": 1, "*": 1}),
+        ("*", {"*": 1}),
+        (None, {"*": 1, "job is missing": 1}),
+        ("{doctor | nurse}", {"doctor": 0.5, "nurse": 0.5, "health": 1, "*": 1}),
+        (
+            "{baker | cook | nurse}",
+            {"baker": 1 / 3, "cook": 1 / 3, "nurse": 1 / 3, "food": 2 / 3, "health": 1 / 3, "*": 1},
+        ),
+        ("[baker, doctor]", {"baker": 1 / 3, "cook": 1 / 3, "doctor": 1 / 3, "food": 2 / 3, "health": 1 / 3, "*": 1}),
+        ("nothing that can be read", {"*": 1}),
+    ],
+)
+def test_texts(label, features):
+    paths = Paths(Labels(JOBS, build(JOBS, Tree(TREE))))
+    found = {paths.names[at]: weight for at, weight in paths.weights(label).items()}
+    assert found == pytest.approx(features)
+
+
+def test_texts_without_a_hierarchy():
+    paths = Paths(Labels(JOBS))
+    assert paths.names == ("baker", "cook", "doctor", "nurse", "*", "job is missing")
+    assert [paths.weights(label) for label in ("cook", "*", "{baker | cook}")] == [
+        {1: 1, 4: 1},
+        {4: 1},
+        {0: 0.5, 4: 1, 1: 0.5},
+    ]
+
+
+def test_a_statistic_of_texts_is_a_label():
+    paths = Paths(Labels(JOBS))
+    assert paths.rows({"mode": shown("cook")})[0] == [{1: 1, 4: 1}]
+
+
+def test_a_label_on_several_levels_is_one_feature():
+    column = encode("zip", pa.array(["53715", "53710", "53703"]))
+    rows = [["53715", "same", "same", "*"], ["53710", "same", "same", "*"], ["53703", "53703", "other", "*"]]
+    paths = Paths(Labels(column, build(column, parse(rows))))
+    assert len(set(paths.names)) == len(paths.names)
+    assert {paths.names[at] for at in paths.weights("same")} == {"same", "*"}
+
+
+LEAVES = ["aa", "ab", "ba", "bb", None]
+
+
+@examples(100)
+@given(st.lists(st.sampled_from(LEAVES), min_size=1, max_size=12), st.integers(0, 2))
+def test_a_generalised_row_keeps_the_upper_part_of_its_path(values, level):
+    """So that it shares those features with a row that is shown as it is."""
+    column = encode("code", pa.array(values, pa.string()))
+    hierarchy = build(column, Mask("right", length=2))
+    paths = Paths(Labels(column, hierarchy))
+    upper = {label for labels in hierarchy.labels[level:] for label in labels} | {"*", "code is missing"}
+    for code in range(column.size):
+        fine, coarse = (hierarchy.labels[h][hierarchy.levels[h][code]] for h in (0, level))
+        before, after = ({paths.names[at] for at in paths.weights(label)} for label in (fine, coarse))
+        assert after == before & upper or (code == column.null_code and coarse == "*" and after == {"*"})
+
+
+def test_the_recoding_of_an_attribute_by_form():
+    hierarchy = build(AGES, Intervals([20]))
+    recoding = NodeRecoding({"age": 1}, np.zeros(6, dtype=bool))
+    found = by_form(recoding.show(AGES, {"age": hierarchy}), {})
+    assert list(found) == ["range"]
+    assert some_of(found, np.array([5, 0]))["range"].codes.tolist() == found["range"].codes[[5, 0]].tolist()
+    named = by_form({"age_lo": found["range"], "age": found["range"]}, {"age_lo": ("age", "lo")})
+    assert list(named) == ["lo", "range"]
+
+
+def test_sparse_where_large(monkeypatch):
+    table = Table({"age": AGES, "job": encode("job", pa.array(["cook", "nurse", "cook", None, "cook", "cook"]))}, 6)
+    made = Encoding.of(table, ["age", "job"], {}, np.arange(6))
+    rows = {name: as_it_is(table[name]) for name in ("age", "job")}
+    dense = made.encoded(rows)
+    assert dense.shape == (6, len(made.names))
+    monkeypatch.setattr(encodings, "_MOST_CELLS", 0)
+    assert (made.encoded(rows).toarray() == dense).all()

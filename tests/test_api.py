@@ -463,7 +463,7 @@ def test_measure_needs_no_policy():
 NAMES = [
     *("BadData", "BadHierarchy", "BadInput", "BadOutput", "BadPolicy", "Infeasible", "NotVerified", "Policy"),
     *("Release", "Role", "ShoalError", "ShoalWarning", "anonymize", "apply", "compare", "datasets", "lattice"),
-    *("measure", "verify"),
+    *("learn", "measure", "verify", "workload"),
 ]
 
 
@@ -487,7 +487,7 @@ def test_verify_is_a_function_though_a_module_has_its_name():
 
 HEAVY = {
     *("duckdb", "jinja2", "matplotlib", "narwhals", "numpy", "pandas", "polars", "pyarrow", "pydantic"),
-    *("python_calamine", "rich"),
+    *("python_calamine", "rich", "scipy", "sklearn"),
 }
 
 

@@ -10,12 +10,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import ATTRIBUTES, CANARY, tree
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive import instances
 
 import shoal as sh
+from conftest import ATTRIBUTES, CANARY, tree
 from shoal.codes import encode
 from shoal.datasets import write_census
 from shoal.errors import BadHierarchy

@@ -360,6 +360,14 @@ def test_the_table_is_read_and_counted_once(monkeypatch):
     assert calls == ["read", "count"]
 
 
+def test_searches_of_different_lattices_share_nothing():
+    """Values or stars are another lattice than levels."""
+    policy = {**RACE_POLICY, "attributes": dict.fromkeys(RACE, "quasi-identifier")}
+    together = sh.compare(pa.table(RACE), policy, algorithms=["optimal", "suppress"]).without_times()
+    alone = sh.compare(pa.table(RACE), policy, algorithms=["suppress"]).without_times()
+    assert together.runs[1] == alone.runs[0]
+
+
 @pytest.mark.parametrize(
     ("option", "value", "algorithm"),
     [
@@ -526,3 +534,16 @@ def test_recodings_of_cells_beside_searches_for_people(race):
     ran = race.run("compare", race.data, "--policy", race.folder / "free.toml", "--algorithms", "optimal,mondrian")
     assert ran.code == 0
     assert "–" in ran.out
+
+
+def test_measures_and_workload_errors_side_by_side(race):
+    """Every measure of each release, and how wrong the answers to random queries are."""
+    (race.folder / "free.toml").write_text(tomli_w.dumps(FREE))
+    where = ("compare", race.data, "--policy", race.folder / "free.toml", "--algorithms", "optimal,local")
+    found = json.loads(race.run(*where, "--random", "20", "--json").out)
+    for run in found["algorithms"]:
+        assert {"gcp", "non-uniform-entropy", "workload mean error", "workload matching"} <= set(run["figures"])
+        assert run["figures"]["gcp"] == pytest.approx(run["metrics"]["loss"])
+    (race.folder / "q.toml").write_text('[[query]]\ncount = true\nwhere = { Race = "asian" }\n')
+    assert race.run(*where, "--queries", race.folder / "q.toml").code == 0
+    race.refused(2, *where, "--queries", race.folder / "q.toml", "--random", "5", says="not both")

@@ -208,7 +208,9 @@ def test_no_failure_says_what_a_cell_holds(desk, failure, json_too):
     desk.refused(ran.code, "anonymize", desk.data, "--policy", policy, "--out", desk.out, *more)
 
 
-@pytest.mark.parametrize("step", ["make_plan", "recode", "opened", "judge", "covers", "summarise", "write_private"])
+@pytest.mark.parametrize(
+    "step", ["make_plan", "released_by", "opened", "judge", "covers", "summarise", "write_private"]
+)
 def test_what_nobody_foresaw_says_nothing_of_cells_either(desk, monkeypatch, step):
     def broken(*_, **__):
         raise RuntimeError("CANARY-7f3")

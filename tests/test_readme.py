@@ -10,6 +10,7 @@ import pytest
 
 from shoal.policy import Policy
 from shoal.policy.method import PAIRS
+from shoal.workload import load_queries
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 COMMANDS = [line.split("#")[0] for line in README.splitlines() if line.startswith("    shoal ")]
@@ -36,7 +37,9 @@ def folder(tmp_path, monkeypatch):
 
 def test_the_commands(folder, shoal):
     named = [shlex.split(command)[1] for command in COMMANDS]
-    assert named == ["init", "anonymize", "verify", "measure", "apply", "lattice", "compare"]
+    assert named == [
+        *("init", "anonymize", "verify", "measure", "apply", "lattice", "compare", "workload", "learn", "metrics")
+    ]
     for command in COMMANDS:
         ran = shoal(*shlex.split(command)[1:])
         assert ran.code == 0, ran.err
@@ -71,8 +74,14 @@ def test_every_pair_of_the_policy_is_in_the_table():
 
 
 def test_every_model_search_and_metric_is_in_the_table():
-    from shoal.metrics import METRICS
+    from shoal.metrics import CATALOGUE
     from shoal.models import MODELS
 
-    for name in (*MODELS, *METRICS, *(name for every in PAIRS.values() for name in every)):
+    for name in (*MODELS, *(entry.name for entry in CATALOGUE), *(name for every in PAIRS.values() for name in every)):
         assert f"`{name}`" in README
+
+
+def test_the_query(folder):
+    (folder / "q.toml").write_text(block("toml", 2))
+    (query,) = load_queries(folder / "q.toml")
+    assert query.attributes == ("age", "sex", "zip")

@@ -30,8 +30,10 @@ _HOME = {
     "compare": "api",
     "datasets": "",
     "lattice": "api",
+    "learn": "api",
     "measure": "api",
     "verify": "api",
+    "workload": "api",
 }
 """Where each public name lives; loaded on first use, so that importing the package stays light."""
 
@@ -53,13 +55,15 @@ __all__ = [
     "compare",
     "datasets",
     "lattice",
+    "learn",
     "measure",
     "verify",
+    "workload",
 ]
 
 if TYPE_CHECKING:
     from shoal import datasets
-    from shoal.api import Release, anonymize, apply, compare, lattice, measure, verify
+    from shoal.api import Release, anonymize, apply, compare, lattice, learn, measure, verify, workload
     from shoal.errors import (
         BadData,
         BadHierarchy,
@@ -76,7 +80,7 @@ if TYPE_CHECKING:
 
 
 class _Package(ModuleType):
-    """`shoal.verify` and `shoal.lattice` are functions, though modules of these names are bound here when imported."""
+    """`shoal.lattice`, `verify` and `workload` are functions, though modules of these names are bound when imported."""
 
     @property
     def lattice(self) -> Any:
@@ -91,6 +95,13 @@ class _Package(ModuleType):
 
     @verify.setter
     def verify(self, module: ModuleType) -> None: ...
+
+    @property
+    def workload(self) -> Any:
+        return import_module("shoal.api").workload
+
+    @workload.setter
+    def workload(self, module: ModuleType) -> None: ...
 
 
 sys.modules[__name__].__class__ = _Package

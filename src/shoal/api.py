@@ -1,8 +1,8 @@
-"""anonymize, apply, lattice, compare, measure, verify, save: the only joiner of plan, engines, verify and report."""
+"""anonymize, apply, lattice, compare, learn, measure, workload, verify, save: the joiner of all that lies below."""
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,26 +19,41 @@ from shoal.engines.frames import read_again, to_native, to_same_kind
 from shoal.engines.writing import QUOTE, count_defused, refuse_marker, style_of, to_table
 from shoal.errors import BadInput, BadPolicy, ShoalWarning
 from shoal.hierarchy import build
+from shoal.mining import Learned
 from shoal.models import Need
 from shoal.plan import Plan, Task, make_plan, meet, orders_of, set_task, together, trees_of
 from shoal.policy import Policy
-from shoal.recode import GroupRecoding, NodeRecoding, Released, decoded, recode
+from shoal.recode import GroupRecoding, NodeRecoding, Released, decoded
 from shoal.report.alpha_files import GraphFile
 from shoal.report.claims import agrees, claim_of, load_public
 from shoal.report.comparing import Comparison, compare_algorithms, known_algorithms
 from shoal.report.drafted import draft_policy
 from shoal.report.earlier import COMPARED, Earlier
-from shoal.report.folder import Places, known_format
+from shoal.report.figures import all_measures, of_workload, released_by
+from shoal.report.folder import Places, known_format, write_whole
 from shoal.report.lattice_files import LatticeFiles
 from shoal.report.lattice_table import LatticeTable, list_nodes
+from shoal.report.learning import figures_of, learn_from, set_lesson
 from shoal.report.manifest import Data, Manifest, Separate, summarise
 from shoal.report.measuring import measure_table
 from shoal.report.private import load_private, write_private
 from shoal.report.public import write_public
+from shoal.report.queried import builders_of, original_of, shown_in_folder, shown_in_memory
 from shoal.schema import Role
 from shoal.search import Stop, Watch
 from shoal.verify import Claim, Original, Status, Verdict, check_hash, count, covers, judge, opened, refuse_failures
 from shoal.verify.groups import count_groups, covers_groups, read_separate
+from shoal.workload import (
+    SANITY,
+    Query,
+    WorkloadReport,
+    attributes_of,
+    compare_answers,
+    load_queries,
+    queries_of,
+    random_queries,
+    toml_of,
+)
 
 Source_ = Any
 """A path, `-` for stdin, or a frame of any kind that narwhals knows."""
@@ -347,14 +362,7 @@ def prepare(
         plan = make_plan(read, policy, engine, watch, stop)
         if policy.release.order == "keep":
             warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
-    released = [name for name, role in plan.roles.items() if role.released]
-    grouping = plan.recoding if isinstance(plan.recoding, GroupRecoding) else None
-    if grouping is not None:
-        released.remove(grouping.sensitive)
-    show = policy.release.suppressed == "show"
-    columns, rows = recode(read.table, plan.recoding, plan.hierarchies, released, plan.quasi_identifiers, show=show)
-    if grouping is not None:
-        columns[grouping.column] = grouping.grouped()
+    columns, rows = released_by(plan, policy, read)
     return Release(policy, read, plan, columns, rows, tuple(dict.fromkeys(notes)), engine, _path(source))
 
 
@@ -412,10 +420,19 @@ def compare(
     policy: Policy | Path_ | Mapping[str, Any],
     *,
     algorithms: Sequence[str] | None = None,
+    target: str | None = None,
+    learners: str | Sequence[str] | None = None,
+    queries: Path_ | Iterable[Query | Mapping[str, Any]] | None = None,
+    random: int | None = None,
+    seed: int = 0,
+    sanity: float = SANITY,
     watch: Watch = lambda *_: None,
     stop: Stop = lambda: False,
 ) -> Comparison:
     """What several algorithms, all unless named, make of one table and policy; the table is read and counted once.
+
+    Every measure is among the `figures` of a run; with `queries`, or so many `random` ones, the errors of their answers
+    too, and with a `target` what `learn` would tell.
 
     >>> import pyarrow as pa
     >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
@@ -426,7 +443,50 @@ def compare(
     """
     chosen = known_algorithms(None if algorithms is None else _several(algorithms))
     policy, engine = _policy(policy), ArrowEngine()
-    return compare_algorithms(_read(source, policy, engine), policy, engine, chosen, watch, stop)
+    with _once():
+        read = _read(source, policy, engine)
+        further = [all_measures(read)]
+        if queries is not None or random is not None:
+            asked = _asked(read, policy, queries, random, seed=seed)
+            further.append(of_workload(read, asked, sanity))
+        if target is not None:
+            lesson = set_lesson(read, policy, target, learners=None if learners is None else _several(learners))
+            further.append(figures_of(read, engine, lesson, stop))
+        return compare_algorithms(read, policy, engine, chosen, watch, stop, further)
+
+
+def learn(
+    source: Source_,
+    policy: Policy | Path_ | Mapping[str, Any],
+    *,
+    target: str,
+    learners: str | Sequence[str] | None = None,
+    features: str | Sequence[str] | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    rows: int | None = None,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+) -> Learned:
+    """How well classifiers predict a column when trained on the original and on the release; needs `shoal[learn]`.
+
+    Cross-validated: each fold's training rows are anonymized by themselves, and the rows held out are shown through the
+    recoding found (`Learned.how`). `features` are the quasi-identifiers unless named; at most `rows` are trained on.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [21, 22, 23, 61, 62, 63] * 4, "ill": ["no", "no", "no", "yes", "yes", "yes"] * 4})
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
+    >>> policy = Policy(attributes={"age": age, "ill": "sensitive"}, require=[{"model": "k-anonymity", "k": 4}])
+    >>> learned = learn(people, policy, target="ill", learners="logistic", folds=3)
+    >>> learned.majority.mean, [(score.original.mean, score.release.mean) for score in learned.scores]
+    (0.5, [(1.0, 1.0)])
+    """
+    policy, engine = _policy(policy), ArrowEngine()
+    asked, named = (None if given is None else _several(given) for given in (learners, features))
+    with _once():
+        read = _read(source, policy, engine)
+        lesson = set_lesson(read, policy, target, learners=asked, features=named, folds=folds, seed=seed, rows=rows)
+        return learn_from(read, policy, engine, lesson, watch, stop)
 
 
 def _task(source: Source_, policy: Policy) -> Task:
@@ -482,6 +542,92 @@ def _several(names: str | Sequence[str]) -> list[str]:
     return [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 
+def workload(
+    source: Source_,
+    out: Path_ | Release,
+    *,
+    queries: Path_ | Iterable[Query | Mapping[str, Any]] | None = None,
+    random: int | None = None,
+    attributes: int = 2,
+    selectivity: float = 0.1,
+    seed: int = 0,
+    sanity: float = SANITY,
+    private: Path_ | None = None,
+    save: Path_ | None = None,
+    force: bool = False,
+) -> WorkloadReport:
+    """Answer queries from a release under the uniform assumption, beside the answers of the original (S4.8).
+
+    `queries` is a file or the queries themselves, else so many `random` ones are drawn on so many quasi-identifiers
+    each; `save` writes them as TOML. What comes back tells of the original: it is private.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [31, 34, 38, 39]})
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> release = anonymize(people, {"attributes": {"age": age}, "require": [{"model": "k-anonymity", "k": 2}]})
+    >>> found = workload(people, release, queries=[{"count": True, "where": {"age": {"to": 34}}}, {"avg": "age"}])
+    >>> [(one.estimate, one.actual, one.matches) for one in found.answered]
+    [(2.0, 2.0, True), (34.5, 35.5, True)]
+    """
+    _refuse_both(queries, random)
+    file = None if save is None else _new_file(save, _path(source), force=force)
+    manifest = None if isinstance(out, Release) else load_public(Path(out))
+    policy = out.policy if isinstance(out, Release) else load_private(_private(Path(out), private)).policy
+    builders = out.plan.builders if isinstance(out, Release) else builders_of(policy)
+    read = ArrowEngine().read(source, read_options(policy))
+    original = original_of(read.table, read.name, policy, builders)
+    asked = _asked(read, policy, queries, random, attributes=attributes, selectivity=selectivity, seed=seed)
+    if file is not None:
+        write_whole(file, toml_of(asked))
+    names = attributes_of(asked)
+    if isinstance(out, Release):
+        shown = shown_in_memory(out.columns, out.plan, names, original)
+    else:
+        assert manifest is not None
+        shown = shown_in_folder(Path(out), manifest, names, original)
+    with _about(queries):
+        return compare_answers(shown, original, asked, sanity=sanity)
+
+
+def _refuse_both(queries: Any, random: int | None) -> None:
+    if (queries is None) == (random is None):
+        raise BadInput("give either a workload of queries or a number of random ones, not both and not neither")
+
+
+def _asked(
+    read: Source,
+    policy: Policy,
+    queries: Path_ | Iterable[Query | Mapping[str, Any]] | None,
+    random: int | None,
+    **how: Any,
+) -> tuple[Query, ...]:
+    """The queries of a file, those given, or random ones."""
+    _refuse_both(queries, random)
+    if random is not None:
+        return random_queries(read.table, policy.quasi_identifiers, random, **how)
+    return load_queries(queries) if isinstance(queries, str | os.PathLike) else queries_of(queries or ())
+
+
+@contextmanager
+def _about(queries: Any) -> Iterator[None]:
+    """Names the file of queries in what is wrong with one of them."""
+    try:
+        yield
+    except BadInput as wrong:
+        named = isinstance(queries, str | os.PathLike)
+        raise BadInput(f"{Path(queries).name}: {wrong}" if named else str(wrong)) from None
+
+
+def _new_file(path: Path_, source: Path | None, *, force: bool) -> Path:
+    """A file that may be written: never over the table, over others only when forced."""
+    file = Path(path)
+    if source is not None and file.exists() and source.exists() and file.samefile(source):
+        raise BadInput(f"{file.name}: the queries would be written over the table; name another file")
+    if file.exists() and not force:
+        raise BadInput(f"{file.name}: there is such a file already; use --force to replace it or name another")
+    return file
+
+
 def verify(
     out: Path_,
     *,
@@ -530,8 +676,7 @@ NEED_ORIGINAL = ("claim", "truthful")
 
 def _original(folder: Path, private: Path_ | None, original: Source_, population: Source_) -> tuple[Policy, Original]:
     """The policy of the private folder, and the input with its hierarchies and, where it is given, the population."""
-    secret = Path(private) if private else folder.absolute().with_name(folder.absolute().name + ".private")
-    known = load_private(secret)
+    known = load_private(_private(folder, private))
     policy = known.policy
     read = ArrowEngine().read(original, read_options(policy))
     missing = [name for name in policy.attributes if name not in read.table.columns]
@@ -557,6 +702,10 @@ def _original(folder: Path, private: Path_ | None, original: Source_, population
     )
 
 
+def _private(folder: Path, private: Path_ | None) -> Path:
+    return Path(private) if private else folder.absolute().with_name(folder.absolute().name + ".private")
+
+
 def read_options(policy: Policy) -> ReadOptions:
     return ReadOptions(**policy.data.model_dump(exclude={"others"}))
 
@@ -573,6 +722,15 @@ def _noted() -> Iterator[list[str]]:
             notes.append(str(warning.message))
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+@contextmanager
+def _once() -> Iterator[None]:
+    """Says once what the folds or the algorithms would say again and again."""
+    with _noted() as notes:
+        yield
+    for note in dict.fromkeys(notes):
+        warnings.warn(ShoalWarning(note), stacklevel=4)
 
 
 def draft(source: Source_, *, k: int = 5, delimiter: str | None = None, encoding: str | None = None) -> str:

@@ -65,7 +65,7 @@ def revealing(*, show_values: bool) -> Iterator[None]:
 
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator["Watch"]:
+def progress(*, quiet: bool, doing: str = "partitioning") -> Iterator["Watch"]:
     """Nodes checked, the share of the lattice that is settled and the time left, on stderr when it is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield (lambda *_: None) if quiet else _Announced(lambda *_: None)
@@ -77,7 +77,7 @@ def progress(*, quiet: bool) -> Iterator["Watch"]:
         task = bar.add_task("reading", total=1.0)
 
         def watch(ask: Any, tally: Any) -> None:
-            said = f"{tally.checked:,} of {_many(tally.nodes)} nodes checked" if tally.nodes else "partitioning"
+            said = f"{tally.checked:,} of {_many(tally.nodes)} nodes checked" if tally.nodes else doing
             bar.update(task, completed=ask.settled, description=said)
 
         yield _Announced(watch)

@@ -10,7 +10,7 @@ from shoal.codes import encode
 from shoal.frequency import FrequencySet
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-NAMES = ["adult", "cup", "fars_subset", "ss13acs", "creditcard_int", "mach2019_int"]
+NAMES = ["adult", "adult_uci", "cup", "fars_subset", "ss13acs", "creditcard_int", "mach2019_int"]
 REAL = [
     pytest.param(
         name,
@@ -23,8 +23,11 @@ REAL = [
 @cache
 def real_table(name):
     """Columns, every row an item, and the classes of equal rows."""
-    options = csv.ParseOptions(delimiter=";")
-    table = csv.read_csv(DATA / name / f"{name}.csv", parse_options=options)
+    if name == "adult_uci":
+        unnamed = csv.ReadOptions(autogenerate_column_names=True)
+        table = csv.read_csv(DATA / name / "adult.data", unnamed)
+    else:
+        table = csv.read_csv(DATA / name / f"{name}.csv", parse_options=csv.ParseOptions(delimiter=";"))
     columns = [encode(column, table[column]) for column in table.column_names]
     coded = {column.name: (column.codes, column.size) for column in columns}
     return columns, FrequencySet.listed(coded), FrequencySet.count(coded)

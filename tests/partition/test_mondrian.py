@@ -180,6 +180,24 @@ def test_the_watcher_hears_of_the_end():
     assert heard[1:] == sorted(heard[1:])
 
 
+def cuttable(part, codes, counts, k):
+    """Behind which values of a part at least k rows lie on either side: sorted, and counted from both ends."""
+    order = np.lexsort((codes, part))
+    part, codes, counts = part[order], codes[order], counts[order]
+    upto = np.cumsum(counts)
+    ends = np.flatnonzero(np.append(part[1:] != part[:-1], True))
+    total = np.diff(np.append(0, upto[ends]))[np.cumsum(np.append(0, part[1:] != part[:-1]))]
+    left = upto - np.append(0, upto[ends])[np.cumsum(np.append(0, part[1:] != part[:-1]))]
+    between = np.append((part[1:] == part[:-1]) & (codes[1:] != codes[:-1]), False)
+    return between & (left >= k) & (total - left >= k)
+
+
+def test_cuttable_by_hand():
+    part, codes, counts = np.array([[0, 0, 0, 1, 1], [1, 3, 7, 2, 2], [2, 1, 2, 2, 2]])
+    assert cuttable(part, codes, counts, 2).tolist() == [True, True, False, False, False]
+    assert cuttable(part, codes, counts, 3).tolist() == [False] * 5
+
+
 @pytest.mark.parametrize("table", REAL)
 @pytest.mark.parametrize("k", [2, 10, 100])
 def test_real_tables(table, k):
@@ -190,6 +208,8 @@ def test_real_tables(table, k):
     sizes = np.bincount(found.part, weights=classes.counts)
     assert sizes.min() >= k
     assert sizes.max() <= 2 * len(axes) * (k - 1) + classes.counts.max()
+    for axis in axes:
+        assert not cuttable(found.part, classes.codes(axis.attribute), classes.counts, k).any()
     parts = mondrian(Condition(rows, [KAnonymity(k)]), axes, relaxed=True)
     sizes = np.bincount(parts.part)
     assert k <= sizes.min()

@@ -37,6 +37,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/hybrid.py
 	$(BIN)/python benchmarks/mondrian.py
 	$(BIN)/python benchmarks/local.py
+	$(BIN)/python benchmarks/workload.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

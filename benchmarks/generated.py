@@ -45,6 +45,18 @@ SURVEY: Columns = {
 }
 """Nine columns, a lattice of 5·4·4·3·3·3·3·2·2 = 25,920 nodes: the shape of a health survey."""
 
+EIGHT: Columns = {
+    "sex": Column(2, spread=0.3),
+    "region": Column(4, spread=1.0),
+    "year": Column(12, spread=0.2),
+    "ancestry": Column(16, spread=1.5),
+    "household": Column(24, spread=2.0),
+    "education": Column(26, spread=1.5),
+    "age": Column(86, spread=0.8),
+    "income": Column(1000, spread=0.6),
+}
+"""Eight columns without hierarchies, nearly all rows distinct: for boxes."""
+
 MANY: Columns = {f"q{i:02}": Column(4 + i, (2, 4) if i % 2 else (3,), 2.0) for i in range(40)}
 """Forty columns, a lattice of 4^20 · 3^20 = 3.8e21 nodes."""
 

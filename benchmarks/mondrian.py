@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from common import HERE, cpu, measured_on, process
 from drawing import figure
-from generated import Column, Columns, people
+from generated import EIGHT, people
 from peers.environment import peer_python
 
 from shoal.codes import Codes
@@ -30,16 +30,6 @@ from shoal.partition.mondrian import mondrian
 K = 10
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 BORNE_BY_PEER = 30_000
-COLUMNS: Columns = {
-    "sex": Column(2, spread=0.3),
-    "region": Column(4, spread=1.0),
-    "year": Column(12, spread=0.2),
-    "ancestry": Column(16, spread=1.5),
-    "household": Column(24, spread=2.0),
-    "education": Column(26, spread=1.5),
-    "age": Column(86, spread=0.8),
-    "income": Column(1000, spread=0.6),
-}
 
 
 @dataclass(frozen=True)
@@ -77,8 +67,8 @@ def measure(rows: int, python: Path | None) -> Measured:
     print(f"mondrian: {rows:,} rows …", file=sys.stderr)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "columns.npy"
-        table = people(COLUMNS, rows)
-        np.save(file, np.stack([table[name].to_numpy().astype(np.int32) for name in COLUMNS]))
+        table = people(EIGHT, rows)
+        np.save(file, np.stack([table[name].to_numpy().astype(np.int32) for name in EIGHT]))
         said: list[str] = []
         _, peak = process([sys.executable, __file__, file, 1], times=1)
         process([sys.executable, __file__, file, 3 if rows > 1_000_000 else 5], times=1, heard=said.append)
@@ -96,7 +86,7 @@ def spend(file: Path, times: int) -> None:
     condition = Condition(classes, [KAnonymity(K)])
     axes = [
         Axis(name, np.arange(column.values, dtype=np.int32), np.arange(float(column.values)))
-        for name, column in COLUMNS.items()
+        for name, column in EIGHT.items()
     ]
     found = mondrian(condition, axes)
     sizes = np.bincount(found.part, weights=classes.counts)
@@ -112,14 +102,14 @@ def spend(file: Path, times: int) -> None:
 
 def grouped(columns: Sequence[Codes]) -> FrequencySet:
     return FrequencySet.count(
-        {name: (codes, column.values) for codes, (name, column) in zip(columns, COLUMNS.items(), strict=True)}
+        {name: (codes, column.values) for codes, (name, column) in zip(columns, EIGHT.items(), strict=True)}
     )
 
 
 def render(measured: Sequence[Measured]) -> str:
     million = next(one for one in measured if one.rows == 1_000_000)
     largest = measured[-1]
-    values = ", ".join(str(column.values) for column in COLUMNS.values())
+    values = ", ".join(str(column.values) for column in EIGHT.values())
     growth = (
         f"{largest.rows // million.rows} times a million rows take {largest.ours / million.ours:.1f} times as long."
     )
@@ -129,7 +119,7 @@ def render(measured: Sequence[Measured]) -> str:
         "# Mondrian",
         "",
         measured_on("python benchmarks/mondrian.py"),
-        f"Strict Mondrian, k = {K}, on generated people with {len(COLUMNS)} quasi-identifiers of {values} values.",
+        f"Strict Mondrian, k = {K}, on generated people with {len(EIGHT)} quasi-identifiers of {values} values.",
         "CPU seconds (user + system), the median of five runs (three beyond a million rows), from coded columns to the",
         "part of every class of equal rows. The floor is a copy of the columns. Peak: of a process that holds the",
         "columns and partitions them. anonypy 0.2.1 partitions the same numbers in a pandas frame, once; what it would",
@@ -173,7 +163,7 @@ def draw(measured: Sequence[Measured]) -> None:
         ax.set_yscale("log")
         ax.set_xlabel("rows")
         ax.set_ylabel("CPU seconds")
-        ax.set_title(f"{len(COLUMNS)} quasi-identifiers, k = {K}")
+        ax.set_title(f"{len(EIGHT)} quasi-identifiers, k = {K}")
         ax.legend(framealpha=0.9, fontsize=7)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from common import HERE, SHARED, hierarchies, measured_on, missing
-from generated import Column, Columns, people, policy_of
+from generated import EIGHT, people, policy_of
 
 from shoal.api import Release, prepare, read_options, workload
 from shoal.codes import Table
@@ -22,16 +22,6 @@ from shoal.workload import answers, attributes_of, random_queries, toml_of
 
 T = TypeVar("T")
 ROWS, QUERIES, K = 1_000_000, 10_000, 12
-COLUMNS: Columns = {
-    "sex": Column(2, spread=0.3),
-    "region": Column(4, spread=1.0),
-    "year": Column(12, spread=0.2),
-    "ancestry": Column(16, spread=1.5),
-    "household": Column(24, spread=2.0),
-    "education": Column(26, spread=1.5),
-    "age": Column(86, spread=0.8),
-    "income": Column(1000, spread=0.6),
-}
 STEERED, STEERED_K = 200, 10
 WORKLOADS = 10
 
@@ -50,12 +40,12 @@ def spent(work: Callable[[], T]) -> tuple[T, str]:
 
 def answering() -> Iterator[str]:
     print(f"workload: {ROWS:,} rows …", file=sys.stderr)
-    frame = people(COLUMNS, ROWS)
-    release = prepare(frame, policy_of(COLUMNS, K, {"algorithm": "mondrian"}))
+    frame = people(EIGHT, ROWS)
+    release = prepare(frame, policy_of(EIGHT, K, {"algorithm": "mondrian"}))
     table = ArrowEngine().read(frame, read_options(release.policy)).table
     yield "## Answering"
     yield ""
-    yield f"{QUERIES:,} random COUNT queries of selectivity 0.1 on {ROWS:,} generated people with {len(COLUMNS)}"
+    yield f"{QUERIES:,} random COUNT queries of selectivity 0.1 on {ROWS:,} generated people with {len(EIGHT)}"
     classes = len(release.plan.after.classes)
     yield f"quasi-identifiers, and on their release by strict Mondrian, k = {K}, in {classes:,} classes."
     yield "CPU seconds (user + system) of one run; the table is read beforehand."
@@ -67,7 +57,7 @@ def answering() -> Iterator[str]:
 
 
 def answered(release: Release, table: Table, attributes: int) -> list[str]:
-    queries, drawing = spent(lambda: random_queries(table, list(COLUMNS), QUERIES, attributes=attributes))
+    queries, drawing = spent(lambda: random_queries(table, list(EIGHT), QUERIES, attributes=attributes))
     original = original_of(table, "people", release.policy, release.plan.builders)
     names = attributes_of(queries)
     shown, reading = spent(lambda: shown_in_memory(release.columns, release.plan, names, original))

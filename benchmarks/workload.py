@@ -13,7 +13,8 @@ from typing import TypeVar
 from common import HERE, SHARED, hierarchies, measured_on, missing
 from generated import EIGHT, people, policy_of
 
-from shoal.api import Release, prepare, read_options, workload
+from shoal.api import Release, prepare, workload
+from shoal.api.given import read_options
 from shoal.codes import Table
 from shoal.engines import ArrowEngine
 from shoal.policy import Policy

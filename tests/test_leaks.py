@@ -209,7 +209,16 @@ def test_no_failure_says_what_a_cell_holds(desk, failure, json_too):
 
 
 @pytest.mark.parametrize(
-    "step", ["make_plan", "released_by", "opened", "judge", "covers", "summarise", "write_private"]
+    "step",
+    [
+        "releasing.make_plan",
+        "releasing.released_by",
+        "release.opened",
+        "release.judge",
+        "release.covers",
+        "release.summarise",
+        "release.write_private",
+    ],
 )
 def test_what_nobody_foresaw_says_nothing_of_cells_either(desk, monkeypatch, step):
     def broken(*_, **__):

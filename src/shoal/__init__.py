@@ -27,6 +27,8 @@ _HOME = {
     "ShoalWarning": "errors",
     "anonymize": "api",
     "apply": "api",
+    "attack": "api",
+    "attacks": "",
     "compare": "api",
     "datasets": "",
     "lattice": "api",
@@ -52,6 +54,8 @@ __all__ = [
     "ShoalWarning",
     "anonymize",
     "apply",
+    "attack",
+    "attacks",
     "compare",
     "datasets",
     "lattice",
@@ -62,8 +66,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from shoal import datasets
-    from shoal.api import Release, anonymize, apply, compare, lattice, learn, measure, verify, workload
+    from shoal import attacks, datasets
+    from shoal.api import Release, anonymize, apply, attack, compare, lattice, learn, measure, verify, workload
     from shoal.errors import (
         BadData,
         BadHierarchy,

@@ -59,15 +59,16 @@ def load_private(folder: Path) -> Private:
         raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a private folder") from None
     if not (folder / "policy.toml").is_file():
         raise BadInput(f"{folder.name}/policy.toml: there is no such file; is this the private folder of a release?")
-    rows = _read_rows(folder / "rows.arrow") if recoding["kind"] in MAPPED else None
+    rows = load_rows(folder) if recoding["kind"] in MAPPED else None
     try:
         return Private(Policy.load(folder / "policy.toml"), levels, rows)
     except BadPolicy as wrong:
         raise BadPolicy(f"{folder.name}/{wrong}") from None
 
 
-def _read_rows(path: Path) -> NDArray[np.int64]:
-    """For every released row the position of its input row."""
+def load_rows(folder: Path) -> NDArray[np.int64]:
+    """For every released row the position of its input row, from 0."""
+    path = folder / "rows.arrow"
     try:
         with pa.memory_map(str(path)) as file:
             table = pa.ipc.open_file(file).read_all()

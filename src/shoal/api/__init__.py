@@ -1,0 +1,26 @@
+"""The public functions: the joiner of all that lies below."""
+
+from shoal.api.attacking import attack
+from shoal.api.exploring import compare, draft, lattice, learn, measure
+from shoal.api.querying import workload
+from shoal.api.release import Release
+from shoal.api.releasing import anonymize, apply, dry_run, prepare, publish
+from shoal.api.verifying import NEED_ORIGINAL, verify
+
+__all__ = [
+    "NEED_ORIGINAL",
+    "Release",
+    "anonymize",
+    "apply",
+    "attack",
+    "compare",
+    "draft",
+    "dry_run",
+    "lattice",
+    "learn",
+    "measure",
+    "prepare",
+    "publish",
+    "verify",
+    "workload",
+]

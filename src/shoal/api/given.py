@@ -1,0 +1,84 @@
+"""What callers give: tables, policies, names, folders."""
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from shoal.engine import Engine, ReadOptions, Source
+from shoal.errors import BadPolicy, ShoalWarning
+from shoal.plan import meet
+from shoal.policy import Policy
+from shoal.report.earlier import Earlier
+
+Source_ = Any
+"""A path, `-` for stdin, or a frame of any kind that narwhals knows."""
+Path_ = str | os.PathLike[str]
+Policy_ = Policy | Path_ | Mapping[str, Any] | Earlier
+"""A policy, the path of its file, a mapping of its parts, or an earlier release."""
+
+
+def policy_of(given: Policy | Path_ | Mapping[str, Any]) -> Policy:
+    if isinstance(given, Policy):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return Policy.load(given)
+    try:
+        return Policy(**given)
+    except TypeError:  # no mapping, or keys that are not text
+        kind = type(given).__name__
+        raise BadPolicy(f"a policy is a Policy, the path of its file or a mapping of its parts, not {kind!r}") from None
+
+
+def folder_of(policy: Policy_) -> Path | None:
+    return policy.folder if isinstance(policy, Earlier) else None
+
+
+def path_of(source: Source_) -> Path | None:
+    return Path(source) if isinstance(source, str | os.PathLike) and str(source) != "-" else None
+
+
+def read_for(source: Source_, policy: Policy, engine: Engine) -> Source:
+    """The table and, where a model compares with everybody, the population; both are read as [data] says."""
+    read = engine.read(source, read_options(policy))
+    if policy.population is None:
+        return read
+    return meet(read, engine.read(policy.population, read_options(policy)), policy.quasi_identifiers)
+
+
+def several(names: str | Sequence[str]) -> list[str]:
+    """One name or several, each once."""
+    return [names] if isinstance(names, str) else list(dict.fromkeys(names))
+
+
+def private_of(folder: Path, private: Path_ | None) -> Path:
+    return Path(private) if private else folder.absolute().with_name(folder.absolute().name + ".private")
+
+
+def read_options(policy: Policy) -> ReadOptions:
+    return ReadOptions(**policy.data.model_dump(exclude={"others"}))
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """Collects the project's own warnings as sentences; others pass."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    for warning in caught:
+        if issubclass(warning.category, ShoalWarning):
+            notes.append(str(warning.message))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+
+
+@contextmanager
+def once() -> Iterator[None]:
+    """Says once what the folds or the algorithms would say again and again."""
+    with noted() as notes:
+        yield
+    for note in dict.fromkeys(notes):
+        warnings.warn(ShoalWarning(note), stacklevel=4)

@@ -1,0 +1,212 @@
+"""A table that keeps its policy, verified, as data and as folders."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.api.given import (
+    Path_,
+    read_options,
+)
+from shoal.engine import Engine, Source, WriteOptions
+from shoal.engines import ArrowEngine
+from shoal.engines.frames import read_again, to_native, to_same_kind
+from shoal.engines.writing import QUOTE, count_defused, refuse_marker, style_of, to_table
+from shoal.plan import Plan
+from shoal.policy import Policy
+from shoal.recode import GroupRecoding, NodeRecoding, Released, decoded
+from shoal.report.folder import Places, known_format
+from shoal.report.manifest import Data, Manifest, Separate, summarise
+from shoal.report.private import write_private
+from shoal.report.public import write_public
+from shoal.schema import Role
+from shoal.verify import Claim, Original, Verdict, check_hash, count, covers, judge, opened, refuse_failures
+from shoal.verify.groups import count_groups, covers_groups, read_separate
+
+
+@dataclass(frozen=True)
+class Release:
+    """A table that keeps its policy: as data, as a summary, and as folders on disk."""
+
+    policy: Policy
+    source: Source = field(repr=False)
+    plan: Plan = field(repr=False)
+    columns: dict[str, Released] = field(repr=False)
+    rows: NDArray[np.int64] = field(repr=False)
+    """The position in the input of every released row: private."""
+    notes: tuple[str, ...] = ()
+    engine: Engine = field(default_factory=ArrowEngine, repr=False)
+    path: Path | None = None
+    """The file that was read, so that it is never written over."""
+    earlier: Path | None = None
+    """The private folder whose recoding was applied, which is never written over either."""
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """The release as an Arrow table, rows in the order of the input."""
+        return to_table(self.columns)
+
+    @cached_property
+    def data(self) -> Any:
+        """The release as the same kind of frame as came in; a pyarrow Table where a file came in."""
+        return to_native(self.source, self.table, self.rows, self.made)
+
+    @property
+    def made(self) -> set[str]:
+        """The released columns that were made from quasi-identifiers, or the groups of Anatomy."""
+        if isinstance(self.plan.recoding, GroupRecoding):
+            return {self.plan.recoding.column}
+        return {column for columns in self.plan.released_as.values() for column in columns}
+
+    @cached_property
+    def separate(self) -> dict[str, Released] | None:
+        """The other table of Anatomy: how often each sensitive value occurs in each group."""
+        recoding = self.plan.recoding
+        if not isinstance(recoding, GroupRecoding):
+            return None
+        return recoding.separate(self.source.table[recoding.sensitive])
+
+    @cached_property
+    def separate_data(self) -> Any:
+        """The same as a frame of the kind that came in."""
+        return None if self.separate is None else to_same_kind(self.source, to_table(self.separate))
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """Every promise, judged on the frame that is handed out, its columns read and counted afresh (design 14)."""
+        handed_out = read_again(self.engine, self.data, read_options(self.policy), self.made)
+        second = None if self.separate is None else to_table(self.separate)
+        return self._judged(decoded(handed_out), second, {}, self.rows)
+
+    @cached_property
+    def summary(self) -> Manifest:
+        """The manifest as a frozen value."""
+        second = None if self.separate is None else Separate(columns=tuple(self.separate))
+        data = Data(format="frame", columns=tuple(self.columns), separate=second)
+        return summarise(self.plan, self.policy, self.source, self.verdicts, data, self.notes)
+
+    @property
+    def claim(self) -> Claim:
+        roles = self.plan.roles
+        quasi = [name for name in self.columns if name in self.made]
+        released = [*self.columns, *(self.separate or ())]
+        sensitive = [name for name in released if roles.get(name) is Role.SENSITIVE and name not in self.made]
+        shown = self.plan.after.suppressed_rows if self.policy.release.suppressed == "show" else 0
+        return Claim(
+            quasi,
+            sensitive,
+            self.policy.models,
+            len(self.rows),
+            list(self.columns),
+            shown=shown,
+            persons=self.policy.unit is not None,
+            statistics=self.plan.statistics,
+            observed=self.plan.observed,
+            by_label=self.plan.by_label,
+        )
+
+    def original(self, rows: NDArray[np.int64]) -> Original:
+        """The input as verify needs it; `rows` are the input rows in the order of the release."""
+        reading, recoding = self.plan.reading, self.plan.recoding
+        return Original(
+            self.source.table,
+            self.plan.hierarchies,
+            recoding.levels if isinstance(recoding, NodeRecoding) else {},
+            rows=None if isinstance(recoding, NodeRecoding) else rows,
+            unit=reading.unit,
+            trees=reading.levels,
+            order=reading.order,
+            together=tuple(reading.joint),
+            population=self.source.population,
+            tree_labels=reading.level_labels,
+        )
+
+    def save(
+        self,
+        out: Path_,
+        *,
+        private: Path_ | None = None,
+        format: str | None = None,  # noqa: A002
+        force: bool = False,
+        reproducible: bool = False,
+    ) -> Manifest:
+        """Write `out/` and `out.private/`, both or none, verified as re-read from disk."""
+        places = Places.choose(out, private, self.path, force=force, earlier=self.earlier)
+        options = self.write_options(format)
+        kind = options.format
+        with places.filled() as (public, secret):
+            file = public / f"data.{kind}"
+            written = self.engine.write(self.columns, file, self.source, options)
+            other = public / f"sensitive.{kind}"
+            second = None
+            if self.separate is not None:
+                told = self.engine.write(self.separate, other, self.source, replace(options, keep_order=False))
+                second = Separate(file=other.name, sha256=told.sha256, columns=tuple(self.separate))
+            data = Data(
+                file=file.name,
+                sha256=written.sha256,
+                format=kind,
+                delimiter=self.source.delimiter,
+                quote=self.source.quote or QUOTE,
+                missing=self.source.missing,
+                spreadsheet_safe=kind == "csv" and options.spreadsheet_safe,
+                columns=tuple(self.columns),
+                separate=second,
+            )
+            verdicts = self._verify_file(file, data, self.rows[written.order])
+            manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(data))
+            if reproducible:
+                manifest = manifest.without_times()
+            write_public(public, manifest, self.plan, self.columns)
+            write_private(secret, manifest, self.plan, self.policy, self.source, self.rows[written.order])
+        return manifest
+
+    def write_options(self, format: str | None) -> WriteOptions:  # noqa: A002
+        """How it will be written; refused where a reader could not tell null from everything else."""
+        kind = known_format(format or ("parquet" if self.source.format in {"parquet", "arrow"} else "csv"))
+        options = WriteOptions(kind, self.policy.release.order == "keep", self.policy.release.spreadsheet_safe)
+        if kind == "csv":
+            refuse_marker(self.columns, style_of(self.source, options), self.policy.data.missing)
+        return options
+
+    def _verify_file(self, file: Path, data: Data, rows: NDArray[np.int64]) -> list[Verdict]:
+        """Re-read what was written and judge it; a file that does not keep its promises is never published."""
+        second = data.separate
+        other = None if second is None else file.with_name(second.file or "")
+        verdicts = self._judged(file, other, data.model_dump(), rows)
+        verdicts.append(check_hash(file, data.sha256 or ""))
+        if other is not None and second is not None:
+            verdicts.append(check_hash(other, second.sha256 or ""))
+        refuse_failures(verdicts)
+        return verdicts
+
+    def _judged(
+        self,
+        release: Path | pa.Table,
+        separate: Path | pa.Table | None,
+        how: Mapping[str, Any],
+        rows: NDArray[np.int64],
+    ) -> list[Verdict]:
+        """Every promise of a file or a table whose rows came from these rows of the input."""
+        claim, original = self.claim, self.original(rows)
+        with opened(release, claim.columns, how, listed=original.rows is not None) as database:
+            if separate is None:
+                return [*judge(claim, count(database, claim, original)), covers(database, claim, original)]
+            counted = count_groups(database, read_separate(separate, list(self.separate or ()), how), claim, original)
+            return [*judge(claim, counted), covers_groups(database, counted, claim, original)]
+
+    def _notes(self, data: Data) -> list[str]:
+        defused = count_defused(self.columns) if data.spreadsheet_safe else 0
+        if not defused:
+            return list(self.notes)
+        note = (
+            f"{defused} cell(s) that a spreadsheet would run as a formula got a leading '; set "
+            "spreadsheet-safe = false under [release] to keep them as they are"
+        )
+        return [*self.notes, note]

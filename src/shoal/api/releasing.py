@@ -1,0 +1,148 @@
+"""anonymize, apply, publish: from a table and a policy to a release."""
+
+import warnings
+from dataclasses import replace
+
+from shoal.api.given import (
+    Path_,
+    Policy_,
+    Source_,
+    folder_of,
+    noted,
+    path_of,
+    policy_of,
+    read_for,
+)
+from shoal.api.release import Release
+from shoal.engine import Engine
+from shoal.engines import ArrowEngine
+from shoal.errors import BadInput, ShoalWarning
+from shoal.plan import make_plan
+from shoal.report.earlier import COMPARED, Earlier
+from shoal.report.figures import released_by
+from shoal.report.folder import Places, known_format
+from shoal.report.manifest import Manifest
+from shoal.search import Stop, Watch
+from shoal.verify import refuse_failures
+
+
+def anonymize(
+    source: Source_, policy: Policy_, *, watch: Watch = lambda *_: None, stop: Stop = lambda: False
+) -> Release:
+    """The table of least loss that keeps the policy, verified; raises Infeasible when there is none.
+
+    `watch` sees every question of the search; once `stop` says so, an anytime search ends with its best node so far.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [34, 36, 34, 51, 58, 52], "disease": ["flu", "flu", "hiv", "flu", "hiv", "flu"]})
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> policy = Policy(
+    ...     attributes={"age": age, "disease": "sensitive"},
+    ...     require=[{"model": "k-anonymity", "k": 3}],
+    ... )
+    >>> anonymize(people, policy).data["age"].to_pylist()
+    ['[30, 40)', '[30, 40)', '[30, 40)', '[50, 60)', '[50, 60)', '[50, 60)']
+    """
+    return _handed_out(prepare(source, policy, watch=watch, stop=stop))
+
+
+def apply(
+    private: Path_,
+    source: Source_,
+    *,
+    suppression: float | str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+) -> Release:
+    """The recoding of an earlier release, found in its private folder, applied to new rows; verified like any other.
+
+    Rows are suppressed where needed, as many as the earlier policy or `suppression` allows, else Infeasible is raised.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> policy = Policy(attributes={"age": age}, require=[{"model": "k-anonymity", "k": 2}])
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+    ...     _ = anonymize(pa.table({"age": [31, 38, 52, 59]}), policy).save(f"{folder}/out")
+    ...     release = apply(f"{folder}/out.private", pa.table({"age": [20, 25, 21]}))
+    >>> release.data["age"].to_pylist()
+    ['[20, 30)', '[20, 30)', '[20, 30)']
+    """
+    earlier = Earlier.load(private, suppression=suppression, delimiter=delimiter, encoding=encoding)
+    return _handed_out(prepare(source, earlier))
+
+
+def _handed_out(release: Release) -> Release:
+    """The release once it is verified, its notes shown to the caller of the caller."""
+    refuse_failures(release.verdicts)
+    for note in release.notes:
+        warnings.warn(ShoalWarning(note), stacklevel=3)
+    return release
+
+
+def publish(
+    source: Source_,
+    policy: Policy_,
+    out: Path_,
+    *,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+    force: bool = False,
+    private: Path_ | None = None,
+    format: str | None = None,  # noqa: A002
+    reproducible: bool = False,
+) -> Manifest:
+    """Anonymize and save in one go, verifying the file only."""
+    # refuse a bad place before the work, not after it
+    Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
+    known_format(format or "csv")
+    release = prepare(source, policy, watch=watch, stop=stop)
+    return release.save(out, private=private, format=format, force=force, reproducible=reproducible)
+
+
+def dry_run(
+    source: Source_,
+    policy: Policy_,
+    *,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+    out: Path_ | None = None,
+    force: bool = False,
+    private: Path_ | None = None,
+    format: str | None = None,  # noqa: A002
+    reproducible: bool = False,
+) -> Manifest:
+    """Search and judge, refuse what `publish` would refuse, write nothing."""
+    if out is not None:
+        Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
+    elif private is not None:
+        raise BadInput("a private folder was named, but no folder for the release; name it too with --out")
+    known_format(format or "csv")
+    release = prepare(source, policy, watch=watch, stop=stop)
+    release.write_options(format)
+    refuse_failures(release.verdicts)
+    return release.summary.without_times() if reproducible else release.summary
+
+
+def prepare(
+    source: Source_,
+    policy: Policy_,
+    *,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+    engine: Engine | None = None,
+) -> Release:
+    """A release that was not judged yet."""
+    if isinstance(policy, Earlier):
+        with policy.explained():
+            release = prepare(source, policy.policy, watch=watch, stop=stop, engine=engine)
+        return replace(release, notes=(*release.notes, COMPARED), earlier=policy.folder)
+    engine = engine or ArrowEngine()
+    policy = policy_of(policy)
+    with noted() as notes:
+        read = read_for(source, policy, engine)
+        plan = make_plan(read, policy, engine, watch, stop)
+        if policy.release.order == "keep":
+            warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
+    columns, rows = released_by(plan, policy, read)
+    return Release(policy, read, plan, columns, rows, tuple(dict.fromkeys(notes)), engine, path_of(source))

@@ -1,0 +1,97 @@
+"""verify: a release on disk, judged."""
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+from shoal.api.given import (
+    Path_,
+    Source_,
+    private_of,
+    read_options,
+)
+from shoal.engine import ReadOptions
+from shoal.engines import ArrowEngine
+from shoal.errors import BadInput, ShoalWarning
+from shoal.hierarchy import build
+from shoal.models import Need
+from shoal.plan import meet, orders_of, together, trees_of
+from shoal.policy import Policy
+from shoal.report.claims import agrees, claim_of, load_public
+from shoal.report.private import load_private
+from shoal.verify import Original, Status, Verdict, check_hash, count, covers, judge, opened
+from shoal.verify.groups import count_groups, covers_groups, read_separate
+
+
+def verify(
+    out: Path_,
+    *,
+    original: Source_ = None,
+    population: Source_ = None,
+    private: Path_ | None = None,
+) -> list[Verdict]:
+    """Judge a release on disk: every promise holds, fails, or needs what was not given."""
+    folder = Path(out)
+    manifest = load_public(folder)
+    data = manifest.data
+    file = folder / (data.file or "")
+    if not file.is_file() or file.parent != folder:
+        raise BadInput(f"{folder.name}/{data.file}: the released table is missing")
+    claim = claim_of(manifest, folder)
+    asked_for = any(Need.POPULATION in model.needs for model in claim.models)
+    if population is not None and not (asked_for and original is not None):
+        ArrowEngine().read(population, ReadOptions())
+    if population is not None and not asked_for:
+        warnings.warn(ShoalWarning("no promise of this release looks at the population"), stacklevel=2)
+    verdicts = [check_hash(file, data.sha256 or "")]
+    everybody = population if asked_for else None
+    policy, true = (None, None) if original is None else _original(folder, private, original, everybody)
+    listed = true is not None and true.rows is not None
+    with opened(file, data.columns, data.model_dump(), listed=listed) as release:
+        if data.separate is None:
+            counted = replace(count(release, claim, true), everybody=everybody is not None)
+        else:
+            other = folder / (data.separate.file or "")
+            if not other.is_file() or other.parent != folder:
+                raise BadInput(f"{folder.name}/{data.separate.file}: the other released table is missing")
+            verdicts.append(check_hash(other, data.separate.sha256 or ""))
+            told = read_separate(other, data.separate.columns, data.model_dump())
+            counted = count_groups(release, told, claim, true)
+        verdicts += judge(claim, counted)
+        if policy is None or true is None:
+            return [*verdicts, *(Verdict(promise, Status.NEEDS_ORIGINAL) for promise in NEED_ORIGINAL)]
+        if data.separate is None:
+            return [*verdicts, agrees(claim, policy, counted), covers(release, claim, true)]
+        return [*verdicts, agrees(claim, policy, counted), covers_groups(release, counted, claim, true)]
+
+
+NEED_ORIGINAL = ("claim", "truthful")
+"""What is judged beside the promises of the manifest, against the original and the private folder."""
+
+
+def _original(folder: Path, private: Path_ | None, original: Source_, population: Source_) -> tuple[Policy, Original]:
+    """The policy of the private folder, and the input with its hierarchies and, where it is given, the population."""
+    known = load_private(private_of(folder, private))
+    policy = known.policy
+    read = ArrowEngine().read(original, read_options(policy))
+    missing = [name for name in policy.attributes if name not in read.table.columns]
+    if missing:
+        raise BadInput(f"{read.name}: this is not the original: it has no column {missing[0]!r}")
+    if population is not None:
+        read = meet(read, ArrowEngine().read(population, read_options(policy)), policy.quasi_identifiers)
+    named = known.levels if known.rows is None else policy.quasi_identifiers
+    kept = {name: policy.attributes[name].hierarchy for name in named}
+    hierarchies = {name: build(read.table[name], builder) for name, builder in kept.items() if builder is not None}
+    trees = trees_of(read.table, policy)
+    return policy, Original(
+        read.table,
+        hierarchies,
+        known.levels,
+        unit=policy.unit,
+        trees={name: tree.levels for name, tree in trees.items()},
+        order=orders_of(policy),
+        together=together(policy, sorted(policy.quasi_identifiers)),
+        population=read.population,
+        tree_labels={name: tree.labels for name, tree in trees.items()},
+        rows=known.rows,
+    )

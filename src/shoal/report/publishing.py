@@ -1,0 +1,138 @@
+"""Releases as an attacker has them: in memory, in a published folder, or any table whose columns are named."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.attacks import Published, Shown
+from shoal.attacks.published import classes_of, labels_of
+from shoal.codes import Table, encode
+from shoal.counts import ClassCounts, ValueCounts
+from shoal.errors import BadInput
+from shoal.frequency import FrequencySet
+from shoal.hierarchy import TOP, Builder
+from shoal.models.spec import nearest
+from shoal.recode import Released
+from shoal.report.manifest import PublicManifest
+from shoal.verify import opened
+from shoal.verify.groups import Separate, read_separate
+
+_BOUNDS = (("lo", "hi"), ("min", "max"))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which released columns are quasi-identifiers, what statistics they tell of what, and which are sensitive."""
+
+    quasi_identifiers: Sequence[str]
+    sensitive: Sequence[str]
+    statistics: Mapping[str, tuple[str, str]]
+
+
+def published_in_folder(
+    folder: Path, manifest: PublicManifest, builders: Mapping[str, Builder] | None = None
+) -> Published:
+    """The table of a published folder, read afresh, its rows in the order of the file."""
+    data = manifest.data
+    file = _inside(folder, data.file)
+    with opened(file, data.columns, data.model_dump(), listed=True) as release:
+        texts = release.db.sql("SELECT * FROM listed ORDER BY rowid").to_arrow_table()
+    table = _encoded(texts.rename_columns(list(data.columns)))
+    columns = Columns(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
+    if data.separate is None:
+        return published_of(folder.name, table, columns, builders)
+    other = read_separate(_inside(folder, data.separate.file), data.separate.columns, data.model_dump())
+    return _of_groups(folder.name, table, columns, data.separate.columns[0], other)
+
+
+def published_in_memory(
+    name: str,
+    columns: Mapping[str, Released],
+    roles: Columns,
+    builders: Mapping[str, Builder],
+    separate: Mapping[str, Released] | None = None,
+) -> Published:
+    """The columns of a release as a CSV would show them; `separate` is the other table of Anatomy."""
+    table = _encoded(pa.table({name: each.texts.take(pa.array(each.codes)) for name, each in columns.items()}))
+    if separate is None:
+        return published_of(name, table, roles, builders)
+    groups, values, counts = (each.texts.take(pa.array(each.codes)).to_pylist() for each in separate.values())
+    other = Separate(groups, values, [int(count) for count in counts])
+    return _of_groups(name, table, roles, next(iter(separate)), other)
+
+
+def published_of(name: str, table: Table, columns: Columns, builders: Mapping[str, Builder] | None = None) -> Published:
+    """A table with one class for each combination of all that its columns tell of the quasi-identifiers."""
+    for column in (*columns.quasi_identifiers, *columns.sensitive):
+        if column not in table.columns:
+            raise BadInput(f"{name}: there is no column {column!r}{nearest(column, table.columns)}")
+    both = sorted({*columns.quasi_identifiers} & {*columns.sensitive})
+    if both:
+        raise BadInput(f"{name}: column {both[0]!r} cannot be a quasi-identifier and sensitive")
+    if not columns.quasi_identifiers:
+        raise BadInput(f"{name}: name its quasi-identifiers with --qi")
+    if not table.rows:
+        raise BadInput(f"{name}: there are no records")
+    of_row, counts = classes_of(table, columns.quasi_identifiers, columns.sensitive)
+    return Published(name, table, _shown(table, columns), tuple(columns.sensitive), of_row, counts, builders or {})
+
+
+def _of_groups(name: str, table: Table, columns: Columns, group: str, separate: Separate) -> Published:
+    """Anatomy: rows as they are, each in a group whose sensitive values stand elsewhere."""
+    of_row = FrequencySet.count({group: (table[group].codes, table[group].size)}, want_classes=True)
+    assert of_row.classes is not None
+    number = dict(zip((labels_of(table, group)[code] for code in of_row.codes(group)), range(len(of_row)), strict=True))
+    at = np.array([number[each] for each in separate.groups], dtype=np.int64)
+    labels = list(dict.fromkeys(separate.values))
+    values = np.array([labels.index(each) for each in separate.values], dtype=np.int64)
+    counted = ValueCounts(at, values, np.array(separate.counts, dtype=np.int64), labels, len(of_row))
+    counts = ClassCounts(of_row.counts, dict.fromkeys(columns.sensitive, counted))
+    return Published(name, table, _shown(table, columns), tuple(columns.sensitive), of_row.classes, counts)
+
+
+def _shown(table: Table, columns: Columns) -> dict[str, Shown]:
+    """What every row shows of each quasi-identifier: its label, or the range between two bounds."""
+    parts: dict[str, dict[str, str]] = {}
+    for name in columns.quasi_identifiers:
+        of, kind = columns.statistics.get(name, (name, "label"))
+        parts.setdefault(of, {})[kind] = name
+    return {of: _face(table, kinds) for of, kinds in parts.items()}
+
+
+def _face(table: Table, kinds: Mapping[str, str]) -> Shown:
+    if "label" in kinds:
+        name = kinds["label"]
+        return Shown(table[name].codes, labels_of(table, name))
+    for low, high in _BOUNDS:
+        if low in kinds and high in kinds:
+            return _ranges(table, kinds[low], kinds[high])
+    return Shown(np.zeros(table.rows, dtype=np.int32), [TOP])  # a mean alone excludes no value
+
+
+def _ranges(table: Table, low: str, high: str) -> Shown:
+    """Two columns of bounds as one of closed intervals."""
+    size = table[high].size
+    pairs, codes = np.unique(table[low].codes.astype(np.int64) * size + table[high].codes, return_inverse=True)
+    lows, highs = labels_of(table, low), labels_of(table, high)
+    labels = [_range(lows[pair // size], highs[pair % size]) for pair in pairs.tolist()]
+    return Shown(codes.astype(np.int32), labels)
+
+
+def _range(low: str | None, high: str | None) -> str:
+    if low is None or high is None:
+        return TOP
+    return f'["{low}", "{high}"]'
+
+
+def _encoded(table: pa.Table) -> Table:
+    return Table({name: encode(name, table[name]) for name in table.column_names}, table.num_rows)
+
+
+def _inside(folder: Path, name: str | None) -> Path:
+    file = folder / (name or "")
+    if not file.is_file() or file.parent != folder:
+        raise BadInput(f"{folder.name}/{name}: the released table is missing")
+    return file

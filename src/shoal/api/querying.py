@@ -55,6 +55,7 @@ def workload(
     each; `save` writes them as TOML. What comes back tells of the original: it is private.
 
     >>> import pyarrow as pa
+    >>> from shoal.api import anonymize
     >>> people = pa.table({"age": [31, 34, 38, 39]})
     >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
     >>> release = anonymize(people, {"attributes": {"age": age}, "require": [{"model": "k-anonymity", "k": 2}]})

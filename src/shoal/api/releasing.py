@@ -34,6 +34,7 @@ def anonymize(
     `watch` sees every question of the search; once `stop` says so, an anytime search ends with its best node so far.
 
     >>> import pyarrow as pa
+    >>> from shoal.policy import Policy
     >>> people = pa.table({"age": [34, 36, 34, 51, 58, 52], "disease": ["flu", "flu", "hiv", "flu", "hiv", "flu"]})
     >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
     >>> policy = Policy(
@@ -60,6 +61,7 @@ def apply(
 
     >>> import tempfile
     >>> import pyarrow as pa
+    >>> from shoal.policy import Policy
     >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
     >>> policy = Policy(attributes={"age": age}, require=[{"model": "k-anonymity", "k": 2}])
     >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):

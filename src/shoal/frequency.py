@@ -252,6 +252,10 @@ class FrequencySet:
 
     def merge(self, other: "FrequencySet") -> "FrequencySet":
         """The frequency set of both tables together; they share one encoding."""
+        return self.beside(other).rollup({})
+
+    def beside(self, other: "FrequencySet") -> "FrequencySet":
+        """The classes of both, one after the other, equal ones still apart."""
         keys = np.concatenate([self.keys, other.keys])
         counts = np.concatenate([self.counts, other.counts])
         long = {
@@ -264,7 +268,7 @@ class FrequencySet:
             )
             for name, mine in self.long.items()
         }
-        return FrequencySet(self.attributes, self.layout, keys, counts, long).rollup({})
+        return FrequencySet(self.attributes, self.layout, keys, counts, long)
 
     def found_in(self, other: "FrequencySet") -> tuple[Longs, int]:
         """How many rows of another table of the same encoding each class has, and how many of its classes none has."""

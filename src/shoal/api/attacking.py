@@ -6,7 +6,7 @@ from typing import Any
 
 from shoal.api.given import Path_, Source_, policy_of, private_of, read_options, several
 from shoal.api.release import Release
-from shoal.attacks import Attack, Finding, Published, Truth
+from shoal.attacks import Attack, Finding, Published, Rules, Truth
 from shoal.engine import ReadOptions
 from shoal.engines import ArrowEngine
 from shoal.errors import BadInput
@@ -36,6 +36,34 @@ def attack(
     named = several(quasi_identifiers), several(sensitive)
     seen = published(release, *named, policy=policy, private=private)
     return how.on(seen, None if original is None else truth(release, original, private))
+
+
+def attack_rules(
+    release: Source_ | Release,
+    *,
+    quasi_identifiers: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    policy: Policy | Path_ | Mapping[str, Any] | None = None,
+    private: Path_ | None = None,
+    control: Source_ = None,
+    tree: Path_ | None = None,
+    force: bool = False,
+    **how: Any,
+) -> Finding:
+    """The rules that tell a sensitive value; `control` is a table of other people, `tree` a file for a picture."""
+    file = None if tree is None else picture_file(tree, force=force)
+    seen = published(release, several(quasi_identifiers), several(sensitive), policy=policy, private=private)
+    others = None if control is None else ArrowEngine().read(control, ReadOptions()).table
+    found = Rules(control=others, **how).on(seen)
+    if file is not None:
+        draw_tree(_tree_of(seen), file)
+    return found
+
+
+def _tree_of(seen: Published) -> C45:
+    """The tree for the first sensitive attribute."""
+    features = {name: column for name, column in seen.table.columns.items() if name not in seen.sensitive}
+    return C45().fit_codes(features, seen.table[seen.sensitive[0]])
 
 
 def published(

@@ -21,12 +21,24 @@ from shoal.engines.writing import QUOTE, count_defused, refuse_marker, style_of,
 from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.recode import GroupRecoding, NodeRecoding, Released, decoded
+from shoal.report.added import shown_or_copied
 from shoal.report.folder import Places, known_format
 from shoal.report.manifest import Data, Manifest, Separate, summarise
 from shoal.report.private import write_private
 from shoal.report.public import write_public
 from shoal.schema import Role
-from shoal.verify import Claim, Original, Verdict, check_hash, count, covers, judge, opened, refuse_failures
+from shoal.verify import (
+    Claim,
+    Original,
+    Verdict,
+    check_hash,
+    count,
+    covers,
+    judge,
+    judge_people,
+    opened,
+    refuse_failures,
+)
 from shoal.verify.groups import count_groups, covers_groups, read_separate
 
 
@@ -39,7 +51,7 @@ class Release:
     plan: Plan = field(repr=False)
     columns: dict[str, Released] = field(repr=False)
     rows: NDArray[np.int64] = field(repr=False)
-    """The position in the input of every released row: private."""
+    """The position in the input of every released row; negative where it was added and shows nobody: private."""
     notes: tuple[str, ...] = ()
     engine: Engine = field(default_factory=ArrowEngine, repr=False)
     path: Path | None = None
@@ -55,7 +67,8 @@ class Release:
     @cached_property
     def data(self) -> Any:
         """The release as the same kind of frame as came in; a pyarrow Table where a file came in."""
-        return to_native(self.source, self.table, self.rows, self.made)
+        invented = set() if self.plan.added is None else {self.plan.added.attribute}
+        return to_native(self.source, self.table, shown_or_copied(self.rows), self.made | invented)
 
     @property
     def made(self) -> set[str]:
@@ -101,7 +114,7 @@ class Release:
         return Claim(
             quasi,
             sensitive,
-            self.policy.models,
+            self.policy.promises,
             len(self.rows),
             list(self.columns),
             shown=shown,
@@ -109,16 +122,19 @@ class Release:
             statistics=self.plan.statistics,
             observed=self.plan.observed,
             by_label=self.plan.by_label,
+            added=int((self.rows < 0).sum()),
+            further=len(self.policy.promises) - len(self.policy.models),
         )
 
     def original(self, rows: NDArray[np.int64]) -> Original:
         """The input as verify needs it; `rows` are the input rows in the order of the release."""
         reading, recoding = self.plan.reading, self.plan.recoding
+        mapped = self.plan.added is not None or not isinstance(recoding, NodeRecoding)
         return Original(
             self.source.table,
             self.plan.hierarchies,
             recoding.levels if isinstance(recoding, NodeRecoding) else {},
-            rows=None if isinstance(recoding, NodeRecoding) else rows,
+            rows=rows if mapped else None,
             unit=reading.unit,
             trees=reading.levels,
             order=reading.order,
@@ -197,7 +213,12 @@ class Release:
         claim, original = self.claim, self.original(rows)
         with opened(release, claim.columns, how, listed=original.rows is not None) as database:
             if separate is None:
-                return [*judge(claim, count(database, claim, original)), covers(database, claim, original)]
+                counted = count(database, claim, original)
+                return [
+                    *judge(claim, counted),
+                    *judge_people(claim, counted),
+                    covers(database, claim, original),
+                ]
             counted = count_groups(database, read_separate(separate, list(self.separate or ()), how), claim, original)
             return [*judge(claim, counted), covers_groups(database, counted, claim, original)]
 

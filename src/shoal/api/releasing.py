@@ -17,7 +17,8 @@ from shoal.api.release import Release
 from shoal.engine import Engine
 from shoal.engines import ArrowEngine
 from shoal.errors import BadInput, ShoalWarning
-from shoal.plan import make_plan
+from shoal.plan import block_channels, make_plan
+from shoal.report.blocked import unblocked
 from shoal.report.earlier import COMPARED, Earlier
 from shoal.report.figures import released_by
 from shoal.report.folder import Places, known_format
@@ -143,7 +144,9 @@ def prepare(
     policy = policy_of(policy)
     with noted() as notes:
         read = read_for(source, policy, engine)
-        plan = make_plan(read, policy, engine, watch, stop)
+        plan = block_channels(read, policy, make_plan(read, policy, engine, watch, stop), engine)
+        if plan.blocked is not None and plan.blocked.left:
+            warnings.warn(ShoalWarning(unblocked(plan.blocked)), stacklevel=2)
         if policy.release.order == "keep":
             warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
     columns, rows = released_by(plan, policy, read)

@@ -19,8 +19,9 @@ from shoal.plan import meet, orders_of, together, trees_of
 from shoal.policy import Policy
 from shoal.report.claims import agrees, claim_of, load_public
 from shoal.report.private import load_private
-from shoal.verify import Original, Status, Verdict, check_hash, count, covers, judge, opened
+from shoal.verify import Original, Status, Verdict, check_hash, count, covers, judge, judge_people, opened
 from shoal.verify.groups import count_groups, covers_groups, read_separate
+from shoal.verify.judging import ADDED
 
 
 def verify(
@@ -57,15 +58,16 @@ def verify(
             verdicts.append(check_hash(other, data.separate.sha256 or ""))
             told = read_separate(other, data.separate.columns, data.model_dump())
             counted = count_groups(release, told, claim, true)
-        verdicts += judge(claim, counted)
+        verdicts += [*judge(claim, counted), *judge_people(claim, counted)]
         if policy is None or true is None:
-            return [*verdicts, *(Verdict(promise, Status.NEEDS_ORIGINAL) for promise in NEED_ORIGINAL)]
+            return [*verdicts, *(Verdict(promise, Status.NEEDS_ORIGINAL) for promise in _BESIDE)]
         if data.separate is None:
             return [*verdicts, agrees(claim, policy, counted), covers(release, claim, true)]
         return [*verdicts, agrees(claim, policy, counted), covers_groups(release, counted, claim, true)]
 
 
-NEED_ORIGINAL = ("claim", "truthful")
+_BESIDE = ("claim", "truthful")
+NEED_ORIGINAL = (*_BESIDE, ADDED)
 """What is judged beside the promises of the manifest, against the original and the private folder."""
 
 

@@ -3,6 +3,7 @@
 from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.published import Published, Shown, Truth
 from shoal.attacks.rates import Rate, lift
+from shoal.attacks.rules import Rules
 
 __all__ = [
     "Attack",
@@ -10,6 +11,7 @@ __all__ = [
     "Finding",
     "Published",
     "Rate",
+    "Rules",
     "Shown",
     "Truth",
     "lift",

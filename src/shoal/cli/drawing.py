@@ -164,7 +164,8 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
     facts = [
         (
             "rows",
-            f"{rows['read']:,} read, {rows['released']:,} released, {rows['suppressed']:,} suppressed ({share:.2f} %)",
+            f"{rows['read']:,} read, {rows['released']:,} released, {rows['suppressed']:,} suppressed ({share:.2f} %)"
+            + (f", {rows['added']:,} added" if rows["added"] else ""),
         ),
         (
             "classes",
@@ -173,6 +174,7 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         _recoded(document["recoding"]),
         (method["metric"], f"{method['score']:.6g} ({_how_good(method)})"),
         ("search", _search(method)),
+        *([("blocking", _blocked(document["blocking"]))] if "blocking" in document else []),
     ]
     if out is not None:
         facts.append(("release", f"{out} (publish this)"))
@@ -188,6 +190,15 @@ def _recoded(recoding: dict[str, Any]) -> tuple[str, str]:
         return "levels", ", ".join(f"{name} {level}" for name, level in recoding["levels"].items())
     labels = ", ".join(f"{name} {count:,}" for name, count in recoding["labels"].items())
     return recoding["kind"], f"different labels: {labels}"
+
+
+def _blocked(told: dict[str, Any]) -> str:
+    """What was done about inference channels; the rules themselves stand in the private folder."""
+    said = f"{told['channels']:,} inference channel(s), {told['left']:,} left after {told['passes']:,} pass(es)"
+    said += f"; {told['lost']:.1%} of the other rules lost, {told['ghosts']:.1%} of the rules now are ghosts"
+    if "seen_without_nulls" in told:
+        said += f"; who drops rows without a value still sees {told['seen_without_nulls']:,}"
+    return said
 
 
 def _search(method: dict[str, Any]) -> str:

@@ -1,21 +1,24 @@
 """From a policy to a recoding, given an engine."""
 
 from shoal.engine import Engine, Source
+from shoal.plan.blocking import block_channels
 from shoal.plan.cells import plan_cells
 from shoal.plan.counting import orders_of, together, trees_of
 from shoal.plan.population import meet
 from shoal.plan.roles import assign_roles
 from shoal.plan.searching import Task, allowed_lattice, set_task, solve
-from shoal.plan.values import Plan, Searched
+from shoal.plan.values import Added, Plan, Searched
 from shoal.policy import Policy
 from shoal.search import Stop, Watch
 
 __all__ = [
+    "Added",
     "Plan",
     "Searched",
     "Task",
     "allowed_lattice",
     "assign_roles",
+    "block_channels",
     "make_plan",
     "meet",
     "orders_of",

@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shoal.codes import Codes
 from shoal.frequency import Reading
 from shoal.hierarchy import Builder, Hierarchy
 from shoal.lattice import Lattice
+from shoal.mining.blocking import Blocked
 from shoal.models import Flags
 from shoal.recode import Recoding
 from shoal.release import After, Before, Recoded
@@ -23,6 +27,17 @@ class Searched:
     gap: float
     """By how much the score may lie above the least, as far as the search knows."""
     tally: Tally
+
+
+@dataclass(frozen=True)
+class Added:
+    """Rows that show nobody: each copies a row of the input but for one sensitive value."""
+
+    attribute: str
+    copied: NDArray[np.int64]
+    """Rows of the input."""
+    codes: Codes
+    """The value that each shows instead; -1 is null."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +68,10 @@ class Plan:
     """Released columns that show a statistic of a quasi-identifier: which, and of which one."""
     observed: frozenset[str] = frozenset()
     """Released columns whose ranges are the least and the greatest value of each class."""
+    blocked: Blocked | None = None
+    """What was done about inference channels, where that was asked for."""
+    added: Added | None = None
+    """The rows that it added."""
     by_label: bool = False
     """Whether those are instead the least and the greatest value of all rows with the same range."""
 

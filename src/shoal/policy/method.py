@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, StrictBool, model_validator
 
-from shoal.policy.parts import AnyPath, Part, Seconds, Suppression, whole
+from shoal.policy.parts import AnyPath, Names, Part, Seconds, Suppression, whole
 
 Algorithm = Literal[
     "optimal",
@@ -71,10 +71,6 @@ ALGORITHM_OPTIONS: dict[str, tuple[Algorithm, ...]] = {
 """Options of the method that only some algorithms read."""
 
 
-def _names(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
 class Method(Part):
     """How the release is found.
 
@@ -97,7 +93,7 @@ class Method(Part):
     """Of greedy's steps: important attributes are kept; or "paper", by the letter of its equation (10)."""
     minimal: StrictBool = False
     """Of incognito's nodes, only those with no complying node below them."""
-    target: Annotated[tuple[str, ...], BeforeValidator(_names, json_schema_input_type=str | tuple[str, ...])] = ()
+    target: Names = ()
     """The columns that mondrian-workload keeps predictable from the quasi-identifiers."""
     workload: AnyPath | None = None
     """The file of the queries whose answers mondrian-workload keeps near the original's."""

@@ -53,7 +53,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _number(value: Any) -> Any:
+def number(value: Any) -> Any:
     if not _is_number(value):
         raise ValueError(f"must be a number, not {value!r}")
     return value
@@ -71,8 +71,8 @@ def _suppression(value: Any) -> Any:
     raise ValueError(f'a share from 0 to 1, or "k", not {value!r}')
 
 
-Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(_number)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(_number)]
+Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(number)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(number)]
 Level = Annotated[int, Field(ge=0), BeforeValidator(whole)]
 Suppression = Annotated[Annotated[float, Field(ge=0, le=1)] | Literal["k"], BeforeValidator(_suppression)]
 AnyHierarchy = Annotated[
@@ -113,13 +113,15 @@ class DataOptions(Part):
     """What columns without a role are; left out, they are an error."""
 
 
-def _forms(value: Any) -> Any:
+def several(value: Any) -> Any:
+    """One name or several."""
     return (value,) if isinstance(value, str) else value
 
 
+Names = Annotated[tuple[str, ...], BeforeValidator(several, json_schema_input_type=str | tuple[str, ...])]
 Form = Literal["range", "bounds", "mean", "median", "mode"]
 Forms = Annotated[
-    tuple[Form, ...], Field(min_length=1), BeforeValidator(_forms, json_schema_input_type=Form | tuple[Form, ...])
+    tuple[Form, ...], Field(min_length=1), BeforeValidator(several, json_schema_input_type=Form | tuple[Form, ...])
 ]
 
 

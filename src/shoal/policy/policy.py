@@ -16,6 +16,7 @@ from pydantic import BeforeValidator, ValidationError, model_validator
 from shoal.errors import BadHierarchy, BadPolicy
 from shoal.hierarchy import Csv
 from shoal.models import Model, exact
+from shoal.policy.blocking import Blocking, misfit_of_blocking
 from shoal.policy.cells import misfit_of_cells
 from shoal.policy.method import SENSITIVE_METRICS, Method
 from shoal.policy.parts import (
@@ -49,6 +50,8 @@ class Policy(Part):
     require: tuple[AnyModel, ...]
     method: Method = Method()
     release: ReleaseOptions = ReleaseOptions()
+    blocking: Blocking | None = None
+    """Left out, inference channels stay."""
 
     def __init__(self, **given: Any) -> None:
         try:
@@ -92,10 +95,21 @@ class Policy(Part):
 
     @model_validator(mode="after")
     def _fits_its_algorithm(self) -> Self:
-        misfit = misfit_of_cells(self)
+        misfit = misfit_of_cells(self) or misfit_of_blocking(self)
         if misfit is not None:
             raise ValueError(misfit)
         return self
+
+    @property
+    def blocked(self) -> str | None:
+        """The sensitive attribute whose inference channels are blocked, if there is one."""
+        return None if self.blocking is None else self.blocking.attribute or self.named(Role.SENSITIVE)[0]
+
+    @property
+    def promises(self) -> list[Model]:
+        """What is promised of the release: the models required, and those that blocking attains on top."""
+        further = () if self.blocking is None else self.blocking.require
+        return [*self.models, *(replace(m, attribute=self.blocked) if m.attribute is None else m for m in further)]
 
     @property
     def quasi_identifiers(self) -> list[str]:

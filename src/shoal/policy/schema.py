@@ -14,6 +14,7 @@ def json_schema(policy: type[BaseModel]) -> dict[str, Any]:
     schema = policy.model_json_schema(by_alias=True)
     schema["properties"]["require"]["items"] = {"anyOf": [_model_schema(name) for name in MODELS]}
     schema["properties"]["require"]["minItems"] = 1
+    schema["$defs"]["Blocking"]["properties"]["require"]["items"] = schema["properties"]["require"]["items"]
     schema["$defs"]["Attribute"]["properties"]["hierarchy"]["anyOf"][0] = _hierarchy_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "Shoal policy"

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from shoal.models.spec import kebab, nearest
+from shoal.policy.blocking import Blocking
 from shoal.policy.method import Method
 from shoal.policy.parts import Attribute, DataOptions, ReleaseOptions
 
@@ -18,6 +19,7 @@ _TABLES: dict[str, type[BaseModel]] = {
     "attributes": Attribute,
     "method": Method,
     "release": ReleaseOptions,
+    "blocking": Blocking,
 }
 
 

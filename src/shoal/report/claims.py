@@ -47,6 +47,8 @@ def claim_of(manifest: PublicManifest, folder: Path) -> Claim:
         manifest.statistics or {},
         frozenset(manifest.observed or ()),
         bool(manifest.by_label),
+        rows.added,
+        sum(bool(model.with_added) for model in manifest.models),
     )
 
 
@@ -75,8 +77,9 @@ def _compared(claim: Claim, policy: Policy, counted: Counted) -> dict[str, bool]
     return {
         "quasi-identifiers": shown == set(policy.quasi_identifiers) or grouped,
         "sensitive attributes": set(claim.sensitive) == set(policy.named(Role.SENSITIVE)),
-        "models or their parameters": _same_models(claim.models, policy.models, counted),
+        "models or their parameters": _same_models(claim.models, policy.promises, counted),
         "whether persons are counted": claim.persons == (policy.unit is not None),
+        "whether rows were added": not claim.added or policy.blocking is not None,
         "whether suppressed rows are shown": not claim.shown or policy.release.suppressed == "show",
     }
 

@@ -10,6 +10,7 @@ from shoal.metrics import measured
 from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.recode import GroupRecoding, Released, recode
+from shoal.report.added import with_added
 from shoal.report.manifest import metrics_of, seen_of
 from shoal.report.queried import original_of, shown_in_memory
 from shoal.workload import Query, attributes_of, compare_answers
@@ -19,7 +20,7 @@ Figures = Callable[[Policy, Plan], Mapping[str, float]]
 
 
 def released_by(plan: Plan, policy: Policy, source: Source) -> tuple[dict[str, Released], NDArray[np.int64]]:
-    """The columns that a plan releases, and the input row of each released row."""
+    """The columns that a plan releases, and the input row of each released row; of added rows, as `with_added` says."""
     names = [name for name, role in plan.roles.items() if role.released]
     grouping = plan.recoding if isinstance(plan.recoding, GroupRecoding) else None
     if grouping is not None:
@@ -28,7 +29,7 @@ def released_by(plan: Plan, policy: Policy, source: Source) -> tuple[dict[str, R
     columns, rows = recode(source.table, plan.recoding, plan.hierarchies, names, plan.quasi_identifiers, show=show)
     if grouping is not None:
         columns[grouping.column] = grouping.grouped()
-    return columns, rows
+    return (columns, rows) if plan.added is None else with_added(columns, rows, plan.added)
 
 
 def all_measures(source: Source) -> Figures:

@@ -15,6 +15,7 @@ from shoal.plan import Plan
 from shoal.policy import FORMAT, Policy
 from shoal.recode import GroupRecoding, NodeRecoding, PartRecoding
 from shoal.recode import Recoding as Decided
+from shoal.report.blocked import summary_of
 from shoal.report.fixed import FIXED, Fixed
 from shoal.schema import Role
 from shoal.verify import Verdict
@@ -77,6 +78,26 @@ class PublicRows(_Frozen):
     shown: int = 0
 
 
+class BlockingSummary(_Frozen):
+    """What was done about inference channels."""
+
+    by: str
+    channels: int
+    """How many there were."""
+    left: int
+    why: str | None = None
+    """Why some are left."""
+    lost: float
+    """LR: the share of the other rules that are gone."""
+    ghosts: float
+    """GR: the share of the rules now that there were not."""
+    passes: int
+    seen_without_nulls: int | None = None
+    """Channels that a miner who drops rows without a value still sees."""
+    rules: tuple[str, ...]
+    unblocked: tuple[str, ...]
+
+
 class Classes(_Frozen):
     count: int
     min: int
@@ -92,6 +113,8 @@ class ModelSummary(_Frozen):
     asked: Annotated[dict[str, Any], FIXED]
     attained: Annotated[dict[str, Any], FIXED]
     holds: bool
+    with_added: bool | None = None
+    """Whether it holds only because of rows that were added."""
 
 
 class Separate(_Frozen):
@@ -131,6 +154,7 @@ class Manifest(_Frozen):
     metrics: Annotated[dict[str, float], FIXED]
     measures: Annotated[dict[str, Any], FIXED] = {}
     """What those are made of: per attribute, per pair of attributes, per size of class."""
+    blocking: BlockingSummary | None = None
     data: Data
     warnings: tuple[str, ...] = ()
 
@@ -175,6 +199,8 @@ def summarise(
     """The private manifest of a plan whose outcome was verified."""
     after = plan.after
     told = measured(seen_of(plan, policy, source))
+    added = 0 if plan.added is None else len(plan.added.copied)
+    done, how = plan.blocked, policy.blocking
     return Manifest(
         shoal=__version__,
         policy=saveable(policy, plan, source).document(),
@@ -182,14 +208,16 @@ def summarise(
         recoding=_recoding(plan.recoding),
         rows=Rows(
             read=source.table.rows,
-            released=source.table.rows - after.suppressed_rows,
+            released=source.table.rows - after.suppressed_rows + added,
             suppressed=after.suppressed_rows,
+            added=added,
             shown=after.suppressed_rows if policy.release.suppressed == "show" else 0,
         ),
         classes=_classes(verdicts),
         models=model_summaries(policy, verdicts),
         metrics=metrics_of(plan, told),
         measures={name: details for name, each in told.items() if (details := each.details())},
+        blocking=None if done is None or how is None else BlockingSummary(**summary_of(done, how.by)),
         data=data,
         warnings=tuple(notes),
     )
@@ -290,7 +318,7 @@ def _named(category: Sequence[str], values: Collection[str | None], number: int)
 def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelSummary, ...]:
     by_promise = [verdict for verdict in verdicts if verdict.promise in MODELS]
     out = []
-    for model, verdict in zip(policy.models, by_promise, strict=True):
+    for number, (model, verdict) in enumerate(zip(policy.promises, by_promise, strict=True)):
         asked = {key: value for key, value in verdict.asked.items() if key != "attribute"}
         of = model.about
         out.append(
@@ -300,6 +328,7 @@ def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelS
                 asked=asked,
                 attained=dict(verdict.attained),
                 holds=verdict.holds,
+                with_added=number >= len(policy.models) or None,
             )
         )
     return tuple(out)

@@ -53,13 +53,14 @@ def load_private(folder: Path) -> Private:
     if not folder.is_dir():
         raise BadInput(f"{folder.name}: checking against the original needs the private folder; name it with --private")
     try:
-        recoding = read_json(folder / "manifest.json")["recoding"]
+        document = read_json(folder / "manifest.json")
+        recoding = document["recoding"]
         levels = {} if recoding["kind"] in MAPPED else dict(Recoding(**recoding).levels)  # type: ignore[arg-type]
     except (KeyError, TypeError, ValidationError):
         raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a private folder") from None
     if not (folder / "policy.toml").is_file():
         raise BadInput(f"{folder.name}/policy.toml: there is no such file; is this the private folder of a release?")
-    rows = load_rows(folder) if recoding["kind"] in MAPPED else None
+    rows = load_rows(folder) if recoding["kind"] in MAPPED or document["rows"].get("added") else None
     try:
         return Private(Policy.load(folder / "policy.toml"), levels, rows)
     except BadPolicy as wrong:
@@ -67,8 +68,9 @@ def load_private(folder: Path) -> Private:
 
 
 def load_rows(folder: Path) -> NDArray[np.int64]:
-    """For every released row the position of its input row, from 0."""
+    """For every released row the position of its input row, from 0; -1 where it was added and shows nobody."""
     path = folder / "rows.arrow"
+    added = read_json(folder / "manifest.json").get("rows", {}).get("added", 0)
     try:
         with pa.memory_map(str(path)) as file:
             table = pa.ipc.open_file(file).read_all()
@@ -76,10 +78,13 @@ def load_rows(folder: Path) -> NDArray[np.int64]:
         place, rows = (released[name].to_numpy().astype(np.int64) for name in ("released_row", "input_row"))
     except (OSError, pa.ArrowException, KeyError, ValueError):
         raise BadInput(f"{path.parent.name}/{path.name}: the row map is missing or damaged") from None
-    order = np.argsort(place)
-    if not np.array_equal(place[order], np.arange(1, len(place) + 1)):
+    total = len(place) + added
+    known = np.bincount(place, minlength=total + 1) if len(place) == 0 or place.min() > 0 else np.empty(0)
+    if len(known) != total + 1 or known.max(initial=0) > 1:
         raise BadInput(f"{path.parent.name}/{path.name}: the row map leaves out a released row, or names one twice")
-    return np.asarray(rows[order] - 1)
+    found = np.full(total, -1, dtype=np.int64)
+    found[place - 1] = rows - 1
+    return found
 
 
 def _self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) -> Policy:
@@ -111,7 +116,8 @@ def _copied(builder: Csv, folder: Path) -> Csv:
 def _write_rows(path: Path, plan: Plan, total: int, rows: NDArray[np.int64]) -> None:
     """For every input row: its place in the release, and which promises its class failed, if any."""
     place = np.zeros(total, dtype=np.int64)
-    place[rows] = np.arange(1, len(rows) + 1)
+    shown = np.flatnonzero(rows >= 0)
+    place[rows[shown]] = shown + 1
     table = pa.table(
         {
             "input_row": pa.array(np.arange(1, total + 1)),

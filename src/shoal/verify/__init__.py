@@ -6,7 +6,7 @@ Only the models' pure functions and the hierarchies are common ground, and both 
 from shoal.verify.claim import Claim, Original
 from shoal.verify.counting import Counted, count
 from shoal.verify.files import check_hash, read_json
-from shoal.verify.judging import judge
+from shoal.verify.judging import judge, judge_people
 from shoal.verify.opening import Opened, opened
 from shoal.verify.truth import covers
 from shoal.verify.verdict import Status, Verdict, refuse_failures
@@ -22,6 +22,7 @@ __all__ = [
     "count",
     "covers",
     "judge",
+    "judge_people",
     "opened",
     "read_json",
     "refuse_failures",

@@ -41,6 +41,11 @@ class Claim:
     by_label: bool = False
     """Whether those are instead of all rows that show the same range, whatever else they show."""
 
+    added: int = 0
+    """How many of the rows show nobody."""
+    further: int = 0
+    """How many of the models, the last ones, hold only because of them."""
+
     def source(self, column: str) -> str:
         """The column of the original that a released one tells of."""
         return self.statistics[column][0] if column in self.statistics else column
@@ -68,4 +73,7 @@ class Original:
     tree_labels: Mapping[str, Sequence[Sequence[str | None]]] = field(default_factory=dict)
     """What the groups of `trees` are called."""
     rows: NDArray[np.int64] | None = None
-    """For every released row, in the order of the release, the position (from 0) of the input row that it shows."""
+    """For every released row, in the order of the release, the position (from 0) of the input row that it shows.
+
+    It is negative where the row was added and shows nobody.
+    """

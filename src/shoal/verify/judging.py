@@ -23,6 +23,23 @@ def judge(claim: Claim, counted: Counted) -> list[Verdict]:
     return verdicts
 
 
+ADDED = "without added rows"
+"""The promise that what was required holds for the people of a release alone, whatever rows were added."""
+
+
+def judge_people(claim: Claim, counted: Counted) -> list[Verdict]:
+    """Where rows were added: whether every class shows somebody, and every model but the last ones holds for them."""
+    if not claim.added:
+        return []
+    if counted.behind is None:
+        return [Verdict(ADDED, Status.NEEDS_ORIGINAL)]
+    people = counted.behind
+    nobody = int((people.sizes == 0).sum())
+    failed = [model.name for model in claim.models[: len(claim.models) - claim.further] if not model.holds(people)]
+    why = f"{nobody} class(es) show nobody" if nobody else f"{failed[0]} fails" if failed else ""
+    return [Verdict(ADDED, _holds(not why), why=why)]
+
+
 def _judge_model(model: Model, said: Mapping[str, Any] | None, claim: Claim, counted: Counted) -> Verdict:
     """One promise, on the classes as released or, where that tells too little, on the rows behind them."""
     needs = model.needs | ({Need.ORIGINAL} if claim.persons else set())

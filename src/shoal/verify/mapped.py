@@ -27,7 +27,7 @@ def covers_mapped(release: Opened, claim: Claim, original: Original) -> Verdict:
     No input row is shown twice. Statistics and observed ranges are those of the rows behind the class.
     """
     assert release.listed, "a row map needs the released rows in their order"
-    wrong = _wrong_map(release.db, original) or _wrong_names(claim, original)
+    wrong = _wrong_map(release.db, claim, original) or _wrong_names(claim, original)
     if not wrong and claim.shown:
         found = number(release.db, f"SELECT count(*) FROM listed WHERE {starred(claim)}")
         # a row may be all * without having been suppressed
@@ -38,17 +38,19 @@ def covers_mapped(release: Opened, claim: Claim, original: Original) -> Verdict:
     return Verdict("truthful", Status.FAILS if wrong else Status.HOLDS, why=wrong)
 
 
-def _wrong_map(db: "duckdb.DuckDBPyConnection", original: Original) -> str:
+def _wrong_map(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) -> str:
     """What speaks against the row map itself."""
     rows = original.rows
     assert rows is not None
     listed = number(db, "SELECT count(*) FROM listed")
     if len(rows) != listed:
         return f"the row map tells of {len(rows)} row(s), the released table has {listed}"
-    strange = int(((rows < 0) | (rows >= original.table.rows)).sum())
+    added = int((rows < 0).sum())
+    strange = int((rows >= original.table.rows).sum()) + (0 if added == claim.added else added)
     if strange:
         return f"{strange} released row(s) come from no row of the original"
-    twice = len(rows) - int((np.bincount(rows, minlength=1) > 0).sum())
+    true = rows[rows >= 0]
+    twice = len(true) - int((np.bincount(true, minlength=1) > 0).sum())
     return f"{twice} released row(s) show an original one that another row shows" if twice else ""
 
 
@@ -58,11 +60,12 @@ def _wrong_names(claim: Claim, original: Original) -> str:
 
 
 def register_origins(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) -> None:
-    """Make `origins`: behind every released row the codes o0, o1, … of what c0, c1, … tell of."""
-    rows = original.rows
-    assert rows is not None
+    """Make `origins`: behind every released row that shows somebody the codes o0, o1, … of what c0, c1, … tell of."""
+    assert original.rows is not None
+    place = np.flatnonzero(original.rows >= 0)
+    rows = original.rows[place]
     codes = {f"o{i}": original.table[claim.source(name)].codes[rows] for i, name in enumerate(claim.columns)}
-    db.register("origins", pa.table({"row": np.arange(len(rows)), **codes}))
+    db.register("origins", pa.table({"row": place, **codes}))
 
 
 def _false_cells(release: Opened, claim: Claim, original: Original) -> Iterator[str]:

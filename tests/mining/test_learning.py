@@ -269,7 +269,7 @@ def test_a_fold_that_cannot_keep_the_policy():
         ({"features": ["ill"]}, "among the features"),
         ({"features": []}, "at least one feature"),
         ({"features": "name"}, "'name' is not released"),
-        ({"learners": []}, "name at least one learner; known: logistic, forest, boosting"),
+        ({"learners": []}, "name at least one learner; known: logistic, forest, boosting, c45"),
         ({"learners": "logistics"}, r"not known \(did you mean 'logistic'\?\)"),
         ({"folds": 1}, "folds = 1"),
         ({"rows": 0}, "rows = 0"),

@@ -15,7 +15,7 @@ from shoal.errors import BadInput
 
 PolicyFile = Annotated[Path, typer.Option("--policy", help="The policy file.")]
 Learners = Annotated[
-    list[str] | None, typer.Option(help="logistic, forest, boosting; separated by commas; all unless given.")
+    list[str] | None, typer.Option(help="logistic, forest, boosting, c45; separated by commas; all unless given.")
 ]
 
 

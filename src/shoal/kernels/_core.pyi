@@ -9,6 +9,7 @@ Ints: TypeAlias = NDArray[np.int32]
 Longs: TypeAlias = NDArray[np.int64]
 Words: TypeAlias = NDArray[np.uint64]
 
+Grown: TypeAlias = tuple[Ints, Ints, Longs, Ints, Floats]
 Axis: TypeAlias = tuple[Ints, Floats, float, float, int, Ints | None, Floats | None]
 
 def group_columns(
@@ -67,6 +68,16 @@ def least_squares(
     sums: Floats,
     squares: Floats,
 ) -> tuple[Ints, Ints, Ints]: ...
+def c45(
+    attributes: Sequence[tuple[Ints, int, Floats | None]],
+    classes: Ints,
+    size: int,
+    confidence: float,
+    normal: float,
+    minimum: float,
+) -> Grown: ...
+def c45_shares(tree: Grown, codes: Sequence[Ints], numeric: Sequence[bool], rows: int) -> Floats: ...
+def c45_leaves(tree: Grown, codes: Sequence[Ints], numeric: Sequence[bool], rows: int) -> Ints: ...
 
 class Clusters:
     def __init__(

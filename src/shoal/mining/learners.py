@@ -1,4 +1,4 @@
-"""The classifiers, by name: scikit-learn's, loaded when one is asked for."""
+"""The classifiers, by name: scikit-learn's, loaded when one is asked for, and our own C4.5."""
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.errors import BadInput
+from shoal.mining.c45 import C45
 from shoal.models.spec import nearest
 
 _TREES = 100
@@ -47,6 +48,10 @@ def _boosting(seed: int) -> Classifier:
     return _Dense(from_extra("sklearn.ensemble").HistGradientBoostingClassifier(random_state=seed))
 
 
+def _c45(seed: int) -> Classifier:  # noqa: ARG001 - nothing in it is drawn at random
+    return _Dense(C45())
+
+
 class _Dense:
     """A classifier that does not take sparse features."""
 
@@ -64,7 +69,12 @@ def _dense(features: Any) -> NDArray[np.float64]:
     return np.asarray(features.toarray() if hasattr(features, "toarray") else features)
 
 
-LEARNERS: dict[str, Callable[[int], Classifier]] = {"logistic": _logistic, "forest": _forest, "boosting": _boosting}
+LEARNERS: dict[str, Callable[[int], Classifier]] = {
+    "logistic": _logistic,
+    "forest": _forest,
+    "boosting": _boosting,
+    "c45": _c45,
+}
 """What makes each classifier from a seed."""
 
 

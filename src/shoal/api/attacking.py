@@ -46,24 +46,12 @@ def attack_rules(
     policy: Policy | Path_ | Mapping[str, Any] | None = None,
     private: Path_ | None = None,
     control: Source_ = None,
-    tree: Path_ | None = None,
-    force: bool = False,
     **how: Any,
 ) -> Finding:
-    """The rules that tell a sensitive value; `control` is a table of other people, `tree` a file for a picture."""
-    file = None if tree is None else picture_file(tree, force=force)
+    """The rules that tell a sensitive value; `control` is a table of other people."""
     seen = published(release, several(quasi_identifiers), several(sensitive), policy=policy, private=private)
     others = None if control is None else ArrowEngine().read(control, ReadOptions()).table
-    found = Rules(control=others, **how).on(seen)
-    if file is not None:
-        draw_tree(_tree_of(seen), file)
-    return found
-
-
-def _tree_of(seen: Published) -> C45:
-    """The tree for the first sensitive attribute."""
-    features = {name: column for name, column in seen.table.columns.items() if name not in seen.sensitive}
-    return C45().fit_codes(features, seen.table[seen.sensitive[0]])
+    return Rules(control=others, **how).on(seen)
 
 
 def published(

@@ -1,6 +1,5 @@
 """Rule inference: what a decision tree learns about a sensitive attribute from the release itself (S1.2)."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -154,11 +153,11 @@ def _sensitive(published: Published) -> tuple[str, ...]:
         raise BadInput(f"{published.name}: name the sensitive attribute with --sensitive")
     there = tuple(name for name in published.sensitive if name in published.table.columns)
     if not there:
-        raise BadInput(f"{published.name}: the sensitive values stand in a table of their own, so rules cannot tell them")
+        raise BadInput(f"{published.name}: its sensitive values stand in a table of their own: no rule can tell them")
     return there
 
 
-def _document(name: str, rule: Rule, people: int) -> Mapping[str, Any]:
+def _document(name: str, rule: Rule, people: int) -> dict[str, Any]:
     return {
         "attribute": name,
         "rule": str(rule),

@@ -9,7 +9,6 @@ from shoal.cli.attacking import PolicyFile, Private, Qi, Release, Sensitive, att
 from shoal.cli.commands import Json
 from shoal.cli.drawing import noted, print_json, say, show_table
 from shoal.cli.names import listed
-from shoal.errors import BadInput
 
 _SHOWN = 25
 
@@ -47,8 +46,6 @@ def rules(
             policy=policy,
             private=private,
             control=control,
-            tree=tree,
-            force=force,
             **how,
         )
     if as_json:

@@ -1,7 +1,7 @@
 """Adding rows until every class keeps a model of its sensitive values, so that attribute linkage is limited (S1.8)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shoal.codes import Codes, Column
 from shoal.counts import ClassCounts, Flags, Longs, ValueCounts
 from shoal.models import Model
+from shoal.models.reference import Referenced
 
 Rows = NDArray[np.int64]
 
@@ -77,7 +78,7 @@ class Diversifying:
 
     def _failing(self, counts: Longs, without: Longs) -> Flags:
         told = self._told(counts, without)
-        flags = [~model.complies(told) for model in self.models]
+        flags = [~_by_class(model).complies(told) for model in self.models]
         return np.asarray(np.logical_or.reduce(flags), dtype=bool)
 
     def _told(self, counts: Longs, without: Longs) -> ClassCounts:
@@ -97,3 +98,8 @@ class Diversifying:
         size = np.diff(ends)[classes]
         drawn = np.floor(rng.random(len(classes)) * size).astype(np.int64)
         return order[ends[classes] + drawn], values.astype(np.int32)
+
+
+def _by_class(model: Model) -> Model:
+    """The model as it judges single classes; what it is compared with is told with the counts."""
+    return replace(model, reference="original") if isinstance(model, Referenced) else model  # type: ignore[type-var]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from shoal.models.reference import Referenced
 from shoal.policy.parts import AnyModel, Names, Part, Share, number, whole
 from shoal.schema import Role
 
@@ -54,10 +55,13 @@ class Blocking(Part):
         if self.require and self.by != "absent":
             raise ValueError("require: models are attained by adding rows with other values: use by = 'absent'")
         for model in self.require:
-            if not model.per_attribute or model.table_wide or model.columns:
+            if model.needs and isinstance(model, Referenced):
+                raise ValueError(
+                    f"require: {model.name} compares with the original, not with what is added; say reference = 'release'"
+                )
+            whole = model.table_wide and not isinstance(model, Referenced)
+            if not model.per_attribute or whole or model.columns or model.needs:
                 raise ValueError(f"require: {model.name} is not about the sensitive values of single classes")
-            if model.needs:
-                raise ValueError(f"require: {model.name} compares with the original; say reference = 'release'")
         return self
 
 

@@ -1,13 +1,12 @@
 """The weights of sensitive values in classes as a picture: the graph while its edges can be told apart, else a map."""
 
-import io
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.report.alpha_graph import AlphaGraph
+from shoal.report.drawn import as_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,27 +17,12 @@ _DRAWN_EDGES = 60
 _MOST_VALUES = 40
 _MOST_CLASSES = 200
 """Rows and columns of the map; of more, those with the largest weights."""
-_SETTINGS: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "svg.fonttype": "none",  # text stays text: it can be searched, and read aloud
-    "svg.hashsalt": "shoal",
-    "text.parse_math": False,  # a value may hold a $
-}
 _VALUE, _CLASS, _EDGE = "#E69F00", "#9AD0F0", "#0072B2"
 
 
 def render(graph: AlphaGraph, kind: str) -> bytes:
     """The picture as the bytes of an SVG or a PNG: the same for the same graph."""
-    import matplotlib as mpl
-
-    file = io.BytesIO()
-    with mpl.rc_context(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about letters that the font does not have
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
-        metadata = {"Date": None, "Creator": "Shoal"} if kind == "svg" else {"Software": "Shoal"}
-        draw(graph).savefig(file, format=kind, dpi=150, metadata=metadata, bbox_inches="tight")
-    return file.getvalue()
+    return as_bytes(lambda: draw(graph), kind, tight=True)
 
 
 def draw(graph: AlphaGraph) -> "Figure":

@@ -1,14 +1,13 @@
 """A lattice as a picture: one box per node while they can be read, else one bar per height."""
 
-import io
 import textwrap
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shoal.lattice import Node
+from shoal.report.drawn import as_bytes
 from shoal.report.lattice_table import LatticeTable, NodeRow
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ _MOST_DETAILED = 40
 _WIDEST = 16.0
 """Inches that boxes of one height may take before their labels are turned upright."""
 
-_MOST_DOTS = 30_000
-"""Of a PNG in one direction: viewers open no larger one, and matplotlib draws none beyond 65,536."""
 _BAR = 0.26
 """Inches for the bar of a height."""
 _GAP = 0.25
@@ -37,30 +34,13 @@ _STYLE = {"front": "solid", "complies": "solid", "fails": "dashed"}
 _MEANING = {"front": "complies, on the Pareto front", "complies": "complies", "fails": "does not comply"}
 _STAR: dict[str, Any] = {"marker": "*", "color": "#F0E442", "edgecolors": "#000000", "linewidths": 0.9, "zorder": 4}
 _DIAMOND: dict[str, Any] = {"marker": "D", "color": _FILL["front"], "edgecolors": "#000000", "linewidths": 0.9}
-_SETTINGS: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "svg.fonttype": "none",  # text stays text: it can be searched, and read aloud
-    "svg.hashsalt": "shoal",
-    "text.parse_math": False,  # a name may hold a $
-}
 _CHARACTER = 0.0078
 """Width in inches of a character, for each point of its size."""
 
 
 def render(table: LatticeTable, kind: str) -> bytes:
     """The picture as the bytes of an SVG or a PNG: the same for the same table."""
-    import matplotlib as mpl
-
-    file = io.BytesIO()
-    with mpl.rc_context(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about letters that the font does not have
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
-        metadata = {"Date": None, "Creator": "Shoal"} if kind == "svg" else {"Software": "Shoal"}
-        figure = draw(table)
-        dots = min(150.0, _MOST_DOTS / max(figure.get_size_inches()))
-        figure.savefig(file, format=kind, dpi=dots, metadata=metadata)
-    return file.getvalue()
+    return as_bytes(lambda: draw(table), kind)
 
 
 def draw(table: LatticeTable) -> "Figure":

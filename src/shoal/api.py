@@ -1,4 +1,4 @@
-"""anonymize, apply, lattice, compare, learn, measure, workload, verify, save: the joiner of all that lies below."""
+"""anonymize, apply, lattice, compare, learn, measure, risk, workload, verify, save: the joiner of all below."""
 
 import os
 import warnings
@@ -39,6 +39,8 @@ from shoal.report.measuring import measure_table
 from shoal.report.private import load_private, write_private
 from shoal.report.public import write_public
 from shoal.report.queried import builders_of, original_of, shown_in_folder, shown_in_memory
+from shoal.report.risking import RiskAsked, assess, read_for_risk
+from shoal.risk import Assessment
 from shoal.schema import Role
 from shoal.search import Stop, Watch
 from shoal.verify import Claim, Original, Status, Verdict, check_hash, count, covers, judge, opened, refuse_failures
@@ -535,6 +537,40 @@ def measure(
         graph=file,
         show_values=show_values,
     )
+
+
+def risk(
+    source: Source_,
+    *,
+    quasi_identifiers: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    weight: str | None = None,
+    unit: str | None = None,
+    population: Source_ = None,
+    population_size: int | None = None,
+    threshold: float = 0.2,
+    preset: str | Sequence[str] = (),
+    missing: str | Sequence[str] = ("",),
+    options: ReadOptions | None = None,
+    watch: Watch = lambda *_: None,
+    **further: Any,
+) -> Assessment:
+    """How easily people are found in a table or in the folder of a release, which names its quasi-identifiers itself.
+
+    Without quasi-identifiers it looks for identifiers and for combinations of columns that tell rows apart. Further
+    keywords are the other fields of `RiskAsked`: `suda`, `suda_size`, `discover`, `identifiers` …
+
+    >>> import pyarrow as pa
+    >>> found = risk(pa.table({"age": [31, 31, 31, 52, 52, 60]}), quasi_identifiers="age", threshold=0.34)
+    >>> found.document()["reidentification"]["prosecutor"]
+    {'basis': 'the table', 'max': 1.0, 'average': 0.5, 'at_risk': 3, 'certain': 1}
+    """
+    quasi, secret, presets = (tuple(_several(given)) for given in (quasi_identifiers, sensitive, preset))
+    about = RiskAsked(quasi, secret, weight, unit, population, population_size, threshold, presets, **further)
+    how, engine = options or ReadOptions(missing=tuple(_several(missing))), ArrowEngine()
+    read, about, dropped = read_for_risk(source, how, about, engine)
+    everybody = None if about.population is None else engine.read(about.population, how)
+    return assess(read, about, everybody, watch, dropped)
 
 
 def _several(names: str | Sequence[str]) -> list[str]:

@@ -4,7 +4,7 @@ from shoal.risk.assessment import Assessment, Reidentification
 from shoal.risk.attackers import Attacker, estimated_journalist, journalist, known_threshold, marketer, prosecutor
 from shoal.risk.discovery import Combination, Discovery, discover
 from shoal.risk.grouping import Told, coded
-from shoal.risk.identifiers import Finding, first_finding, identifiers, named_kind
+from shoal.risk.identifiers import Finding, direct_finding, identifiers
 from shoal.risk.individual import Individual, individual_risks, read_weights
 from shoal.risk.presets import PRESETS, Judged, Preset, Seen, judged, known_preset
 from shoal.risk.suda import Suda, suda
@@ -27,9 +27,9 @@ __all__ = [
     "Uniqueness",
     "coded",
     "counted_uniqueness",
+    "direct_finding",
     "discover",
     "estimated_journalist",
-    "first_finding",
     "identifiers",
     "individual_risks",
     "journalist",
@@ -37,7 +37,6 @@ __all__ = [
     "known_preset",
     "known_threshold",
     "marketer",
-    "named_kind",
     "prosecutor",
     "read_weights",
     "suda",

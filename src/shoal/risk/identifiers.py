@@ -69,9 +69,12 @@ def identifiers(table: Table) -> tuple[Finding, ...]:
 
 def first_finding(column: Column) -> Finding | None:
     """The first thing that a column looks like: what is in it tells more than its name."""
-    if not len(column.texts):
-        return None
-    return next(_findings(column), None)
+    return next(findings(column), None)
+
+
+def direct_finding(column: Column) -> Finding | None:
+    """The same among what names a person by itself and is known by a look or a name, not by being rare."""
+    return next((found for found in findings(column) if found.kind.direct and found.kind in KINDS), None)
 
 
 def plain_header(name: str) -> str:
@@ -90,7 +93,10 @@ def named_kind(name: str) -> Kind | None:
     return next((kind for kind in KINDS if any(re.fullmatch(p, header) for p in kind.headers.split())), None)
 
 
-def _findings(column: Column) -> Iterator[Finding]:
+def findings(column: Column) -> Iterator[Finding]:
+    """All that a column looks like: what is in it first, then its name, then long and rare texts."""
+    if not len(column.texts):
+        return
     filled = int(column.counts[: len(column.texts)].sum())
 
     def looks(kind: Kind, flags: Flags) -> Finding:

@@ -87,7 +87,6 @@ KINDS: tuple[Kind, ...] = (
         "names? full-?name first-?names? last-?name middle-?name maiden-?name given-?names? family-?name surname "
         "forename initials patient-name .*-surname nickname user-?name mother-.*-name",
     ),
-    GEOGRAPHY,
     DATES,
     Kind("E", "a fax number", "fax.* .*-fax"),
     Kind("D", "a telephone number", "phone.* tele?phone.* .*-phone mobile.* cell-?phone.* tel", matching(PHONE)),
@@ -99,12 +98,12 @@ KINDS: tuple[Kind, ...] = (
         "a health plan number",
         "health-?plan.* beneficiary.* member-?(id|no|number) insurance-?(id|no|number) hicn mbi",
     ),
-    Kind("J", "an account number", "account.* iban .*-iban bank.* card-?(no|number) credit-?card.*", None),
+    Kind("J", "an account number", "account.* iban .*-iban bank-?account.* card-?(no|number) credit-?card.*"),
     Kind("J", "a bank account (IBAN)", "", passing(r"[A-Z]{2}[0-9]{2}[A-Z0-9 ]{10,38}", is_iban)),
     Kind("J", "a card number", "", passing(r"[0-9]{4}[ -]?[0-9]{4,6}[ -]?[0-9]{4,5}([ -]?[0-9]{1,7})?", is_card)),
-    Kind("K", "a certificate or licence number", "licen[cs]e.* .*-licen[cs]e certificate.* passport.* npi"),
     Kind("L", "a vehicle", "vin vehicle-?id.* (licen[cs]e|number)-?plate.* plate plate-?(no|number)"),
     Kind("L", "a vehicle number (VIN)", "", passing("[A-HJ-NPR-Z0-9]{17}", is_vin)),
+    Kind("K", "a certificate or licence number", "licen[cs]e.* .*-licen[cs]e certificate.* passport.* npi"),
     Kind("M", "a device", "device-?(id|no|number|serial).* serial.* imei udid mac mac-address"),
     Kind("M", "a device address (MAC)", "", matching(rf"({_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}")),
     Kind("N", "a web address", "url .*-url website homepage web-?page", matching(r"(?i:https?://|ftp://|www\.)\S+")),
@@ -112,7 +111,7 @@ KINDS: tuple[Kind, ...] = (
     Kind(
         "P",
         "a biometric identifier",
-        "finger-?print.* iris-?(scan|code).* retina.* voice-?print.* biometric.* face-?id dna",
+        "finger-?print.* iris-?(scan|code).* retina-?scan.* voice-?print.* biometric.* face-?id dna",
     ),
     Kind("Q", "a photograph", "photo.* image.* picture.* portrait.* full-?face.* avatar"),
     Kind(
@@ -121,5 +120,6 @@ KINDS: tuple[Kind, ...] = (
         "uuid guid",
         matching(rf"\{{?{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}\}}?"),
     ),
+    GEOGRAPHY,  # after mail-address, ip-address …
     Kind("R", "an identifying number", "id .*-id identifier key record-?(no|number)"),
 )

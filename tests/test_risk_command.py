@@ -51,6 +51,14 @@ def test_what_could_be_a_quasi_identifier(desk):
     assert "--qi" in ran.err
 
 
+def test_only_what_was_named(desk):
+    assert set(json.loads(desk.run("risk", desk.data, "--identifiers", "--json").out)) == {"rows", "identifiers"}
+    assert set(json.loads(desk.run("risk", desk.data, "--discover", "--json").out)) == {"rows", "discovery"}
+    told = json.loads(desk.run("risk", desk.data, "--preset", "hipaa-safe-harbor", "--json").out)
+    assert set(told) == {"rows", "identifiers", "presets"}
+    assert told["presets"][0]["holds"] is False
+
+
 def test_a_release(desk):
     desk.policy()
     assert desk.run("anonymize", desk.data, "--policy", desk.folder / "policy.toml", "--out", desk.out).code == 0

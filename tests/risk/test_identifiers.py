@@ -150,6 +150,21 @@ def test_ages(values, clause):
     assert found("Age", cycled(*values)) == (clause and (clause, "content"))
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "clause"),
+    [
+        ("date of birth", ("1980", "1990"), None),
+        ("dob", ("1980", "1990-05-01"), "C"),
+        ("birthMonth", ("January", "May"), "C"),
+        ("admission_date", ("[1990, 2000)", "1980s", "*"), None),
+        ("Admission.Date", ("spring 2020", "2021"), "C"),
+    ],
+)
+def test_parts_of_dates(name, values, clause):
+    """45 CFR 164.514(b)(2)(i)(C): of a date only the year may be left."""
+    assert found(name, cycled(*values)) == (clause and (clause, "content"))
+
+
 def test_free_text_and_values_of_their_own():
     notes = [f"the patient came on day {i} and felt well" for i in range(ROWS)]
     assert found("remarks", notes) == ("R", "content")

@@ -59,6 +59,8 @@ def risk(
         return
     if not data:
         raise BadInput("name a table or the folder of a release, e.g. shoal risk people.csv --qi age,sex")
+    # without a word of what to look at, the table decides; else only what was named
+    unsaid = False if identifiers or discover or discover_size or presets else None
     options = ReadOptions(missing=("", *listed(missing)), delimiter=delimiter, encoding=encoding)
     with noted(), revealing(show_values=show_values), progress(quiet=as_json, doing="counting") as watch:
         found = api.risk(
@@ -75,11 +77,11 @@ def risk(
             watch=watch,
             suda=suda or suda_size is not None,
             suda_size=suda_size,
-            discover=discover or discover_size is not None or None,
+            discover=discover or discover_size is not None or unsaid,
             discover_measure="separation" if separation else "distinction",
             discover_threshold=discover_threshold,
             discover_size=discover_size,
-            identifiers=identifiers or None,
+            identifiers=identifiers or unsaid,
         )
     if as_json:
         print_json(found.document())

@@ -194,7 +194,7 @@ def _value(value: object) -> str:
 
 def _one_in(share: float) -> str:
     """`1 in 24.4 (0.041)`."""
-    return f"1 in {1 / share:,.3g} ({share:.3g})" if share < 1 else "1 (certainty)"
+    return f"1 in {_number(1 / share)} ({share:.3g})" if share < 1 else "1 (certainty)"
 
 
 def _percent(share: float | Fraction) -> str:

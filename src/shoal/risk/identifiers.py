@@ -24,6 +24,8 @@ _ENOUGH_ROWS = 20
 _WORDS = r"\S+(\s+\S+){4,}"
 _ZIP_HEADER = re.compile(r"zip.*|.*-zip(-?code)?|post(al)?-?code|plz")
 _AGE_HEADER = re.compile(r"age|.*-age|age-.*|ages?-?(in-?)?years?")
+_DATE_HEADER = re.compile(r"date|.*-date|date-.*|dob|birth-?day|day|.*-day|month|.*-month|day-of-.*|timestamp|.*-time")
+_YEARS = r"[0-9]{4}s?|[<≥][0-9]{4}|\[[0-9]{4}, [0-9]{4}[)\]]|\*"
 _RANGE = re.compile(r"\[([0-9.]+), ([0-9.]+)([)\]])|≥([0-9.]+)")
 
 
@@ -131,8 +133,8 @@ def _special(column: Column) -> Iterator[tuple[Kind, Flags]]:
     elif column.kind is Written.TEXT:
         zips = matching(ZIP)(texts)  # texts of five digits: a number that begins with 0 is none
         yield ZIPS, zips if zips.all() else np.zeros(len(zips), dtype=bool)
-    if column.kind is Written.DATE:
-        yield DATES, np.ones(len(texts), dtype=bool)
+    if column.kind is Written.DATE or _DATE_HEADER.fullmatch(header):
+        yield DATES, ~matching(_YEARS)(texts)
     if _AGE_HEADER.fullmatch(header):
         yield AGES, np.array([_over_89(text) for text in texts.to_pylist()], dtype=bool)
 

@@ -71,6 +71,8 @@ def test_weights():
     told = reidentification(SIX, weight="w")["individual"]
     assert told["exact"]["max"] == pytest.approx(0.255843, abs=1e-6)  # f = 1, F = 10
     assert told["weight"] == "w"
+    who = reidentification(SIX, weight="w", threshold=0.2)["journalist"]
+    assert (who["basis"], who["max"], who["at_risk"]) == ("the weights", told["exact"]["max"], 1)
     assert told["exact"]["expected"] == pytest.approx(6 * told["exact"]["average"])
     light = sh.risk(pa.table({"age": [1, 1], "w": [0.5, 0.5]}), quasi_identifiers="age", weight="w")
     assert "add up to less than the rows" in light.notes[0]
@@ -88,6 +90,11 @@ def test_suda_and_its_fraction():
     told = reidentification(SIX, qi=["age", "w"], suda=True, population_size=60)["suda"]
     assert (told["fraction"], told["rows"]) == (0.1, 6)
     assert reidentification(SIX, qi=["age", "w"], suda=True, fraction=0.5)["suda"]["fraction"] == 0.5
+
+
+def test_rows_are_numbered_as_in_the_table():
+    found = reidentification(pa.table({"age": ["*", "31", "31", "52"]}), suda=True)
+    assert [one["row"] for one in found["suda"]["worst"]] == [4]
 
 
 def test_without_quasi_identifiers():

@@ -39,18 +39,13 @@ def _show_reidentification(found: "Reidentification") -> None:
     names = ", ".join(map(clean, found.quasi_identifiers))
     facts: list[tuple[str, str]] = []
     for attacker in found.attackers:
-        facts += [(attacker.name, _KNOWS[attacker.name]), *_reached(attacker, found, who)]
+        basis = f", judged by {attacker.basis}" if attacker.name == "journalist" else ""
+        facts += [(attacker.name, _KNOWS[attacker.name] + basis), *_reached(attacker, found, who)]
     facts += _uniques(found, who)
     if found.individual is not None:
         risks = found.individual
-        most = _one_in(risks.exact.max())
-        facts += [
-            ("weighted", f"each row stands for as many people as {clean(risks.weight)} says"),
-            (
-                "",
-                f"about {_number(risks.expected)} {who} are expected to be found; the greatest risk is {most}",
-            ),
-        ]
+        said = f"about {_number(risks.expected)} {who} are expected to be found, each row having its weight"
+        facts.append(("individual", f"{said} {clean(risks.weight)}"))
     each = "persons" if found.persons is not None else "rows, each a person,"
     title = f"{found.rows:,} {each} in {len(found.sizes):,} classes alike in {names}"
     show_table(title, ("", ""), facts)

@@ -41,6 +41,7 @@ from shoal.risk import (
     read_weights,
     suda,
     uniqueness,
+    weighted_journalist,
 )
 from shoal.search import Ask, Tally, Watch
 
@@ -181,12 +182,15 @@ def _reidentification(
     classes, sizes, persons = _classes(table, columns, asked.unit, rows)
     if persons is not None and int(sizes.sum()) > persons:
         notes.append(f"some of the {persons:,} persons stand in several classes; they are counted in each")
-    attackers, unique = _attackers(read, asked, classes, sizes, notes)
     individual = None if weights is None else _individual(asked, classes, weights[rows], notes)
+    attackers, unique = _attackers(read, asked, classes, sizes, individual, notes)
     special = None
     if asked.suda:
         fraction = {} if (known := _fraction(asked, len(rows))) is None else {"fraction": known}
-        special = suda(columns, max_size=asked.suda_size, told=_heard(watch), **fraction)
+        special = replace(
+            suda(columns, max_size=asked.suda_size, told=_heard(watch), **fraction),
+            numbers=rows + 1,
+        )
     hidden = int(stars.sum())
     return Reidentification(quasi, threshold, sizes, attackers, unique, persons, individual, special, hidden, dropped)
 
@@ -222,8 +226,14 @@ def _fraction(asked: RiskAsked, rows: int) -> float | None:
 
 
 def _attackers(
-    read: Source, asked: RiskAsked, classes: FrequencySet, sizes: Longs, notes: list[str]
+    read: Source,
+    asked: RiskAsked,
+    classes: FrequencySet,
+    sizes: Longs,
+    individual: Individual | None,
+    notes: list[str],
 ) -> tuple[tuple[Attacker, ...], Uniqueness]:
+    """The three, the journalist only where something is known of the population: a table first, then weights."""
     threshold = known_threshold(asked.threshold)
     first = prosecutor(sizes, threshold)
     if read.population is not None:
@@ -232,6 +242,8 @@ def _attackers(
         found = (first, journalist(sizes, inside, threshold), marketer(sizes, inside))
         return found, counted_uniqueness(sizes, inside, people.counts)
     unique = uniqueness(sizes, asked.population_size)
+    if individual is not None:
+        return (first, weighted_journalist(individual, threshold), marketer(sizes)), unique
     if asked.population_size is None:
         return (first, marketer(sizes)), unique
     notes.append(

@@ -1,7 +1,15 @@
 """How easily people are found in a table: attackers, uniqueness, individual risk, SUDA2, discovery, identifiers."""
 
 from shoal.risk.assessment import Assessment, Reidentification
-from shoal.risk.attackers import Attacker, estimated_journalist, journalist, known_threshold, marketer, prosecutor
+from shoal.risk.attackers import (
+    Attacker,
+    estimated_journalist,
+    journalist,
+    known_threshold,
+    marketer,
+    prosecutor,
+    weighted_journalist,
+)
 from shoal.risk.discovery import Combination, Discovery, discover
 from shoal.risk.grouping import Told, coded
 from shoal.risk.identifiers import Finding, direct_finding, identifiers
@@ -41,4 +49,5 @@ __all__ = [
     "read_weights",
     "suda",
     "uniqueness",
+    "weighted_journalist",
 ]

@@ -11,11 +11,12 @@ import numpy as np
 from shoal.counts import Longs
 from shoal.errors import BadInput
 from shoal.models.base import exact
-from shoal.risk.individual import expected_inverse
+from shoal.risk.individual import Individual, expected_inverse
 
 TABLE = "the table"
 POPULATION = "the population table"
 ESTIMATED = "the size of the population"
+WEIGHTS = "the weights"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,12 @@ def estimated_journalist(sizes: Longs, people: int, threshold: Fraction) -> Atta
     average = fsum((rows * risks).tolist()) / int(sizes.sum())
     over = int(rows[risks > float(threshold)].sum())
     return Attacker("journalist", ESTIMATED, average, float(risks.max()), over)
+
+
+def weighted_journalist(risks: Individual, threshold: Fraction) -> Attacker:
+    """The same where each row has a weight: the individual risks themselves."""
+    over = int((risks.exact > float(threshold)).sum())
+    return Attacker("journalist", WEIGHTS, risks.expected / len(risks.exact), float(risks.exact.max()), over)
 
 
 def marketer(sizes: Longs, population: Longs | None = None) -> Attacker:

@@ -64,7 +64,7 @@ _TWO = "[0-9]{1,2}"
 _DAY = rf"[0-9]{{4}}-{_TWO}(-{_TWO})?|[0-9]{{4}}/{_TWO}/{_TWO}|{_TWO}[/.-]{_TWO}[/.-]([0-9]{{4}}|[0-9]{{2}})"
 _MONTH = "(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _SPELLED = rf"{_MONTH}\.? {_TWO},? [0-9]{{4}}|{_TWO}\.? {_MONTH}\.? [0-9]{{4}}"
-DATE = rf"({_DAY})([ T]{_TWO}:[0-9]{{2}}.*)?|{_SPELLED}"
+DATE = rf"({_DAY})([ T]{_TWO}:[0-9]{{2}}.*)?|{_SPELLED}|\[({_DAY}), ({_DAY})[)\]]"
 
 GEOGRAPHY = Kind(
     "B",

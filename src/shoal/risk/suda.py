@@ -42,6 +42,8 @@ class Suda:
     pairs: int
     """Rows of which there are two."""
     fraction: float = FRACTION
+    numbers: Longs | None = None
+    """Of each row its number in the table, where that is not all rows from 1."""
 
     @property
     def max_size(self) -> int:
@@ -90,6 +92,7 @@ class Suda:
 
     def document(self) -> dict[str, Any]:
         scores, probable = self.scores, self.dis_scores
+        numbers = np.arange(1, len(scores) + 1) if self.numbers is None else self.numbers
         worst = np.argsort(-scores, kind="stable")[:_ROWS_NAMED]
         return {
             "max_size": self.max_size,
@@ -103,7 +106,7 @@ class Suda:
             "dis": self.dis,
             "dis_suda_max": None if probable is None else float(probable.max()),
             "worst": [
-                {"row": int(row) + 1, "score": float(scores[row])}
+                {"row": int(numbers[row]), "score": float(scores[row])}
                 | ({} if probable is None else {"dis_suda": float(probable[row])})
                 for row in worst
                 if scores[row] > 0

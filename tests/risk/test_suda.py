@@ -1,5 +1,6 @@
 """Minimal sample uniques against their definition on random tables."""
 
+from collections import Counter
 from itertools import combinations
 from math import factorial
 
@@ -105,3 +106,19 @@ def test_many_columns():
 def test_no_size():
     with pytest.raises(BadInput, match="at least 1, not 0"):
         suda(coded(TINY), max_size=0)
+
+
+def test_more_rows():
+    """Each set of columns counted as it is, on a table of more rows than fit in a few bytes of flags."""
+    random = np.random.default_rng(3)
+    rows = [tuple(row) for row in np.minimum(random.geometric(0.4, (300, 7)), 6).tolist()]
+    singled = [[] for _ in rows]
+    for size in range(1, 8):
+        for which in combinations(range(7), size):
+            seen = [tuple(row[i] for i in which) for row in rows]
+            often = Counter(seen)
+            for sets, key in zip(singled, seen, strict=True):
+                if often[key] == 1 and not any(set(part) < set(which) for part in sets):
+                    sets.append(which)
+    expected = [[sum(len(which) == size for which in sets) for size in range(1, 8)] for sets in singled]
+    assert suda(coded(rows)).counts.tolist() == expected

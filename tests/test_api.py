@@ -463,7 +463,7 @@ def test_measure_needs_no_policy():
 NAMES = [
     *("BadData", "BadHierarchy", "BadInput", "BadOutput", "BadPolicy", "Infeasible", "NotVerified", "Policy"),
     *("Release", "Role", "ShoalError", "ShoalWarning", "anonymize", "apply", "compare", "datasets", "lattice"),
-    *("learn", "measure", "verify", "workload"),
+    *("learn", "measure", "risk", "verify", "workload"),
 ]
 
 

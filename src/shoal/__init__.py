@@ -34,6 +34,7 @@ _HOME = {
     "lattice": "api",
     "learn": "api",
     "measure": "api",
+    "risk": "api",
     "verify": "api",
     "workload": "api",
 }
@@ -61,13 +62,14 @@ __all__ = [
     "lattice",
     "learn",
     "measure",
+    "risk",
     "verify",
     "workload",
 ]
 
 if TYPE_CHECKING:
     from shoal import attacks, datasets
-    from shoal.api import Release, anonymize, apply, attack, compare, lattice, learn, measure, verify, workload
+    from shoal.api import Release, anonymize, apply, attack, compare, lattice, learn, measure, risk, verify, workload
     from shoal.errors import (
         BadData,
         BadHierarchy,
@@ -84,7 +86,7 @@ if TYPE_CHECKING:
 
 
 class _Package(ModuleType):
-    """`shoal.lattice`, `verify` and `workload` are functions, though modules of these names are bound when imported."""
+    """`lattice`, `risk`, `verify`, `workload` are functions, though modules of these names are bound when imported."""
 
     @property
     def lattice(self) -> Any:
@@ -92,6 +94,13 @@ class _Package(ModuleType):
 
     @lattice.setter
     def lattice(self, module: ModuleType) -> None: ...
+
+    @property
+    def risk(self) -> Any:
+        return import_module("shoal.api").risk
+
+    @risk.setter
+    def risk(self, module: ModuleType) -> None: ...
 
     @property
     def verify(self) -> Any:

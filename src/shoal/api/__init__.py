@@ -5,6 +5,7 @@ from shoal.api.exploring import compare, draft, lattice, learn, measure
 from shoal.api.querying import workload
 from shoal.api.release import Release
 from shoal.api.releasing import anonymize, apply, dry_run, prepare, publish
+from shoal.api.risking import risk
 from shoal.api.verifying import NEED_ORIGINAL, verify
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "measure",
     "prepare",
     "publish",
+    "risk",
     "verify",
     "workload",
 ]

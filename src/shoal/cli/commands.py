@@ -46,7 +46,7 @@ Reproducible = Annotated[
     bool, typer.Option("--reproducible", help="Leave times out, so that equal runs give equal bytes.")
 ]
 ShowValues = Annotated[bool, typer.Option("--show-values", help="Let errors name the cells they are about.")]
-_NAMES = 'separated by commas, "a,b" in quotes; may be repeated.'
+NAMES = 'separated by commas, "a,b" in quotes; may be repeated.'
 
 
 @app.callback(invoke_without_command=True)
@@ -92,8 +92,8 @@ def init(
 @app.command()
 def measure(
     data: Table,
-    qi: Annotated[list[str], typer.Option(help=f"Quasi-identifiers, {_NAMES}")],
-    sensitive: Annotated[list[str] | None, typer.Option(help=f"Sensitive attributes, {_NAMES}")] = None,
+    qi: Annotated[list[str], typer.Option(help=f"Quasi-identifiers, {NAMES}")],
+    sensitive: Annotated[list[str] | None, typer.Option(help=f"Sensitive attributes, {NAMES}")] = None,
     unit: Annotated[
         str | None, typer.Option(help="The column that tells persons apart: count them instead of rows.")
     ] = None,

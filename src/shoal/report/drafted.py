@@ -12,6 +12,7 @@ from shoal.engine import Source
 from shoal.errors import BadHierarchy
 from shoal.hierarchy import Builder, build, draft, reason
 from shoal.policy import FORMAT
+from shoal.risk import direct_finding
 from shoal.schema import Role
 from shoal.search.optimal import LARGEST_EXHAUSTED
 
@@ -19,8 +20,7 @@ MARKERS = ("?", "NA", "N/A", "NULL", "null", "None", "nan", "NaN", "#N/A")
 """Texts that usually mean: not known."""
 
 _NAMES: dict[Role, str] = {
-    Role.IDENTIFIER: "names? surname e?-?mail.* phone.* fax ssn passport.* iban account.* licen[cs]e.* mrn url ip uuid "
-    "id .*-id address street",
+    Role.IDENTIFIER: "address street",
     Role.SAMPLING_WEIGHT: "fnlwgt weights? sampling-?weight",
     Role.SENSITIVE: "disease diagnos.* icd.* illness condition hiv.* salary.* income.* wage.* earnings religion party "
     "crime.* drugs? test-?result score grade debt",
@@ -28,7 +28,7 @@ _NAMES: dict[Role, str] = {
     "marital.* education.* occupation job.* work.* country native.* nationality citizenship city state region county "
     "municipality language",
 }
-"""What columns are usually called, as patterns."""
+"""What columns are usually called, as patterns; beside the names and looks of identifiers that `risk` knows."""
 
 _ID_SHARE = 0.9
 
@@ -52,6 +52,10 @@ def draft_policy(source: Source, k: int = 5) -> str:
 
 def guess(column: Column, rows: int, k: int) -> Guess:
     """A role by the column's name, else by how many of its values are unique; when in doubt, what protects more."""
+    direct = direct_finding(column)
+    if direct is not None:
+        seen = f"{100 * direct.rows // direct.filled} % of its cells look like {direct.kind.title}"
+        return Guess(column, Role.IDENTIFIER, "by its name" if direct.by == "name" else seen)
     name = re.sub(r"[_\s]", "-", column.name.strip().casefold())
     unique = int((column.counts == 1).sum())
     known = [role for role, patterns in _NAMES.items() if any(re.fullmatch(p, name) for p in patterns.split())]

@@ -35,9 +35,11 @@ def measure_table(
 
     Attributes that hide people one by one may point at them together (S2.2b).
     """
-    _refuse_roles(read, quasi, sensitive, unit)
+    if not quasi:
+        raise BadInput("name at least one quasi-identifier, e.g. --qi age,sex")
+    refuse_roles(read, quasi, sensitive, unit)
     table = read.table
-    stars = _suppressed(table, quasi)
+    stars = suppressed_rows(table, quasi)
     rows = np.flatnonzero(~stars) if ignore_suppressed else np.arange(table.rows)
     if not len(rows):
         raise BadInput(f"{read.name}: every row is suppressed, so there is nothing to measure")
@@ -95,7 +97,8 @@ def _labels(column: Column) -> list[str | None]:
     return [*column.texts.to_pylist(), None][: column.size]
 
 
-def _refuse_roles(read: Source, quasi: Sequence[str], sensitive: Sequence[str], unit: str | None) -> None:
+def refuse_roles(read: Source, quasi: Sequence[str], sensitive: Sequence[str], unit: str | None) -> None:
+    """Refuse names that are no columns, and columns of two roles."""
     named = [*quasi, *sensitive, *([unit] if unit is not None else [])]
     for name in named:
         if name not in read.table.columns:
@@ -103,14 +106,12 @@ def _refuse_roles(read: Source, quasi: Sequence[str], sensitive: Sequence[str], 
             raise BadInput(
                 f"{read.name}: there is no column {name!r}" + (f" (did you mean {near[0]!r}?)" if near else "")
             )
-    if not quasi:
-        raise BadInput("name at least one quasi-identifier, e.g. --qi age,sex")
     twice = sorted({name for name in named if named.count(name) > 1})
     if twice:
         raise BadInput(f"{', '.join(map(repr, twice))} cannot be quasi-identifier, sensitive or unit at once")
 
 
-def _suppressed(table: Table, quasi: Sequence[str]) -> NDArray[np.bool_]:
+def suppressed_rows(table: Table, quasi: Sequence[str]) -> NDArray[np.bool_]:
     """Which rows are `*` in every quasi-identifier."""
     stars = np.ones(table.rows, dtype=bool)
     for name in quasi:

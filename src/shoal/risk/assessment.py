@@ -1,0 +1,87 @@
+"""All that was found about the risk of a table: one frozen value."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from shoal.counts import Longs
+from shoal.risk.attackers import Attacker, told_histogram
+from shoal.risk.discovery import Discovery
+from shoal.risk.identifiers import Finding
+from shoal.risk.individual import Individual
+from shoal.risk.presets import Judged
+from shoal.risk.suda import Suda
+from shoal.risk.uniqueness import Uniqueness
+
+
+@dataclass(frozen=True)
+class Reidentification:
+    """What attackers who know the quasi-identifiers reach."""
+
+    quasi_identifiers: tuple[str, ...]
+    threshold: Fraction
+    sizes: Longs
+    """Of the classes: rows, or persons where a unit is given."""
+    attackers: tuple[Attacker, ...]
+    uniqueness: Uniqueness
+    persons: int | None = None
+    individual: Individual | None = None
+    suda: Suda | None = None
+    suppressed: int = 0
+    """Rows that are `*` in every quasi-identifier; they are in no class."""
+    dropped: int | None = None
+    """Rows that a release says it left out."""
+
+    @property
+    def rows(self) -> int:
+        return int(self.sizes.sum())
+
+    def document(self) -> dict[str, Any]:
+        out: dict[str, Any] = {
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "threshold": float(self.threshold),
+            "rows": self.rows,
+            "classes": len(self.sizes),
+            "suppressed": {
+                "shown": self.suppressed,
+                **({} if self.dropped is None else {"dropped": self.dropped}),
+            },
+            **{attacker.name: attacker.document() for attacker in self.attackers},
+            "uniqueness": self.uniqueness.document(),
+            "histogram": told_histogram(self.sizes),
+        }
+        if self.persons is not None:
+            out["persons"] = self.persons
+        if self.individual is not None:
+            out["individual"] = self.individual.document()
+        if self.suda is not None:
+            out["suda"] = self.suda.document()
+        return out
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The risk of a table: re-identification, identifiers left in it, telling combinations, presets."""
+
+    name: str
+    rows: int
+    reidentification: Reidentification | None = None
+    """None where no quasi-identifiers were named."""
+    identifiers: tuple[Finding, ...] | None = None
+    discovery: Discovery | None = None
+    presets: tuple[Judged, ...] = ()
+    notes: Sequence[str] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        out: dict[str, Any] = {"rows": self.rows}
+        if self.reidentification is not None:
+            out["reidentification"] = self.reidentification.document()
+        if self.identifiers is not None:
+            out["identifiers"] = [found.document() for found in self.identifiers]
+        if self.discovery is not None:
+            out["discovery"] = self.discovery.document()
+        if self.presets:
+            out["presets"] = [found.document() for found in self.presets]
+        return out | ({"notes": list(self.notes)} if self.notes else {})

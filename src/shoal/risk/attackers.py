@@ -1,0 +1,148 @@
+"""Three attackers: one who knows that a person is in the table, one who does not, and one who wants many people."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum
+from typing import Any
+
+import numpy as np
+
+from shoal.counts import Longs
+from shoal.errors import BadInput
+from shoal.models.base import exact
+from shoal.risk.individual import Individual, expected_inverse
+
+TABLE = "the table"
+POPULATION = "the population table"
+ESTIMATED = "the size of the population"
+WEIGHTS = "the weights"
+
+
+@dataclass(frozen=True, slots=True)
+class Attacker:
+    """What one attacker reaches: the greatest and the mean risk, and how many rows lie above the threshold."""
+
+    name: str
+    basis: str
+    """What the sizes of classes were taken from."""
+    average: float
+    """Of a marketer: the share of all people that is expected to be found."""
+    max: float | None = None
+    at_risk: int | None = None
+    certain: int | None = None
+    """Rows whose class holds one person only."""
+
+    def document(self) -> dict[str, Any]:
+        told = {"max": self.max, "average": self.average, "at_risk": self.at_risk, "certain": self.certain}
+        return {"basis": self.basis, **{name: value for name, value in told.items() if value is not None}}
+
+
+def known_threshold(threshold: object) -> Fraction:
+    """A risk τ with 0 < τ <= 1, as the rational number that a person wrote."""
+    try:
+        tau = exact("threshold", threshold)
+    except ValueError as wrong:
+        raise BadInput(str(wrong)) from None
+    if not 0 < tau <= 1:
+        raise BadInput(f"threshold must lie above 0 and at most at 1, not {threshold!r}")
+    return tau
+
+
+def at_risk(sizes: Longs, weights: Longs, threshold: Fraction) -> int:
+    """Rows whose risk 1/size is greater than τ, compared in whole numbers: size < 1/τ (design 15).
+
+    >>> sizes = np.array([3, 2, 1])
+    >>> at_risk(sizes, sizes, Fraction("0.34")), at_risk(sizes, sizes, Fraction("0.33"))
+    (3, 6)
+    """
+    enough = -(-threshold.denominator // threshold.numerator)  # the least size that is at least 1/τ
+    return int(weights[sizes < enough].sum())
+
+
+def prosecutor(sizes: Longs, threshold: Fraction) -> Attacker:
+    """Who knows that a person is in the table: 1/f for each row of a class of f.
+
+    El Emam, Dankar 2008 (models 1.19).
+
+    >>> found = prosecutor(np.array([3, 2, 1]), Fraction("0.34"))
+    >>> found.max, found.average, found.at_risk, found.certain
+    (1.0, 0.5, 3, 1)
+    """
+    average = len(sizes) / int(sizes.sum())
+    return Attacker(
+        "prosecutor",
+        TABLE,
+        average,
+        1 / int(sizes.min()),
+        at_risk(sizes, sizes, threshold),
+        int((sizes == 1).sum()),
+    )
+
+
+def journalist(sizes: Longs, population: Longs, threshold: Fraction) -> Attacker:
+    """Who does not know it: 1/F for each row of a class that F people of the population share.
+
+    The average is the greater of J/ΣF and Σ(f/F)/n (El Emam, Dankar 2008).
+
+    >>> journalist(np.array([2, 1]), np.array([4, 5]), Fraction("0.2")).at_risk
+    2
+    """
+    average = max(len(sizes) / int(population.sum()), _shares(sizes, population) / int(sizes.sum()))
+    return Attacker(
+        "journalist",
+        POPULATION,
+        average,
+        1 / int(population.min()),
+        at_risk(population, sizes, threshold),
+        int(sizes[population == 1].sum()),
+    )
+
+
+def estimated_journalist(sizes: Longs, people: int, threshold: Fraction) -> Attacker:
+    """The same where only the number of people is known: E[1/F | f] for rows that all had the same chance n/N.
+
+    The chance of a row is all that the size of a population tells: F is f plus a negative binomial number, as in
+    Franconi and Polettini 2004. Whether anybody is found with certainty cannot be told.
+    """
+    distinct, classes = np.unique(sizes, return_counts=True)
+    risks = expected_inverse(distinct, np.full(len(distinct), int(sizes.sum()) / people))
+    rows = distinct * classes
+    average = fsum((rows * risks).tolist()) / int(sizes.sum())
+    over = int(rows[risks > float(threshold)].sum())
+    return Attacker("journalist", ESTIMATED, average, float(risks.max()), over)
+
+
+def weighted_journalist(risks: Individual, threshold: Fraction) -> Attacker:
+    """The same where each row has a weight: the individual risks themselves."""
+    over = int((risks.exact > float(threshold)).sum())
+    return Attacker("journalist", WEIGHTS, risks.expected / len(risks.exact), float(risks.exact.max()), over)
+
+
+def marketer(sizes: Longs, population: Longs | None = None) -> Attacker:
+    """Who wants many people, right or wrong: the share expected to be right, J/n or Σ(f/F)/n.
+
+    >>> marketer(np.array([3, 2, 1])).average
+    0.5
+    """
+    if population is None:
+        return Attacker("marketer", TABLE, len(sizes) / int(sizes.sum()))
+    return Attacker("marketer", POPULATION, _shares(sizes, population) / int(sizes.sum()))
+
+
+def _shares(sizes: Longs, population: Longs) -> float:
+    return fsum((sizes / population).tolist())
+
+
+def histogram(sizes: Longs) -> list[tuple[int, int]]:
+    """How many classes there are of each size.
+
+    >>> histogram(np.array([2, 1, 2]))
+    [(1, 1), (2, 2)]
+    """
+    distinct, classes = np.unique(sizes, return_counts=True)
+    return list(zip(distinct.tolist(), classes.tolist(), strict=True))
+
+
+def told_histogram(sizes: Longs) -> Sequence[dict[str, int]]:
+    return [{"size": size, "classes": classes, "rows": size * classes} for size, classes in histogram(sizes)]

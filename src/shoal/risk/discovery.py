@@ -1,0 +1,232 @@
+"""Which columns together point at people: minimal combinations that tell many rows apart."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+from math import comb
+from typing import Any, Literal
+
+import numpy as np
+
+from shoal.codes import Codes
+from shoal.counts import Longs
+from shoal.errors import BadInput
+from shoal.models.base import exact
+from shoal.risk.grouping import Coded, Distinct, Told, grouped
+
+Measure = Literal["distinction", "separation"]
+MEASURES: tuple[Measure, ...] = ("distinction", "separation")
+DISTINCTION = 0.5
+"""The usual threshold: half as many combinations as rows."""
+SIZE = 3
+_EVERY_SIZE = 10
+
+
+def usual_size(columns: int) -> int:
+    """The size of the largest combination to look at: any among few columns, three among many."""
+    return columns if columns <= _EVERY_SIZE else SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """Some columns, how many different rows they have, and how many pairs of rows they do not tell apart."""
+
+    columns: tuple[str, ...]
+    distinct: int
+    equal_pairs: int
+    rows: int
+
+    @property
+    def distinction(self) -> Fraction:
+        """The share of different combinations among the rows (Motwani, Xu 2007)."""
+        return Fraction(self.distinct, self.rows)
+
+    @property
+    def separation(self) -> Fraction:
+        """The share of pairs of rows that are told apart (Motwani, Xu 2007); of one row, all there are."""
+        pairs = comb(self.rows, 2)
+        return Fraction(pairs - self.equal_pairs, pairs) if pairs else Fraction(1)
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "columns": list(self.columns),
+            "distinct": self.distinct,
+            "distinction": float(self.distinction),
+            "separation": float(self.separation),
+        }
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """The minimal combinations that reach a threshold, every column alone, and the most telling of each size."""
+
+    measure: Measure
+    threshold: Fraction
+    max_size: int
+    rows: int
+    minimal: tuple[Combination, ...] = ()
+    alone: tuple[Combination, ...] = ()
+    best: tuple[Combination, ...] = ()
+    counted: int = field(default=0, compare=False)
+    """Combinations that had to be counted; the others follow from these."""
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "measure": self.measure,
+            "threshold": float(self.threshold),
+            "max_size": self.max_size,
+            "counted": self.counted,
+            "minimal": [found.document() for found in self.minimal],
+            "columns": [found.document() for found in self.alone],
+            "best": [found.document() for found in self.best],
+        }
+
+
+def discover(
+    columns: Mapping[str, Coded],
+    *,
+    threshold: object = DISTINCTION,
+    measure: str = "distinction",
+    max_size: int | None = None,
+    told: Told = lambda _: None,
+) -> Discovery:
+    """Every minimal combination of at most `max_size` columns whose distinction or separation reaches the threshold.
+
+    Both only grow with more columns, so what lies above one that reaches it is not looked at. All rows are counted.
+
+    >>> a, b = np.array([0, 0, 1, 1], np.int32), np.array([0, 1, 0, 1], np.int32)
+    >>> [found.columns for found in discover({"a": (a, 2), "b": (b, 2)}, threshold=1).minimal]
+    [('a', 'b')]
+    """
+    share, kind = _known(threshold, measure)
+    most = usual_size(len(columns)) if max_size is None else max_size
+    if most < 1:
+        raise BadInput(f"the size of a combination must be a whole number of at least 1, not {max_size!r}")
+    look = _Look(Distinct.of(columns), kind, share, min(most, len(columns)), told)
+    look.go()
+    rank = sorted(look.minimal, key=lambda found: (len(found.columns), -getattr(found, kind)))
+    best = tuple(look.best[size] for size in sorted(look.best))
+    return Discovery(kind, share, look.most, look.rows, tuple(rank), tuple(look.alone), best, look.counted)
+
+
+def _known(threshold: object, measure: str) -> tuple[Fraction, Measure]:
+    kind = next((known for known in MEASURES if known == measure), None)
+    if kind is None:
+        raise BadInput(f"{measure!r} is no measure of combinations; write {' or '.join(MEASURES)}")
+    try:
+        share = exact(kind, threshold)
+    except ValueError as wrong:
+        raise BadInput(str(wrong)) from None
+    if not 0 < share <= 1:
+        raise BadInput(f"{kind} must lie above 0 and at most at 1, not {threshold!r}")
+    return share, kind
+
+
+@dataclass
+class _Stripped:
+    """A combination's classes of several different rows: rows alone in theirs stay so, whatever column is added."""
+
+    rows: Codes
+    ids: Codes
+    classes: int
+    left_out: int
+    left_out_pairs: int
+
+
+@dataclass
+class _Look:
+    """The search, size by size; a combination is counted from the classes of all its columns but the last."""
+
+    distinct: Distinct
+    measure: Measure
+    threshold: Fraction
+    most: int
+    told: Told
+    minimal: list[Combination] = field(default_factory=list)
+    alone: list[Combination] = field(default_factory=list)
+    best: dict[int, Combination] = field(default_factory=dict)
+    counted: int = 0
+
+    @property
+    def rows(self) -> int:
+        return self.distinct.rows
+
+    def go(self) -> None:
+        many = len(self.distinct.columns)
+        steps, done = sum(comb(many, size) for size in range(1, self.most + 1)), 0
+        below: dict[tuple[int, ...], int] = {(): 1}  # how many different rows each can have at most
+        for size in range(1, self.most + 1):
+            fresh: dict[tuple[int, ...], int] = {}
+            for prefix in below:
+                self._extend(prefix, below, fresh)
+                first = prefix[-1] + 1 if prefix else 0
+                done += many - first
+                self.told(min(done / steps, 1.0))
+            below, done = fresh, sum(comb(many, i) for i in range(1, size + 1))
+
+    def _extend(
+        self, prefix: tuple[int, ...], below: Mapping[tuple[int, ...], int], fresh: dict[tuple[int, ...], int]
+    ) -> None:
+        """One more column after the last, where no part reaches the threshold; counted where the whole still could."""
+        stripped: _Stripped | None = None
+        for last in range(prefix[-1] + 1 if prefix else 0, len(self.distinct.columns)):
+            which = (*prefix, last)
+            if not all(part in below for part in combinations(which, len(prefix))):
+                continue
+            at_most = below[prefix] * self.alone[last].distinct if prefix else self.rows
+            if self._hopeless(at_most, len(which)):
+                fresh[which] = at_most
+                continue
+            stripped = stripped or self._strip(prefix)
+            found = self._count(which, stripped)
+            if not self._reached(found):
+                fresh[which] = found.distinct
+
+    def _hopeless(self, at_most: int, size: int) -> bool:
+        """Whether so many different rows would reach neither the threshold nor the best of this size."""
+        if self.measure != "distinction" or size not in self.best:
+            return False
+        return at_most < self.threshold * self.rows and at_most <= self.best[size].distinct
+
+    def _strip(self, prefix: tuple[int, ...]) -> _Stripped:
+        weights = self.distinct.weights
+        every = np.arange(len(weights), dtype=np.int32)
+        if not prefix:
+            return _Stripped(every, np.zeros(len(weights), np.int32), 1, 0, 0)
+        ids, _ = grouped(self.distinct.chosen(prefix, every), weights)
+        often = np.bincount(ids)
+        several = often[ids] > 1
+        number = (np.cumsum(often > 1) - 1).astype(np.int32)
+        alone = weights[~several]
+        return _Stripped(every[several], number[ids[several]], int((often > 1).sum()), len(alone), _pairs(alone))
+
+    def _count(self, which: tuple[int, ...], stripped: _Stripped) -> Combination:
+        self.counted += 1
+        codes, size = self.distinct.columns[which[-1]]
+        names = tuple(self.distinct.names[i] for i in which)
+        if not len(stripped.rows):
+            return Combination(names, stripped.left_out, stripped.left_out_pairs, self.rows)
+        _, weights = grouped(
+            [(stripped.ids, max(stripped.classes, 1)), (codes[stripped.rows], size)],
+            self.distinct.weights[stripped.rows],
+        )
+        return Combination(
+            names, stripped.left_out + len(weights), stripped.left_out_pairs + _pairs(weights), self.rows
+        )
+
+    def _reached(self, found: Combination) -> bool:
+        """Whether it reaches the threshold; it is remembered if so, or if it is the best of its size."""
+        size, share = len(found.columns), getattr(found, self.measure)
+        if size == 1:
+            self.alone.append(found)
+        if size not in self.best or share > getattr(self.best[size], self.measure):
+            self.best[size] = found
+        if share < self.threshold:
+            return False
+        self.minimal.append(found)
+        return True
+
+
+def _pairs(weights: Longs) -> int:
+    return int((weights * (weights - 1) // 2).sum())

@@ -1,0 +1,174 @@
+"""Minimal sample uniques: the smallest combinations of attributes that point at one row (SUDA2, models 1.22)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.counts import Longs
+from shoal.errors import BadInput
+from shoal.risk.grouping import Coded, Distinct, Told, grouped
+
+Floats = NDArray[np.float64]
+
+FRACTION = 0.01
+"""The sampling fraction d of DIS-SUDA where none is known."""
+_FEW_COLUMNS = 10
+_SIZE_OF_MANY = 3
+_ROWS_NAMED = 10
+_MOST_COLUMNS = 28
+
+
+def usual_size(columns: int) -> int:
+    """The size of the largest combination to look for: any among few columns, three among many."""
+    return columns if columns <= _FEW_COLUMNS else _SIZE_OF_MANY
+
+
+@dataclass(frozen=True)
+class Suda:
+    """The minimal sample uniques of every row, by size, and the scores made of them."""
+
+    attributes: tuple[str, ...]
+    counts: Longs
+    """counts[row, i−1]: combinations of i attributes that are unique in this row, and no part of them is."""
+    weighted: Floats
+    """For each attribute the score of all combinations that it is in."""
+    uniques: int
+    """Rows that all attributes together point at."""
+    pairs: int
+    """Rows of which there are two."""
+    fraction: float = FRACTION
+    numbers: Longs | None = None
+    """Of each row its number in the table, where that is not all rows from 1."""
+
+    @property
+    def max_size(self) -> int:
+        return int(self.counts.shape[1])
+
+    @property
+    def scores(self) -> Floats:
+        """Σ (M−i)! over the row's minimal uniques of i attributes, M attributes in all (Elliot et al. 2002)."""
+        return self._summed(_scored(len(self.attributes)))
+
+    @property
+    def ihsn_scores(self) -> Floats:
+        """The variant that the IHSN describes: Σ (2^(M−i) − 1) i! (M−i)! / M!."""
+        m = len(self.attributes)
+        return self._summed([(2 ** (m - i) - 1) / comb(m, i) for i in range(1, m + 1)])
+
+    def _summed(self, each: Sequence[float]) -> Floats:
+        return np.asarray(self.counts @ np.array(each[: self.max_size], dtype=np.float64))
+
+    @property
+    def dis(self) -> float | None:
+        """The probability that a match with a unique row is right: U d / (U d + P (1−d)); None without a unique row."""
+        found = self.uniques * self.fraction
+        return found / (found + self.pairs * (1 - self.fraction)) if self.uniques else None
+
+    @property
+    def dis_scores(self) -> Floats | None:
+        """DIS-SUDA: the probability for each row; None where the exponent 1 + (8−M)/20 would turn the order round."""
+        exponent, dis, scores = 1 + (8 - len(self.attributes)) / 20, self.dis, self.scores
+        if len(self.attributes) >= _MOST_COLUMNS:
+            return None
+        found, special = np.zeros(len(scores)), scores > 0
+        if dis is None or not special.any():
+            return found
+        # powers of the share of the greatest score: the formula does not change by a factor of all scores
+        power = (scores[special] / scores.max()) ** exponent
+        found[special] = 1 / (1 + (self.uniques / dis - self.uniques) / (power * (1 / power).sum()))
+        return found
+
+    @property
+    def contributions(self) -> dict[str, float]:
+        """For each attribute the share of the score of all rows that is due to combinations with it."""
+        total = float(self.scores.sum())
+        shares = self.weighted / total if total else self.weighted
+        return dict(zip(self.attributes, shares.tolist(), strict=True))
+
+    def document(self) -> dict[str, Any]:
+        scores, probable = self.scores, self.dis_scores
+        numbers = np.arange(1, len(scores) + 1) if self.numbers is None else self.numbers
+        worst = np.argsort(-scores, kind="stable")[:_ROWS_NAMED]
+        return {
+            "max_size": self.max_size,
+            "rows": int((scores > 0).sum()),
+            "sizes": [
+                {"size": i + 1, "combinations": int(some.sum()), "rows": int((some > 0).sum())}
+                for i, some in enumerate(self.counts.T)
+            ],
+            "contributions": self.contributions,
+            "fraction": self.fraction,
+            "dis": self.dis,
+            "dis_suda_max": None if probable is None else float(probable.max()),
+            "worst": [
+                {"row": int(numbers[row]), "score": float(scores[row])}
+                | ({} if probable is None else {"dis_suda": float(probable[row])})
+                for row in worst
+                if scores[row] > 0
+            ],
+        }
+
+
+def suda(
+    columns: Mapping[str, Coded],
+    *,
+    max_size: int | None = None,
+    fraction: float = FRACTION,
+    told: Told = lambda _: None,
+) -> Suda:
+    """Every minimal sample unique of at most `max_size` attributes: Manning, Haglin, Keane 2008 find the same.
+
+    Combinations are looked at by size. A row that a part of a combination singles out is left out: it has no like
+    among the others, so those alone tell which of them are unique. Equal rows are looked at as one.
+
+    >>> a, b, c = np.array([2, 1, 1], np.int32), np.array([0, 3, 0], np.int32), np.array([0, 6, 0], np.int32)
+    >>> suda({"a": (a, 3), "b": (b, 4), "c": (c, 7)}).scores.tolist()
+    [2.0, 4.0, 2.0]
+    """
+    distinct = Distinct.of(columns)
+    many = len(columns)
+    most = usual_size(many) if max_size is None else max_size
+    if most < 1:
+        raise BadInput(f"the size of a combination must be a whole number of at least 1, not {max_size!r}")
+    most = min(most, many)
+    counts, weighted, each = np.zeros((len(distinct.weights), most), np.int64), np.zeros(many), _scored(many)
+    for which, alone in _minimal(distinct, most, told):
+        counts[alone, len(which) - 1] += 1
+        weighted[list(which)] += len(alone) * float(each[len(which) - 1])
+    uniques, pairs = (int((distinct.weights == size).sum()) * size for size in (1, 2))
+    return Suda(distinct.names, counts[distinct.ids], weighted, uniques, pairs, fraction)
+
+
+def _scored(attributes: int) -> list[float]:
+    return [float(factorial(attributes - i)) for i in range(1, attributes + 1)]
+
+
+def _minimal(distinct: Distinct, most: int, told: Told) -> Iterator[tuple[tuple[int, ...], Longs]]:
+    """Each combination with the different rows of which it is a minimal unique."""
+    single, many = distinct.weights == 1, len(distinct.columns)
+    steps, done = sum(comb(many, size) for size in range(1, most + 1)), 0
+    known: dict[tuple[int, ...], NDArray[np.uint8]] = {(): np.packbits(np.zeros(len(single), dtype=bool))}
+    for size in range(1, most + 1):
+        fresh: dict[tuple[int, ...], NDArray[np.uint8]] = {}
+        for which in combinations(range(many), size):
+            told(done / steps)
+            done += 1
+            parts = [known[part] for part in combinations(which, size - 1) if part in known]
+            if len(parts) < size:
+                continue  # a part leaves no row to be singled out
+            covered = np.unpackbits(np.bitwise_or.reduce(parts), count=len(single)).astype(bool)
+            left = np.flatnonzero(~covered)
+            if not single[left].any():
+                continue
+            ids, weights = grouped(distinct.chosen(which, left.astype(np.int32)), distinct.weights[left])
+            alone = left[weights[ids] == 1]
+            if len(alone):
+                yield which, alone
+                covered[alone] = True
+            fresh[which] = np.packbits(covered)
+        known = fresh

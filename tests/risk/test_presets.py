@@ -1,0 +1,65 @@
+"""Guidance as named thresholds (models.md 3)."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from shoal.codes import Table, encode
+from shoal.errors import BadInput
+from shoal.risk import PRESETS, Seen, identifiers, judged, known_preset
+
+
+def judge(name, *sizes, findings=()):
+    return judged(known_preset(name), Seen(np.array(sizes), findings))
+
+
+@pytest.mark.parametrize("name", ["ema-0070", "health-canada"])
+def test_eleven_is_a_rounding(name):
+    """models.md 3: 1/11 = .0909 > .09, so 12 are needed; 11 is the usual rounding: both are shown."""
+    assert judge(name, 12, 40).holds
+    eleven = judge(name, 11, 40)
+    assert eleven.holds is False
+    assert "0.0909" in eleven.why
+    assert eleven.attained["k"] == 11
+    assert known_preset(name).asked == {"max_risk": 0.09, "k": 12, "k_rounded": 11}
+
+
+@pytest.mark.parametrize(("name", "k"), [("cms", 11), ("ferpa-3", 3), ("ferpa-5", 5), ("ferpa-10", 10)])
+def test_cells(name, k):
+    """models.md 3: the least size of a cell."""
+    assert judge(name, k, 40).holds
+    few = judge(name, k - 1, 40)
+    assert few.holds is False
+    assert few.attained == {"k": k - 1, "small_cells": 1, "rows_in_them": k - 1}
+
+
+def test_safe_harbor():
+    mail = identifiers(Table({"contact": encode("contact", pa.array(["a@b.org"]))}, 1))
+    assert judge("hipaa-safe-harbor", 1, findings=mail).document()["attained"]["columns"] == ["contact"]
+    assert judge("hipaa-safe-harbor", 1, findings=mail).holds is False
+    clean = judge("hipaa-safe-harbor", 1)
+    assert clean.holds
+    assert "actual knowledge" in clean.why
+
+
+@pytest.mark.parametrize("name", ["hipaa-expert", "wp216"])
+def test_no_number_is_invented(name):
+    """models.md 3: the law names none."""
+    found = judge(name, 5)
+    assert found.holds is None
+    assert known_preset(name).asked == {}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_each_says_what_it_asks_and_who_asks_it(name):
+    told = judge(name, 20).document()
+    assert told["preset"] == name
+    assert told["asks"]
+    assert told["source"]
+
+
+def test_unknown():
+    with pytest.raises(BadInput, match=r"there is no preset 'ema' \(did you mean 'ema-0070'\?\)"):
+        known_preset("ema")
+    with pytest.raises(BadInput, match="'cms' looks at classes"):
+        judged(known_preset("cms"), Seen(None, ()))

@@ -462,7 +462,19 @@ def test_measure_needs_no_policy():
 
 NAMES = [
     *("BadData", "BadHierarchy", "BadInput", "BadOutput", "BadPolicy", "Infeasible", "NotVerified", "Policy"),
-    *("Release", "Role", "ShoalError", "ShoalWarning", "anonymize", "apply", "compare", "datasets", "lattice"),
+    *(
+        "Release",
+        "Role",
+        "ShoalError",
+        "ShoalWarning",
+        "anonymize",
+        "apply",
+        "attack",
+        "attacks",
+        "compare",
+        "datasets",
+        "lattice",
+    ),
     *("learn", "measure", "risk", "verify", "workload"),
 ]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from shoal.attacks.finding import Channel, Finding
-from shoal.attacks.holding import holds
+from shoal.attacks.passing import holds
 from shoal.attacks.published import Published, Truth
 from shoal.attacks.rates import Rate, lift
 from shoal.codes import Table

@@ -389,6 +389,7 @@ NB_MODULE(_core, m) {
         "want_ids"_a);
   m.def("marginals", &marginals, "keys"_a, "counts"_a, "chosen"_a, "word"_a, "shift"_a, "mask"_a, "offset"_a,
         "total"_a);
+  bind_join(m);
   bind_mondrian(m);
   register_local(m);
   bind_target(m);

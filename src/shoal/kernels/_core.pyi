@@ -67,6 +67,21 @@ def least_squares(
     sums: Floats,
     squares: Floats,
 ) -> tuple[Ints, Ints, Ints]: ...
+def contained(
+    points: Ints,
+    low: Ints,
+    high: Ints,
+    sets: Ints,
+    runs: Longs,
+    run_low: Ints,
+    run_high: Ints,
+    rows: Longs,
+    begin: Longs,
+    values: Ints,
+    weights: Floats,
+    attribute: Ints,
+    attributes: int,
+) -> tuple[Longs, Longs, Ints, Ints, Floats, Floats]: ...
 
 class Clusters:
     def __init__(

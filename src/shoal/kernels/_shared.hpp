@@ -20,6 +20,7 @@ template <typename T> using In = nb::ndarray<const T, nb::ndim<1>, nb::c_contig,
 template <typename T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Words = Matrix<uint64_t>;
 
+void bind_join(nb::module_& m);
 void bind_mondrian(nb::module_& m);
 void bind_target(nb::module_& m);
 

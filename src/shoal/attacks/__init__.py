@@ -1,6 +1,7 @@
 """What an attacker can still learn from a release: each attack is run, never assumed."""
 
 from shoal.attacks.finding import Attack, Channel, Finding
+from shoal.attacks.join import Join
 from shoal.attacks.published import Published, Shown, Truth
 from shoal.attacks.rates import Rate, lift
 
@@ -8,6 +9,7 @@ __all__ = [
     "Attack",
     "Channel",
     "Finding",
+    "Join",
     "Published",
     "Rate",
     "Shown",

@@ -6,7 +6,9 @@ from fractions import Fraction
 
 from hypothesis import strategies as st
 
-TREE = {"any": {"south": {"it": ["rome", "bari"], "gr": ["athens"]}, "north": {"se": ["lund"], "dk": ["ribe", "aarhus"]}}}
+TREE = {
+    "any": {"south": {"it": ["rome", "bari"], "gr": ["athens"]}, "north": {"se": ["lund"], "dk": ["ribe", "aarhus"]}}
+}
 CITIES = {"rome": ("it", "south"), "bari": ("it", "south"), "athens": ("gr", "south")} | {
     "lund": ("se", "north"),
     "ribe": ("dk", "north"),
@@ -97,7 +99,8 @@ class Case:
         return [
             i
             for i, row in enumerate(self.rows)
-            if any(label != "*" for label, _ in row) and all(holds(x) for (_, holds), x in zip(row, person, strict=True))
+            if any(label != "*" for label, _ in row)
+            and all(holds(x) for (_, holds), x in zip(row, person, strict=True))
         ]
 
     def classes(self, person):
@@ -113,7 +116,9 @@ def cases(draw):
     names = draw(st.lists(st.sampled_from(sorted(ATTRIBUTES)), min_size=1, max_size=3, unique=True))
     row = st.tuples(*(ATTRIBUTES[name][0] for name in names)).map(list)
     # a row that shows something, so that not all are suppressed
-    rows = draw(st.lists(row, min_size=1, max_size=25).filter(lambda all_: any(one != "*" for r in all_ for one, _ in r)))
+    rows = draw(
+        st.lists(row, min_size=1, max_size=25).filter(lambda all_: any(one != "*" for r in all_ for one, _ in r))
+    )
     ill = draw(st.lists(st.sampled_from(["flu", "hiv", "cold", None]), min_size=len(rows), max_size=len(rows)))
     person = st.tuples(*(ATTRIBUTES[name][1] for name in names)).map(list)
     return Case(names, rows, ill, draw(st.lists(person, min_size=1, max_size=25)))

@@ -1,6 +1,6 @@
 """The public functions: the joiner of all that lies below."""
 
-from shoal.api.attacking import attack, attack_rules
+from shoal.api.attacking import attack
 from shoal.api.exploring import compare, draft, lattice, learn, measure
 from shoal.api.querying import workload
 from shoal.api.release import Release
@@ -14,7 +14,6 @@ __all__ = [
     "anonymize",
     "apply",
     "attack",
-    "attack_rules",
     "compare",
     "draft",
     "dry_run",

@@ -1,21 +1,26 @@
 """attack: what an attacker can still learn from a release."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from shoal.api.given import Path_, Source_, policy_of, private_of, read_options, several
+from shoal.api.given import Path_, Source_, path_of, policy_of, private_of, read_options, several
 from shoal.api.release import Release
-from shoal.attacks import Attack, Finding, Published, Rules, Truth
+from shoal.attacks import Attack, Finding, Join, Published, Rules, Truth
+from shoal.codes import Table
 from shoal.engine import ReadOptions
 from shoal.engines import ArrowEngine
 from shoal.errors import BadInput
 from shoal.policy import Policy
 from shoal.report.claims import load_public
+from shoal.report.people_file import PeopleFile
 from shoal.report.private import load_private, load_rows
 from shoal.report.publishing import Columns, published_in_folder, published_in_memory, published_of
 from shoal.report.queried import builders_of
 from shoal.schema import Role
+
+_ROLES = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
 
 def attack(
@@ -27,31 +32,27 @@ def attack(
     policy: Policy | Path_ | Mapping[str, Any] | None = None,
     private: Path_ | None = None,
     original: Source_ = None,
+    people: Path_ | None = None,
+    force: bool = False,
 ) -> Finding:
     """Run one attack on a release: one made here, a published folder, or any table whose columns are named.
 
     Hierarchies are those of the `policy` or else of the private folder beside a published one. With the `original`,
-    guesses are held against the truth.
+    guesses are held against the truth. Where an attack tells what it learned of each person, `people` is a CSV to write
+    that to, which is private; the same is in `Finding.people`.
     """
-    named = several(quasi_identifiers), several(sensitive)
-    seen = published(release, *named, policy=policy, private=private)
-    return how.on(seen, None if original is None else truth(release, original, private))
-
-
-def attack_rules(
-    release: Source_ | Release,
-    *,
-    quasi_identifiers: str | Sequence[str] = (),
-    sensitive: str | Sequence[str] = (),
-    policy: Policy | Path_ | Mapping[str, Any] | None = None,
-    private: Path_ | None = None,
-    control: Source_ = None,
-    **how: Any,
-) -> Finding:
-    """The rules that tell a sensitive value; `control` is a table of other people."""
-    seen = published(release, several(quasi_identifiers), several(sensitive), policy=policy, private=private)
-    others = None if control is None else ArrowEngine().read(control, ReadOptions()).table
-    return Rules(control=others, **how).on(seen)
+    where = None if isinstance(release, Release) else path_of(release)
+    file = None if people is None else PeopleFile.choose(people, where, force=force)
+    rules = _rules(release, policy, private)
+    if isinstance(how, Join) and not isinstance(how.register, Table):
+        how = replace(how, register=_people(how.register, rules))
+    if isinstance(how, Rules) and how.control is not None and not isinstance(how.control, Table):
+        how = replace(how, control=_people(how.control, rules))
+    seen = published(release, several(quasi_identifiers), several(sensitive), policy=rules, private=private)
+    found = how.on(seen, None if original is None else truth(release, original, private))
+    if file is not None:
+        file.write(found)
+    return found
 
 
 def published(
@@ -64,23 +65,19 @@ def published(
     options: ReadOptions | None = None,
 ) -> Published:
     """A release as an attacker has it."""
-    rules = None if policy is None else policy_of(policy)
     if isinstance(release, Release):
         return _of_release(release)
-    folder = _folder(release)
+    rules, folder = _rules(release, policy, private), _folder(release)
     if folder is not None:
-        beside = private_of(folder, private)
-        if rules is None and beside.is_dir():
-            rules = load_private(beside).policy
         manifest = load_public(folder)
         if sensitive:
             manifest = manifest.model_copy(update={"sensitive": tuple(sensitive)})
-        return published_in_folder(folder, manifest, None if rules is None else builders_of(rules))
+        return published_in_folder(folder, manifest, None if rules is None else builders_of(rules, _ROLES))
     read = ArrowEngine().read(release, options or (ReadOptions() if rules is None else read_options(rules)))
     if rules is not None:
         quasi_identifiers = quasi_identifiers or rules.quasi_identifiers
         sensitive = sensitive or rules.named(Role.SENSITIVE)
-    builders = None if rules is None else builders_of(rules)
+    builders = None if rules is None else builders_of(rules, _ROLES)
     return published_of(read.name, read.table, Columns(quasi_identifiers, sensitive, {}), builders)
 
 
@@ -99,12 +96,33 @@ def truth(release: Source_ | Release, original: Source_, private: Path_ | None =
     return Truth(read.table, rows)
 
 
+def _rules(
+    release: Source_ | Release, policy: Policy | Path_ | Mapping[str, Any] | None, private: Path_ | None
+) -> Policy | None:
+    """The policy that explains a release: the one given, or else the one that it was made by, where that is at hand."""
+    if policy is not None:
+        return policy_of(policy)
+    if isinstance(release, Release):
+        return release.policy
+    folder = _folder(release)
+    beside = None if folder is None else private_of(folder, private)
+    return None if beside is None or not beside.is_dir() else load_private(beside).policy
+
+
+def _people(register: Source_, rules: Policy | None) -> Table:
+    """The register, nulls written as in the data; how else its file is written is found out."""
+    missing = ReadOptions().missing if rules is None else rules.data.missing
+    read = ArrowEngine().read(register, ReadOptions(missing=tuple(missing)))
+    return read.table
+
+
 def _of_release(release: Release) -> Published:
     plan = release.plan
     quasi = [name for columns in plan.released_as.values() for name in columns]
     sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE]
     roles = Columns(quasi, sensitive, plan.statistics)
-    return published_in_memory("the release", release.columns, roles, plan.builders, release.separate)
+    builders = dict(plan.builders) | builders_of(release.policy, [Role.SENSITIVE])
+    return published_in_memory("the release", release.columns, roles, builders, release.separate)
 
 
 def _folder(release: Source_) -> Path | None:

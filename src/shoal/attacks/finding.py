@@ -37,6 +37,8 @@ class Finding:
     """How often its guesses were right, where the truth was known."""
     baseline: Rate | None = None
     """How often they are right without the weakness that it uses."""
+    people: Any = field(default=None, repr=False, compare=False)
+    """An Arrow table of what was learned of each person, where the attack tells: private, never in the document."""
 
     def document(self) -> dict[str, Any]:
         """As JSON shows it."""

@@ -45,7 +45,9 @@ class Published:
     counts: ClassCounts
     """Sizes of the classes, and how often each sensitive value occurs in each."""
     builders: Mapping[str, Builder] = field(default_factory=dict)
-    """Of the quasi-identifiers whose hierarchies are known."""
+    """Of the attributes, sensitive ones too, whose hierarchies are known."""
+    exact: bool = False
+    """Whether all quasi-identifiers are shown as they are, as in Anatomy."""
 
     @classmethod
     def of(

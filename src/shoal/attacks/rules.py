@@ -43,7 +43,8 @@ class Rules:
     """The fewest rows that a channel is about."""
     values: tuple[str, ...] = ()
     """The sensitive values that must not be told; none named: all."""
-    control: Table | None = field(default=None, repr=False)
+    control: Any = field(default=None, repr=False)
+    """A `Table`; `shoal.attack` reads anything else that holds one."""
     held_out: float = 0.0
     seed: int = 0
 

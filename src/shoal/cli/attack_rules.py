@@ -36,17 +36,17 @@ def rules(
 ) -> None:
     """List the rules that tell a sensitive value, and how many people each exposes."""
     from shoal import api
+    from shoal.attacks import Rules
 
-    how = {"at": at, "support": support, "values": tuple(listed(values)), "held_out": held_out, "seed": seed}
+    how = Rules(at, support, tuple(listed(values)), control, held_out, seed)
     with noted():
-        found = api.attack_rules(
+        found = api.attack(
             release,
+            how,
             quasi_identifiers=listed(qi),
             sensitive=listed(sensitive),
             policy=policy,
             private=private,
-            control=control,
-            **how,
         )
     if as_json:
         print_json(found.document())

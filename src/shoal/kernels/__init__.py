@@ -1,10 +1,11 @@
-"""The compiled core: packed keys, rollup, marginal counts, the cuts of partitions, clusters of cells, trees."""
+"""The compiled core: packed keys, rollup, marginal counts, cuts of partitions, clusters of cells, trees, joins."""
 
 from shoal.kernels._core import (
     Clusters,
     c45,
     c45_leaves,
     c45_shares,
+    contained,
     group_columns,
     least_entropy,
     least_squares,
@@ -18,6 +19,7 @@ __all__ = [
     "c45",
     "c45_leaves",
     "c45_shares",
+    "contained",
     "group_columns",
     "least_entropy",
     "least_squares",

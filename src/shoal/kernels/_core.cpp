@@ -390,6 +390,7 @@ NB_MODULE(_core, m) {
   m.def("marginals", &marginals, "keys"_a, "counts"_a, "chosen"_a, "word"_a, "shift"_a, "mask"_a, "offset"_a,
         "total"_a);
   bind_c45(m);
+  bind_join(m);
   bind_mondrian(m);
   register_local(m);
   bind_target(m);

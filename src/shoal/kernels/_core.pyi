@@ -78,6 +78,21 @@ def c45(
 ) -> Grown: ...
 def c45_shares(tree: Grown, codes: Sequence[Ints], numeric: Sequence[bool], rows: int) -> Floats: ...
 def c45_leaves(tree: Grown, codes: Sequence[Ints], numeric: Sequence[bool], rows: int) -> Ints: ...
+def contained(
+    points: Ints,
+    low: Ints,
+    high: Ints,
+    sets: Ints,
+    runs: Longs,
+    run_low: Ints,
+    run_high: Ints,
+    rows: Longs,
+    begin: Longs,
+    values: Ints,
+    weights: Floats,
+    attribute: Ints,
+    attributes: int,
+) -> tuple[Longs, Longs, Ints, Ints, Floats, Floats]: ...
 
 class Clusters:
     def __init__(

@@ -21,6 +21,7 @@ template <typename T> using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_con
 using Words = Matrix<uint64_t>;
 
 void bind_c45(nb::module_& m);
+void bind_join(nb::module_& m);
 void bind_mondrian(nb::module_& m);
 void bind_target(nb::module_& m);
 

@@ -45,7 +45,7 @@ def published_in_folder(
     if data.separate is None:
         return published_of(folder.name, table, columns, builders)
     other = read_separate(_inside(folder, data.separate.file), data.separate.columns, data.model_dump())
-    return _of_groups(folder.name, table, columns, data.separate.columns[0], other)
+    return _of_groups(folder.name, table, columns, data.separate.columns[0], other, builders)
 
 
 def published_in_memory(
@@ -61,7 +61,7 @@ def published_in_memory(
         return published_of(name, table, roles, builders)
     groups, values, counts = (each.texts.take(pa.array(each.codes)).to_pylist() for each in separate.values())
     other = Separate(groups, values, [int(count) for count in counts])
-    return _of_groups(name, table, roles, next(iter(separate)), other)
+    return _of_groups(name, table, roles, next(iter(separate)), other, builders)
 
 
 def published_of(name: str, table: Table, columns: Columns, builders: Mapping[str, Builder] | None = None) -> Published:
@@ -80,7 +80,14 @@ def published_of(name: str, table: Table, columns: Columns, builders: Mapping[st
     return Published(name, table, _shown(table, columns), tuple(columns.sensitive), of_row, counts, builders or {})
 
 
-def _of_groups(name: str, table: Table, columns: Columns, group: str, separate: Separate) -> Published:
+def _of_groups(
+    name: str,
+    table: Table,
+    columns: Columns,
+    group: str,
+    separate: Separate,
+    builders: Mapping[str, Builder] | None,
+) -> Published:
     """Anatomy: rows as they are, each in a group whose sensitive values stand elsewhere."""
     of_row = FrequencySet.count({group: (table[group].codes, table[group].size)}, want_classes=True)
     assert of_row.classes is not None
@@ -90,7 +97,9 @@ def _of_groups(name: str, table: Table, columns: Columns, group: str, separate: 
     values = np.array([labels.index(each) for each in separate.values], dtype=np.int64)
     counted = ValueCounts(at, values, np.array(separate.counts, dtype=np.int64), labels, len(of_row))
     counts = ClassCounts(of_row.counts, dict.fromkeys(columns.sensitive, counted))
-    return Published(name, table, _shown(table, columns), tuple(columns.sensitive), of_row.classes, counts)
+    shown = _shown(table, columns)
+    sensitive = tuple(columns.sensitive)
+    return Published(name, table, shown, sensitive, of_row.classes, counts, builders or {}, exact=True)
 
 
 def _shown(table: Table, columns: Columns) -> dict[str, Shown]:

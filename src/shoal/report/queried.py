@@ -12,6 +12,7 @@ from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.recode import Released
 from shoal.report.manifest import PublicManifest
+from shoal.schema import Role
 from shoal.verify import opened
 from shoal.workload import Original, Shown, read_release, text_cells
 
@@ -24,9 +25,9 @@ def original_of(table: Table, name: str, policy: Policy, builders: Mapping[str, 
     return Original(table, {of: builder.taxonomy(table[of]) for of, builder in builders.items()})
 
 
-def builders_of(policy: Policy) -> dict[str, Builder]:
-    """The hierarchies that the policy of a private folder names for its quasi-identifiers."""
-    known = {name: policy.attributes[name].hierarchy for name in policy.quasi_identifiers}
+def builders_of(policy: Policy, roles: Collection[Role] = (Role.QUASI_IDENTIFIER,)) -> dict[str, Builder]:
+    """The hierarchies that the policy of a private folder names for attributes of some roles."""
+    known = {name: policy.attributes[name].hierarchy for role in roles for name in policy.named(role)}
     return {name: builder for name, builder in known.items() if builder is not None}
 
 

@@ -1,0 +1,101 @@
+"""The background-knowledge attack: what falls when an attacker can rule out values (Machanavajjhala et al. 2006)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.homogeneity import sensitive_of
+from shoal.attacks.options import whole
+from shoal.attacks.published import Published, Truth
+from shoal.counts import Flags, ValueCounts
+
+
+@dataclass(frozen=True)
+class Background:
+    """An attacker who knows of the victim that it does not have b of the values, for each b up to `excluded`.
+
+    The worst case: the b values that are ruled out are the most frequent ones beside the victim's own. A record is
+    exposed if only its own value remains, that is if its class shows at most b + 1 values; nothing has to be ruled out
+    in a homogeneous class. A class of l values falls at b = l - 1 and not before. Nulls are no values.
+
+    >>> import pyarrow as pa
+    >>> from shoal.codes import Table, encode
+    >>> released = {"age": ["3*", "3*", "4*", "4*", "4*"], "ill": ["flu", "hiv", "flu", "hiv", "cold"]}
+    >>> table = Table({name: encode(name, pa.array(values)) for name, values in released.items()}, 5)
+    >>> found = Background(excluded=2).on(Published.of("the frame", table, ["age"], ["ill"]))
+    >>> [step["records"] for step in found.figures["steps"]]
+    [0, 2, 5]
+    """
+
+    excluded: int = 1
+
+    def __post_init__(self) -> None:
+        whole("excluded", self.excluded)
+
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
+        """Rule out more and more values."""
+        sensitive, counts = sensitive_of(published), published.counts
+        values = {name: counts.sensitive[name].non_null() for name in sensitive}
+        steps = []
+        for b in range(self.excluded + 1):
+            fallen = np.logical_or.reduce([exposed_classes(values[name], b) for name in sensitive])
+            beliefs = {name: posteriors(values[name], b) for name in sensitive}
+            steps.append(
+                {
+                    "excluded": b,
+                    "classes": int(fallen.sum()),
+                    "records": int(counts.sizes[fallen].sum()),
+                    "mean_posterior": {name: _mean(beliefs[name], values[name]) for name in sensitive},
+                }
+            )
+        figures: dict[str, Any] = {
+            "records": counts.rows,
+            "suppressed_records": int(published.hidden.sum()),
+            **{f"exposed_when_{step['excluded']}_ruled_out": step["records"] for step in steps},
+            "steps": steps,
+        }
+        exposed = int(figures[f"exposed_when_{self.excluded}_ruled_out"])
+        many = f"{self.excluded} other value{'' if self.excluded == 1 else 's'} of {' or '.join(sensitive)}"
+        sentence = (
+            f"{exposed:,} of {counts.rows:,} records fall to an attacker who can rule out {many}, "
+            f"{figures['exposed_when_0_ruled_out']:,} to one who knows nothing"
+        )
+        return Finding("background", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures)
+
+
+def exposed_classes(values: ValueCounts, excluded: int) -> Flags:
+    """Classes with so few values that nothing but the victim's own is left."""
+    distinct = np.bincount(values.classes, minlength=values.class_count)
+    return np.asarray((distinct >= 1) & (distinct <= excluded + 1))
+
+
+def posteriors(values: ValueCounts, excluded: int) -> NDArray[np.float64]:
+    """Of each class and value: how sure an attacker is of it without the most frequent others of its class.
+
+    >>> counts = ValueCounts(np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([5, 3, 2]), ["a", "b", "c"], 1)
+    >>> [posteriors(counts, b).round(2).tolist() for b in (0, 1)]
+    [[0.5, 0.3, 0.2], [0.71, 0.6, 0.4]]
+    """
+    order = np.lexsort((-values.counts, values.classes))
+    classes, counts = values.classes[order], values.counts[order]
+    first = np.searchsorted(classes, np.arange(values.class_count))
+    ends = np.append(first[1:], len(classes)) if len(first) else first
+    sums = np.concatenate([[0], np.cumsum(counts)])
+    rank = np.arange(len(classes)) - first[classes]
+    # the most frequent others: the first b, or the first b + 1 but itself
+    own = rank < excluded
+    upto = np.minimum(first[classes] + excluded + own, ends[classes])
+    gone = sums[upto] - sums[first[classes]] - np.where(own, counts, 0)
+    left = sums[ends[classes]] - sums[first[classes]] - gone
+    out = np.empty(len(counts))
+    out[order] = counts / left
+    return out
+
+
+def _mean(posterior: NDArray[np.float64], values: ValueCounts) -> float:
+    """Over the records whose value is known."""
+    total = int(values.counts.sum())
+    return float((posterior * values.counts).sum() / total) if total else 0.0

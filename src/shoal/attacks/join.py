@@ -1,0 +1,219 @@
+"""The joining attack: a release and a public register of people, linked by what both tell (S2.1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.linking import Faces, Links, linked
+from shoal.attacks.matching import Matching
+from shoal.attacks.owners import Owners
+from shoal.attacks.published import Published, Truth
+from shoal.attacks.rates import Rate
+from shoal.attacks.runs import Axis
+from shoal.codes import Codes, Table
+from shoal.counts import Flags, Longs
+from shoal.errors import BadInput
+from shoal.frequency import joined
+from shoal.models.spec import nearest
+
+_BINS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1_000, 10_000)
+"""Where the bins of the histogram of candidates begin."""
+
+
+@dataclass(frozen=True)
+class Join:
+    """For each person of a register, the released records that may be theirs, and what these tell of them (S2.1).
+
+    Sweeney 2002; El Emam 2010. A record may be somebody's if each of its labels contains their value. Rows that were
+    suppressed and show only `*` may be anybody's. They are left out and counted apart: with a hundred of them in the
+    table nobody would ever match one record, though they hide none of the people whose own records are shown.
+    `suppressed` counts them as candidates.
+
+    >>> from shoal.codes import encode
+    >>> def table(columns):
+    ...     return Table({name: encode(name, pa.array(values)) for name, values in columns.items()}, 3)
+    >>> patients = table({"age": ["[30, 40)", "[40, 50)", "[40, 50)"], "disease": ["flu", "hiv", "hiv"]})
+    >>> people = table({"name": ["Ann", "Bob", "Cy"], "age": [31, 44, 50]})
+    >>> print(Join(people).on(Published.of("patients", patients, ["age"], ["disease"])).sentence)
+    1 of 3 people in the register matches exactly one released record; for 1 more all candidates have the same disease
+    """
+
+    register: Any = field(repr=False)
+    """A table; `shoal.attack` also takes any file or frame."""
+    attributes: Sequence[str] = ()
+    """What to join on; all quasi-identifiers that the register has unless given."""
+    exact: Sequence[str] = ()
+    """Columns of the release that show values as they are; it matters only where no hierarchy explains them."""
+    suppressed: bool = False
+    key: str | None = None
+    """The column that tells who is who in the register and in the original, where links are held against it."""
+
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:
+        """Link everybody; with the truth, tell how many links are right."""
+        people = _register(self.register)
+        on = self._chosen(published, people)
+        left_out = np.zeros(published.rows, dtype=bool) if self.suppressed else published.hidden
+        if left_out.all():
+            left_out = ~left_out  # no row stands out: this is how the whole table was generalised
+        matchings = self._matchings(published, people, on)
+        axes = [_axis(matching, published, name) for name, matching in zip(on, matchings, strict=True)]
+        places = [axis.place[people[name].codes] for name, axis in zip(on, axes, strict=True)]
+        faces = Faces.of(published, on, ~left_out)
+        links = linked(axes, places, faces)
+        figures: dict[str, Any] = {
+            "attributes": list(on),
+            "people": people.rows,
+            "repeated_people": _repeated(people, self.key),
+            "people_with_unknown_values": _missing(axes, places),
+            "people_outside_the_hierarchies": _outside(people, on, matchings),
+            "records": published.rows,
+            "suppressed_records": int(published.hidden.sum()),
+            "suppressed_records_left_out": int(left_out.sum()),
+        }
+        success = None
+        if truth is not None:
+            owners = Owners.of(truth, people, on, self.key)
+            right = owners.right(axes, places, faces)
+            success = Rate(int((right & (links.candidates == 1)).sum()), int((links.candidates == 1).sum()))
+            figures |= owners.figures(right, links, faces, published.sensitive)
+        return _finding(published, links, faces, figures, success)
+
+    def _chosen(self, published: Published, people: Table) -> list[str]:
+        """The attributes to join on, all of which both tables have."""
+        known = list(published.quasi_identifiers)
+        for name in (*self.attributes, *self.exact):
+            if name not in known:
+                raise BadInput(f"{published.name}: there is no quasi-identifier {name!r}{nearest(name, known)}")
+        for name in self.attributes:
+            if name not in people.columns:
+                raise BadInput(f"the register: there is no column {name!r}{nearest(name, people.columns)}")
+        if self.key is not None and self.key not in people.columns:
+            raise BadInput(f"the register: there is no column {self.key!r}{nearest(self.key, people.columns)}")
+        on = list(self.attributes) or [name for name in known if name in people.columns]
+        if not on:
+            hint = next((near for name in known if (near := nearest(name, people.columns))), "")
+            raise BadInput(f"the register: it has none of the quasi-identifiers {', '.join(map(repr, known))}{hint}")
+        return on
+
+    def _matchings(self, published: Published, people: Table, on: Sequence[str]) -> list[Matching]:
+        return [
+            Matching(people[name], published.builders.get(name), exact=published.exact or name in self.exact)
+            for name in on
+        ]
+
+
+def _register(given: Any) -> Table:
+    if not isinstance(given, Table):
+        raise BadInput("the register is a table; files and frames are read by shoal.attack")
+    if not given.rows:
+        raise BadInput("the register: there are no records")
+    return given
+
+
+def _axis(matching: Matching, published: Published, name: str) -> Axis:
+    """What the labels of an attribute cover in the register; of labels that no row shows it is not asked."""
+    shown = published.quasi_identifiers[name]
+    used, first = np.unique(shown.codes, return_index=True)
+    axis = matching.runs([shown.labels[code] for code in used.tolist()], first).axis()
+    number = np.zeros(len(shown.labels), dtype=np.int32)
+    number[used] = np.arange(len(used))
+    return axis.relabelled(number)
+
+
+def _missing(axes: Sequence[Axis], places: Sequence[Codes]) -> int:
+    """People who have a null somewhere: it excludes no record."""
+    missing = np.zeros(len(places[0]), dtype=bool)
+    for axis, place in zip(axes, places, strict=True):
+        missing |= place == axis.size
+    return int(missing.sum())
+
+
+def _outside(people: Table, on: Sequence[str], matchings: Sequence[Matching]) -> int:
+    """People with a value that a hierarchy does not know: its labels cannot cover them."""
+    outside = np.zeros(people.rows, dtype=bool)
+    for name, matching in zip(on, matchings, strict=True):
+        unknown = np.zeros(people[name].size, dtype=bool)
+        unknown[matching.unknown] = True
+        outside |= unknown[people[name].codes]
+    return int(outside.sum())
+
+
+def _repeated(people: Table, key: str | None) -> int:
+    """Rows of the register that are equal to another in the key or, without one, in every column."""
+    columns = [people[key]] if key is not None else list(people.columns.values())
+    codes, size = columns[0].codes, columns[0].size
+    for column in columns[1:]:  # two by two: no register is too wide
+        codes, size, _ = joined([(codes, size), (column.codes, column.size)])
+    return people.rows - len(np.unique(codes))
+
+
+def _finding(
+    published: Published, links: Links, faces: Faces, figures: dict[str, Any], success: Rate | None
+) -> Finding:
+    unique = links.candidates == 1
+    certain = links.distinct == 1
+    more = certain.any(axis=1) & ~unique
+    matched = links.candidates > 0
+    figures |= {
+        "matched_people": int(matched.sum()),
+        "unique_matches": int(unique.sum()),
+        "certain_without_unique_match": int(more.sum()),
+        "least_candidates": int(links.candidates[matched].min(initial=published.rows)) if matched.any() else 0,
+        "mean_candidates": float(links.candidates.mean()),
+        "candidates": _histogram(links.candidates),
+        "learned": {
+            name: {
+                "certain": int(certain[:, s].sum()),
+                "mean_probability": float(links.probability[matched, s].mean()) if matched.any() else 0.0,
+                "share_in_the_release": _commonest(published, name),
+            }
+            for s, name in enumerate(published.sensitive)
+        },
+    }
+    exposed = int(unique.sum() + more.sum())
+    sentence = _sentence(int(unique.sum()), int(more.sum()), len(unique), published.sensitive)
+    people = _people(links, faces, published.sensitive, certain)
+    return Finding("join", Channel.RECORD, exposed, len(unique), sentence, figures, success, people=people)
+
+
+def _sentence(unique: int, more: int, people: int, sensitive: Sequence[str]) -> str:
+    verb = "matches" if unique == 1 else "match"
+    told = f"{unique:,} of {people:,} people in the register {verb} exactly one released record"
+    same = " or ".join(f"the same {name}" for name in sensitive)
+    return f"{told}; for {more:,} more all candidates have {same}" if sensitive else told
+
+
+def _histogram(candidates: Longs) -> list[dict[str, Any]]:
+    """How many people have how many candidates."""
+    ends = [*(start - 1 for start in _BINS[1:]), None]
+    counts = np.bincount(np.searchsorted(_BINS, candidates, side="right") - 1, minlength=len(_BINS)).tolist()
+    return [
+        {"from": start, "to": end, "people": count}
+        for start, end, count in zip(_BINS, ends, counts, strict=True)
+        if count
+    ]
+
+
+def _commonest(published: Published, name: str) -> float:
+    """The share of the commonest value in the whole release: how likely it is without any match."""
+    overall = published.counts.sensitive[name].non_null().overall
+    return float(overall.max(initial=0) / max(int(overall.sum()), 1))
+
+
+def _people(links: Links, faces: Faces, sensitive: Sequence[str], certain: Flags) -> pa.Table:
+    """Row by row of the register, what was learned: as private as the original."""
+    names = pa.array([*faces.names, None], pa.string())
+    columns: dict[str, Any] = {
+        "row": np.arange(1, len(links.candidates) + 1),
+        "candidates": links.candidates,
+        "classes": links.classes,
+    }
+    for s, name in enumerate(sensitive):
+        columns[name] = names.take(pa.array(links.likeliest[:, s] % len(names)))
+        columns[f"{name}: probability"] = links.probability[:, s]
+        columns[f"{name}: certain"] = certain[:, s]
+    return pa.table(columns)

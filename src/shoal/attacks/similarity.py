@@ -1,0 +1,118 @@
+"""The similarity attack: classes of different values that mean nearly the same (Li, Li, Venkatasubramanian 2007)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.homogeneity import sensitive_of
+from shoal.attacks.options import number
+from shoal.attacks.published import Published, Truth
+from shoal.codes import Column, encode
+from shoal.counts import Flags, ValueCounts
+from shoal.errors import BadHierarchy, BadInput
+from shoal.hierarchy import Builder, Hierarchy, build
+from shoal.hierarchy.exact import exact
+from shoal.models.numbers import scaled
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Records whose class keeps to one node of the hierarchy below its top, or to one band of numbers (Li 2007).
+
+    A band is `width` wide, or `share` of the range that the release shows. Nulls are no values.
+
+    >>> import pyarrow as pa
+    >>> from shoal.codes import Table, encode
+    >>> released = {"age": ["3*", "3*", "4*", "4*"], "pay": [30, 35, 30, 90]}
+    >>> table = Table({name: encode(name, pa.array(values)) for name, values in released.items()}, 4)
+    >>> print(Similarity(width=10).on(Published.of("the frame", table, ["age"], ["pay"])).sentence)
+    2 of 4 records lie in classes whose pay is nearly the same
+    """
+
+    width: float | None = None
+    share: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.width is not None and self.share is not None:
+            raise BadInput("give the width of a band or its share of the range, not both")
+        for name, value in (("width", self.width), ("share", self.share)):
+            if value is not None:
+                number(name, value)
+
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
+        """Judge every attribute that has a hierarchy or, with a band, is of numbers."""
+        sensitive, counts = sensitive_of(published), published.counts
+        alike = np.zeros(len(counts.sizes), dtype=bool)
+        told: dict[str, dict[str, Any]] = {}
+        for name in sensitive:
+            found = self._alike(counts.sensitive[name].non_null(), name, published.builders.get(name))
+            for how, flags in found.items():
+                alike |= flags
+                told.setdefault(name, {})[how] = {
+                    "classes": int(flags.sum()),
+                    "records": int(counts.sizes[flags].sum()),
+                }
+        if not told:
+            raise BadInput(
+                f"{published.name}: no sensitive attribute has a known hierarchy of several levels, or is of numbers "
+                "with a band asked for; give the hierarchies with --policy, or a band with --width"
+            )
+        exposed = int(counts.sizes[alike].sum())
+        figures: dict[str, Any] = {
+            "classes": len(alike),
+            "similar_classes": int(alike.sum()),
+            "share_of_classes": float(alike.mean()),
+            "records": counts.rows,
+            "share_of_records": exposed / counts.rows,
+            "suppressed_records": int(published.hidden.sum()),
+            "attributes": told,
+            "not_judged": [name for name in sensitive if name not in told],
+        }
+        sentence = f"{exposed:,} of {counts.rows:,} records lie in classes whose {' or '.join(told)} is nearly the same"
+        return Finding("similarity", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures)
+
+    def _alike(self, values: ValueCounts, name: str, builder: Builder | None) -> dict[str, Flags]:
+        found = {}
+        if builder is not None:
+            column = encode(name, pa.array(values.labels, pa.string()))  # a row for each value
+            hierarchy = _hierarchy(column, builder)
+            for level in range(1, hierarchy.height + 1):
+                if len({*hierarchy.labels[level]} - {None}) > 1:  # what all have in common is no news
+                    groups = hierarchy.levels[level][column.codes]
+                    found[f"level {level}"] = _spreads(values, groups) == 0
+        numbers = scaled(values.labels)
+        if numbers is not None and (self.width is not None or self.share is not None):
+            found["band"] = self._in_band(values, *numbers)
+        return {how: np.asarray(flags, dtype=bool) for how, flags in found.items()}
+
+    def _in_band(self, values: ValueCounts, numbers: tuple[int, ...], scale: int) -> Flags:
+        """Classes whose greatest value is at most a band above the least; exactly, whatever the size of the numbers."""
+        held = [numbers[value] for value in np.unique(values.values)]
+        share = exact(self.share or 0) * (max(held, default=0) - min(held, default=0))
+        widest = share if self.width is None else exact(self.width) * scale
+        spreads = _spreads(values, np.array(numbers, dtype=object))
+        return np.array([0 <= spread <= widest for spread in spreads], dtype=bool)
+
+
+def _spreads(values: ValueCounts, places: NDArray[Any]) -> NDArray[Any]:
+    """Of each class, how far the greatest place of its values lies above the least; -1 where it has none."""
+    spreads = np.full(values.class_count, -1, dtype=places.dtype)
+    if len(values.classes):
+        order = np.argsort(values.classes, kind="stable")
+        classes, first = np.unique(values.classes[order], return_index=True)
+        of = places[values.values[order]]
+        spreads[classes] = np.maximum.reduceat(of, first) - np.minimum.reduceat(of, first)
+    return spreads
+
+
+def _hierarchy(column: Column, builder: Builder) -> Hierarchy:
+    try:
+        return build(column, builder)
+    except BadHierarchy:  # its rows would be those of the list of values
+        raise BadInput(
+            f"column {column.name!r}: its hierarchy does not fit all values that the release shows"
+        ) from None

@@ -225,7 +225,7 @@ def test_any_blocked_release_keeps_its_promises(people, by, k):
         ({"confidance": 0.5}, "did you mean 'confidence'"),
         ({"passes": 0}, "greater than or equal to 1"),
         ({"require": [{"model": "k-anonymity", "k": 2}]}, "is not about the sensitive values of single classes"),
-        ({"require": [{"model": "t-closeness", "t": 0.2}]}, "say reference = 'release'"),
+        ({"require": [{"model": "t-closeness", "t": 0.2}]}, "reference must be 'release'"),
         ({"by": "suppress", "require": [{"model": "distinct-l-diversity", "l": 2}]}, "use by = 'absent'"),
     ],
 )

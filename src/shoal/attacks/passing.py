@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from shoal.attacks.matching import Matching
 from shoal.codes import Kind, Table
 from shoal.counts import Flags
 from shoal.errors import BadInput
-from shoal.hierarchy import Builder, build
+from shoal.hierarchy import Builder
 from shoal.mining.tree import Test
-from shoal.verify.labels import Labels
 
 
 def holds(test: Test, table: Table, builders: Mapping[str, Builder]) -> Flags:
@@ -25,12 +25,8 @@ def holds(test: Test, table: Table, builders: Mapping[str, Builder]) -> Flags:
         raise BadInput(f"there is no column {test.attribute!r} to try a rule on")
     column = table[test.attribute]
     if test.operator == "=":
-        builder = builders.get(test.attribute)
-        labels = Labels(column, None if builder is None else build(column, builder))
-        passing = labels.covered(None if test.value is None else str(test.value))
-        if column.null_code is not None and test.value is not None:
-            passing[column.null_code] = False
-        return np.asarray(passing[column.codes])
+        covered = Matching(column, builders.get(test.attribute)).runs([str(test.value)]).members(0)
+        return np.isin(column.codes, [code for code in covered if code != column.null_code])
     if column.kind is not Kind.NUMBER:
         raise BadInput(f"column {test.attribute!r} has no numbers, and a rule compares them")
     passing = np.zeros(column.size, dtype=bool)

@@ -57,7 +57,7 @@ class Blocking(Part):
         for model in self.require:
             if model.needs and isinstance(model, Referenced):
                 raise ValueError(
-                    f"require: {model.name} compares with the original, not with what is added; say reference = 'release'"
+                    f"require: {model.name} compares with the original; here its reference must be 'release'"
                 )
             whole = model.table_wide and not isinstance(model, Referenced)
             if not model.per_attribute or whole or model.columns or model.needs:

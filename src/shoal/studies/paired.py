@@ -1,4 +1,4 @@
-"""Means over random splits, and intervals that know that splits overlap (Nadeau and Bengio, Machine Learning 52, 2003)."""
+"""Means over random splits, with intervals for splits that overlap (Nadeau and Bengio, Machine Learning 52, 2003)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Mean:
 
 
 def over(values: Sequence[float], *, tested: float) -> Mean:
-    """The mean over splits that each tested this share of the rows: splits share rows, so they vary less than samples."""
+    """The mean over splits that each tested this share of the rows; they share rows, so they vary less than samples."""
     splits = len(values)
     if splits < 2:
         return Mean(mean(values), float("nan"))

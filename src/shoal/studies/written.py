@@ -32,6 +32,9 @@ class Sheet:
         lines = [self.header, ("---",) * len(self.header), *self.rows]
         return "\n".join("|" + "|".join(_cell(cell) for cell in line) + "|" for line in lines).replace("| --- ", "|---")
 
+    def records(self) -> list[dict[str, Any]]:
+        return [dict(zip(self.header, row, strict=True)) for row in self.rows]
+
     def csv(self) -> str:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([self.header, *self.rows])
@@ -66,9 +69,7 @@ class Study:
             "title": self.title,
             "about": self.about,
             "conclusions": list(self.conclusions),
-            "tables": {
-                sheet.name: [dict(zip(sheet.header, row, strict=True)) for row in sheet.rows] for sheet in self.sheets
-            },
+            "tables": {sheet.name: sheet.records() for sheet in self.sheets},
         }
 
     def write(self, folder: Path) -> list[Path]:

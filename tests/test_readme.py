@@ -39,7 +39,7 @@ def test_the_commands(folder, shoal):
     named = [shlex.split(command)[1] for command in COMMANDS]
     assert named == [
         *("init", "anonymize", "verify", "measure", "apply", "lattice", "compare", "workload", "learn"),
-        *("risk", "metrics"),
+        *("risk", "attack", "study", "metrics"),
     ]
     for command in COMMANDS:
         ran = shoal(*shlex.split(command)[1:])
@@ -62,6 +62,13 @@ def test_the_policy(folder):
 def test_the_form():
     policy = Policy(**tomllib.loads(block("toml", 1)), require=[{"model": "k-anonymity", "k": 5}])
     assert policy.attributes["age"].form == ("bounds", "mean")
+
+
+def test_the_blocking():
+    document = tomllib.loads(block("toml", 3))
+    attributes = {"age": "quasi-identifier", "disease": "sensitive"}
+    policy = Policy(attributes=attributes, require=[{"model": "k-anonymity", "k": 5}], **document)
+    assert (policy.blocking.by, policy.blocking.confidence) == ("absent", 0.8)
 
 
 def test_every_pair_of_the_policy_is_in_the_table():

@@ -33,10 +33,10 @@ ATTRIBUTES = (
 WAYS: dict[str, Mapping[str, Any] | None] = {
     "10-anonymous": None,
     "blocked": {"by": "absent"},
-    "blocked, unknown": {"by": "unknown"},
-    "blocked, rows left out": {"by": "suppress"},
-    "blocked, generalised": {"by": "generalise"},
-    "blocked and (0.8, 10)": {"by": "absent", "require": [{"model": "alpha-k", "alpha": 0.8, "k": K}]},
+    "unknown": {"by": "unknown"},
+    "left out": {"by": "suppress"},
+    "generalised": {"by": "generalise"},
+    "with (0.8, 10)": {"by": "absent", "require": [{"model": "alpha-k", "alpha": 0.8, "k": K}]},
 }
 Rows = NDArray[np.int64]
 
@@ -172,7 +172,7 @@ def _table_2(accuracy: Mapping[str, list[float]], as_reported: list[float], peop
                 name,
                 REPORTED[name],
                 _percent(over(accuracy[name], tested=TESTED)),
-                "" if lost is None else f"{lost.mean:.2f} ± {lost.error:.2f}",
+                told,
             )
         )
         before = accuracy[name]
@@ -207,8 +207,9 @@ def _ways(made: Sequence[Variant], accuracy: Mapping[str, list[float]]) -> Sheet
         )
     header = ("table", "rows added", "rows left out", "channels", "left", "LR", "GR", "loss", "accuracy, %")
     note = (
-        "Generalising further or leaving rows out makes no false row (S1.8). The last table also brings every class "
-        "down to a share of 0.8 of any value, by adding rows."
+        "Rows are added with an absent value (blocked) or with none (unknown), or no false row is made: rows are left "
+        "out, or generalised further (S1.8). The last table also brings every class down to a share of 0.8 of any "
+        "value, by adding rows."
     )
     return Sheet("ways", "Ways to block", header, rows, note)
 
@@ -224,15 +225,17 @@ def _table_3(table: pa.Table, made: Sequence[Variant]) -> Sheet:
         rows.append((variant.name, *found, alike.exposed, skew.exposed, rules.exposed))
     header = (
         "table",
-        "record linkage: people who match one record",
-        "fewest candidates",
-        "attribute linkage: people in homogeneous classes",
-        "in classes that double a likelihood",
-        "rule inference: people whom a perfect rule tells",
+        "record linkage",
+        "candidates",
+        "attribute linkage",
+        "skewness",
+        "rule inference",
     )
     note = (
         "The paper fills this table by assertion: k-anonymity stops record linkage, blocking stops rules too, and "
-        "neither stops attribute linkage. Here each figure is what the attack found; 0 is protection."
+        "neither stops attribute linkage. Here each figure is the number of people whom the attack exposed: who match "
+        "one record (and the fewest candidates that anybody has), who lie in homogeneous classes, in classes that make "
+        "a value twice as likely as the table does and at least even, and of whom a perfect rule tells."
     )
     return Sheet("protection", "What attacks find (table 3 of the paper)", header, rows, note)
 

@@ -19,7 +19,7 @@ class Mean:
 
     >>> found = over([0.8, 0.9, 0.85], tested=0.3)
     >>> round(found.mean, 3), round(found.error, 3)
-    (0.85, 0.108)
+    (0.85, 0.188)
     """
 
     mean: float

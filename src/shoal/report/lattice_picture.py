@@ -1,8 +1,6 @@
 """A lattice as a picture: one box per node while they can be read, else one bar per height."""
 
-import io
 import textwrap
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.lattice import Node
 from shoal.report.lattice_table import LatticeTable, NodeRow
+from shoal.report.pictures import CHARACTER, printable, rendered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +21,6 @@ _MOST_DETAILED = 40
 _WIDEST = 16.0
 """Inches that boxes of one height may take before their labels are turned upright."""
 
-_MOST_DOTS = 30_000
-"""Of a PNG in one direction: viewers open no larger one, and matplotlib draws none beyond 65,536."""
 _BAR = 0.26
 """Inches for the bar of a height."""
 _GAP = 0.25
@@ -37,30 +34,11 @@ _STYLE = {"front": "solid", "complies": "solid", "fails": "dashed"}
 _MEANING = {"front": "complies, on the Pareto front", "complies": "complies", "fails": "does not comply"}
 _STAR: dict[str, Any] = {"marker": "*", "color": "#F0E442", "edgecolors": "#000000", "linewidths": 0.9, "zorder": 4}
 _DIAMOND: dict[str, Any] = {"marker": "D", "color": _FILL["front"], "edgecolors": "#000000", "linewidths": 0.9}
-_SETTINGS: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "svg.fonttype": "none",  # text stays text: it can be searched, and read aloud
-    "svg.hashsalt": "shoal",
-    "text.parse_math": False,  # a name may hold a $
-}
-_CHARACTER = 0.0078
-"""Width in inches of a character, for each point of its size."""
 
 
 def render(table: LatticeTable, kind: str) -> bytes:
     """The picture as the bytes of an SVG or a PNG: the same for the same table."""
-    import matplotlib as mpl
-
-    file = io.BytesIO()
-    with mpl.rc_context(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about letters that the font does not have
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
-        metadata = {"Date": None, "Creator": "Shoal"} if kind == "svg" else {"Software": "Shoal"}
-        figure = draw(table)
-        dots = min(150.0, _MOST_DOTS / max(figure.get_size_inches()))
-        figure.savefig(file, format=kind, dpi=dots, metadata=metadata)
-    return file.getvalue()
+    return rendered(lambda: draw(table), kind)
 
 
 def draw(table: LatticeTable) -> "Figure":
@@ -109,10 +87,10 @@ class _Grid:
         longest = max(len(line) for row in table.nodes for line in _lines(table, row))
         lines = 2 if len(table.nodes) <= _MOST_DETAILED else 1
         room = min(0.5 + 0.025 * widest, 1.6)
-        long = longest * 9 * _CHARACTER + 0.22
+        long = longest * 9 * CHARACTER + 0.22
         if widest * (long + _GAP) <= _WIDEST:
             return cls((long, 0.2 + 0.16 * lines), turned=False, size=9, room=room)
-        return cls((0.21, longest * 7 * _CHARACTER + 0.2), turned=True, size=7, room=room)
+        return cls((0.21, longest * 7 * CHARACTER + 0.2), turned=True, size=7, room=room)
 
     @property
     def step(self) -> tuple[float, float]:
@@ -216,7 +194,7 @@ def _canvas(table: LatticeTable, width: float, height: float) -> tuple["Figure",
     """A figure measured in inches with title and legend, and where the rest may begin above its bottom."""
     from matplotlib.figure import Figure
 
-    title, *more = _title(table, int((width - 0.6) / (9 * _CHARACTER)))
+    title, *more = _title(table, int((width - 0.6) / (9 * CHARACTER)))
     above, below = 0.62 + 0.2 * len(more), 1.5
     figure = Figure(figsize=(width, above + height + below), facecolor="white")
     axes = figure.add_axes((0, 0, 1, 1))
@@ -234,7 +212,7 @@ def _title(table: LatticeTable, characters: int) -> list[str]:
     suppressed = f"at most {table.limit:,} suppressed" if table.limit else "none suppressed"
     lines = [
         f"{'; '.join(map(_promise, table.require))}; {table.rows:,} rows, {suppressed}",
-        f"levels of [{', '.join(map(_printable, table.lattice.attributes))}]",
+        f"levels of [{', '.join(map(printable, table.lattice.attributes))}]",
     ]
     wrapped = (part for line in lines for part in textwrap.wrap(line, characters))
     return [f"Lattice of {len(table.nodes):,} nodes, {complying:,} of which comply", *wrapped]
@@ -243,12 +221,7 @@ def _title(table: LatticeTable, characters: int) -> list[str]:
 def _promise(model: Mapping[str, Any]) -> str:
     """`k-anonymity k = 5`; a limit for each of several values is only named."""
     said = (f"{key} = {value}" for key, value in model.items() if key != "model" and not isinstance(value, Mapping))
-    return _printable(" ".join([str(model["model"]), ", ".join(said)]).strip())
-
-
-def _printable(text: str) -> str:
-    """Without what no XML may hold."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return printable(" ".join([str(model["model"]), ", ".join(said)]).strip())
 
 
 def _draw_legend(axes: "Axes", table: LatticeTable) -> None:

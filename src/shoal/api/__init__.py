@@ -1,6 +1,6 @@
 """The public functions: the joiner of all that lies below."""
 
-from shoal.api.attacking import attack
+from shoal.api.attacking import attack, rule_tree
 from shoal.api.exploring import compare, draft, lattice, learn, measure
 from shoal.api.querying import workload
 from shoal.api.release import Release
@@ -23,6 +23,7 @@ __all__ = [
     "prepare",
     "publish",
     "risk",
+    "rule_tree",
     "verify",
     "workload",
 ]

@@ -12,6 +12,7 @@ from shoal.codes import Table
 from shoal.engine import ReadOptions
 from shoal.engines import ArrowEngine
 from shoal.errors import BadInput
+from shoal.mining import C45
 from shoal.policy import Policy
 from shoal.report.claims import load_public
 from shoal.report.people_file import PeopleFile
@@ -53,6 +54,21 @@ def attack(
     if file is not None:
         file.write(found)
     return found
+
+
+def rule_tree(
+    release: Source_ | Release,
+    *,
+    quasi_identifiers: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    policy: Policy | Path_ | Mapping[str, Any] | None = None,
+    private: Path_ | None = None,
+) -> C45:
+    """The decision tree that tells the first sensitive attribute of a release."""
+    rules = _rules(release, policy, private)
+    seen = published(release, several(quasi_identifiers), several(sensitive), policy=rules, private=private)
+    features = {name: column for name, column in seen.table.columns.items() if name not in seen.sensitive}
+    return C45().fit_codes(features, seen.table[seen.sensitive[0]])
 
 
 def published(

@@ -37,17 +37,18 @@ def rules(
     """List the rules that tell a sensitive value, and how many people each exposes."""
     from shoal import api
     from shoal.attacks import Rules
+    from shoal.report.lattice_files import refuse_file
+    from shoal.report.tree_picture import write_tree
 
+    file = None if tree is None else Path(tree)
+    if file is not None:
+        refuse_file(file, (".svg", ".png"), None, force=force)
     how = Rules(at, support, tuple(listed(values)), control, held_out, seed)
     with noted():
-        found = api.attack(
-            release,
-            how,
-            quasi_identifiers=listed(qi),
-            sensitive=listed(sensitive),
-            policy=policy,
-            private=private,
-        )
+        known = {"quasi_identifiers": listed(qi), "sensitive": listed(sensitive), "policy": policy, "private": private}
+        found = api.attack(release, how, **known)  # type: ignore[arg-type]
+        if file is not None:
+            write_tree(api.rule_tree(release, **known).tree_, file)  # type: ignore[arg-type]
     if as_json:
         print_json(found.document())
         return

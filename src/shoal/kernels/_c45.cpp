@@ -1,5 +1,5 @@
-// C4.5 (Quinlan, 1993; Release 8): gain ratio, missing values as fractions of rows, collapsing, error-based pruning with
-// subtree raising. Tolerances are those that make the trees of Weka's J48; tests/peers/test_j48.py compares them.
+// C4.5 (Quinlan, 1993; Release 8): gain ratio, missing values as fractions of rows, collapsing, error-based pruning
+// with subtree raising. Tolerances are those that make the trees of Weka's J48; tests/peers/test_j48.py compares them.
 #include "_shared.hpp"
 
 #include <nanobind/stl/tuple.h>
@@ -16,14 +16,15 @@ using namespace nb::literals;
 namespace shoal {
 namespace {
 
-constexpr double kSmall = 1e-6;       // numbers that differ by less are equal
-constexpr double kApart = 1e-5;       // values of a numeric attribute that are closer are not cut apart
-constexpr double kNearAverage = 1e-3; // how far below the average gain the gain of a chosen attribute may lie
-constexpr double kCollapse = 1e-3;    // fewer training errors than this are no reason to split
-constexpr double kPrune = 0.1;        // how many estimated errors a simpler tree may cost
-constexpr double kMany = 0.3;         // a nominal attribute with more values than this share of rows is no measure of others
+constexpr double kSmall = 1e-6;  // numbers that differ by less are equal
+constexpr double kApart = 1e-5;  // values of a numeric attribute that are closer are not cut apart
+constexpr double kNearAverage = 1e-3;  // how far below the average gain the gain of a chosen attribute may lie
+constexpr double kCollapse = 1e-3;  // fewer training errors than this are no reason to split
+constexpr double kPrune = 0.1;  // how many estimated errors a simpler tree may cost
+constexpr double kMany = 0.3;  // with more values than this share of rows, the gain does not count in the average
 constexpr size_t kTable = size_t{1} << 20;
 constexpr size_t kRadix = 11;
+constexpr size_t kDeepest = 10'000;  // tests on a way: beyond, the stack might not suffice
 
 bool greater(double a, double b) { return a - b > kSmall; }
 bool less(double a, double b) { return b - a > kSmall; }
@@ -34,9 +35,8 @@ bool same(double a, double b) { return a - b < kSmall && b - a < kSmall; }
 struct Attribute {
   const int32_t* codes;  // outside of 0 … size - 1: missing
   int32_t size;
-  const double* values;        // ascending; null where the attribute is nominal
-  std::vector<int32_t> held;   // of a numeric one: the codes that some row holds, ascending
-  bool missing = false;        // whether some row lacks a value
+  const double* values;       // ascending; null where the attribute is nominal
+  std::vector<int32_t> held;  // of a numeric one: the codes that some row holds, ascending
 
   bool numeric() const { return values != nullptr; }
   bool known(int32_t code) const { return static_cast<uint32_t>(code) < static_cast<uint32_t>(size); }
@@ -45,7 +45,7 @@ struct Attribute {
 
 // Rows with their weights; where there are no weights, each weighs one.
 struct Rows {
-  const uint32_t* row;
+  uint32_t* row;
   const double* weight;
   size_t n;
 };
@@ -73,20 +73,23 @@ struct Node {
   int32_t attribute = -1;  // -1: a leaf
   int32_t cut = -1;        // of a numeric test: codes up to this one go to the first branch
   Counts counts;
-  double estimate = 0;                       // estimated errors of the subtree
-  std::vector<std::unique_ptr<Node>> sons;   // null: a branch without rows
+  double estimate = 0;                      // estimated errors of the subtree
+  std::vector<std::unique_ptr<Node>> sons;  // null: a branch without rows
 
   bool leaf() const { return attribute < 0; }
 };
 
 // The rows of each branch, one branch after the other.
 struct Parts {
-  std::vector<uint32_t> row;
-  std::vector<double> weight;
+  uint32_t* row = nullptr;
   std::vector<size_t> begin;
+  std::vector<uint32_t> own;  // the rows, where they do not lie in those of the node
+  std::vector<double> weight;
 
+  size_t branches() const { return begin.size() - 1; }
+  bool empty(size_t b) const { return begin[b] == begin[b + 1]; }
   Rows operator[](size_t b) const {
-    return {row.data() + begin[b], weight.empty() ? nullptr : weight.data() + begin[b], begin[b + 1] - begin[b]};
+    return {row + begin[b], weight.empty() ? nullptr : weight.data() + begin[b], begin[b + 1] - begin[b]};
   }
 };
 
@@ -127,8 +130,8 @@ class Sorter {
 
 class C45 {
  public:
-  C45(std::vector<Attribute> attributes, const int32_t* classes, size_t n, size_t size, double confidence, double normal,
-      double minimum)
+  C45(std::vector<Attribute> attributes, const int32_t* classes, size_t n, size_t size, double confidence,
+      double normal, double minimum)
       : attributes_(std::move(attributes)), classes_(classes), n_(n), size_(size), confidence_(confidence),
         normal_(normal), minimum_(minimum), used_(attributes_.size()) {
     for (size_t x = 0; x <= std::min(n, kTable); ++x)
@@ -141,7 +144,7 @@ class C45 {
     for (size_t i = 0; i < n_; ++i)
       if (classes_[i] >= 0 && static_cast<size_t>(classes_[i]) < size_) rows.push_back(static_cast<uint32_t>(i));
     double errors = 0;
-    return grow({rows.data(), nullptr, rows.size()}, errors);
+    return grow({rows.data(), nullptr, rows.size()}, errors, 0);
   }
 
  private:
@@ -163,6 +166,7 @@ class C45 {
   std::vector<double> histogram_, left_, right_;
   std::vector<Keyed> keyed_;
   std::vector<Cell> cells_;
+  std::vector<uint32_t> moved_;
   Sorter sorter_;
 
   void look_at(Attribute& attribute) {
@@ -171,8 +175,7 @@ class C45 {
       if (attribute.known(attribute.codes[i]))
         held[attribute.codes[i]] = 1;
       else
-        attribute.missing = true;
-    any_missing_ |= attribute.missing;
+        any_missing_ = true;
     crowd_of_values_ &= !measures(attribute);
     if (!attribute.numeric()) return;
     for (int32_t code = 0; code < attribute.size; ++code)
@@ -206,9 +209,8 @@ class C45 {
     }
     if (errors + 0.5 >= rows) return std::max(rows - errors, 0.0);
     const double z = normal_, f = (errors + 0.5) / rows;
-    const double r =
-        (f + z * z / (2 * rows) + z * std::sqrt(f / rows - f * f / rows + z * z / (4 * rows * rows))) / (1 + z * z / rows);
-    return r * rows - errors;
+    const double root = std::sqrt(f / rows - f * f / rows + z * z / (4 * rows * rows));
+    return (f + z * z / (2 * rows) + z * root) / (1 + z * z / rows) * rows - errors;
   }
 
   double estimate(const Counts& counts) const {
@@ -220,8 +222,9 @@ class C45 {
 
   // growing
 
-  // The tree of some rows, pruned; `errors` are its training errors before that.
-  std::unique_ptr<Node> grow(const Rows& rows, double& errors) {
+  // The tree of some rows, pruned; `errors` are its training errors before that. Changes the order of the rows.
+  std::unique_ptr<Node> grow(const Rows& rows, double& errors, size_t depth) {
+    if (depth > kDeepest) throw std::overflow_error("the tree is too deep");
     auto node = std::make_unique<Node>();
     node->counts = count(rows);
     const double weight = total(node->counts), as_leaf = wrong(node->counts);
@@ -230,14 +233,14 @@ class C45 {
     if (less(weight, 2 * minimum_) || same(as_leaf, 0)) return node;
     if (!choose(rows, weight, *node)) return node;
     const bool nominal = !attributes_[node->attribute].numeric();
-    const Parts parts = divide(rows, *node);
+    const Parts parts = divide(rows, *node, true);
     errors = 0;
     used_[node->attribute] = nominal;
-    node->sons.resize(parts.begin.size() - 1);
+    node->sons.resize(parts.branches());
     for (size_t b = 0; b < node->sons.size(); ++b) {
-      if (parts.begin[b] == parts.begin[b + 1]) continue;
+      if (parts.empty(b)) continue;
       double of_son = 0;
-      node->sons[b] = grow(parts[b], of_son);
+      node->sons[b] = grow(parts[b], of_son, depth + 1);
       errors += of_son;
     }
     if (nominal) used_[node->attribute] = 0;
@@ -268,7 +271,8 @@ class C45 {
         node.attribute = static_cast<int32_t>(a);
       }
     if (node.leaf()) return false;
-    if (attributes_[node.attribute].numeric()) node.cut = threshold(attributes_[node.attribute], splits[node.attribute]);
+    const Attribute& chosen = attributes_[node.attribute];
+    if (chosen.numeric()) node.cut = threshold(chosen, splits[node.attribute]);
     return true;
   }
 
@@ -413,7 +417,8 @@ class C45 {
       const uint32_t row = rows.row[i];
       const int32_t code = attribute.codes[row];
       if (attribute.known(code))
-        keyed_.push_back({static_cast<uint64_t>(code - low) * size_ + classes_[row], rows.weight ? rows.weight[i] : 1.0});
+        keyed_.push_back(
+            {static_cast<uint64_t>(code - low) * size_ + classes_[row], rows.weight ? rows.weight[i] : 1.0});
     }
     sorter_.sort(keyed_, room - 1);
     uint64_t before = std::numeric_limits<uint64_t>::max();
@@ -438,7 +443,8 @@ class C45 {
   }
 
   // Sends rows down the branches of a node; those without a value down all of them, by the shares of the others.
-  Parts divide(const Rows& rows, const Node& node) const {
+  // In place, where asked and possible: then deep trees need no more room than shallow ones.
+  Parts divide(const Rows& rows, const Node& node, bool in_place = false) {
     const Attribute& attribute = attributes_[node.attribute];
     const auto branches = static_cast<size_t>(attribute.branches());
     const bool numeric = attribute.numeric();
@@ -465,10 +471,17 @@ class C45 {
         if (greater(share[b], 0)) parts.begin[b + 1] += unknown;
     }
     for (size_t b = 0; b < branches; ++b) parts.begin[b + 1] += parts.begin[b];
-    parts.row.resize(parts.begin.back());
     const bool weighted = rows.weight != nullptr || unknown > 0;
     if (weighted) parts.weight.resize(parts.begin.back());
     std::vector<size_t> at(parts.begin.begin(), parts.begin.end() - 1);
+    if (in_place && !weighted) {
+      moved_.assign(rows.row, rows.row + rows.n);
+      for (const uint32_t row : moved_) rows.row[at[branch(row)]++] = row;
+      parts.row = rows.row;
+      return parts;
+    }
+    parts.own.resize(parts.begin.back());
+    parts.row = parts.own.data();
     for (size_t i = 0; i < rows.n; ++i) {
       const uint32_t row = rows.row[i];
       const double weight = rows.weight ? rows.weight[i] : 1.0;
@@ -523,7 +536,7 @@ class C45 {
     const Node* branch = node.sons[largest].get();
     const double as_branch = branch == nullptr || branch->leaf() ? as_leaf
                              : any_missing_                      ? errors_of(*branch, rows)
-                                                                 : errors_with(*branch, others(parts, largest));
+                                                                 : errors_with_others(*branch, parts, largest);
     if (at_most(as_leaf, as_tree + kPrune) && at_most(as_leaf, as_branch + kPrune)) return cut_off(node);
     node.estimate = as_tree;
     if (!at_most(as_branch, as_tree + kPrune)) return;
@@ -535,23 +548,19 @@ class C45 {
   }
 
   // Estimated errors of a branch if all these rows went down it.
-  double errors_of(const Node& node, const Rows& rows) const {
+  double errors_of(const Node& node, const Rows& rows) {
     if (node.leaf()) return estimate(count(rows));
     const Parts parts = divide(rows, node);
     double errors = 0;
     for (size_t b = 0; b < node.sons.size(); ++b) {
-      if (parts.begin[b] == parts.begin[b + 1]) continue;
+      if (parts.empty(b)) continue;
       errors += node.sons[b] ? errors_of(*node.sons[b], parts[b]) : estimate(count(parts[b]));
     }
     return errors;
   }
 
   // The same where its own rows are there already, and no value is missing.
-  double errors_with(const Node& node, const std::vector<uint32_t>& more) const {
-    const Rows rows{more.data(), nullptr, more.size()};
-    return errors_with(node, rows);
-  }
-  double errors_with(const Node& node, const Rows& more) const {
+  double errors_with(const Node& node, const Rows& more) {
     if (more.n == 0) return node.estimate;
     if (node.leaf()) {
       Counts counts = count(more);
@@ -563,15 +572,15 @@ class C45 {
     for (size_t b = 0; b < node.sons.size(); ++b)
       if (node.sons[b])
         errors += errors_with(*node.sons[b], parts[b]);
-      else if (parts.begin[b] < parts.begin[b + 1])
+      else if (!parts.empty(b))
         errors += estimate(count(parts[b]));
     return errors;
   }
 
-  static std::vector<uint32_t> others(const Parts& parts, size_t largest) {
-    std::vector<uint32_t> rows(parts.row.begin(), parts.row.begin() + static_cast<int64_t>(parts.begin[largest]));
-    rows.insert(rows.end(), parts.row.begin() + static_cast<int64_t>(parts.begin[largest + 1]), parts.row.end());
-    return rows;
+  double errors_with_others(const Node& branch, const Parts& parts, size_t largest) {
+    std::vector<uint32_t> rows(parts.row, parts.row + parts.begin[largest]);
+    rows.insert(rows.end(), parts.row + parts.begin[largest + 1], parts.row + parts.begin.back());
+    return errors_with(branch, {rows.data(), nullptr, rows.size()});
   }
 
   // The rows of a node have changed: counts them anew, and prunes from below.
@@ -583,7 +592,7 @@ class C45 {
     }
     const Parts parts = divide(rows, node);
     for (size_t b = 0; b < node.sons.size(); ++b) {
-      if (parts.begin[b] == parts.begin[b + 1]) {
+      if (parts.empty(b)) {
         node.sons[b] = nullptr;
         continue;
       }
@@ -635,7 +644,8 @@ nb::tuple learn(const std::vector<AttributeIn>& attributes, const In<int32_t>& c
   std::vector<Attribute> all;
   for (const auto& [codes, values, numbers] : attributes) {
     if (codes.size() != n || values < 0) throw std::invalid_argument("a code per row is needed");
-    if (numbers && numbers->size() != static_cast<size_t>(values)) throw std::invalid_argument("a number per code is needed");
+    if (numbers && numbers->size() != static_cast<size_t>(values))
+      throw std::invalid_argument("a number per code is needed");
     // an empty vector has no address, but is numeric nevertheless
     static const double nothing = 0;
     const double* at = !numbers ? nullptr : values == 0 ? &nothing : numbers->data();
@@ -654,9 +664,10 @@ nb::tuple learn(const std::vector<AttributeIn>& attributes, const In<int32_t>& c
     flat = flatten(*learner.tree());
   }
   const size_t nodes = flat.attribute.size(), sons = flat.sons.size();
-  return nb::make_tuple(to_numpy<int32_t>(std::move(flat.attribute), {nodes}), to_numpy<int32_t>(std::move(flat.cut), {nodes}),
-                        to_numpy<int64_t>(std::move(flat.begin), {nodes + 1}), to_numpy<int32_t>(std::move(flat.sons), {sons}),
-                        to_numpy<double>(std::move(flat.counts), {nodes, size}));
+  return nb::make_tuple(
+      to_numpy<int32_t>(std::move(flat.attribute), {nodes}), to_numpy<int32_t>(std::move(flat.cut), {nodes}),
+      to_numpy<int64_t>(std::move(flat.begin), {nodes + 1}), to_numpy<int32_t>(std::move(flat.sons), {sons}),
+      to_numpy<double>(std::move(flat.counts), {nodes, size}));
 }
 
 // A tree that answers for rows in its own codes; less than 0: missing.
@@ -717,13 +728,15 @@ struct Grown {
 using Arrays = std::tuple<In<int32_t>, In<int32_t>, In<int64_t>, In<int32_t>, Matrix<double>>;
 
 // Refuses what would read outside of the tree or of the rows.
-Grown grown_of(const Arrays& tree, const std::vector<In<int32_t>>& codes, const std::vector<bool>& numeric, size_t rows) {
+Grown grown_of(const Arrays& tree, const std::vector<In<int32_t>>& codes, const std::vector<bool>& numeric,
+               size_t rows) {
   const auto& [attribute, cut, begin, sons, counts] = tree;
   Grown grown{attribute.data(), cut.data(), begin.data(), sons.data(), counts.data(),
               attribute.size(), counts.shape(1), {}, {numeric.begin(), numeric.end()}, {}};
   const auto nodes = static_cast<int64_t>(grown.nodes);
   if (nodes == 0 || cut.size() != grown.nodes || begin.size() != grown.nodes + 1 || counts.shape(0) != grown.nodes ||
-      begin.data()[0] != 0 || begin.data()[nodes] != static_cast<int64_t>(sons.size()) || numeric.size() != codes.size())
+      begin.data()[0] != 0 || begin.data()[nodes] != static_cast<int64_t>(sons.size()) ||
+      numeric.size() != codes.size())
     throw std::invalid_argument("uneven tree");
   for (int64_t i = 0; i < nodes; ++i)
     if (attribute.data()[i] >= static_cast<int64_t>(codes.size()) || begin.data()[i] > begin.data()[i + 1])

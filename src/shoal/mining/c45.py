@@ -64,7 +64,8 @@ class C45:
 
     def predict(self, frame: Any) -> NDArray[Any]:
         """The most probable class of each row, of equal ones the first."""
-        return self.classes_[first_most(self.predict_proba(frame))]
+        best = first_most(self.predict_proba(frame))
+        return self.classes_[best]
 
     def predict_proba(self, frame: Any) -> Floats:
         """The probability of each class, in the order of `classes_`."""
@@ -129,7 +130,10 @@ class C45:
         parts = [Attribute.of(name, each, labels=name in numeric) for name, each in cells.items()]
         arrays = [(codes, len(attribute.shown), attribute.numbers) for attribute, codes in parts]
         normal = NormalDist().inv_cdf(1 - self.confidence)
-        grown = c45(arrays, target, len(classes), self.confidence, normal, self.minimum)
+        try:
+            grown = c45(arrays, target, len(classes), self.confidence, normal, self.minimum)
+        except OverflowError:
+            raise BadInput("the tree grows deeper than 10,000 tests; learn from fewer rows") from None
         self.classes_ = classes
         self.n_features_in_ = len(cells)
         self.tree_ = Tree(tuple(attribute for attribute, _ in parts), tuple(classes.tolist()), *grown)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.report.alpha_graph import AlphaGraph
-from shoal.report.drawn import as_bytes
+from shoal.report.pictures import rendered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ _VALUE, _CLASS, _EDGE = "#E69F00", "#9AD0F0", "#0072B2"
 
 def render(graph: AlphaGraph, kind: str) -> bytes:
     """The picture as the bytes of an SVG or a PNG: the same for the same graph."""
-    return as_bytes(lambda: draw(graph), kind, tight=True)
+    return rendered(lambda: draw(graph), kind, tight=True)
 
 
 def draw(graph: AlphaGraph) -> "Figure":

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from shoal.report.drawn import COLOURS, as_bytes
+from shoal.report.pictures import COLOURS, rendered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ class Chart:
 
     def render(self, kind: str) -> bytes:
         """As the bytes of an SVG or a PNG."""
-        return as_bytes(self.figure, kind)
+        return rendered(self.figure, kind)
 
     def figure(self) -> "Figure":
         from matplotlib.figure import Figure

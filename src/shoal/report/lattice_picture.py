@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shoal.lattice import Node
-from shoal.report.drawn import as_bytes
 from shoal.report.lattice_table import LatticeTable, NodeRow
+from shoal.report.pictures import CHARACTER, printable, rendered
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,13 +34,11 @@ _STYLE = {"front": "solid", "complies": "solid", "fails": "dashed"}
 _MEANING = {"front": "complies, on the Pareto front", "complies": "complies", "fails": "does not comply"}
 _STAR: dict[str, Any] = {"marker": "*", "color": "#F0E442", "edgecolors": "#000000", "linewidths": 0.9, "zorder": 4}
 _DIAMOND: dict[str, Any] = {"marker": "D", "color": _FILL["front"], "edgecolors": "#000000", "linewidths": 0.9}
-_CHARACTER = 0.0078
-"""Width in inches of a character, for each point of its size."""
 
 
 def render(table: LatticeTable, kind: str) -> bytes:
     """The picture as the bytes of an SVG or a PNG: the same for the same table."""
-    return as_bytes(lambda: draw(table), kind)
+    return rendered(lambda: draw(table), kind)
 
 
 def draw(table: LatticeTable) -> "Figure":
@@ -89,10 +87,10 @@ class _Grid:
         longest = max(len(line) for row in table.nodes for line in _lines(table, row))
         lines = 2 if len(table.nodes) <= _MOST_DETAILED else 1
         room = min(0.5 + 0.025 * widest, 1.6)
-        long = longest * 9 * _CHARACTER + 0.22
+        long = longest * 9 * CHARACTER + 0.22
         if widest * (long + _GAP) <= _WIDEST:
             return cls((long, 0.2 + 0.16 * lines), turned=False, size=9, room=room)
-        return cls((0.21, longest * 7 * _CHARACTER + 0.2), turned=True, size=7, room=room)
+        return cls((0.21, longest * 7 * CHARACTER + 0.2), turned=True, size=7, room=room)
 
     @property
     def step(self) -> tuple[float, float]:
@@ -196,7 +194,7 @@ def _canvas(table: LatticeTable, width: float, height: float) -> tuple["Figure",
     """A figure measured in inches with title and legend, and where the rest may begin above its bottom."""
     from matplotlib.figure import Figure
 
-    title, *more = _title(table, int((width - 0.6) / (9 * _CHARACTER)))
+    title, *more = _title(table, int((width - 0.6) / (9 * CHARACTER)))
     above, below = 0.62 + 0.2 * len(more), 1.5
     figure = Figure(figsize=(width, above + height + below), facecolor="white")
     axes = figure.add_axes((0, 0, 1, 1))
@@ -214,7 +212,7 @@ def _title(table: LatticeTable, characters: int) -> list[str]:
     suppressed = f"at most {table.limit:,} suppressed" if table.limit else "none suppressed"
     lines = [
         f"{'; '.join(map(_promise, table.require))}; {table.rows:,} rows, {suppressed}",
-        f"levels of [{', '.join(map(_printable, table.lattice.attributes))}]",
+        f"levels of [{', '.join(map(printable, table.lattice.attributes))}]",
     ]
     wrapped = (part for line in lines for part in textwrap.wrap(line, characters))
     return [f"Lattice of {len(table.nodes):,} nodes, {complying:,} of which comply", *wrapped]
@@ -223,12 +221,7 @@ def _title(table: LatticeTable, characters: int) -> list[str]:
 def _promise(model: Mapping[str, Any]) -> str:
     """`k-anonymity k = 5`; a limit for each of several values is only named."""
     said = (f"{key} = {value}" for key, value in model.items() if key != "model" and not isinstance(value, Mapping))
-    return _printable(" ".join([str(model["model"]), ", ".join(said)]).strip())
-
-
-def _printable(text: str) -> str:
-    """Without what no XML may hold."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return printable(" ".join([str(model["model"]), ", ".join(said)]).strip())
 
 
 def _draw_legend(axes: "Axes", table: LatticeTable) -> None:

@@ -1,12 +1,14 @@
 """attack: what an attacker can still learn from a release."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from shoal.api.given import Path_, Source_, policy_of, private_of, read_options, several
+from shoal.api.readying import Known, ready
 from shoal.api.release import Release
-from shoal.attacks import Attack, Finding, Published, Truth
+from shoal.attacks import Attack, Compose, Finding, Published, Truth
 from shoal.engine import ReadOptions
 from shoal.engines import ArrowEngine
 from shoal.errors import BadInput
@@ -35,7 +37,28 @@ def attack(
     """
     named = several(quasi_identifiers), several(sensitive)
     seen = published(release, *named, policy=policy, private=private)
-    return how.on(seen, None if original is None else truth(release, original, private))
+    right = None if original is None else truth(release, original, private)
+    how = ready(how, Known(release, policy, private))
+    if isinstance(how, Compose):
+        how = _opened(how, named, policy, original)
+    return how.on(seen, right)
+
+
+def _opened(
+    how: Compose,
+    named: tuple[Sequence[str], Sequence[str]],
+    policy: Policy | Path_ | Mapping[str, Any] | None,
+    original: Source_,
+) -> Compose:
+    """The other releases, and who is behind their rows: by originals of their own, or by that of the first."""
+    others = tuple(
+        each if isinstance(each, Published) else published(each, *named, policy=policy) for each in how.others
+    )
+    if original is None:
+        return replace(how, others=others)
+    pairs = zip(how.others, how.truths or [original] * len(others), strict=False)
+    behind = tuple(each if isinstance(each, Truth) else truth(other, each) for other, each in pairs)
+    return replace(how, others=others, truths=behind)
 
 
 def published(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from shoal.cli import exploring  # noqa: F401 - its commands join the others
+from shoal.cli import attack_deeper, exploring  # noqa: F401 - their commands join the others
 from shoal.cli.commands import app
 from shoal.cli.drawing import clean
 from shoal.errors import ShoalError

@@ -113,7 +113,7 @@ class _Column:
         """With the children of one level for all labels, or for each those below the lowest on which it stands."""
         name = meaning.column.name
         shares = marginal(published, name, meaning, control)
-        found = {label: children_of(meaning, flags, shares, level) for label, flags in enumerate(meaning.covered)}
+        found = {label: children_of(meaning, label, shares, level) for label in range(len(meaning.labels))}
         behind = None
         if truth is not None:
             behind = np.append(meaning.codes_of(truth.table[name]), -1)[truth.behind(name)]

@@ -10,7 +10,7 @@ from shoal.attacks.published import Published
 from shoal.codes import Codes, Column, encode
 from shoal.counts import Flags
 from shoal.errors import BadInput
-from shoal.hierarchy import TOP, Builder, Csv, Hierarchy, Rows, Tree, build
+from shoal.hierarchy import TOP, Builder, Csv, Edges, Hierarchy, Intervals, Rows, TopBottom, Tree, build
 from shoal.verify.grammar import Interval, Members, parsed
 from shoal.verify.labels import Labels
 
@@ -18,12 +18,14 @@ _MOST = 10_000
 """Whole numbers between two ends that an attacker lists."""
 _OWN_LEAVES = (Csv, Rows, Tree)
 """Hierarchies that name their values themselves, whatever the column holds."""
+_OF_NUMBERS = (Edges, Intervals, TopBottom)
 
 
 @dataclass(frozen=True)
 class Meaning:
     """The values that one quasi-identifier may have, and which of them each of its labels covers."""
 
+    labels: Sequence[str | None]
     column: Column
     """One row for each value."""
     hierarchy: Hierarchy | None
@@ -56,14 +58,18 @@ def meaning_of(published: Published, name: str, *known: Column) -> Meaning:
     builder = published.builders.get(name)
     own = _leaves(name, builder)
     texts = [*own, *(text for column in known for text in column.texts.to_pylist())]
-    if not texts:
-        texts = list(_read(shown.labels))
+    if not texts or builder is None:
+        texts += _read(shown.labels)
+    elif isinstance(builder, _OF_NUMBERS):
+        texts += [label for label in shown.labels if label is not None and _whole(label)]
     null: list[str | None] = [None] if None in shown.labels or any(column.has_null for column in known) else []
     values: list[str | None] = [*dict.fromkeys(texts), *null]
     column = encode(name, pa.array(values, pa.string()))
     hierarchy = build(column, builder) if builder is not None and (own or known or _ranges(shown.labels)) else None
     labels = Labels(column, hierarchy)
-    return Meaning(column, hierarchy, np.array([labels.covered(label) for label in shown.labels], dtype=bool))
+    return Meaning(
+        shown.labels, column, hierarchy, np.array([labels.covered(label) for label in shown.labels], dtype=bool)
+    )
 
 
 def _leaves(name: str, builder: Builder | None) -> Sequence[str]:

@@ -141,8 +141,7 @@ class _Tally:
     def finding(self, published: Published, promise: Promise, where: str, *, known: bool) -> Finding:
         exposed = int(self.sure_of_class.sum())
         figures: dict[str, Any] = {
-            "promise": ", ".join(f"{model.name}" for model in promise.models)
-            + (f" k={promise.k}" if promise.k > 1 else ""),
+            "promise": str(promise),
             "minimal": f"each {where}",
             "labels_with_children": self.labels,
             "cells": self.cells,

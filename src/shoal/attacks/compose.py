@@ -66,8 +66,7 @@ class Compose:
             texts = {text: code for code, text in enumerate(values)}
             labels = [*told.texts.to_pylist(), *([None] if told.has_null else [])]
             right = np.array([texts.get(label, -1) for label in labels])[truth.behind(attribute)[rows[0]]]
-            narrowed = crossed(releases, [r.class_of_row[at] for r, at in zip(releases, rows, strict=True)])
-            return _told(shares, "people who are in all of them", narrowed, right)
+            return _told(shares, "people who are in all of them", crossed(releases, rows), right)
         if self.register is not None:
             refuse_twice(self.register, self.key, "the register")
             shares = [_of_register(r, self.register, p) for p, r in zip(present, releases, strict=True)]

@@ -156,7 +156,9 @@ class _Tally:
         )
         if not known:
             return Finding("downcode", Channel.RECORD, exposed, published.rows, sentence, figures)
-        figures |= {"cells_certain_and_true": self.true, "labels_that_were_not_minimal": self.not_minimal}
+        figures["cells_certain_and_true"] = self.true
+        if promise.of_sizes and where == "class":
+            figures["labels_that_were_not_minimal"] = self.not_minimal
         success, baseline = (Rate(right, self.cells) for right in (self.right, self.right_without))
         figures["lift"], figures["lift_error"] = lift(success, baseline)
         return Finding("downcode", Channel.RECORD, exposed, published.rows, sentence, figures, success, baseline)
@@ -237,8 +239,7 @@ class _Attack:
         tally.right += int(np.minimum(guess, true).sum())
         tally.right_without += int(np.minimum(splits.likeliest(splits.prior), true).sum())
         tally.true += int(np.minimum(cell.surely, true).sum())
-        if self.promise.of_sizes and not self.whole_columns:
-            tally.not_minimal += int(self.promise.sizes(true[None])[0])
+        tally.not_minimal += int(self.promise.sizes(true[None])[0])
 
 
 @dataclass(frozen=True)

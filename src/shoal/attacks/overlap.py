@@ -8,7 +8,8 @@ import numpy as np
 from shoal.attacks.meaning import meaning_of
 from shoal.attacks.published import Published
 from shoal.codes import Codes
-from shoal.counts import Flags
+from shoal.counts import Flags, Longs
+from shoal.errors import BadInput
 
 
 @dataclass(frozen=True)
@@ -30,26 +31,31 @@ class Boxes:
 
 
 def label_of_class(published: Published, name: str) -> Codes:
-    """The label that a class shows, by its first row: all show the same, but for Anatomy."""
+    """The label that all rows of a class show; those of Anatomy's groups show what they are, and are refused."""
     codes = published.quasi_identifiers[name].codes
     label = np.empty(len(published.counts.sizes), dtype=np.int32)
-    label[published.class_of_row[::-1]] = codes[::-1]
+    label[published.class_of_row] = codes
+    if not np.array_equal(label[published.class_of_row], codes):
+        raise BadInput(
+            f"{published.name}: it shows the quasi-identifiers of its people as they are, in groups; this attack is "
+            "about classes whose rows look alike"
+        )
     return label
 
 
-def crossed(releases: Sequence[Published], classes: Sequence[Codes]) -> dict[str, int]:
-    """Of people whose class in each release is given, how many all releases together tell better than any of them.
+def crossed(releases: Sequence[Published], rows: Sequence[Longs]) -> dict[str, int]:
+    """Of people whose row in each release is given, how many all releases together tell better than any of them.
 
     Every value lies in what all labels cover: the intersection of the boxes.
     """
-    volumes = np.zeros((len(releases) + 1, len(classes[0])))
+    volumes = np.zeros((len(releases) + 1, len(rows[0])))
     exact = 0
     for name in releases[0].quasi_identifiers:
         covers = _on_one_domain(releases, name)
-        left = np.ones((len(classes[0]), covers[0].shape[1]), dtype=bool)
-        single = np.zeros(len(classes[0]), dtype=bool)
-        for at, (release, cover, of_person) in enumerate(zip(releases, covers, classes, strict=True)):
-            shown = cover[label_of_class(release, name)[of_person]]
+        left = np.ones((len(rows[0]), covers[0].shape[1]), dtype=bool)
+        single = np.zeros(len(rows[0]), dtype=bool)
+        for at, (release, cover, row) in enumerate(zip(releases, covers, rows, strict=True)):
+            shown = cover[release.quasi_identifiers[name].codes[row]]
             volumes[at] += np.log(np.maximum(shown.sum(axis=1), 1))
             single |= shown.sum(axis=1) == 1
             left &= shown

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from shoal.api.given import Path_, Source_, path_of, policy_of, private_of, read_options, several
+from shoal.api.readying import Known, ready
 from shoal.api.release import Release
-from shoal.attacks import Attack, Finding, Join, Published, Rules, Truth
-from shoal.codes import Table
+from shoal.attacks import Attack, Compose, Finding, Published, Truth
 from shoal.engine import ReadOptions
 from shoal.engines import ArrowEngine
 from shoal.errors import BadInput
@@ -44,13 +44,13 @@ def attack(
     """
     where = None if isinstance(release, Release) else path_of(release)
     file = None if people is None else PeopleFile.choose(people, where, force=force)
-    rules = _rules(release, policy, private)
-    if isinstance(how, Join) and not isinstance(how.register, Table):
-        how = replace(how, register=_people(how.register, rules))
-    if isinstance(how, Rules) and how.control is not None and not isinstance(how.control, Table):
-        how = replace(how, control=_people(how.control, rules))
-    seen = published(release, several(quasi_identifiers), several(sensitive), policy=rules, private=private)
-    found = how.on(seen, None if original is None else truth(release, original, private))
+    named = several(quasi_identifiers), several(sensitive)
+    seen = published(release, *named, policy=_rules(release, policy, private), private=private)
+    right = None if original is None else truth(release, original, private)
+    how = ready(how, Known(release, policy, private))
+    if isinstance(how, Compose):
+        how = _opened(how, named, policy, original)
+    found = how.on(seen, right)
     if file is not None:
         file.write(found)
     return found
@@ -69,6 +69,23 @@ def rule_tree(
     seen = published(release, several(quasi_identifiers), several(sensitive), policy=rules, private=private)
     features = {name: column for name, column in seen.table.columns.items() if name not in seen.sensitive}
     return C45().fit_codes(features, seen.table[seen.sensitive[0]])
+
+
+def _opened(
+    how: Compose,
+    named: tuple[Sequence[str], Sequence[str]],
+    policy: Policy | Path_ | Mapping[str, Any] | None,
+    original: Source_,
+) -> Compose:
+    """The other releases, and who is behind their rows: by originals of their own, or by that of the first."""
+    others = tuple(
+        each if isinstance(each, Published) else published(each, *named, policy=policy) for each in how.others
+    )
+    if original is None:
+        return replace(how, others=others)
+    pairs = zip(how.others, how.truths or [original] * len(others), strict=False)
+    behind = tuple(each if isinstance(each, Truth) else truth(other, each) for other, each in pairs)
+    return replace(how, others=others, truths=behind)
 
 
 def published(
@@ -123,13 +140,6 @@ def _rules(
     folder = _folder(release)
     beside = None if folder is None else private_of(folder, private)
     return None if beside is None or not beside.is_dir() else load_private(beside).policy
-
-
-def _people(register: Source_, rules: Policy | None) -> Table:
-    """The register, nulls written as in the data; how else its file is written is found out."""
-    missing = ReadOptions().missing if rules is None else rules.data.missing
-    read = ArrowEngine().read(register, ReadOptions(missing=tuple(missing)))
-    return read.table
 
 
 def _of_release(release: Release) -> Published:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.commands import app
-from shoal.cli.drawing import clean, noted, print_json, show_table
+from shoal.cli.drawing import noted, print_json, say_out, show_table
 from shoal.cli.names import listed
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def show_finding(found: "Finding") -> None:
         rows.append(("right guesses", _rate(found.success)))
     if found.baseline is not None:
         rows.append(("without the weakness", _rate(found.baseline)))
-    print(clean(f"{found.attack}: {found.sentence}"))  # noqa: T201 - a title would be as narrow as the figures
+    say_out(f"{found.attack}: {found.sentence}")
     show_table("", ("", ""), rows)
 
 

@@ -35,6 +35,11 @@ def say(text: str) -> None:
     _console(stderr=True).print(clean(text))
 
 
+def say_out(text: str) -> None:
+    """A sentence on stdout, as wide as the terminal."""
+    _console().print(clean(text))
+
+
 def print_json(document: Any) -> None:
     json.dump(document, sys.stdout, indent=2, ensure_ascii=not (sys.stdout.encoding or "").lower().startswith("utf"))
     sys.stdout.write("\n")

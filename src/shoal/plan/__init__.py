@@ -4,6 +4,7 @@ from shoal.engine import Engine, Source
 from shoal.plan.blocking import block_channels
 from shoal.plan.cells import plan_cells
 from shoal.plan.counting import orders_of, together, trees_of
+from shoal.plan.margin import drawn_margin, with_margin
 from shoal.plan.population import meet
 from shoal.plan.roles import assign_roles
 from shoal.plan.searching import Task, allowed_lattice, set_task, solve
@@ -19,6 +20,7 @@ __all__ = [
     "allowed_lattice",
     "assign_roles",
     "block_channels",
+    "drawn_margin",
     "make_plan",
     "meet",
     "orders_of",
@@ -37,6 +39,7 @@ def make_plan(
     stop: Stop = lambda: False,
 ) -> Plan:
     """Find the recoding of least loss that keeps the policy, or say why there is none; `stop` ends the search early."""
+    policy = with_margin(policy)
     if policy.method.of_cells:
         return plan_cells(source, policy, engine, watch, stop)
     return solve(set_task(source, policy, engine), policy, watch, stop)

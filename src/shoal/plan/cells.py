@@ -16,6 +16,7 @@ from shoal.plan.counting import counted, read_columns, warn_of_unknown_values
 from shoal.plan.feasible import as_one_class, failed_by, refuse_impossible
 from shoal.plan.ground import Ground, Made
 from shoal.plan.groups import plan_groups
+from shoal.plan.margin import in_order
 from shoal.plan.roles import assign_roles
 from shoal.plan.searching import deadline
 from shoal.plan.values import Plan
@@ -31,7 +32,7 @@ def plan_cells(source: Source, policy: Policy, engine: Engine, watch: Watch, sto
     """The recoding that the policy's algorithm makes, or why there is none."""
     table = source.table
     roles = assign_roles(table, policy, source.index)
-    quasi = sorted(name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER)
+    quasi = in_order((name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER), policy.method)
     refuse_misfits(policy, table, roles)
     classes = engine.count(table, quasi, counted(policy, quasi))
     reading = read_columns(table, policy, classes, quasi)

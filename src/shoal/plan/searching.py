@@ -15,6 +15,7 @@ from shoal.lattice import Lattice
 from shoal.metrics import METRICS, scorers
 from shoal.plan.counting import counted, read_columns, warn_of_unknown_values
 from shoal.plan.feasible import as_one_class, failed_by, refuse_impossible, refuse_outsiders
+from shoal.plan.margin import in_order
 from shoal.plan.population import hierarchy_of
 from shoal.plan.roles import assign_roles
 from shoal.plan.values import Plan, Searched
@@ -47,7 +48,7 @@ def set_task(source: Source, policy: Policy, engine: Engine) -> Task:
     """Roles, hierarchies, counts and feasibility: all that comes before the search."""
     table = source.table
     roles = assign_roles(table, policy, source.index)
-    quasi = sorted(name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER)
+    quasi = in_order((name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER), policy.method)
     builders = {name: builder_of(policy, table[name]) for name in quasi}
     hierarchies = {name: hierarchy_of(source, name, builders[name]) for name in quasi}
     refuse_misfits(policy, table, roles)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, StrictBool, model_validator
+from pydantic import BeforeValidator, Field, StrictBool, model_validator
 
 from shoal.policy.parts import AnyPath, Names, Part, Seconds, Suppression, whole
 
@@ -28,6 +28,7 @@ Preference = Literal[
     "metric", "minimum-absolute-distance", "minimum-relative-distance", "maximum-distribution", "minimum-suppression"
 ]
 Weighting = Literal["importance", "paper"]
+Ties = Literal["first", "random"]
 Metric = Literal[
     "loss",
     "loss-geometric",
@@ -97,6 +98,10 @@ class Method(Part):
     """The columns that mondrian-workload keeps predictable from the quasi-identifiers."""
     workload: AnyPath | None = None
     """The file of the queries whose answers mondrian-workload keeps near the original's."""
+    ties: Ties = "first"
+    """Of equally good choices the first in the order of the attributes' names, or of an order drawn from the seed."""
+    margin: Annotated[int, Field(ge=0), BeforeValidator(whole)] = 0
+    """Classes are larger than promised by 0 to this many, drawn from the seed: so the release need not be minimal."""
 
     @property
     def of_cells(self) -> bool:
@@ -150,6 +155,11 @@ class Method(Part):
                 "algorithm = 'mondrian-workload' needs a target, the column that is to be predicted, or a workload, "
                 "the file of its queries; and not both"
             )
+        secret = {"ties": self.ties != "first", "margin": self.margin > 0}
+        for option in (name for name, used in secret.items() if used and self.seed == 0):
+            raise ValueError(f"{option} is drawn from the seed, and 0 is no secret; give a seed and keep it private")
+        if self.margin and self.suppression == "k":
+            raise ValueError("margin and suppression = 'k' contradict each other: k is larger by what nobody may know")
         if self.of_cells and self.metric != "loss":
             raise ValueError(
                 f"metric = {self.metric!r} is for algorithms that look for one level per attribute; "

@@ -89,8 +89,9 @@ class Policy(Part):
             raise ValueError("require: the models name several populations; a table is compared with one")
         if self.method.metric in SENSITIVE_METRICS and not sensitive:
             raise ValueError(f"method.metric = {self.method.metric!r} needs a column with the role 'sensitive'")
-        if self.method.suppression == "k" and not any(hasattr(model, "k") for model in self.require):
-            raise ValueError("method.suppression = 'k' needs a required model with a k")
+        of_k = {"suppression = 'k'": self.method.suppression == "k", "margin": self.method.margin > 0}
+        for option in (name for name, used in of_k.items() if used and not any(hasattr(m, "k") for m in self.require)):
+            raise ValueError(f"method.{option} needs a required model with a k")
         return self
 
     @model_validator(mode="after")

@@ -11,7 +11,7 @@ from shoal.errors import BadHierarchy
 from shoal.hierarchy import Rows as Lines
 from shoal.metrics import CATALOGUE, Seen, Told, measured, see
 from shoal.models import MODELS
-from shoal.plan import Plan
+from shoal.plan import Plan, drawn_margin
 from shoal.policy import FORMAT, Policy
 from shoal.recode import GroupRecoding, NodeRecoding, PartRecoding
 from shoal.recode import Recoding as Decided
@@ -52,6 +52,8 @@ class MethodSummary(_Frozen):
     solutions: tuple[tuple[int, ...], ...] | None = None
     """All nodes that the algorithm returned, where it returns a set, in the order of the recoding's levels."""
     seconds: float | None = None
+    margin: int | None = None
+    """By how much the search asked for a larger k than promised: a secret."""
 
 
 class Recoding(_Frozen):
@@ -245,6 +247,7 @@ def _method(plan: Plan, policy: Policy) -> MethodSummary:
         score=plan.score,
         proved=search is not None and search.found.proved,
         seconds=round(plan.seconds, 6),
+        margin=drawn_margin(policy.method) if policy.method.margin else None,
         **told,
     )
 

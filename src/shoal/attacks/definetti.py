@@ -1,0 +1,175 @@
+"""The deFinetti attack: groups that each hide who has which value teach together what kind of person has it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.likely import Groups, Weights
+from shoal.attacks.published import Published, Truth
+from shoal.attacks.rates import Rate, lift
+from shoal.attacks.refusing import at_least, refuse_seed, sensitive_of
+from shoal.codes import Codes
+from shoal.errors import BadInput
+
+_BINS = 50
+"""Values of a column that are told apart; more of them are put together by their order."""
+_STILL = 1e-2
+
+
+@dataclass(frozen=True)
+class DeFinetti:
+    """Hand out the values of each group at random, learn which people have which, hand them out anew, and so on.
+
+    A naive Bayes learner (Laplace's rule) learns the quasi-identifiers of each sensitive value; within a group values
+    then go to whom they suit. People are as the rows show them (Anatomy) or, where the rows of a class look alike, as
+    the attacker knows them from elsewhere: the original's own quasi-identifiers.
+
+    Kifer: Attacks on privacy and deFinetti's theorem. SIGMOD 2009.
+
+    >>> import pyarrow as pa
+    >>> from shoal.attacks.published import Shown
+    >>> from shoal.codes import Table, encode
+    >>> from shoal.counts import ClassCounts, ValueCounts
+    >>> ages = ["old", "old", "young", "young", "old", "young"] * 10  # in pairs; the old are ill
+    >>> cells = {"age": ages, "ill": ["yes" if age == "old" else "no" for age in ages]}
+    >>> table = Table({name: encode(name, pa.array(column)) for name, column in cells.items()}, 60)
+    >>> pairs, counts = np.repeat(np.arange(30, dtype=np.int32), 2), np.array([[0, 2], [2, 0], [1, 1]] * 10)
+    >>> values = ValueCounts(*np.nonzero(counts), counts[counts > 0], ["no", "yes"], 30)
+    >>> shown = {"age": Shown(table["age"].codes, ["old", "young"])}
+    >>> anatomy = Published("r", table, shown, ("ill",), pairs, ClassCounts(np.full(30, 2), {"ill": values}))
+    >>> found = DeFinetti().on(anatomy, Truth(table, np.arange(60)))
+    >>> found.success.right, found.baseline.right < 60
+    (60, True)
+    """
+
+    attribute: str | None = None
+    """The sensitive one; the first unless named."""
+    rounds: int = 30
+    seed: int = 0
+    sure: float = 0.9
+    """A value that is at least so likely is learned, where the class alone does not tell it."""
+
+    def __post_init__(self) -> None:
+        at_least("rounds", self.rounds, 1)
+        if not 0 < self.sure <= 1:
+            raise BadInput("sure must lie between 0 and 1")
+
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:
+        refuse_seed(self.seed)
+        attribute = sensitive_of(published, self.attribute)
+        people = _people(published, truth)
+        groups = Groups(published.class_of_row.astype(np.int64), published.counts.sensitive[attribute].dense())
+        if not np.array_equal(groups.counts.sum(axis=1), np.bincount(groups.group, minlength=len(groups.counts))):
+            raise BadInput(f"{published.name}: its groups do not have as many sensitive values as people")
+        random = np.random.default_rng(self.seed)
+        likely, rounds = learned(people, groups, self.rounds, random)
+        alone = groups.counts / groups.counts.sum(axis=1, keepdims=True)
+        shares = alone[groups.group]
+        surest, largest = likely.max(axis=1), shares.max(axis=1)
+        sure = (surest >= self.sure) & (largest < self.sure)
+        figures: dict[str, Any] = {
+            "groups": len(groups.counts),
+            "rounds": rounds,
+            "people_with_a_likely_value": int(sure.sum()),
+            "likely_from": self.sure,
+            "likeliest_value_mean": float(surest.mean()),
+            "largest_share_mean": float(largest.mean()),
+            "one_over_l": float(largest.max()),
+        }
+        if truth is None:
+            exposed = int(sure.sum())
+            sentence = f"{exposed:,} of {published.rows:,} people have a value that is at least {self.sure:.0%} likely"
+            return Finding("definetti", Channel.ATTRIBUTE, exposed, published.rows, sentence, figures)
+        right = _right(published, truth, attribute)
+        ties = random.random(likely.shape) * 1e-9
+        guessed = (likely + ties).argmax(axis=1) == right
+        success = Rate(int(guessed.sum()), published.rows)
+        baseline = Rate(int(((shares + ties).argmax(axis=1) == right).sum()), published.rows)
+        figures["lift"], figures["lift_error"] = lift(success, baseline)
+        exposed = int((sure & guessed).sum())
+        sentence = (
+            f"{success.share:.1%} of {published.rows:,} people are guessed right, {baseline.share:.1%} without "
+            f"learning from the other groups; of {int(sure.sum()):,} the attacker is at least {self.sure:.0%} sure, "
+            f"and right about {exposed:,}"
+        )
+        return Finding("definetti", Channel.ATTRIBUTE, exposed, published.rows, sentence, figures, success, baseline)
+
+
+def learned(people: Sequence[Codes], groups: Groups, rounds: int, random: np.random.Generator) -> tuple[Weights, int]:
+    """How likely each person has each value, and after how many rounds.
+
+    >>> ages = [np.array([0, 1] * 50, np.int32)]
+    >>> pairs = Groups(np.repeat(np.arange(50), 2), np.array([[1, 1]] * 45 + [[2, 0]] * 5))
+    >>> likely, _ = learned(ages, pairs, 20, np.random.default_rng(1))
+    >>> likely.shape
+    (100, 2)
+    """
+    likely = _at_random(groups, random)
+    for done in range(1, rounds + 1):
+        again = groups.likely(_likelihoods(people, likely))
+        moved = float(np.abs(again - likely).max())
+        likely = again
+        if moved < _STILL:
+            return likely, done
+    return likely, rounds
+
+
+def _likelihoods(people: Sequence[Codes], likely: Weights) -> Weights:
+    """Log P(what is known of a person | value), by Laplace's rule."""
+    total = likely.sum(axis=0)
+    out = np.zeros_like(likely)
+    for codes in people:
+        size = int(codes.max()) + 1
+        seen = np.stack([np.bincount(codes, weights=each, minlength=size) for each in likely.T], axis=1)
+        out += (np.log(seen + 1) - np.log(total + size))[codes]
+    return out
+
+
+def _at_random(groups: Groups, random: np.random.Generator) -> Weights:
+    """Every group's values handed out to its members in a random order."""
+    values = np.repeat(
+        np.tile(np.arange(groups.counts.shape[1]), len(groups.counts)), groups.counts.ravel()
+    )  # group by group
+    order = np.lexsort((random.random(len(groups.group)), groups.group))
+    out = np.zeros((len(groups.group), groups.counts.shape[1]))
+    out[order, values] = 1.0
+    return out
+
+
+def _people(published: Published, truth: Truth | None) -> list[Codes]:
+    """What the attacker knows of the person behind each row."""
+    shown = [each.codes for each in published.quasi_identifiers.values()]
+    classes = published.class_of_row
+    first = np.empty(len(published.counts.sizes), dtype=np.int64)
+    first[classes[::-1]] = np.arange(len(classes))[::-1]
+    if any((codes != codes[first[classes]]).any() for codes in shown):
+        return [_binned(codes) for codes in shown]
+    if truth is None:
+        raise BadInput(
+            f"{published.name}: the rows of a class look alike, so nothing tells its people apart; name the original "
+            "with --original, as one who knows everybody's quasi-identifiers"
+        )
+    return [_binned(truth.behind(name)) for name in published.quasi_identifiers]
+
+
+def _binned(codes: Codes) -> Codes:
+    used, codes_ = np.unique(codes, return_inverse=True)
+    if len(used) > _BINS:
+        rank = np.argsort(np.argsort(codes, kind="stable"), kind="stable")
+        first = np.full(len(used), len(codes))
+        np.minimum.at(first, codes_, rank)
+        codes_ = first[codes_] * _BINS // len(codes)
+    return np.asarray(codes_, dtype=np.int32)
+
+
+def _right(published: Published, truth: Truth, attribute: str) -> NDArray[np.integer]:
+    """The value of each person in truth, numbered as the release numbers them."""
+    labels = published.counts.sensitive[attribute].labels
+    place = {label: code for code, label in enumerate(labels)}
+    column = truth.table[attribute]
+    texts = [*column.texts.to_pylist(), *([None] if column.has_null else [])]
+    return np.array([place.get(text, -1) for text in texts] + [-1])[truth.behind(attribute)]  # -1: nobody is behind

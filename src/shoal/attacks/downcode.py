@@ -1,0 +1,254 @@
+"""Downcoding: a label that was not made finer tells that it could not be, and so what its class holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.children import children_of, common_level
+from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.marginals import marginal
+from shoal.attacks.meaning import Meaning, meaning_of
+from shoal.attacks.overlap import label_of_class
+from shoal.attacks.promise import Promise
+from shoal.attacks.published import Published, Truth
+from shoal.attacks.rates import Rate, lift
+from shoal.attacks.refusing import at_least, refuse_missing, refuse_seed
+from shoal.attacks.splits import Shares, Splits
+from shoal.codes import Codes
+from shoal.counts import Longs
+from shoal.errors import BadInput
+from shoal.models import KAnonymity, Model
+
+Minimal = Literal["class", "column"]
+"""Where nothing could be made finer: in each class by itself (local recoding), or only in a column as a whole."""
+_LARGEST_PART = 500
+"""Cells that are looked at, where it takes many worlds to judge one."""
+
+
+@dataclass(frozen=True)
+class Downcode:
+    """For each class and label with children, how the class can be split among them, given that it was not.
+
+    Members have a child by its share among people (a control table, or the release itself). The attack guesses the
+    likeliest split among those that minimality allows, and counts a person as guessed where it agrees with the truth;
+    without minimality it guesses the likeliest of all. A cell is certain where every allowed split has it: the table
+    can then be made finer and stays true, attribute by attribute.
+
+    Cohen: Attacks on deidentification's defenses. USENIX Security 2022.
+
+    >>> import pyarrow as pa
+    >>> from shoal.codes import Table, encode
+    >>> from shoal.hierarchy import Tree
+    >>> table = Table({"sex": encode("sex", pa.array(["*"] * 3))}, 3)
+    >>> published = Published.of("the frame", table, ["sex"], [], {"sex": Tree({"any": ["f", "m"]})})
+    >>> found = Downcode(k=3).on(published)
+    >>> found.exposed, found.sentence
+    (2, '2 of 3 people have a cell that can be made finer with certainty; 2 cells of 3')
+    """
+
+    models: Sequence[Model] = ()
+    """What was promised; k-anonymity unless named."""
+    k: int | None = None
+    """Of k-anonymity; the size of the smallest class unless given."""
+    minimal: Minimal | None = None
+    """Unless given, `column` where every column shows labels of one level, else `class`."""
+    control: Any = None
+    """A table of people like those in the release."""
+    seed: int = 0
+    most: int = 20_000
+    """Splits that are listed; where there are more, as many are drawn at random."""
+
+    def __post_init__(self) -> None:
+        refuse_seed(self.seed)
+        at_least("most", self.most, 1)
+        if self.k is not None:
+            at_least("k", self.k, 1)
+        if self.minimal not in (None, "class", "column"):
+            raise BadInput("minimal must be 'class' or 'column'")
+
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:
+        hidden = np.zeros(len(published.counts.sizes), dtype=bool)
+        hidden[published.class_of_row[published.hidden]] = len(published.counts.sizes) > 1
+        promise = Promise(tuple(self.models) or (KAnonymity(self.k or int(published.counts.sizes[~hidden].min())),))
+        if not set(published.quasi_identifiers) & set(published.builders):
+            raise BadInput(f"{published.name}: downcoding needs to know the hierarchies; name the policy with --policy")
+        if self.control is not None:
+            refuse_missing(published, self.control, "the control table")
+        names = [name for name in published.quasi_identifiers if name in published.builders]
+        tables = [table for table in (None if truth is None else truth.table, self.control) if table is not None]
+        meanings = {name: meaning_of(published, name, *(table[name] for table in tables)) for name in names}
+        common = {name: common_level(meaning) for name, meaning in meanings.items()}
+        where = self.minimal or ("class" if None in common.values() else "column")
+        columns = [
+            _Column.of(published, meanings[name], common[name] if where == "column" else None, truth, self.control)
+            for name in names
+        ]
+        random = np.random.default_rng(self.seed)
+        attack = _Attack(published, promise, where == "column", self.most, random)
+        tally = _Tally(np.zeros(len(hidden), dtype=np.int64))
+        for column in columns:
+            attack.downcode(column, hidden, tally)
+        return tally.finding(published, promise, where, known=truth is not None)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """One quasi-identifier: the children of each label, and how common they are."""
+
+    label: Codes
+    """Of each class."""
+    name: str
+    children: dict[int, tuple[Codes, Shares]]
+    """Of labels that have several: the child of each value, -1 outside, and the share of each child."""
+    behind: NDArray[np.integer] | None
+    """The true value of each row."""
+
+    @classmethod
+    def of(
+        cls, published: Published, meaning: Meaning, level: int | None, truth: Truth | None, control: Any
+    ) -> "_Column":
+        """With the children of one level for all labels, or for each those below the lowest on which it stands."""
+        name = meaning.column.name
+        shares = marginal(published, name, meaning, control)
+        found = {label: children_of(meaning, label, shares, level) for label in range(len(meaning.labels))}
+        behind = None
+        if truth is not None:
+            behind = np.append(meaning.codes_of(truth.table[name]), -1)[truth.behind(name)]
+        children = {label: each for label, each in found.items() if len(each[1]) > 1}
+        return cls(label_of_class(published, name), name, children, behind)
+
+
+@dataclass
+class _Tally:
+    """What was found so far."""
+
+    sure_of_class: Longs
+    """The most members of each class whose cell of one attribute is certain."""
+    labels: int = 0
+    cells: int = 0
+    certain: int = 0
+    true: int = 0
+    drawn: int = 0
+    left_out: int = 0
+    not_minimal: int = 0
+    right: int = 0
+    right_without: int = 0
+    by_attribute: dict[str, int] = field(default_factory=dict)
+
+    def finding(self, published: Published, promise: Promise, where: str, *, known: bool) -> Finding:
+        exposed = int(self.sure_of_class.sum())
+        figures: dict[str, Any] = {
+            "promise": str(promise),
+            "minimal": f"each {where}",
+            "labels_with_children": self.labels,
+            "cells": self.cells,
+            "cells_certain": self.certain,
+            "labels_judged_by_draws": self.drawn,
+            "labels_not_looked_at": self.left_out,
+            "cells_certain_by_attribute": self.by_attribute,
+        }
+        sentence = (
+            f"{exposed:,} of {published.rows:,} people have a cell that can be made finer with certainty; "
+            f"{self.certain:,} cells of {self.cells:,}"
+        )
+        if not known:
+            return Finding("downcode", Channel.RECORD, exposed, published.rows, sentence, figures)
+        figures["cells_certain_and_true"] = self.true
+        if promise.of_sizes and where == "class":
+            figures["labels_that_were_not_minimal"] = self.not_minimal
+        success, baseline = (Rate(right, self.cells) for right in (self.right, self.right_without))
+        figures["lift"], figures["lift_error"] = lift(success, baseline)
+        return Finding("downcode", Channel.RECORD, exposed, published.rows, sentence, figures, success, baseline)
+
+
+@dataclass(frozen=True)
+class _Attack:
+    published: Published
+    promise: Promise
+    whole_columns: bool
+    most: int
+    random: np.random.Generator
+
+    def downcode(self, column: _Column, hidden: NDArray[np.bool_], tally: _Tally) -> None:
+        """All classes that show a label with children."""
+        chosen = np.flatnonzero(np.isin(column.label, list(column.children)) & ~hidden)
+        if not self.promise.of_sizes and len(chosen) > _LARGEST_PART:
+            tally.left_out += len(chosen) - _LARGEST_PART
+            chosen = np.sort(self.random.choice(chosen, _LARGEST_PART, replace=False))
+        members = self._members(chosen)
+        known: dict[tuple[int, int], Splits] = {}
+        found = []
+        for class_ in chosen.tolist():
+            key = int(column.label[class_]), int(self.published.counts.sizes[class_])
+            if key not in known or not self.promise.of_sizes:
+                known[key] = self._splits(column, *key, members[class_])
+            found.append(known[key])
+        failing = sum(splits.may_fail for splits in found)
+        for class_, splits, others in zip(chosen.tolist(), found, self._others(found), strict=True):
+            child = column.children[int(column.label[class_])][0]
+            behind = None if column.behind is None else child[column.behind[members[class_]]]
+            alone = not self.whole_columns or failing == splits.may_fail
+            self._count(
+                _Cell(column.name, class_, splits, splits.posterior(others), splits.surely(alone=alone)), behind, tally
+            )
+
+    def _others(self, found: Sequence[Splits]) -> list[float]:
+        """Of each class, the probability that no other one made the finer column fail; 1 where each is by itself."""
+        if not self.whole_columns:
+            return [1.0] * len(found)
+        logs = [np.log(splits.unneeded) if splits.unneeded > 0 else -np.inf for splits in found]
+        never = logs.count(-np.inf)
+        total = sum(each for each in logs if each > -np.inf)
+        return [
+            0.0 if never > (each == -np.inf) else float(np.exp(total - (each if each > -np.inf else 0.0)))
+            for each in logs
+        ]
+
+    def _splits(self, column: _Column, label: int, size: int, rows: Longs) -> Splits:
+        shares = column.children[label][1]
+        if self.promise.of_sizes:
+            return Splits.of(size, shares, self.promise.sizes, self.most, self.random)
+        return Splits.of_members(
+            size,
+            shares,
+            lambda child: self.promise.members(self.published, rows, child, len(shares)),
+            min(self.most, 4_096),
+            self.random,
+        )
+
+    def _members(self, chosen: Longs) -> dict[int, Longs]:
+        order = np.argsort(self.published.class_of_row, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(self.published.counts.sizes)])
+        return {class_: order[starts[class_] : starts[class_ + 1]] for class_ in chosen.tolist()}
+
+    def _count(self, cell: "_Cell", behind: Codes | None, tally: _Tally) -> None:
+        splits, sure = cell.splits, int(cell.surely.sum())
+        tally.labels += 1
+        tally.cells += int(self.published.counts.sizes[cell.class_])
+        tally.drawn += not splits.exact
+        tally.certain += sure
+        tally.by_attribute[cell.name] = tally.by_attribute.get(cell.name, 0) + sure
+        tally.sure_of_class[cell.class_] = max(int(tally.sure_of_class[cell.class_]), sure)
+        if behind is None:
+            return
+        true = np.bincount(behind[behind >= 0], minlength=splits.ways.shape[1])
+        guess = splits.likeliest(cell.weights if cell.weights.any() else splits.prior)
+        tally.right += int(np.minimum(guess, true).sum())
+        tally.right_without += int(np.minimum(splits.likeliest(splits.prior), true).sum())
+        tally.true += int(np.minimum(cell.surely, true).sum())
+        tally.not_minimal += int(self.promise.sizes(true[None])[0])
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """What one class shows of one attribute."""
+
+    name: str
+    class_: int
+    splits: Splits
+    weights: Shares
+    """How likely each split is, given minimality."""
+    surely: Longs

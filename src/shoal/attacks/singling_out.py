@@ -1,0 +1,134 @@
+"""Predicate singling out: a class and a coin of the right weight isolate one person, though classes are large."""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.holding import fitting
+from shoal.attacks.marginals import marginal
+from shoal.attacks.meaning import meaning_of
+from shoal.attacks.overlap import label_of_class
+from shoal.attacks.published import Published, Truth
+from shoal.attacks.rates import Rate
+from shoal.attacks.refusing import refuse_missing, refuse_seed
+from shoal.codes import Table
+from shoal.counts import Longs
+from shoal.errors import BadInput
+
+Shares = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SinglingOut:
+    """For each class E the predicate "in E, and a hash of the record lies in [0, 1/|E|)": does one person satisfy it?
+
+    It does so with probability (1 - 1/|E|)^(|E| - 1), at least 1/e. A predicate of the same weight w that knows nothing
+    of the release isolates with n·w·(1 - w)^(n - 1); a class breaches where its own weight is far below 1/n, so that
+    this is next to nothing. Weights are those of independent attributes, as the release or a control table has them:
+    where attributes go together they are larger in truth.
+
+    Cohen and Nissim: Towards formalizing the GDPR's notion of singling out. PNAS 2020.
+
+    >>> import pyarrow as pa
+    >>> from shoal.codes import encode
+    >>> ages = Table({"age": encode("age", pa.array(["[0, 50)"] * 2 + ["[50, 100)"] * 2))}, 4)
+    >>> found = SinglingOut(below=1).on(Published.of("the frame", ages, ["age"], []))
+    >>> found.figures["isolation_mean"], found.exposed
+    (0.5, 0)
+    """
+
+    control: Any = None
+    """A table of people like those in the release."""
+    below: float = 0.1
+    """A class breaches where its weight is less than this part of 1/n."""
+    seed: int = 0
+    """Of the hash."""
+
+    def __post_init__(self) -> None:
+        refuse_seed(self.seed)
+        if not 0 < self.below <= 1:
+            raise BadInput("below must lie between 0 and 1")
+
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:
+        if self.control is not None:
+            refuse_missing(published, self.control, "the control table")
+        sizes, rows = published.counts.sizes, published.rows
+        weight = weights(published, self.control)
+        isolating = isolation(sizes)
+        trivial = guessing(rows, weight / sizes)
+        breach = weight < self.below / rows
+        expected = float(isolating[breach].sum())
+        figures: dict[str, Any] = {
+            "classes": len(sizes),
+            "classes_that_breach": int(breach.sum()),
+            "weight_median": float(np.median(weight)),
+            "one_over_n": 1 / rows,
+            "isolation_mean": float(isolating.mean()),
+            "isolation_without_the_release_mean": float(trivial.mean()),
+            "expected_isolated_in_breaching_classes": expected,
+        }
+        said = f"{int(breach.sum()):,} of {len(sizes):,} classes are far rarer than one person in {rows:,}"
+        if truth is None:
+            exposed = int(expected)
+            sentence = f"{said}; their predicates isolate about {exposed:,} people"
+            return Finding("singling-out", Channel.SINGLING_OUT, exposed, rows, sentence, figures)
+        alone = satisfying(published, truth.table, self.seed) == 1
+        exposed = int((alone & breach).sum())
+        figures["isolated_by_all_predicates"] = int(alone.sum())
+        success = Rate(exposed, int(breach.sum()))
+        baseline = Rate(int(np.floor(trivial[breach].sum())), int(breach.sum()))
+        sentence = f"{said}; their predicates isolate {exposed:,} people, each by exactly one record of the original"
+        return Finding("singling-out", Channel.SINGLING_OUT, exposed, rows, sentence, figures, success, baseline)
+
+
+def isolation(sizes: Longs) -> Shares:
+    """How likely one of so many members falls into the part 1/size, and no other.
+
+    >>> isolation(np.array([1, 2, 5])).round(4).tolist()
+    [1.0, 0.5, 0.4096]
+    """
+    return np.asarray((1 - 1 / sizes) ** (sizes - 1))
+
+
+def guessing(people: int, weight: Shares) -> Shares:
+    """How likely a predicate of a weight, made without the data, isolates: at most 1/e, at weight 1/n.
+
+    >>> guessing(100, np.array([0.01])).round(4).tolist()
+    [0.3697]
+    """
+    return np.asarray(people * weight * (1 - weight) ** (people - 1))
+
+
+def weights(published: Published, control: Table | None = None) -> Shares:
+    """How likely a person falls into each class, were attributes independent."""
+    out = np.ones(len(published.counts.sizes))
+    for name in published.quasi_identifiers:
+        meaning = meaning_of(published, name, *(() if control is None else (control[name],)))
+        if not meaning.column.size:
+            continue  # everywhere `*`
+        out *= (meaning.covered @ marginal(published, name, meaning, control))[label_of_class(published, name)]
+    return out
+
+
+def satisfying(published: Published, original: Table, seed: int) -> Longs:
+    """How many records of the original satisfy the predicate of each class."""
+    part = hashed(original, seed)
+    found = np.zeros(len(published.counts.sizes), dtype=np.int64)
+    start = 0
+    for fits in fitting(published, original):
+        below = part[start : start + len(fits), None] < 1 / published.counts.sizes
+        found += (fits & below).sum(axis=0)
+        start += len(fits)
+    return found
+
+
+def hashed(table: Table, seed: int) -> Shares:
+    """A number in [0, 1) of each record, by all its columns: equal records have equal ones."""
+    key = seed.to_bytes(max((seed.bit_length() + 7) // 8, 1), "little")[:64]
+    codes = np.stack([column.codes for column in table.columns.values()], axis=1)
+    raw = [blake2b(row.tobytes(), key=key, digest_size=8).digest() for row in np.ascontiguousarray(codes)]
+    return np.asarray(np.frombuffer(b"".join(raw), dtype="<u8") / 2.0**64)

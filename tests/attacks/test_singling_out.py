@@ -1,0 +1,85 @@
+from math import e
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import examples
+from naive_attacks import release, same_rows, table
+
+from shoal.attacks import Rate, SinglingOut
+from shoal.attacks.singling_out import guessing, hashed, isolation, satisfying, weights
+from shoal.errors import BadInput
+
+
+def test_the_figures_of_the_paper():
+    """models.md section 2: trivial success at most 1/e, at w = 1/n; isolation (1 - 1/|E|)^(|E| - 1), about 37 %."""
+    n = 10_000
+    assert guessing(n, np.array([1 / n]))[0] == pytest.approx(1 / e, abs=1e-4)
+    assert guessing(n, np.linspace(1e-6, 1e-2, 1_000)).max() <= guessing(n, np.array([1 / n]))[0]
+    assert isolation(np.array([1_000]))[0] == pytest.approx(1 / e, abs=1e-3)
+    assert isolation(np.array([5]))[0] == pytest.approx(0.8**4)
+
+
+def test_weights_are_products_of_marginals():
+    published = release("ab", [], a=["1", "1", "2", "2"], b=["x", "y", "y", "y"])
+    marginals = {"1": 0.5, "2": 0.5, "x": 0.25, "y": 0.75}
+    shown = sorted({("1", "x"), ("1", "y"), ("2", "y")})
+    wanted = sorted(marginals[a] * marginals[b] for a, b in shown)
+    assert sorted(weights(published).tolist()) == pytest.approx(wanted)
+    control = table(a=["1"] * 3 + ["2"], b=["x"] * 4)  # once more each, by Laplace's rule
+    assert sorted(weights(published, control).tolist()) == pytest.approx(
+        sorted({("1", "x"): 4 / 6 * 5 / 6, ("1", "y"): 4 / 6 / 6, ("2", "y"): 2 / 6 / 6}[each] for each in shown)
+    )
+
+
+@examples(60)
+@given(st.lists(st.tuples(st.integers(0, 39), st.sampled_from("xy")), min_size=1, max_size=12), st.integers(0, 5))
+def test_isolated_people_are_counted_one_by_one(people, seed):
+    """Ages in tens, and `*` for the second attribute of every other class."""
+    ages = [f"[{a // 10 * 10}, {a // 10 * 10 + 10})" for a, _ in people]
+    others = ["*" if a // 10 % 2 else b for a, b in people]
+    original = table(a=[str(a) for a, _ in people], b=[b for _, b in people])
+    published = release("ab", [], a=ages, b=others)
+    part = hashed(original, seed)
+    wanted = []
+    for class_ in range(len(published.counts.sizes)):
+        row = published.class_of_row.tolist().index(class_)
+        size = published.class_of_row.tolist().count(class_)
+        ten = int(ages[row][1:].split(",")[0]) // 10
+        inside = [a // 10 == ten and others[row] in ("*", b) for a, b in people]
+        wanted.append(sum(i and p < 1 / size for i, p in zip(inside, part, strict=True)))
+    assert satisfying(published, original, seed).tolist() == wanted
+
+
+def test_a_fair_share_of_predicates_isolates():
+    """A hundred rare classes of five: Wilson's interval holds (1 - 1/5)^4."""
+    cells = [f"{i:03}" for i in range(100) for _ in range(5)]
+    original = table(a=cells, b=cells, name=[str(i) for i in range(500)])
+    published = release("ab", [], a=cells, b=cells)
+    found = SinglingOut(seed=11).on(published, same_rows(original))
+    assert found.figures["classes_that_breach"] == 100  # weight 1/10,000 where 1/n is 1/500, were they independent
+    low, high = found.success.interval
+    assert low < 0.8**4 < high
+    assert found.success.share > found.baseline.share
+    assert found.exposed == found.success.right
+    assert SinglingOut(seed=11).on(published, same_rows(original)) == found
+    assert not np.array_equal(hashed(original, 11), hashed(original, 12))
+
+
+def test_common_classes_do_not_breach():
+    found = SinglingOut().on(release("a", [], a=["1", "2"] * 50))
+    assert (found.exposed, found.figures["classes_that_breach"]) == (0, 0)
+    assert found.success is None
+
+
+@pytest.mark.parametrize(("how", "said"), [({"below": 0}, "below"), ({"seed": "x"}, "seed")])
+def test_bad_options(how, said):
+    with pytest.raises(BadInput, match=said):
+        SinglingOut(**how)
+
+
+def test_a_control_table_has_every_column():
+    with pytest.raises(BadInput, match="no column 'a'"):
+        SinglingOut(control=table(b=["1"])).on(release("a", [], a=["1"]))
+    assert Rate(0, 0).share == 0.0  # nothing breaches: no guesses

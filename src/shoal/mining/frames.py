@@ -11,6 +11,8 @@ from shoal.codes import Codes, Column, Table, encode
 from shoal.errors import BadData
 from shoal.mining.attributes import Cells
 
+_TWICE = "two columns have the same name; rename one"
+
 
 def cells_of(frame: Any) -> tuple[dict[str, Cells], int]:
     """The columns of a frame that narwhals takes eagerly, of coded columns or of a matrix, and how many rows.
@@ -38,7 +40,8 @@ def cells_of(frame: Any) -> tuple[dict[str, Cells], int]:
     names = [str(name) for name in eager.columns]
     if len(set(names)) < len(names):
         raise BadData("two columns have the same name; rename one")
-    return {str(name): _column(str(name), eager[name]) for name in eager.columns}, len(eager)
+    # not by name: a frame of pandas may have numbers for names
+    return {name: _column(name, each) for name, each in zip(names, eager.iter_columns(), strict=True)}, len(eager)
 
 
 def classes_of(target: Any) -> tuple[NDArray[Any], Codes]:

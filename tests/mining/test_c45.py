@@ -237,6 +237,18 @@ def test_matrix():
     assert learner.predict(matrix.tolist()).tolist() == y.tolist()
 
 
+def test_odd_columns():
+    numbered = C45().fit(pd.DataFrame({0: [1, 2, 3, 4], 1: ["a", "b", "a", "b"]}), [1.5, 1.5, 2.5, 2.5])
+    assert [str(rule) for rule in numbered.rules()] == ["0 <= 2 => 1.5 (2.0)", "0 > 2 => 2.5 (2.0)"]
+    # beyond 2**53 different whole numbers are the same float
+    large = C45().fit(pa.table({"x": [2**60, 2**60 + 1, 2**60 + 2, 5, 6, 7]}), [0, 0, 0, 1, 1, 1])
+    assert large.text().splitlines() == ["x <= 7: 1 (3.0)", "x > 7: 0 (3.0)"]
+    with pytest.raises(BadInput, match="same name"):
+        C45().fit(pd.DataFrame([[1, 2]], columns=["a", "a"]), [0])
+    with pytest.raises(BadInput, match="not plain"):
+        C45().fit(pd.DataFrame({"a": [[1], "x"]}), [0, 1])
+
+
 def test_rows_without_a_class_are_not_learned_from():  # S1.1
     learner = C45().fit(pa.table({"x": ["a", "b"] * 6}), ["k", "l"] * 5 + [None, None])
     assert learner.tree_.counts[0].tolist() == [5, 5]

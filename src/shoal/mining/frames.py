@@ -11,6 +11,8 @@ from shoal.codes import Codes, Column, Table, encode
 from shoal.errors import BadData
 from shoal.mining.attributes import Cells
 
+_TWICE = "two columns have the same name; rename one"
+
 
 def cells_of(frame: Any) -> tuple[dict[str, Cells], int]:
     """The columns of a frame that narwhals takes eagerly, of coded columns or of a matrix, and how many rows.
@@ -31,14 +33,17 @@ def cells_of(frame: Any) -> tuple[dict[str, Cells], int]:
         frame = pa.Table.from_batches([frame])
     try:
         eager = nw.from_native(frame, eager_only=True)
+        series = list(eager.iter_columns())  # not by name: a frame of pandas may have numbers for names
     except TypeError:
         raise BadData(
             "cannot learn from this; give a pandas, polars or pyarrow frame, or a matrix of numbers"
         ) from None
+    except nw.exceptions.DuplicateError:
+        raise BadData(_TWICE) from None
     names = [str(name) for name in eager.columns]
-    if len(set(names)) < len(names):
-        raise BadData("two columns have the same name; rename one")
-    return {str(name): _column(str(name), eager[name]) for name in eager.columns}, len(eager)
+    if len(set(names)) < len(names):  # 1 and "1"
+        raise BadData(_TWICE)
+    return {name: _column(name, each) for name, each in zip(names, series, strict=True)}, len(eager)
 
 
 def classes_of(target: Any) -> tuple[NDArray[Any], Codes]:

@@ -29,6 +29,7 @@ _HOME = {
     "apply": "api",
     "attack": "api",
     "attacks": "",
+    "audit": "api",
     "compare": "api",
     "datasets": "",
     "lattice": "api",
@@ -57,6 +58,7 @@ __all__ = [
     "apply",
     "attack",
     "attacks",
+    "audit",
     "compare",
     "datasets",
     "lattice",
@@ -69,7 +71,20 @@ __all__ = [
 
 if TYPE_CHECKING:
     from shoal import attacks, datasets
-    from shoal.api import Release, anonymize, apply, attack, compare, lattice, learn, measure, risk, verify, workload
+    from shoal.api import (
+        Release,
+        anonymize,
+        apply,
+        attack,
+        audit,
+        compare,
+        lattice,
+        learn,
+        measure,
+        risk,
+        verify,
+        workload,
+    )
     from shoal.errors import (
         BadData,
         BadHierarchy,
@@ -85,36 +100,19 @@ if TYPE_CHECKING:
     from shoal.schema import Role
 
 
+def _function(name: str) -> Any:
+    """A function of the api, though a module of this name is bound when it is imported."""
+    return property(lambda _: getattr(import_module("shoal.api"), name), lambda *_: None)
+
+
 class _Package(ModuleType):
-    """`lattice`, `risk`, `verify`, `workload` are functions, though modules of these names are bound when imported."""
+    """Where functions and modules share a name, the function is what callers see."""
 
-    @property
-    def lattice(self) -> Any:
-        return import_module("shoal.api").lattice
-
-    @lattice.setter
-    def lattice(self, module: ModuleType) -> None: ...
-
-    @property
-    def risk(self) -> Any:
-        return import_module("shoal.api").risk
-
-    @risk.setter
-    def risk(self, module: ModuleType) -> None: ...
-
-    @property
-    def verify(self) -> Any:
-        return import_module("shoal.api").verify
-
-    @verify.setter
-    def verify(self, module: ModuleType) -> None: ...
-
-    @property
-    def workload(self) -> Any:
-        return import_module("shoal.api").workload
-
-    @workload.setter
-    def workload(self, module: ModuleType) -> None: ...
+    audit = _function("audit")
+    lattice = _function("lattice")
+    risk = _function("risk")
+    verify = _function("verify")
+    workload = _function("workload")
 
 
 sys.modules[__name__].__class__ = _Package

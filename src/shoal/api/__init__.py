@@ -1,6 +1,7 @@
 """The public functions: the joiner of all that lies below."""
 
 from shoal.api.attacking import attack, rule_tree
+from shoal.api.auditing import audit
 from shoal.api.exploring import compare, draft, lattice, learn, measure
 from shoal.api.querying import workload
 from shoal.api.release import Release
@@ -14,6 +15,7 @@ __all__ = [
     "anonymize",
     "apply",
     "attack",
+    "audit",
     "compare",
     "draft",
     "dry_run",

@@ -45,11 +45,11 @@ def attack(
     where = None if isinstance(release, Release) else path_of(release)
     file = None if people is None else PeopleFile.choose(people, where, force=force)
     named = several(quasi_identifiers), several(sensitive)
-    seen = published(release, *named, policy=_rules(release, policy, private), private=private)
+    seen = published(release, *named, policy=rules_of(release, policy, private), private=private)
     right = None if original is None else truth(release, original, private)
     how = ready(how, Known(release, policy, private))
     if isinstance(how, Compose):
-        how = _opened(how, named, policy, original)
+        how = opened(how, named, policy, original)
     found = how.on(seen, right)
     if file is not None:
         file.write(found)
@@ -65,13 +65,13 @@ def rule_tree(
     private: Path_ | None = None,
 ) -> C45:
     """The decision tree that tells the first sensitive attribute of a release."""
-    rules = _rules(release, policy, private)
+    rules = rules_of(release, policy, private)
     seen = published(release, several(quasi_identifiers), several(sensitive), policy=rules, private=private)
     features = {name: column for name, column in seen.table.columns.items() if name not in seen.sensitive}
     return C45().fit_codes(features, seen.table[seen.sensitive[0]])
 
 
-def _opened(
+def opened(
     how: Compose,
     named: tuple[Sequence[str], Sequence[str]],
     policy: Policy | Path_ | Mapping[str, Any] | None,
@@ -100,7 +100,7 @@ def published(
     """A release as an attacker has it."""
     if isinstance(release, Release):
         return _of_release(release)
-    rules, folder = _rules(release, policy, private), _folder(release)
+    rules, folder = rules_of(release, policy, private), _folder(release)
     if folder is not None:
         manifest = load_public(folder)
         if sensitive:
@@ -129,7 +129,7 @@ def truth(release: Source_ | Release, original: Source_, private: Path_ | None =
     return Truth(read.table, rows)
 
 
-def _rules(
+def rules_of(
     release: Source_ | Release, policy: Policy | Path_ | Mapping[str, Any] | None, private: Path_ | None
 ) -> Policy | None:
     """The policy that explains a release: the one given, or else the one that it was made by, where that is at hand."""

@@ -8,6 +8,7 @@ from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.homogeneity import Homogeneity
 from shoal.attacks.join import Join
 from shoal.attacks.minimality import Minimality
+from shoal.attacks.prosecutor import Prosecutor
 from shoal.attacks.published import Published, Shown, Truth
 from shoal.attacks.rates import Rate, lift
 from shoal.attacks.rules import Rules
@@ -26,6 +27,7 @@ __all__ = [
     "Homogeneity",
     "Join",
     "Minimality",
+    "Prosecutor",
     "Published",
     "Rate",
     "Rules",

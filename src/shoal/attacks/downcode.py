@@ -155,13 +155,13 @@ class _Tally:
             f"{self.certain:,} cells of {self.cells:,}"
         )
         if not known:
-            return Finding("downcode", Channel.RECORD, exposed, published.rows, sentence, figures)
+            return Finding("downcode", Channel.SINGLING_OUT, exposed, published.rows, sentence, figures)
         figures["cells_certain_and_true"] = self.true
         if promise.of_sizes and where == "class":
             figures["labels_that_were_not_minimal"] = self.not_minimal
         success, baseline = (Rate(right, self.cells) for right in (self.right, self.right_without))
         figures["lift"], figures["lift_error"] = lift(success, baseline)
-        return Finding("downcode", Channel.RECORD, exposed, published.rows, sentence, figures, success, baseline)
+        return Finding("downcode", Channel.SINGLING_OUT, exposed, published.rows, sentence, figures, success, baseline)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from shoal.cli import attack_deeper, attack_linkage, attack_rules, exploring, risking, studying  # noqa: F401
+from shoal.cli import attack_deeper, attack_linkage, attack_rules, auditing, exploring, risking, studying  # noqa: F401
 from shoal.cli.commands import app
 from shoal.cli.drawing import clean
 from shoal.errors import ShoalError

@@ -1,0 +1,49 @@
+"""Somebody who knows all quasi-identifiers of a person whom he knows to be in the table (El Emam and Dankar 2008)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.published import Published, Truth
+from shoal.errors import BadInput
+from shoal.models import exact
+
+
+@dataclass(frozen=True)
+class Prosecutor:
+    """Look up everybody by all quasi-identifiers at once: whose class is theirs alone is found.
+
+    >>> import pyarrow as pa
+    >>> from shoal.codes import Table, encode
+    >>> table = Table({"age": encode("age", pa.array(["3*", "3*", "4*"]))}, 3)
+    >>> Prosecutor().on(Published.of("the frame", table, ["age"], [])).sentence
+    '1 of 3 people are alone in their class; the smallest class has 1'
+    """
+
+    threshold: float = 0.2
+    """The chance of the right record above which a person is at risk."""
+
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002
+        """Sizes of the classes are all that counts."""
+        if not 0 < self.threshold <= 1:
+            raise BadInput("the threshold of a risk lies above 0 and is at most 1")
+        sizes = published.counts.sizes
+        shown = np.ones(len(sizes), dtype=bool)
+        hidden = published.class_of_row[published.hidden]
+        if len(np.unique(hidden)) < len(sizes):  # where nothing stands out, all rows were generalised so
+            shown[hidden] = False
+        sizes = sizes[shown]
+        least = int(sizes.min()) if len(sizes) else 0
+        alone, rows = int((sizes == 1).sum()), int(sizes.sum())
+        limit = 1 / exact("threshold", self.threshold)
+        figures = {
+            "classes": len(sizes),
+            "smallest_class": least,
+            "highest_risk": 1 / least if least else 0.0,
+            "mean_risk": len(sizes) / rows if rows else 0.0,
+            "threshold": self.threshold,
+            "people_at_risk": int(sizes[[int(size) < limit for size in sizes]].sum()),
+        }
+        said = f"{alone:,} of {rows:,} people are alone in their class; the smallest class has {least:,}"
+        return Finding("prosecutor", Channel.RECORD, alone, rows, said, figures)

@@ -38,6 +38,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/mondrian.py
 	$(BIN)/python benchmarks/local.py
 	$(BIN)/python benchmarks/workload.py
+	$(BIN)/python benchmarks/join.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

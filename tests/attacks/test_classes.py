@@ -1,4 +1,4 @@
-"""Attacks on the classes of a release: homogeneity, background knowledge, skewness, similarity, by their definitions."""
+"""Attacks on the classes of a release, by their definitions: homogeneity, background, skewness, similarity."""
 
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -38,7 +38,7 @@ def size(rows, chosen):
 
 
 # S0, Table 2
-TABLE_2 = list(zip([*"aaaabbbbcccc"], "BC M HD M HD M HD M HD BC M BC".split(" "), strict=True))
+TABLE_2 = list(zip([*"aaaabbbbcccc"], ["BC", "M", "HD", "M", "HD", "M", "HD", "M", "HD", "BC", "M", "BC"], strict=True))
 tables = st.lists(
     st.tuples(st.sampled_from("abc"), st.sampled_from(["flu", "cold", "hiv", "lupus", None])), min_size=1, max_size=25
 )

@@ -4,12 +4,13 @@ import json
 
 import pyarrow as pa
 import pytest
-from conftest import PEOPLE
 
 import shoal as sh
+from conftest import PEOPLE
 from shoal.attacks import Homogeneity, Join, Similarity
 
 BOXES = {"name": "identifier", "age": "quasi-identifier", "sex": "quasi-identifier", "disease": "sensitive"}
+BOUNDS = BOXES | {"age": {"role": "quasi-identifier", "form": "bounds"}}
 
 
 def attacked(desk, *command):
@@ -29,6 +30,7 @@ def register(desk):
         {},
         {"method": {"algorithm": "mondrian"}, "attributes": BOXES},
         {"method": {"algorithm": "mondrian"}, "attributes": BOXES, "release": {"ranges": "observed"}},
+        {"method": {"algorithm": "mondrian"}, "attributes": BOUNDS},
         {"method": {"algorithm": "local"}},
         {
             "method": {"algorithm": "anatomy"},
@@ -37,7 +39,7 @@ def register(desk):
         },
         {"method": {"suppression": 0.3}, "release": {"suppressed": "show"}},
     ],
-    ids=["levels", "boxes", "observed", "local", "anatomy", "shown"],
+    ids=["levels", "boxes", "observed", "bounds", "local", "anatomy", "shown"],
 )
 def test_everybody_finds_their_own_record(desk, register, how):
     desk.policy(**how)

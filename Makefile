@@ -39,6 +39,8 @@ bench: $(READY)
 	$(BIN)/python benchmarks/local.py
 	$(BIN)/python benchmarks/workload.py
 	$(BIN)/python benchmarks/c45.py
+	$(BIN)/python benchmarks/join.py
+	$(BIN)/python benchmarks/mitigations.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

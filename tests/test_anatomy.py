@@ -121,3 +121,9 @@ def test_too_frequent_a_value(desk):
     )
     err = desk.refused(3)
     assert "flu" not in err
+
+
+def test_a_release_in_two_tables_can_be_replaced(anatomy):
+    assert anatomy.anonymize().code == 2
+    assert anatomy.anonymize("--force").code == 0
+    assert anatomy.verify("--original", anatomy.data).code == 0

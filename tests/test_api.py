@@ -471,6 +471,7 @@ NAMES = [
         "apply",
         "attack",
         "attacks",
+        "audit",
         "compare",
         "datasets",
         "lattice",

@@ -39,7 +39,7 @@ def test_the_commands(folder, shoal):
     named = [shlex.split(command)[1] for command in COMMANDS]
     assert named == [
         *("init", "anonymize", "verify", "measure", "apply", "lattice", "compare", "workload", "learn"),
-        *("risk", "attack", "attack", "study", "metrics"),
+        *("risk", "audit", "attack", "study", "metrics"),
     ]
     for command in COMMANDS:
         ran = shoal(*shlex.split(command)[1:])

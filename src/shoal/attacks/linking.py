@@ -1,6 +1,6 @@
 """Links the people of a register with the released rows that may be theirs, through the distinct rows of both sides."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from shoal.attacks.published import Published
 from shoal.attacks.runs import Axis
 from shoal.codes import Codes
 from shoal.counts import Flags, Longs
-from shoal.frequency import FrequencySet
+from shoal.frequency import FrequencySet, joined
 
 Floats = NDArray[np.float64]
 
@@ -87,13 +87,18 @@ def linked(axes: Sequence[Axis], places: Sequence[Codes], faces: Faces) -> Links
     assert people.classes is not None
     points = np.stack([people.codes(name) for name in sizes], axis=1)
     known = points < np.array([axis.size for axis in axes])
-    patterns, of = np.unique(known, axis=0, return_inverse=True)
     found = _nothing(len(points), int(faces.attribute.max(initial=-1)) + 1)
-    for number, pattern in enumerate(patterns):
-        here = np.flatnonzero(of.ravel() == number)
-        chosen = np.flatnonzero(pattern).tolist()
+    for here, chosen in _patterns(known):
         _put(found, here, _contained([axes[a] for a in chosen], points[here][:, chosen], faces, chosen))
     return found.of(people.classes)
+
+
+def _patterns(known: Flags) -> Iterator[tuple[Longs, list[int]]]:
+    """People who know the same axes, and which these are."""
+    of, _, which = joined([(column.astype(np.int32), 2) for column in known.T])
+    order = np.argsort(of, kind="stable")
+    for here in np.split(order, np.flatnonzero(np.diff(of[order])) + 1):
+        yield here, [a for a, column in enumerate(which) if column[of[here[0]]]]
 
 
 def _contained(

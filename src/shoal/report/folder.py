@@ -19,6 +19,8 @@ _OURS = {
     "policy.toml",
     "report.html",
     "rows.arrow",
+    "sensitive.csv",
+    "sensitive.parquet",
 }
 """What a release consists of; a folder that holds anything else is never replaced."""
 

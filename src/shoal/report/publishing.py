@@ -91,10 +91,12 @@ def _of_groups(
     """Anatomy: rows as they are, each in a group whose sensitive values stand elsewhere."""
     of_row = FrequencySet.count({group: (table[group].codes, table[group].size)}, want_classes=True)
     assert of_row.classes is not None
-    number = dict(zip((labels_of(table, group)[code] for code in of_row.codes(group)), range(len(of_row)), strict=True))
+    names = labels_of(table, group)
+    number = {names[code]: at for at, code in enumerate(of_row.codes(group).tolist())}
     at = np.array([number[each] for each in separate.groups], dtype=np.int64)
-    labels = list(dict.fromkeys(separate.values))
-    values = np.array([labels.index(each) for each in separate.values], dtype=np.int64)
+    place = {value: code for code, value in enumerate(dict.fromkeys(separate.values))}
+    labels = list(place)
+    values = np.array([place[each] for each in separate.values], dtype=np.int64)
     counted = ValueCounts(at, values, np.array(separate.counts, dtype=np.int64), labels, len(of_row))
     counts = ClassCounts(of_row.counts, dict.fromkeys(columns.sensitive, counted))
     shown = _shown(table, columns)

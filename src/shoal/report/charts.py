@@ -66,6 +66,7 @@ class Chart:
         if self.least is not None:
             axes.set_ylim(bottom=self.least)
         axes.grid(visible=True, axis="y", alpha=0.3)
+        axes.set_axisbelow(True)
         if len(self.series) > 1:
             axes.legend(frameon=False)
         return axes

@@ -15,7 +15,7 @@ ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult_uci"
 def test_accuracies_on_adult_are_those_of_the_paper():  # S1.6
     people = People.of(ADULT)
     assert people.table.num_rows == 45_222
-    found = STUDIES["inference"](people, splits=20)
+    found = STUDIES["inference"](people)
     sheets = {sheet.name: sheet.records() for sheet in found.sheets}
     for row in sheets["accuracy"][:3]:
         assert abs(float(row["ours, %"].split()[0]) - REPORTED[row["table"]]) < 1.5
@@ -33,7 +33,7 @@ def test_accuracies_on_adult_are_those_of_the_paper():  # S1.6
 
 def test_the_command_writes_tables_and_figures(desk):
     out = desk.folder / "study"
-    ran = desk.run("study", "inference", "--rows", "600", "--splits", "2", "--out", out, "--json")
+    ran = desk.run("study", "inference", "--rows", "600", "--repeats", "2", "--out", out, "--json")
     assert ran.code == 0, ran.err
     assert "invented census" in json.loads(ran.out)["about"]
     made = sorted(path.name for path in out.iterdir())

@@ -17,7 +17,10 @@ def study(
         Path | None, typer.Option(help="The folder of UCI's Adult; without it, an invented census is studied.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The folder to write the tables and figures into.")] = None,
-    splits: Annotated[int, typer.Option(min=2, help="How often rows are split at random, where they are.")] = 20,
+    repeats: Annotated[
+        int | None,
+        typer.Option(min=2, help="How often rows are split or drawn; as the paper does, or more, unless given."),
+    ] = None,
     rows: Annotated[int | None, typer.Option(min=100, help="Of the invented census; as many as Adult has.")] = None,
     seed: Annotated[int, typer.Option(help="Of all that is random.")] = 0,
     as_json: Json = False,
@@ -36,7 +39,7 @@ def study(
         raise BadInput("--rows is for the invented census; leave it out with --adult")
     people = People.of(adult, seed=seed) if rows is None else People.of(None, rows=rows, seed=seed)
     with noted(), progress(quiet=as_json, doing=f"studying {name}") as watch:
-        found = STUDIES[name](people, splits, seed, lambda share: watch(Ask((), share), Tally()))
+        found = STUDIES[name](people, repeats, seed, lambda share: watch(Ask((), share), Tally()))
     written = [] if out is None else found.write(out)
     if as_json:
         print_json(found.document())

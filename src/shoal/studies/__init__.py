@@ -1,10 +1,20 @@
 """The experiments of the papers, re-run: what they reported beside what is measured here."""
 
+from shoal.studies.homogeneity import study_homogeneity
 from shoal.studies.inference import study_inference
+from shoal.studies.leakage import study_leakage
+from shoal.studies.partitions import study_partitions
 from shoal.studies.people import People
+from shoal.studies.searches import study_searches
 from shoal.studies.written import Sheet, Study
 
-STUDIES = {"inference": study_inference}
-"""By name."""
+STUDIES = {
+    "homogeneity": study_homogeneity,
+    "inference": study_inference,
+    "searches": study_searches,
+    "leakage": study_leakage,
+    "partitions": study_partitions,
+}
+"""By name, in the order of the papers."""
 
 __all__ = ["STUDIES", "People", "Sheet", "Study"]

@@ -19,6 +19,7 @@ from shoal.studies.written import Sheet, Study
 
 K = 10
 TESTED = 0.3
+SPLITS = 20
 CONFIDENCE = 0.5
 """What channels are brought down to: salary has two values, so this is the least."""
 REPORTED = {"initial": 83.23, "10-anonymous": 82.54, "blocked": 82.09}
@@ -50,9 +51,10 @@ class Variant:
 
 
 def study_inference(
-    people: People, splits: int = 20, seed: int = 0, tell: Callable[[float], None] = lambda _: None
+    people: People, repeats: int | None = None, seed: int = 0, tell: Callable[[float], None] = lambda _: None
 ) -> Study:
     """Accuracy of C4.5 on the initial, the 10-anonymous and the blocked table, and what attacks find in each."""
+    splits = SPLITS if repeats is None else repeats
     table = people.table.select([*(name for name in ATTRIBUTES if name in people.table.column_names), people.sensitive])
     made = []
     for i, (name, how) in enumerate(WAYS.items()):

@@ -56,7 +56,7 @@ def study_searches(
         },
         (
             f"Datafly {'visits' if fewest else 'does not always visit'} the fewest nodes.",
-            "Samarati finds nodes of least height, Incognito all that comply; of these, `optimal` finds the least loss.",
+            "Samarati finds nodes of least height, Incognito all that comply; `optimal` finds the least loss.",
         ),
     )
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter
 
+import numpy as np
+
 from shoal.codes import Codes, Column
 from shoal.engine import Engine, Source
 from shoal.errors import BadPolicy, Infeasible, ShoalWarning
@@ -51,7 +53,10 @@ def set_task(source: Source, policy: Policy, engine: Engine) -> Task:
     builders = {name: builder_of(policy, table[name]) for name in quasi}
     hierarchies = {name: hierarchy_of(source, name, builders[name]) for name in quasi}
     refuse_misfits(policy, table, roles)
-    classes = engine.count(table, quasi, counted(policy, quasi))
+    beside = counted(policy, quasi)
+    if table.relation is not None:  # measures cannot look at the rows again
+        beside += [name for name in policy.named(Role.SENSITIVE) if name not in beside]
+    classes = engine.count(table, quasi, beside)
     reading = read_columns(table, policy, classes, quasi)
     population = None if source.population is None else engine.count(source.population, quasi, [])
     refuse_outsiders(policy.models, classes, reading, population)
@@ -146,13 +151,18 @@ def _highest(policy: Policy, hierarchy: Hierarchy) -> int:
 
 
 def _apply(bottom: FrequencySet, found: Answer, oracle: Oracle) -> tuple[After, NodeRecoding, Codes]:
-    """The classes at the node found, per row whether its class is suppressed, and per row its class."""
+    """The classes at the node found, per row whether its class is suppressed, and per row its class.
+
+    Where rows stay where they are: the classes that are kept, and per class of the table its class at the node.
+    """
     levels = dict(zip(bottom.attributes, found.node, strict=True))
     steps = {h.attribute: h.levels[levels[h.attribute]] for h in oracle.before.hierarchies}
     coarse = bottom.rollup(steps, want_classes=True)
     after = After(found.node, coarse, oracle.failing(found.node, coarse))
-    assert bottom.classes is not None
     assert coarse.classes is not None
+    if bottom.classes is None:
+        kept = coarse.kept(~after.suppressed)
+        return after, NodeRecoding(levels, np.zeros(0, dtype=bool), kept), coarse.classes
     of_row = coarse.classes[bottom.classes]
     return after, NodeRecoding(levels, after.suppressed[of_row]), of_row
 

@@ -70,6 +70,8 @@ class Source:
     """Columns of `table` that were the index of a pandas frame."""
     guessed: Mapping[str, str] = field(default_factory=dict)
     """What was sniffed, for people to check: {"delimiter": ";", …}."""
+    room: int | None = None
+    """How many classes a search may remember; None: as it likes."""
     population: Table | None = None
     """Everybody's quasi-identifiers in the codes of `table`, where a model compares with them."""
 

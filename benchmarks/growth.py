@@ -45,13 +45,10 @@ class Run:
     classes: int
     nodes: int
     checked: int
-    distinct: str
 
     def line(self) -> str:
-        return (
-            f"| {self.what} | {self.rows:,} | {self.columns} | {self.k} | {self.cores} | {self.seconds:.1f} | {self.peak:.2f} "
-            f"| {self.nodes:,} | {self.checked:,} | {self.classes:,} |"
-        )
+        figures = f"{self.seconds:.1f} | {self.peak:.2f} | {self.nodes:,} | {self.checked:,} | {self.classes:,}"
+        return f"| {self.what} | {self.rows:,} | {self.columns} | {self.k} | {self.cores} | {figures} |"
 
 
 def run(table: Path, columns: Columns, algorithm: str, folder: Path, *, rows: int, k: int = 5, cores: int = 2) -> Run:
@@ -63,9 +60,8 @@ def run(table: Path, columns: Columns, algorithm: str, folder: Path, *, rows: in
     command += ["--out", str(out), "--force", "--engine", "duckdb", "--memory", MEMORY, "--json"]
     started = time.perf_counter()
     available = sorted(os.sched_getaffinity(0))[:cores]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, available)
-    )
+    bound = ["taskset", "--cpu-list", ",".join(map(str, available))]
+    process = subprocess.Popen([*bound, *command], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     said = json.loads(process.stdout.read())
     _, status, usage = os.wait4(process.pid, 0)
@@ -74,7 +70,7 @@ def run(table: Path, columns: Columns, algorithm: str, folder: Path, *, rows: in
     method = said["method"]
     done = Run(
         algorithm, rows, len(columns), k, cores, seconds, usage.ru_maxrss * 1024 / 1e9, said["classes"]["count"],
-        method["nodes"], method["checked"], "",
+        method["nodes"], method["checked"],
     )  # fmt: skip
     print(done.line(), flush=True)
     return done
@@ -130,58 +126,63 @@ def rate(runs: list[Run]) -> tuple[float, float]:
     return first.seconds - slope * first.rows, slope * 1e6
 
 
+PAGE = """# How far it goes
+
+{measured}
+
+Generated people in Parquet, the `duckdb` engine under `--memory {memory}`; every run is the whole command, from the file
+to a verified release. How Spark grows with its workers: [spark.md](../benchmarks/spark.md); 100 million rows beside bare
+DuckDB: [large.md](../benchmarks/large.md).
+
+| algorithm | rows | QIs | k | cores | seconds | peak GB | nodes | checked | classes |
+|---|---|---|---|---|---|---|---|---|---|
+{lines}
+
+![Time against rows](growth.svg)
+
+## What grows with what
+
+- **Rows**: linear. {start:.1f} s to begin with, then {slope:.2f} s for each million rows: the file is read for the
+  dictionaries, grouped once, and read once more by `verify`. The search does not see rows.
+- **Quasi-identifiers**: the number of distinct combinations decides, not the number of rows. While they fit into a fifth
+  of `--memory`, a node costs what rolling them up costs; beyond that they lie on disk and are rolled up piece by piece.
+- **Nodes**: `optimal` checks few of them (the table says how many); datafly as many as its path is long.
+- **Classes**: the more classes a release has, the longer its table of distinct rows; sorting it is hardly noticed.
+- **Cores**: two are {gain} times as fast as one.
+
+## What that predicts
+
+On one machine like this: {billion} for 10⁹ rows, {more} for 10¹⁰, if the distinct combinations stop growing, as they do
+where quasi-identifiers have few values, and if the disk holds the file, the spill of one GROUP BY and the release. That
+was not run: it is the straight line above, drawn further.
+
+What breaks first, in this order:
+
+1. **Distinct combinations.** A quasi-identifier like a birth date or a postcode makes nearly every row distinct. The
+   spilled frequency set then grows with the rows, and every node that is checked reads it. Datafly, which checks few
+   nodes, goes furthest; a coarser lowest level (`min-level`) brings the set back into memory.
+2. **The release is written by one process**: it must be sorted, so that every engine writes the same bytes. At some
+   10¹⁰ rows writing takes as long as counting.
+3. **`verify` reads everything again** on one machine, also where Spark made the release: it shares nothing with what
+   made it. It needs the disk to spill a GROUP BY of the release and one of the original.
+4. **Dictionaries** of quasi-identifiers live in memory: some 10⁷ distinct values in one column are the end.
+"""
+
+
 def page(runs: list[Run]) -> str:
     plain = [each for each in runs if each.columns == 8 and each.k == 5 and each.cores == 2 and each.what == "datafly"]
     start, slope = rate(plain)
-    header = "| algorithm | rows | QIs | k | cores | seconds | peak GB | nodes | checked | classes |"
     one = next((each for each in runs if each.cores == 1), None)
     both = next((each for each in plain if one is not None and each.rows == one.rows), None)
-    gain = f"{one.seconds / both.seconds:.2f}" if one is not None and both is not None else "?"
-    return "\n".join(
-        [
-            "# How far it goes",
-            "",
-            measured_on("python benchmarks/growth.py"),
-            "",
-            f"Generated people in Parquet, the `duckdb` engine under `--memory {MEMORY}`; every run is the whole command, from the",
-            "file to a verified release. How Spark grows with its workers: [spark.md](../benchmarks/spark.md); 100 million rows",
-            "beside bare DuckDB: [large.md](../benchmarks/large.md).",
-            "",
-            header,
-            "|---|---|---|---|---|---|---|---|---|---|",
-            *(each.line() for each in runs),
-            "",
-            "![Time against rows](growth.svg)",
-            "",
-            "## What grows with what",
-            "",
-            f"- **Rows**: linear. {start:.1f} s to begin with, then {slope:.2f} s for each million rows: the file is read for the",
-            "  dictionaries, grouped once, and read once more by `verify`. The search does not see rows.",
-            "- **Quasi-identifiers**: the number of distinct combinations decides, not the number of rows. While they fit into",
-            "  a fifth of `--memory`, a node costs what rolling them up costs; beyond that they lie on disk and are rolled up piece",
-            "  by piece.",
-            "- **Nodes**: `optimal` checks few of them (the table says how many); datafly as many as its path is long.",
-            "- **Classes**: the more classes a release has, the longer its table of distinct rows; sorting it is not noticed.",
-            f"- **Cores**: two are {gain} times as fast as one.",
-            "",
-            "## What that predicts",
-            "",
-            f"On one machine like this: {_clock(start + slope * 1e3)} for 10⁹ rows, {_clock(start + slope * 1e4)} for 10¹⁰, if the",
-            "distinct combinations stop growing, as they do where quasi-identifiers have few values, and if the disk holds the file,",
-            "the spill of one GROUP BY and the release. That was not run: it is the straight line above, drawn further.",
-            "",
-            "What breaks first, in this order:",
-            "",
-            "1. **Distinct combinations.** A quasi-identifier like a birth date or a postcode makes nearly every row distinct. The",
-            "   spilled frequency set then grows with the rows, and every node that is checked reads it. Datafly, which checks few",
-            "   nodes, goes furthest; a coarser lowest level (`min-level`) brings the set back into memory.",
-            "2. **The release is written by one process**: it must be sorted, so that every engine writes the same bytes. At some 10¹⁰",
-            "   rows writing takes as long as counting.",
-            "3. **`verify` reads everything again** on one machine, also where Spark made the release: it shares nothing with what made",
-            "   it. It needs the disk to spill a GROUP BY of the release and one of the original.",
-            "4. **Dictionaries** of quasi-identifiers live in memory: some 10⁷ distinct values in one column are the end.",
-            "",
-        ]
+    return PAGE.format(
+        measured=measured_on("python benchmarks/growth.py"),
+        memory=MEMORY,
+        lines="\n".join(each.line() for each in runs),
+        start=start,
+        slope=slope,
+        gain=f"{one.seconds / both.seconds:.2f}" if one is not None and both is not None else "(not measured)",
+        billion=_clock(start + slope * 1e3),
+        more=_clock(start + slope * 1e4),
     )
 
 

@@ -5,8 +5,8 @@ text by code point), so `codes` alone carries the order; null, where there is on
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
@@ -95,6 +95,11 @@ class Column:
         return int(self.first_rows[code])
 
     @property
+    def uniques(self) -> int:
+        """How many rows hold a value that no other row has."""
+        return int((self.counts == 1).sum())
+
+    @property
     def look_alikes(self) -> int:
         """How many values differ from another in form only: `5`, `5.0`, ` 5`; 0 if they are too many to ask.
 
@@ -109,11 +114,60 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Tallied(Column):
+    """A column whose rows stay where they are: `codes` are those of the distinct raw values, not of the rows.
+
+    >>> raws = pa.array(["9", "30", "?"])
+    >>> column = Tallied.of(encode("age", raws, missing=["?"]), raws, np.array([4, 2, 1]), lambda: np.array([1, 3, 2]))
+    >>> column.texts.to_pylist(), column.counts.tolist(), column.first_rows.tolist()
+    (['9', '30'], [4, 2, 1], [1, 3, 2])
+    """
+
+    raws: pa.Array = None
+    """The distinct raw values as where the rows are has them, null among them; several may share a code."""
+    tally: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    """How many rows hold each raw value."""
+    locate: Callable[[], NDArray[np.int64]] = field(default=lambda: np.zeros(0, np.int64), repr=False)
+    """Finds the first row, counted from 1, of each raw value: slow, for errors only."""
+
+    @classmethod
+    def of(
+        cls, column: Column, raws: pa.Array, tally: NDArray[np.int64], locate: Callable[[], NDArray[np.int64]]
+    ) -> "Tallied":
+        """From what `encode` makes of the raw values."""
+        return cls(**{f.name: getattr(column, f.name) for f in fields(Column)}, raws=raws, tally=tally, locate=locate)
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        return np.bincount(self.codes, weights=self.tally, minlength=self.size).astype(np.int64)
+
+    @cached_property
+    def first_rows(self) -> NDArray[np.int64]:
+        rows = np.full(self.size, np.iinfo(np.int64).max)
+        np.minimum.at(rows, self.codes, self.locate())
+        return rows
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Rows that stay where they are, and how DuckDB reads them there: every column as it is called in `columns`."""
+
+    sql: str
+    """A SELECT of all rows."""
+    columns: Mapping[str, str]
+    """What each column of the table is called in it."""
+    setup: tuple[str, ...] = ()
+    """What has to be run before."""
+
+
+@dataclass(frozen=True)
 class Table:
     """Encoded columns in the order of the input."""
 
     columns: Mapping[str, Column]
     rows: int
+    relation: Relation | None = None
+    """Where the rows are, if they are not in memory: then every column is `Tallied`, or not collected at all."""
 
     def __getitem__(self, name: str) -> Column:
         return self.columns[name]

@@ -1,19 +1,39 @@
 """The port to where the records are: few methods, so that an engine stays thin.
 
-Records are touched twice: `read` and `count` at the start, `write` at the end. All else works on the FrequencySet.
+Records are touched twice: `read` and `count` at the start, `recode` and `write` at the end. All else works on the
+FrequencySet. An engine whose rows stay where they are (on disk, on a cluster) gives columns that are `Tallied` and a
+frequency set without the class of each row; what it cannot do then is declared in `abilities`, and a policy that needs
+it is refused before any work. `docs/engines.md` says what each method promises.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.codes import Table
 from shoal.frequency import Counted, FrequencySet
-from shoal.recode import Released
+from shoal.hierarchy import Hierarchy
+from shoal.recode import Recoding, Released
+
+
+class Ability(StrEnum):
+    """What an engine may be able to do beyond full-domain recoding of rows that are counted."""
+
+    CELLS = "cells"
+    """Boxes, clusters, cells and groups, and the blocking of inference channels: they need every row in memory."""
+    PERSONS = "persons"
+    """Count persons, of whom one may have several rows."""
+    POPULATION = "population"
+    """Compare with a population."""
+    ORDER = "order"
+    """Leave the rows in the order of the input."""
+    ROW_MAP = "row map"
+    """Tell for each released row which row of the input it was."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +55,7 @@ class Source:
 
     table: Table
     format: str
-    """csv, parquet, arrow, excel or frame."""
+    """csv, parquet, arrow, excel, database or frame."""
     name: str
     """What errors call it: the file's name, `-`, or `the frame`."""
     delimiter: str = ","
@@ -50,6 +70,8 @@ class Source:
     """Columns of `table` that were the index of a pandas frame."""
     guessed: Mapping[str, str] = field(default_factory=dict)
     """What was sniffed, for people to check: {"delimiter": ";", …}."""
+    room: int | None = None
+    """How many classes a search may remember; None: as it likes."""
     population: Table | None = None
     """Everybody's quasi-identifiers in the codes of `table`, where a model compares with them."""
 
@@ -64,20 +86,65 @@ class WriteOptions:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """A table as it will be published, not yet in its order."""
+
+    columns: dict[str, Released]
+    """A code for every row, or, where there are `times`, for every distinct one."""
+    rows: NDArray[np.int64] | None = None
+    """The input row of each released row; negative where it was added. None where the engine has no row map."""
+    times: NDArray[np.int64] | None = None
+    """How often each of these rows is released; None: once."""
+
+    @property
+    def count(self) -> int:
+        """How many rows are released."""
+        if self.times is not None:
+            return int(self.times.sum())
+        return len(next(iter(self.columns.values())).codes)
+
+    @property
+    def added(self) -> int:
+        """How many of them show nobody."""
+        return 0 if self.rows is None else int((self.rows < 0).sum())
+
+
+@dataclass(frozen=True)
 class Written:
     """A file that was written: its hash, and for each of its rows the position among the released rows."""
 
     sha256: str
-    order: NDArray[np.int64]
+    order: NDArray[np.int64] | None
+    """None where the engine has no row map."""
 
 
 class Engine(Protocol):
-    """Where the records are: it reads, counts and writes them, and knows nothing of privacy."""
+    """Where the records are: it reads, counts, recodes and writes them, and knows nothing of privacy."""
 
-    def read(self, source: Any, options: ReadOptions) -> Source: ...
+    name: ClassVar[str]
+    abilities: ClassVar[frozenset[Ability]]
 
-    def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
-        """One GROUP BY, with the class of every row and, beside the classes, each of `counted`."""
+    def read(self, source: Any, options: ReadOptions) -> Source:
+        """The columns with the codes that `encode` gives: the same in every engine for the same cells."""
         ...
 
-    def write(self, columns: Mapping[str, Released], path: Path, source: Source, options: WriteOptions) -> Written: ...
+    def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
+        """One GROUP BY; beside the classes, each of `counted`, and the class of every row if the rows are here."""
+        ...
+
+    def recode(
+        self,
+        source: Source,
+        recoding: Recoding,
+        hierarchies: Mapping[str, Hierarchy],
+        columns: Sequence[str],
+        quasi_identifiers: Collection[str],
+        *,
+        show: bool,
+    ) -> Shown:
+        """These columns as the recoding shows them; with `show`, suppressed rows stay as all `*`."""
+        ...
+
+    def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
+        """Sorted by all columns as text, null last: for equal rows the same bytes in every engine (design 10)."""
+        ...

@@ -163,6 +163,8 @@ class FrequencySet:
     long: Mapping[Counted, Long] = field(default_factory=dict)
     classes: Codes | None = None
     """The class of each row, when it was asked for."""
+    rest: "Rest | None" = None
+    """Classes that are too small to be listed, where the classes are too many."""
 
     @classmethod
     def count(
@@ -206,6 +208,15 @@ class FrequencySet:
     @property
     def rows(self) -> int:
         return int(self.counts.sum())
+
+    def at_least(self, rows: int) -> "FrequencySet":
+        """The same for who needs no class of fewer rows: listed all the same, where they fit in memory."""
+        del rows
+        return self
+
+    def marginal(self, attribute: str, size: int) -> Longs:
+        """Rows per code of an attribute."""
+        return np.bincount(self.codes(attribute), weights=self.counts, minlength=size).astype(np.int64)
 
     def codes(self, attribute: str) -> Codes:
         return _field(self.keys, self.layout, self.attributes.index(attribute))
@@ -281,6 +292,50 @@ class FrequencySet:
         rows[ids[len(self) :]] = other.counts
         return rows[ids[: len(self)]], len(keys) - len(self)
 
+    def among(self, other: "FrequencySet") -> NDArray[np.bool_]:
+        """Which classes are among those of another set that has some of the attributes, coded alike.
+
+        >>> one = FrequencySet.count({"a": (np.array([0, 1, 1], np.int32), 2), "b": (np.array([0, 0, 1], np.int32), 2)})
+        >>> one.among(FrequencySet.count({"a": (np.array([1], np.int32), 2)})).tolist()
+        [False, True, True]
+        """
+        masks = [self.layout.mask[self.attributes.index(name)] for name in other.attributes]
+        layout = Layout.of([int(max(pair)) + 1 for pair in zip(masks, other.layout.mask, strict=True)])
+        columns = [np.concatenate([other.codes(name), self.codes(name)]) for name in other.attributes]
+        keys, _, ids = kernels.group_columns(columns, *layout.fields, layout.words, None, want_ids=True)
+        assert ids is not None
+        inside = np.zeros(len(keys), dtype=bool)
+        inside[ids[: len(other)]] = True
+        return inside[ids[len(other) :]]
+
+    def classed(
+        self, attributes: Sequence[str], counted: Sequence[Counted], sizes: Mapping[str, int]
+    ) -> "FrequencySet":
+        """Of distinct rows the classes of some attributes, and beside them each of `counted`, of so many codes.
+
+        >>> rows = {"age": (np.array([0, 1, 1], np.int32), 2), "ill": (np.array([0, 0, 1], np.int32), 2)}
+        >>> classes = FrequencySet.count(rows).classed(["age"], ["ill"], {"ill": 2})
+        >>> classes.counts.tolist(), classes.long["ill"].classes.tolist()
+        ([1, 2], [0, 1, 1])
+        """
+        nothing = {
+            name: np.zeros(int(mask) + 1, np.int32)
+            for name, mask in zip(self.attributes, self.layout.mask, strict=True)
+            if name not in attributes
+        }
+        coarse = self.rollup(nothing, want_classes=True)
+        layout = Layout.of([int(self.layout.mask[self.attributes.index(name)]) + 1 for name in attributes])
+        keys, counts, _ = kernels.group_columns(
+            [coarse.codes(name) for name in attributes], *layout.fields, layout.words, coarse.counts, want_ids=False
+        )
+        assert coarse.classes is not None
+        long: dict[Counted, Long] = {}
+        for one in counted:
+            coded = [(self.codes(name), sizes[name]) for name in _names(one)]
+            codes, size, behind = (*coded[0], ()) if isinstance(one, str) else joined(coded)
+            long[one] = Long.count(coarse.classes, codes, size, behind, self.counts)
+        return FrequencySet(tuple(attributes), layout, keys, counts, long)  # groups keep their order
+
     def class_counts(self, reading: Reading) -> ClassCounts:
         """What models read."""
         unit = reading.unit
@@ -308,6 +363,19 @@ class FrequencySet:
         long = {name: old.merged(part) for name, old in self.long.items()}
         return FrequencySet(("part",), Layout.of([parts]), np.arange(parts, dtype=np.uint64)[:, None], counts, long)
 
+    def sorted(self) -> tuple["FrequencySet", Codes]:
+        """The classes in the order of their keys, whoever counted them, and where each is now."""
+        order = np.lexsort(self.keys.T) if self.layout.words > 1 else np.argsort(self.keys[:, 0])
+        place = np.empty(len(order), dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        long = {}
+        for name, old in self.long.items():
+            entries = np.lexsort((old.values, place[old.classes]))
+            at, values, counts = place[old.classes][entries], old.values[entries], old.counts[entries]
+            long[name] = replace(old, classes=at, values=values, counts=counts)
+        of_row = None if self.classes is None else place[self.classes]
+        return FrequencySet(self.attributes, self.layout, self.keys[order], self.counts[order], long, of_row), place
+
     def kept(self, chosen: NDArray[np.bool_]) -> "FrequencySet":
         """The chosen classes only."""
         number = (np.cumsum(chosen) - 1).astype(np.int32)
@@ -321,6 +389,46 @@ class FrequencySet:
                 counts=old.counts[inside],
             )
         return FrequencySet(self.attributes, self.layout, self.keys[chosen], self.counts[chosen], long)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Classes that are not listed, because each is too small to be released: what they are together."""
+
+    classes: int
+    whole: FrequencySet
+    """All of them as one class."""
+    marginals: Longs
+    """Their rows per code, one attribute after the other."""
+    squares: int
+    """The sum of the squares of their sizes."""
+
+    @classmethod
+    def of(cls, small: FrequencySet, sizes: Sequence[int]) -> "Rest":
+        """`sizes` is how many codes each attribute may have."""
+        rows, _ = small.marginals(np.ones(len(small), dtype=bool), sizes)
+        return cls(len(small), small.project([]), rows, int(small.counts @ small.counts))
+
+    @property
+    def rows(self) -> int:
+        return self.whole.rows
+
+    def beside(self, other: "Rest") -> "Rest":
+        return Rest(
+            self.classes + other.classes,
+            self.whole.merge(other.whole),
+            self.marginals + other.marginals,
+            self.squares + other.squares,
+        )
+
+    def lost(self, sizes: Sequence[int], at: Sequence[int]) -> Longs:
+        """Their rows per label, where each attribute has so many labels at the node, of so many codes in all."""
+        begin = np.concatenate([[0], np.cumsum(sizes)])
+        return np.concatenate([self.marginals[b : b + n] for b, n in zip(begin[:-1].tolist(), at, strict=True)])
+
+
+def _names(counted: Counted) -> tuple[str, ...]:
+    return (counted,) if isinstance(counted, str) else counted
 
 
 def joined(columns: Sequence[tuple[Codes, int]]) -> tuple[Codes, int, tuple[Codes, ...]]:

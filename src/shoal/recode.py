@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.codes import Codes, Column, Table
+from shoal.frequency import FrequencySet
 from shoal.hierarchy import TOP, Hierarchy
 
 _RARE = (pa.types.is_decimal256, pa.types.is_duration)
@@ -60,7 +61,9 @@ class NodeRecoding:
     kind: ClassVar[str] = "node"
     levels: Mapping[str, int]
     suppressed: NDArray[np.bool_]
-    """Per row of the input."""
+    """Per row of the input; empty where the rows stay where they are."""
+    kept: FrequencySet | None = None
+    """Then: the classes that are released, coded at the levels."""
 
     def columns_of(self, name: str) -> tuple[str, ...]:
         return (name,)
@@ -156,6 +159,31 @@ def recode(
             kept = replace(column, codes=column.codes[rows])
             out[shown] = _starred(kept, hidden) if hidden.any() else kept
     return out, rows
+
+
+def recode_items(
+    table: Table,
+    items: FrequencySet,
+    recoding: NodeRecoding,
+    hierarchies: Mapping[str, Hierarchy],
+    columns: Sequence[str],
+    *,
+    show: bool,
+) -> tuple[dict[str, Released], NDArray[np.int64]]:
+    """The same for rows that were counted, quasi-identifiers coded at the levels; and how often each row occurs."""
+    assert recoding.kept is not None
+    inside = items.among(recoding.kept)
+    if not show:
+        items = items.kept(inside)
+    hidden = ~inside if show else np.zeros(len(items), dtype=bool)
+    out = {}
+    for name in columns:
+        if name in recoding.levels:
+            made = Released.of(items.codes(name), hierarchies[name].labels[recoding.levels[name]])
+            out[name] = _starred(made, hidden) if hidden.any() else made
+        else:
+            out[name] = Released(items.codes(name), *_with_null(table[name]))
+    return out, items.counts
 
 
 def _starred(column: Released, hidden: NDArray[np.bool_]) -> Released:

@@ -87,7 +87,7 @@ def compare(
         further = [all_measures(read)]
         if queries is not None or random is not None:
             asked = asked_of(read, policy, queries, random, seed=seed)
-            further.append(of_workload(read, asked, sanity))
+            further.append(of_workload(read, engine, asked, sanity))
         if target is not None:
             lesson = set_lesson(read, policy, target, learners=None if learners is None else several(learners))
             further.append(figures_of(read, engine, lesson, stop))

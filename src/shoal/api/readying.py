@@ -102,7 +102,7 @@ def algorithm_of(policy: Policy, attribute: str) -> Any:
                 plan = make_plan(source, rules, ArrowEngine())
             except Infeasible:
                 return None
-            columns, _ = released_by(plan, rules, source)
+            columns = released_by(plan, rules, source, ArrowEngine()).columns
         quasi = [name for shown in plan.released_as.values() for name in shown]
         return published_in_memory("a world", columns, Columns(quasi, [attribute], plan.statistics), plan.builders)
 

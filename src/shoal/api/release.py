@@ -14,10 +14,11 @@ from shoal.api.given import (
     Path_,
     read_options,
 )
-from shoal.engine import Engine, Source, WriteOptions
+from shoal.engine import Engine, Shown, Source, WriteOptions
 from shoal.engines import ArrowEngine
 from shoal.engines.frames import read_again, to_native, to_same_kind
-from shoal.engines.writing import QUOTE, count_defused, refuse_marker, style_of, to_table
+from shoal.engines.writing import QUOTE, count_defused, refuse_marker, sorted_batches, style_of, to_table
+from shoal.errors import BadInput
 from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.recode import GroupRecoding, NodeRecoding, Released, decoded
@@ -30,6 +31,7 @@ from shoal.schema import Role
 from shoal.verify import (
     Claim,
     Original,
+    Room,
     Verdict,
     check_hash,
     count,
@@ -41,6 +43,8 @@ from shoal.verify import (
 )
 from shoal.verify.groups import count_groups, covers_groups, read_separate
 
+NO_ROW_MAP = "there is no row map: the rows stayed where they are, and a level per attribute needs none to be verified"
+
 
 @dataclass(frozen=True)
 class Release:
@@ -49,24 +53,43 @@ class Release:
     policy: Policy
     source: Source = field(repr=False)
     plan: Plan = field(repr=False)
-    columns: dict[str, Released] = field(repr=False)
-    rows: NDArray[np.int64] = field(repr=False)
-    """The position in the input of every released row; negative where it was added and shows nobody: private."""
+    shown: Shown = field(repr=False)
+    """What is released and, where the engine knows, of which rows of the input: private."""
     notes: tuple[str, ...] = ()
     engine: Engine = field(default_factory=ArrowEngine, repr=False)
     path: Path | None = None
     """The file that was read, so that it is never written over."""
+    room: Room = field(default_factory=Room)
+    """What the verification may use."""
     earlier: Path | None = None
     """The private folder whose recoding was applied, which is never written over either."""
 
-    @cached_property
-    def table(self) -> pa.Table:
-        """The release as an Arrow table, rows in the order of the input."""
-        return to_table(self.columns)
+    @property
+    def columns(self) -> dict[str, Released]:
+        return self.shown.columns
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The position in the input of every released row; negative where it was added and shows nobody: private."""
+        if self.shown.rows is None:
+            raise BadInput("this release has no row map, since its rows stayed where they are; use engine = 'arrow'")
+        return self.shown.rows
 
     @cached_property
+    def table(self) -> pa.Table:
+        """The release as an Arrow table, rows in the order of the input; where they stay there, distinct rows only."""
+        return to_table(self.columns)
+
+    @property
     def data(self) -> Any:
-        """The release as the same kind of frame as came in; a pyarrow Table where a file came in."""
+        """The release as the same kind of frame as came in; a pyarrow Table where a file came in.
+
+        Where rows stay where they are: a fresh pyarrow RecordBatchReader of all rows in the order of the file.
+        """
+        return self._data if self.shown.rows is not None else sorted_batches(self.shown)
+
+    @cached_property
+    def _data(self) -> Any:
         invented = set() if self.plan.added is None else {self.plan.added.attribute}
         return to_native(self.source, self.table, shown_or_copied(self.rows), self.made | invented)
 
@@ -93,6 +116,8 @@ class Release:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Every promise, judged on the frame that is handed out, its columns read and counted afresh (design 14)."""
+        if self.shown.rows is None:
+            return self._judged(self.table, None, {}, None)
         handed_out = read_again(self.engine, self.data, read_options(self.policy), self.made)
         second = None if self.separate is None else to_table(self.separate)
         return self._judged(decoded(handed_out), second, {}, self.rows)
@@ -115,18 +140,18 @@ class Release:
             quasi,
             sensitive,
             self.policy.promises,
-            len(self.rows),
+            self.shown.count,
             list(self.columns),
             shown=shown,
             persons=self.policy.unit is not None,
             statistics=self.plan.statistics,
             observed=self.plan.observed,
             by_label=self.plan.by_label,
-            added=int((self.rows < 0).sum()),
+            added=self.shown.added,
             further=len(self.policy.promises) - len(self.policy.models),
         )
 
-    def original(self, rows: NDArray[np.int64]) -> Original:
+    def original(self, rows: NDArray[np.int64] | None) -> Original:
         """The input as verify needs it; `rows` are the input rows in the order of the release."""
         reading, recoding = self.plan.reading, self.plan.recoding
         mapped = self.plan.added is not None or not isinstance(recoding, NodeRecoding)
@@ -158,11 +183,12 @@ class Release:
         kind = options.format
         with places.filled() as (public, secret):
             file = public / f"data.{kind}"
-            written = self.engine.write(self.columns, file, self.source, options)
+            written = self.engine.write(self.shown, file, self.source, options)
+            rows = None if written.order is None else self.rows[written.order]
             other = public / f"sensitive.{kind}"
             second = None
             if self.separate is not None:
-                told = self.engine.write(self.separate, other, self.source, replace(options, keep_order=False))
+                told = self.engine.write(Shown(self.separate), other, self.source, replace(options, keep_order=False))
                 second = Separate(file=other.name, sha256=told.sha256, columns=tuple(self.separate))
             data = Data(
                 file=file.name,
@@ -175,12 +201,12 @@ class Release:
                 columns=tuple(self.columns),
                 separate=second,
             )
-            verdicts = self._verify_file(file, data, self.rows[written.order])
+            verdicts = self._verify_file(file, data, rows)
             manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(data))
             if reproducible:
                 manifest = manifest.without_times()
             write_public(public, manifest, self.plan, self.columns)
-            write_private(secret, manifest, self.plan, self.policy, self.source, self.rows[written.order])
+            write_private(secret, manifest, self.plan, self.policy, self.source, rows)
         return manifest
 
     def write_options(self, format: str | None) -> WriteOptions:  # noqa: A002
@@ -191,7 +217,7 @@ class Release:
             refuse_marker(self.columns, style_of(self.source, options), self.policy.data.missing)
         return options
 
-    def _verify_file(self, file: Path, data: Data, rows: NDArray[np.int64]) -> list[Verdict]:
+    def _verify_file(self, file: Path, data: Data, rows: NDArray[np.int64] | None) -> list[Verdict]:
         """Re-read what was written and judge it; a file that does not keep its promises is never published."""
         second = data.separate
         other = None if second is None else file.with_name(second.file or "")
@@ -207,11 +233,13 @@ class Release:
         release: Path | pa.Table,
         separate: Path | pa.Table | None,
         how: Mapping[str, Any],
-        rows: NDArray[np.int64],
+        rows: NDArray[np.int64] | None,
     ) -> list[Verdict]:
         """Every promise of a file or a table whose rows came from these rows of the input."""
         claim, original = self.claim, self.original(rows)
-        with opened(release, claim.columns, how, listed=original.rows is not None) as database:
+        times = self.shown.times if isinstance(release, pa.Table) else None
+        listed = original.rows is not None
+        with opened(release, claim.columns, how, listed=listed, times=times, room=self.room) as database:
             if separate is None:
                 counted = count(database, claim, original)
                 return [
@@ -223,11 +251,12 @@ class Release:
             return [*judge(claim, counted), covers_groups(database, counted, claim, original)]
 
     def _notes(self, data: Data) -> list[str]:
-        defused = count_defused(self.columns) if data.spreadsheet_safe else 0
+        notes = [*self.notes, *([NO_ROW_MAP] if self.shown.rows is None else [])]
+        defused = count_defused(self.columns, self.shown.times) if data.spreadsheet_safe else 0
         if not defused:
-            return list(self.notes)
+            return notes
         note = (
             f"{defused} cell(s) that a spreadsheet would run as a formula got a leading '; set "
             "spreadsheet-safe = false under [release] to keep them as they are"
         )
-        return [*self.notes, note]
+        return [*notes, note]

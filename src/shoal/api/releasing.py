@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 from shoal.api.given import (
     Path_,
@@ -15,24 +16,32 @@ from shoal.api.given import (
 )
 from shoal.api.release import Release
 from shoal.engine import Engine
-from shoal.engines import ArrowEngine
+from shoal.engines import choose_engine
 from shoal.errors import BadInput, ShoalWarning
-from shoal.plan import block_channels, make_plan
+from shoal.memory import bytes_of
+from shoal.plan import block_channels, make_plan, refuse_lacking
 from shoal.report.blocked import unblocked
 from shoal.report.earlier import COMPARED, Earlier
 from shoal.report.figures import released_by
 from shoal.report.folder import Places, known_format
 from shoal.report.manifest import Manifest
 from shoal.search import Stop, Watch
-from shoal.verify import refuse_failures
+from shoal.verify import Room, refuse_failures
 
 
 def anonymize(
-    source: Source_, policy: Policy_, *, watch: Watch = lambda *_: None, stop: Stop = lambda: False
+    source: Source_,
+    policy: Policy_,
+    *,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+    engine: Engine | str = "auto",
+    memory: str | int | None = None,
 ) -> Release:
     """The table of least loss that keeps the policy, verified; raises Infeasible when there is none.
 
     `watch` sees every question of the search; once `stop` says so, an anytime search ends with its best node so far.
+    `engine` is "arrow" for what fits in memory, "duckdb" for what does not fit in `memory`, e.g. "2GB", or "auto".
 
     >>> import pyarrow as pa
     >>> from shoal.policy import Policy
@@ -45,7 +54,7 @@ def anonymize(
     >>> anonymize(people, policy).data["age"].to_pylist()
     ['[30, 40)', '[30, 40)', '[30, 40)', '[50, 60)', '[50, 60)', '[50, 60)']
     """
-    return _handed_out(prepare(source, policy, watch=watch, stop=stop))
+    return _handed_out(prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory))
 
 
 def apply(
@@ -55,6 +64,8 @@ def apply(
     suppression: float | str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
+    engine: Engine | str = "auto",
+    memory: str | int | None = None,
 ) -> Release:
     """The recoding of an earlier release, found in its private folder, applied to new rows; verified like any other.
 
@@ -72,7 +83,7 @@ def apply(
     ['[20, 30)', '[20, 30)', '[20, 30)']
     """
     earlier = Earlier.load(private, suppression=suppression, delimiter=delimiter, encoding=encoding)
-    return _handed_out(prepare(source, earlier))
+    return _handed_out(prepare(source, earlier, engine=engine, memory=memory))
 
 
 def _handed_out(release: Release) -> Release:
@@ -94,12 +105,15 @@ def publish(
     private: Path_ | None = None,
     format: str | None = None,  # noqa: A002
     reproducible: bool = False,
+    engine: Engine | str = "auto",
+    memory: str | int | None = None,
 ) -> Manifest:
     """Anonymize and save in one go, verifying the file only."""
     # refuse a bad place before the work, not after it
-    Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
+    places = Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
     known_format(format or "csv")
-    release = prepare(source, policy, watch=watch, stop=stop)
+    spill = places.public.parent
+    release = prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, spill=spill)
     return release.save(out, private=private, format=format, force=force, reproducible=reproducible)
 
 
@@ -114,6 +128,8 @@ def dry_run(
     private: Path_ | None = None,
     format: str | None = None,  # noqa: A002
     reproducible: bool = False,
+    engine: Engine | str = "auto",
+    memory: str | int | None = None,
 ) -> Manifest:
     """Search and judge, refuse what `publish` would refuse, write nothing."""
     if out is not None:
@@ -121,7 +137,7 @@ def dry_run(
     elif private is not None:
         raise BadInput("a private folder was named, but no folder for the release; name it too with --out")
     known_format(format or "csv")
-    release = prepare(source, policy, watch=watch, stop=stop)
+    release = prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory)
     release.write_options(format)
     refuse_failures(release.verdicts)
     return release.summary.without_times() if reproducible else release.summary
@@ -133,15 +149,19 @@ def prepare(
     *,
     watch: Watch = lambda *_: None,
     stop: Stop = lambda: False,
-    engine: Engine | None = None,
+    engine: Engine | str = "auto",
+    memory: str | int | None = None,
+    spill: Path | None = None,
 ) -> Release:
-    """A release that was not judged yet."""
+    """A release that was not judged yet; what does not fit in memory is spilled into a private folder in `spill`."""
+    if isinstance(engine, str):
+        engine = choose_engine(engine, memory, source, spill)
     if isinstance(policy, Earlier):
         with policy.explained():
-            release = prepare(source, policy.policy, watch=watch, stop=stop, engine=engine)
+            release = prepare(source, policy.policy, watch=watch, stop=stop, engine=engine, memory=memory, spill=spill)
         return replace(release, notes=(*release.notes, COMPARED), earlier=policy.folder)
-    engine = engine or ArrowEngine()
     policy = policy_of(policy)
+    refuse_lacking(policy, engine)
     with noted() as notes:
         read = read_for(source, policy, engine)
         plan = block_channels(read, policy, make_plan(read, policy, engine, watch, stop), engine)
@@ -149,5 +169,6 @@ def prepare(
             warnings.warn(ShoalWarning(unblocked(plan.blocked)), stacklevel=2)
         if policy.release.order == "keep":
             warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
-    columns, rows = released_by(plan, policy, read)
-    return Release(policy, read, plan, columns, rows, tuple(dict.fromkeys(notes)), engine, path_of(source))
+    shown = released_by(plan, policy, read, engine)
+    room = Room(None if memory is None else bytes_of(memory), spill)
+    return Release(policy, read, plan, shown, tuple(dict.fromkeys(notes)), engine, path_of(source), room)

@@ -11,15 +11,16 @@ from shoal.api.given import (
     read_options,
 )
 from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
+from shoal.engines import ArrowEngine, choose_engine
 from shoal.errors import BadInput, ShoalWarning
 from shoal.hierarchy import build
+from shoal.memory import bytes_of
 from shoal.models import Need
-from shoal.plan import meet, orders_of, together, trees_of
+from shoal.plan import meet, orders_of, refuse_lacking, together, trees_of
 from shoal.policy import Policy
 from shoal.report.claims import agrees, claim_of, load_public
 from shoal.report.private import load_private
-from shoal.verify import Original, Status, Verdict, check_hash, count, covers, judge, judge_people, opened
+from shoal.verify import Original, Room, Status, Verdict, check_hash, count, covers, judge, judge_people, opened
 from shoal.verify.groups import count_groups, covers_groups, read_separate
 from shoal.verify.judging import ADDED
 
@@ -30,8 +31,12 @@ def verify(
     original: Source_ = None,
     population: Source_ = None,
     private: Path_ | None = None,
+    memory: str | int | None = None,
 ) -> list[Verdict]:
-    """Judge a release on disk: every promise holds, fails, or needs what was not given."""
+    """Judge a release on disk: every promise holds, fails, or needs what was not given.
+
+    With `memory`, e.g. "2GB", what does not fit is spilled; so it is for an original that seems not to fit in memory.
+    """
     folder = Path(out)
     manifest = load_public(folder)
     data = manifest.data
@@ -46,9 +51,10 @@ def verify(
         warnings.warn(ShoalWarning("no promise of this release looks at the population"), stacklevel=2)
     verdicts = [check_hash(file, data.sha256 or "")]
     everybody = population if asked_for else None
-    policy, true = (None, None) if original is None else _original(folder, private, original, everybody)
+    policy, true = (None, None) if original is None else _original(folder, private, original, everybody, memory)
     listed = true is not None and true.rows is not None
-    with opened(file, data.columns, data.model_dump(), listed=listed) as release:
+    room = Room(None if memory is None else bytes_of(memory))
+    with opened(file, data.columns, data.model_dump(), listed=listed, room=room) as release:
         if data.separate is None:
             counted = replace(count(release, claim, true), everybody=everybody is not None)
         else:
@@ -71,11 +77,15 @@ NEED_ORIGINAL = (*_BESIDE, ADDED)
 """What is judged beside the promises of the manifest, against the original and the private folder."""
 
 
-def _original(folder: Path, private: Path_ | None, original: Source_, population: Source_) -> tuple[Policy, Original]:
+def _original(
+    folder: Path, private: Path_ | None, original: Source_, population: Source_, memory: str | int | None
+) -> tuple[Policy, Original]:
     """The policy of the private folder, and the input with its hierarchies and, where it is given, the population."""
     known = load_private(private_of(folder, private))
     policy = known.policy
-    read = ArrowEngine().read(original, read_options(policy))
+    engine = choose_engine("auto", memory, original)
+    refuse_lacking(policy, engine)
+    read = engine.read(original, read_options(policy))
     missing = [name for name in policy.attributes if name not in read.table.columns]
     if missing:
         raise BadInput(f"{read.name}: this is not the original: it has no column {missing[0]!r}")

@@ -31,6 +31,16 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, nothing else.")]
 Table = Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet, Arrow or Excel file; - for stdin.")]
+Tables = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="CSV, Parquet, Arrow or Excel file; - for stdin; a folder or 'pattern' of CSV or Parquet files; "
+        "file.duckdb::table.",
+    ),
+]
+Engine = Annotated[str, typer.Option(help="auto, arrow (in memory) or duckdb (bigger than memory).")]
+Memory = Annotated[str | None, typer.Option(help="What may be used, e.g. 2GB; the rest is spilled beside the output.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of a CSV; sniffed unless given.")]
 Encoding = Annotated[str | None, typer.Option(help="Of a CSV, e.g. latin-1; UTF-8 unless given.")]
 Missing = Annotated[
@@ -137,7 +147,7 @@ def measure(
 
 @app.command()
 def anonymize(
-    data: Table,
+    data: Tables,
     policy: Annotated[Path, typer.Option(help="The policy file.")],
     out: Out = None,
     private: Private = None,
@@ -150,6 +160,8 @@ def anonymize(
     keep_best: Annotated[
         bool, typer.Option("--keep-best", help="On Ctrl-C, release the best node so far instead of nothing.")
     ] = False,
+    engine: Engine = "auto",
+    memory: Memory = None,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -160,6 +172,7 @@ def anonymize(
     _refuse_nowhere(out, dry_run=dry_run)
     rules = within(Policy.load(policy), time_limit)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
+    how |= {"engine": engine, "memory": memory}
     with revealing(show_values=show_values), stopping(on_interrupt=keep_best) as stop:
         document = _release(data, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
     _show(document, None if dry_run else out, private, as_json=as_json)
@@ -168,7 +181,7 @@ def anonymize(
 @app.command()
 def apply(
     earlier: Annotated[Path, typer.Argument(metavar="PRIVATE", help="The private folder of an earlier release.")],
-    data: Table,
+    data: Tables,
     out: Out = None,
     private: Private = None,
     suppression: Annotated[
@@ -179,6 +192,8 @@ def apply(
     file_format: Format = None,
     force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Recode and report, write nothing.")] = False,
+    engine: Engine = "auto",
+    memory: Memory = None,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -190,6 +205,7 @@ def apply(
     share = None if suppression is None else number_or_text(suppression)
     rules = Earlier.load(earlier, suppression=share, delimiter=delimiter, encoding=encoding)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
+    how |= {"engine": engine, "memory": memory}
     with revealing(show_values=show_values):
         document = _release(data, rules, out, dry_run=dry_run, quiet=as_json, **how)
     _show(document, None if dry_run else out, private, as_json=as_json)
@@ -223,13 +239,14 @@ def verify(
     original: Annotated[str | None, typer.Option(help="The table the release was made from.")] = None,
     population: Annotated[str | None, typer.Option(help="The table of everybody.")] = None,
     private: Annotated[Path | None, typer.Option(help="The private folder; OUT.private unless given.")] = None,
+    memory: Annotated[str | None, typer.Option(help="What may be used, e.g. 2GB; the rest is spilled.")] = None,
     as_json: Json = False,
 ) -> None:
     """Count a release afresh and judge every promise."""
     from shoal import api
 
     with noted():
-        verdicts = api.verify(out, original=original, population=population, private=private)
+        verdicts = api.verify(out, original=original, population=population, private=private, memory=memory)
     if as_json:
         # what needs the original is no promise of the manifest: without it, that is said to be open
         kept = all(v.holds for v in verdicts if v.promise not in api.NEED_ORIGINAL or original is not None)

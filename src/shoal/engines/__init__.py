@@ -1,5 +1,6 @@
-"""Engines: Arrow for what fits in memory."""
+"""Engines: Arrow for what fits in memory, DuckDB for what does not."""
 
 from shoal.engines.arrow import ArrowEngine
+from shoal.engines.choosing import choose_engine
 
-__all__ = ["ArrowEngine"]
+__all__ = ["ArrowEngine", "choose_engine"]

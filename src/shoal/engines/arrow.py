@@ -1,19 +1,23 @@
 """The engine for tables that fit in memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from shoal.codes import Codes, Table
-from shoal.engine import ReadOptions, Source, WriteOptions, Written
+from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Written
 from shoal.engines.reading import read
-from shoal.engines.writing import given_order, style_of, text_order, write_csv, write_parquet
+from shoal.engines.writing import write_shown
 from shoal.frequency import Counted, FrequencySet, joined
-from shoal.recode import Released
+from shoal.hierarchy import Hierarchy
+from shoal.recode import Recoding, recode
 
 
 class ArrowEngine:
     """Reads with Arrow, counts in the compiled core, writes with Arrow."""
+
+    name: ClassVar[str] = "arrow"
+    abilities: ClassVar[frozenset[Ability]] = frozenset(Ability)
 
     def read(self, source: Any, options: ReadOptions) -> Source:
         return read(source, options)
@@ -25,9 +29,17 @@ class ArrowEngine:
         beside = {n: coded(n) if isinstance(n, str) else joined([coded(part) for part in n]) for n in counted}
         return FrequencySet.count({name: coded(name) for name in quasi_identifiers}, beside, want_classes=True)
 
-    def write(self, columns: Mapping[str, Released], path: Path, source: Source, options: WriteOptions) -> Written:
-        rows = len(next(iter(columns.values())).codes)
-        order = given_order(rows) if options.keep_order else text_order(columns)
-        if options.format == "parquet":
-            return Written(write_parquet(columns, order, path), order.rows)
-        return Written(write_csv(columns, order, path, style_of(source, options)), order.rows)
+    def recode(
+        self,
+        source: Source,
+        recoding: Recoding,
+        hierarchies: Mapping[str, Hierarchy],
+        columns: Sequence[str],
+        quasi_identifiers: Collection[str],
+        *,
+        show: bool,
+    ) -> Shown:
+        return Shown(*recode(source.table, recoding, hierarchies, list(columns), quasi_identifiers, show=show))
+
+    def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
+        return write_shown(shown, path, source, options)

@@ -3,21 +3,24 @@
 import hashlib
 import os
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.engine import Source, WriteOptions
+from shoal.engine import Shown, Source, WriteOptions, Written
 from shoal.errors import BadInput
 from shoal.recode import Released
 
 _CHUNK = 1 << 17
+_ROW_GROUP = 1 << 20
+"""Rows of a group of a Parquet file: fixed, so that the bytes are the same however the rows come."""
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 """What begins like this gets a ' in front, also where there is one already: else two texts would be written alike."""
 _NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?")
@@ -54,9 +57,26 @@ class Order:
     """Positions of the rows in sorted order."""
     firsts: NDArray[np.int64]
     """Where in `rows` each distinct row begins."""
+    times: NDArray[np.int64]
+    """How often each distinct row is written."""
+
+    @property
+    def distinct(self) -> NDArray[np.int64]:
+        """The position of one of each distinct row."""
+        return self.rows[self.firsts]
+
+    def blocks(self, size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """What is written, so many rows at a time: positions of distinct rows, and how often each is repeated."""
+        ends = np.cumsum(self.times)
+        total = int(ends[-1]) if len(ends) else 0
+        for start in range(0, total, size):
+            stop = min(start + size, total)
+            first, last = np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop, side="left")
+            upto = np.minimum(ends[first : last + 1], stop)
+            yield self.distinct[first : last + 1], np.diff(upto, prepend=start)
 
 
-def text_order(columns: Mapping[str, Released]) -> Order:
+def text_order(columns: Mapping[str, Released], times: NDArray[np.int64] | None = None) -> Order:
     """Sort by all released columns, cells compared as text, null last (design 10).
 
     >>> cells = Released.of(np.array([0, 1, 0], np.int32), ["b", "a"])
@@ -82,12 +102,25 @@ def text_order(columns: Mapping[str, Released]) -> Order:
     for word in words:
         ordered = word[rows]
         new[1:] |= ordered[1:] != ordered[:-1]
-    return Order(rows, np.flatnonzero(new))
+    firsts = np.flatnonzero(new)
+    if times is None:
+        return Order(rows, firsts, np.diff(firsts, append=len(rows)))
+    return Order(rows, firsts, np.add.reduceat(times[rows], firsts) if len(rows) else times)
 
 
 def given_order(rows: int) -> Order:
     """Rows as they came."""
-    return Order(np.arange(rows), np.arange(rows))
+    return Order(np.arange(rows), np.arange(rows), np.ones(rows, dtype=np.int64))
+
+
+def write_shown(shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
+    """Write a table in its order: the one writer of every engine whose distinct released rows fit in memory."""
+    order = given_order(shown.count) if options.keep_order else text_order(shown.columns, shown.times)
+    if options.format == "parquet":
+        sha256 = write_parquet(shown.columns, order, path)
+    else:
+        sha256 = write_csv(shown.columns, order, path, style_of(source, options))
+    return Written(sha256, order.rows if shown.times is None else None)
 
 
 def _ranks(texts: pa.StringArray) -> NDArray[np.int64]:
@@ -117,21 +150,105 @@ def write_csv(columns: Mapping[str, Released], order: Order, path: Path, style: 
 
 def write_parquet(columns: Mapping[str, Released], order: Order, path: Path) -> str:
     """Write a Parquet file and return its SHA-256."""
+    schema = pa.schema([(name, column.values.type) for name, column in columns.items()])
+    return write_row_groups(path, schema, (_coded(columns, *block) for block in order.blocks(_ROW_GROUP)))
+
+
+def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, pa.Array]]) -> str:
+    """Write a Parquet file out of row groups whose texts are dictionaries; who reads it gets plain texts."""
     import pyarrow.parquet as pq
 
-    sink = pa.BufferOutputStream()
-    pq.write_table(to_table(columns, order.rows), sink)
-    return _write(path, iter([sink.getvalue()]))
+    said = {"ARROW:schema": b64encode(schema.serialize().to_pybytes())}
+    made = pa.schema([(field.name, _stored(field.type)) for field in schema], said)
+    with path.open("xb") as file:
+        hashed = _Hashed(file)
+        with pq.ParquetWriter(pa.PythonFile(hashed, "w"), made, store_schema=False) as writer:
+            for group in groups:
+                writer.write_table(pa.table(group, made), row_group_size=_ROW_GROUP)
+        file.flush()
+        os.fsync(file.fileno())
+    return hashed.digest.hexdigest()
 
 
-def count_defused(columns: Mapping[str, Released]) -> int:
+def _stored(of: pa.DataType) -> pa.DataType:
+    return pa.dictionary(pa.int32(), of) if pa.types.is_string(of) else of
+
+
+def _coded(columns: Mapping[str, Released], rows: NDArray[np.int64], repeat: NDArray[np.int64]) -> dict[str, pa.Array]:
+    """A row group, its texts as dictionaries of the values that it holds, as they first appear, and of no others."""
+    out = {}
+    for name, column in columns.items():
+        codes = column.codes[rows]
+        if not _is_text(column):
+            out[name] = column.values.take(pa.array(np.repeat(codes, repeat)))
+            continue
+        first = np.full(len(column.values), len(codes), dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
+        used = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
+        values = column.values.take(pa.array(used))
+        place = np.zeros(len(first), dtype=np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        null = None
+        if values.null_count:  # null is no value of a dictionary
+            known = values.is_valid().to_numpy(zero_copy_only=False)
+            place[used] = np.cumsum(known) - 1
+            null, values = np.repeat(np.isin(codes, used[~known]), repeat), values.drop_null()
+        out[name] = pa.DictionaryArray.from_arrays(pa.array(np.repeat(place[codes], repeat), mask=null), values)
+    return out
+
+
+def batches(columns: Mapping[str, Released], order: Order, size: int) -> Iterator[pa.RecordBatch]:
+    """The rows in their order, so many at a time."""
+    for rows, repeat in order.blocks(size):
+        which = pa.array(np.repeat(np.arange(len(rows)), repeat))
+        parts = {name: column.values.take(pa.array(column.codes[rows])) for name, column in columns.items()}
+        yield pa.record_batch({name: part.take(which) for name, part in parts.items()})
+
+
+def sorted_batches(shown: Shown) -> pa.RecordBatchReader:
+    """All rows of a table in its order, piece by piece."""
+    schema = pa.schema([(name, column.values.type) for name, column in shown.columns.items()])
+    order = text_order(shown.columns, shown.times)
+    return pa.RecordBatchReader.from_batches(schema, batches(shown.columns, order, _CHUNK))
+
+
+class _Hashed:
+    """A file that is hashed on the way out."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.digest, self.closed = file, hashlib.sha256(), False
+
+    def write(self, data: bytes) -> int:
+        self.digest.update(data)
+        return self.file.write(data)
+
+    def tell(self) -> int:
+        return self.file.tell()
+
+    def flush(self) -> None:
+        self.file.flush()
+
+    def close(self) -> None:
+        self.closed = True
+
+    def seekable(self) -> bool:
+        return False
+
+    def readable(self) -> bool:
+        return False
+
+    def writable(self) -> bool:
+        return True
+
+
+def count_defused(columns: Mapping[str, Released], times: NDArray[np.int64] | None = None) -> int:
     """How many released cells get a ' so that a spreadsheet does not run them as a formula."""
     total = 0
     for column in columns.values():
         texts = column.texts.to_pylist() if _is_text(column) else []
         bad = np.array([text is not None and _is_formula(text) for text in texts], dtype=bool)
         if bad.any():
-            total += int(bad[column.codes].sum())
+            total += int(bad[column.codes].sum() if times is None else times[bad[column.codes]].sum())
     return total
 
 
@@ -182,17 +299,13 @@ def _quoted(text: str, style: Style) -> str:
 def _lines(
     header: str, cells: list[pa.Array], codes: list[Any], order: Order, delimiter: str
 ) -> Iterator[pa.Buffer | bytes]:
-    """Distinct rows are joined once, in bulk, and repeated: the values of a text column lie one after the other."""
+    """Distinct rows are joined in bulk and repeated: the values of a text column lie one after the other."""
     yield header.encode()
-    times = np.diff(order.firsts, append=len(order.rows))
-    for at in range(0, len(order.firsts), _CHUNK):
-        rows = order.rows[order.firsts[at : at + _CHUNK]]
+    for rows, repeat in order.blocks(_CHUNK):
         taken = [values.take(pa.array(code[rows])) for values, code in zip(cells, codes, strict=True)]
         joined = pc.binary_join_element_wise(*taken, delimiter)
-        repeat = times[at : at + _CHUNK]
-        for part in range(0, int(repeat.sum()), _CHUNK):
-            which = np.repeat(np.arange(len(repeat)), repeat)[part : part + _CHUNK]
-            yield _bytes(joined if (repeat == 1).all() else joined.take(pa.array(which)))
+        which = np.repeat(np.arange(len(repeat)), repeat)
+        yield _bytes(joined if (repeat == 1).all() else joined.take(pa.array(which)))
 
 
 def _bytes(texts: pa.StringArray) -> pa.Buffer:

@@ -39,8 +39,10 @@ def first_row(column: Column, wrong: Sequence[bool] | pa.BooleanArray) -> int | 
     """
     marked = np.zeros(column.size, dtype=bool)
     marked[: len(wrong)] = np.asarray(wrong, dtype=bool)
-    rows = np.flatnonzero(marked[column.codes])
-    return int(rows[0]) + 1 if len(rows) else None
+    if not marked.any():
+        return None
+    rows = column.first_rows[marked]
+    return int(rows[rows > 0].min()) if (rows > 0).any() else None
 
 
 def numbers_of(column: Column, needed_by: str) -> list[Fraction]:

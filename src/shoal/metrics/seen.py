@@ -1,7 +1,8 @@
 """A finished release beside its original, the same for every kind of recoding: what measures read."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from shoal.metrics.base import Floats
 from shoal.metrics.middles import filled, middles_of
 from shoal.recode import GroupRecoding, NodeRecoding, PartRecoding, Recoding
 from shoal.release import After, Before, Covers, Recoded
+
+if TYPE_CHECKING:
+    from shoal.frequency import Counted
 
 _MOST_PAIRED = 16
 
@@ -121,16 +125,20 @@ def see(
 
     `statistics` are the released columns that tell a number of a quasi-identifier: of which one, and which number.
     """
-    points = before.classes
-    assert points.classes is not None
-    own = isinstance(recoding, GroupRecoding)
-    line_of_row = points.classes if own else class_of_row
-    out = np.zeros(len(points), dtype=bool) if own else after.suppressed
+    points, own = before.classes, isinstance(recoding, GroupRecoding)
     told = () if own else tuple(sensitive)
-    items = FrequencySet.count(
-        {"point": (points.classes, len(points)), "line": (line_of_row, len(out))},
-        {name: (table[name].codes, table[name].size) for name in told},
-    )
+    if isinstance(recoding, NodeRecoding):
+        assert isinstance(after, After)
+        points, after, line_of_point = _in_order(points, after, class_of_row)
+        out = after.suppressed
+        items = _items_of_points(table, points, line_of_point, len(out), told)
+    else:
+        assert points.classes is not None
+        out = np.zeros(len(points), dtype=bool) if own else after.suppressed
+        items = FrequencySet.count(
+            {"point": (points.classes, len(points)), "line": (points.classes if own else class_of_row, len(out))},
+            {name: (table[name].codes, table[name].size) for name in told},
+        )
     point, line = items.codes("point"), items.codes("line")
     lines = np.bincount(line, weights=items.counts, minlength=len(out)).astype(np.int64)
     facets = []
@@ -166,6 +174,40 @@ def see(
     sizes, suppressed = after.classes.counts, after.suppressed
     beside = {name: items.long[name] for name in told}
     return Seen(points, point, line, items.counts, out, tuple(facets), sizes, suppressed, beside, k)
+
+
+def _in_order(points: FrequencySet, after: After, class_of: Codes) -> tuple[FrequencySet, After, Codes]:
+    """The same however they were counted, since sums of floats depend on the order; and the line of each point."""
+    of = class_of
+    if points.classes is not None:  # of each row: at a node, rows of one point are shown alike
+        of = np.empty(len(points), dtype=np.int32)
+        of[points.classes] = class_of
+    points, place = points.sorted()
+    classes, new = after.classes.sorted()
+    suppressed, line = np.empty_like(after.suppressed), np.empty_like(of)
+    suppressed[new], line[place] = after.suppressed, new[of]
+    return points, After(after.node, classes, suppressed), line
+
+
+def _items_of_points(
+    table: Table, points: FrequencySet, line: Codes, lines: int, told: Collection[str]
+) -> FrequencySet:
+    """Each point as an item that is shown as one line."""
+    every = np.arange(len(points), dtype=np.int32)
+    items = FrequencySet.listed({"point": (every, len(points)), "line": (line, lines)})
+    long: dict[Counted, Long] = {name: points.long[name] for name in told if name in points.long}
+    for name in told:
+        if name not in long:
+            assert points.classes is not None
+            entries = Long.count(points.classes, table[name].codes, table[name].size)
+            order = np.lexsort((entries.values, entries.classes))
+            long[name] = replace(
+                entries,
+                classes=entries.classes[order],
+                values=entries.values[order],
+                counts=entries.counts[order],
+            )
+    return replace(items, counts=points.counts, long=long)
 
 
 def _of_node(column: Column, hierarchy: Hierarchy, level: int, after: After | Recoded, rows: Longs) -> _Labels:

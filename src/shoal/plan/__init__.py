@@ -4,6 +4,7 @@ from shoal.engine import Engine, Source
 from shoal.plan.blocking import block_channels
 from shoal.plan.cells import plan_cells
 from shoal.plan.counting import orders_of, together, trees_of
+from shoal.plan.lacking import refuse_lacking
 from shoal.plan.margin import drawn_margin, with_margin
 from shoal.plan.population import meet
 from shoal.plan.roles import assign_roles
@@ -24,6 +25,7 @@ __all__ = [
     "make_plan",
     "meet",
     "orders_of",
+    "refuse_lacking",
     "set_task",
     "solve",
     "together",

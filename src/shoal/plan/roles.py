@@ -53,8 +53,10 @@ def _refuse_units(roles: Mapping[str, Role]) -> None:
 def _refuse_unconfirmed(table: Table, policy: Policy, roles: Mapping[str, Role]) -> None:
     for name, role in roles.items():
         confirmed = name in policy.attributes and policy.attributes[name].confirm
-        unique = int((table[name].counts == 1).sum())
-        if role is Role.INSENSITIVE and not confirmed and Fraction(unique, max(table.rows, 1)) > _UNIQUE_SHARE:
+        if role is not Role.INSENSITIVE or confirmed:
+            continue
+        unique = table[name].uniques
+        if Fraction(unique, max(table.rows, 1)) > _UNIQUE_SHARE:
             raise BadPolicy(
                 f"attributes.{name}: {unique} of {table.rows} rows hold a value that no other row has, so it may "
                 "identify people; give it another role, or confirm = true"

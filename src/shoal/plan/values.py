@@ -59,7 +59,7 @@ class Plan:
     failed: Mapping[str, Flags]
     """Per required model, the classes of `after` that fail it."""
     class_of_row: Codes
-    """Per row of the input, its class in `after`."""
+    """Per row of the input, its class in `after`; where rows stay where they are, per class of `before`."""
     reading: Reading
     """How what models count beside the classes was read."""
     search: Searched | None = None

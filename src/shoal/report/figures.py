@@ -2,14 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from shoal.engine import Source
+from shoal.engine import Engine, Shown, Source
 from shoal.metrics import measured
 from shoal.plan import Plan
 from shoal.policy import Policy
-from shoal.recode import GroupRecoding, Released, recode
+from shoal.recode import GroupRecoding
 from shoal.report.added import with_added
 from shoal.report.manifest import metrics_of, seen_of
 from shoal.report.queried import original_of, shown_in_memory
@@ -19,17 +16,20 @@ Figures = Callable[[Policy, Plan], Mapping[str, float]]
 """Further figures of a release, by name: from the policy with its algorithm, and the plan that was made."""
 
 
-def released_by(plan: Plan, policy: Policy, source: Source) -> tuple[dict[str, Released], NDArray[np.int64]]:
-    """The columns that a plan releases, and the input row of each released row; of added rows, as `with_added` says."""
+def released_by(plan: Plan, policy: Policy, source: Source, engine: Engine) -> Shown:
+    """The table that a plan releases; of added rows, as `with_added` says."""
     names = [name for name, role in plan.roles.items() if role.released]
     grouping = plan.recoding if isinstance(plan.recoding, GroupRecoding) else None
     if grouping is not None:
         names.remove(grouping.sensitive)
     show = policy.release.suppressed == "show"
-    columns, rows = recode(source.table, plan.recoding, plan.hierarchies, names, plan.quasi_identifiers, show=show)
+    shown = engine.recode(source, plan.recoding, plan.hierarchies, names, plan.quasi_identifiers, show=show)
     if grouping is not None:
-        columns[grouping.column] = grouping.grouped()
-    return (columns, rows) if plan.added is None else with_added(columns, rows, plan.added)
+        shown.columns[grouping.column] = grouping.grouped()
+    if plan.added is None:
+        return shown
+    assert shown.rows is not None
+    return Shown(*with_added(shown.columns, shown.rows, plan.added))
 
 
 def all_measures(source: Source) -> Figures:
@@ -42,12 +42,12 @@ def all_measures(source: Source) -> Figures:
     return figures
 
 
-def of_workload(source: Source, queries: Sequence[Query], sanity: float) -> Figures:
+def of_workload(source: Source, engine: Engine, queries: Sequence[Query], sanity: float) -> Figures:
     """The errors of a workload's answers, and the share of its queries that match."""
 
     def figures(policy: Policy, plan: Plan) -> dict[str, float]:
         original = original_of(source.table, source.name, policy, plan.builders)
-        columns, _ = released_by(plan, policy, source)
+        columns = released_by(plan, policy, source, engine).columns
         found = compare_answers(
             shown_in_memory(columns, plan, attributes_of(queries), original), original, queries, sanity=sanity
         )

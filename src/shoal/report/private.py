@@ -25,14 +25,15 @@ MAPPED = frozenset({"boxes", "cells", "clusters", "groups"})
 
 
 def write_private(
-    folder: Path, manifest: Manifest, plan: Plan, policy: Policy, source: Source, rows: NDArray[np.int64]
+    folder: Path, manifest: Manifest, plan: Plan, policy: Policy, source: Source, rows: NDArray[np.int64] | None
 ) -> None:
-    """Write the full manifest, the policy with its hierarchies, the row map and the private page."""
+    """Write the full manifest, the policy with its hierarchies, the private page and, if it is known, the row map."""
     document = manifest.document()
     (folder / "manifest.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
     (folder / "report.html").write_text(render("private.html", document), "utf-8")
     _self_contained(policy, plan, source, folder).save(folder / "policy.toml")
-    _write_rows(folder / "rows.arrow", plan, source.table.rows, rows)
+    if rows is not None:
+        _write_rows(folder / "rows.arrow", plan, source.table.rows, rows)
     for path in folder.rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
 

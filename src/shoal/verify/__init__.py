@@ -7,7 +7,7 @@ from shoal.verify.claim import Claim, Original
 from shoal.verify.counting import Counted, count
 from shoal.verify.files import check_hash, read_json
 from shoal.verify.judging import judge, judge_people
-from shoal.verify.opening import Opened, opened
+from shoal.verify.opening import Opened, Room, opened
 from shoal.verify.truth import covers
 from shoal.verify.verdict import Status, Verdict, refuse_failures
 
@@ -16,6 +16,7 @@ __all__ = [
     "Counted",
     "Opened",
     "Original",
+    "Room",
     "Status",
     "Verdict",
     "check_hash",

@@ -9,8 +9,9 @@ from shoal.codes import Table
 from shoal.counts import ClassCounts, Indices, JointCounts, ValueCounts
 from shoal.errors import NotVerified
 from shoal.verify.claim import Claim, Original
+from shoal.verify.originals import count_originals
 from shoal.verify.placing import classes_of, place, quasi_cells, starred
-from shoal.verify.population import in_population, labelled
+from shoal.verify.population import in_population
 from shoal.verify.queries import arrays
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 def count_behind(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original, classes: int) -> ClassCounts:
     """The released classes as the rows of the original that became them, with persons and columns not released."""
     others = list(dict.fromkeys([*claim.sensitive, *(n for names in original.together for n in names)]))
-    source = {f"v{i}": pa.array(original.table[name].codes) for i, name in enumerate(others)}
+    source = {f"v{i}": name for i, name in enumerate(others)}
     if original.unit is not None:
-        source["person"] = pa.array(original.table[original.unit].codes)
+        source["person"] = original.unit
     (_follow_labels if original.rows is None else _follow_rows)(db, claim, original, source)
-    many = "count(*)" if original.unit is None else "count(DISTINCT person)"
+    many = "sum(n)::BIGINT" if original.unit is None else "count(DISTINCT person)"
     sizes = np.zeros(classes, dtype=np.int64)
     at, counts = arrays(db, f"SELECT class, {many} AS n FROM behind GROUP BY class")
     sizes[at] = counts
@@ -39,29 +40,35 @@ def count_behind(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Origin
     return found if original.population is None else in_population(db, claim, original, found)
 
 
-def _follow_labels(
-    db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original, source: dict[str, pa.Array]
-) -> None:
+def _follow_labels(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original, source: dict[str, str]) -> None:
     """Make `source` and `behind`: a row of the original belongs to the class of its generalised quasi-identifiers.
 
     Where suppressed rows are shown, those of no such class belong to the class of stars.
     """
-    quasi = {f"q{i}": labelled(original, name, original.table) for i, name in enumerate(claim.quasi_identifiers)}
-    db.register("source", pa.table(quasi | source))
-    same = " AND ".join(f"s.{q} IS NOT DISTINCT FROM r.{c}" for q, c in zip(quasi, quasi_cells(claim), strict=True))
-    join = f"FROM source s {'LEFT ' if claim.shown else ''}JOIN {classes_of(claim)} r ON {same}"
+    table, quasi, joins = original.table, {}, []
+    for i, name in enumerate(claim.quasi_identifiers):
+        hierarchy, level = original.hierarchies[name], original.levels[name]
+        quasi[f"q{i}"] = name, hierarchy.levels[level]
+        labels = pa.array(hierarchy.labels[level], pa.string())
+        db.register(f"shown{i}", pa.table({"number": np.arange(len(labels)), "label": labels}))
+        joins.append(f"JOIN shown{i} ON shown{i}.number = s.q{i}")
+    count_originals(
+        db, table, quasi | {at: (name, np.arange(table[name].size)) for at, name in source.items()}, "source"
+    )
+    same = " AND ".join(f"shown{i}.label IS NOT DISTINCT FROM r.{c}" for i, c in enumerate(quasi_cells(claim)))
+    join = f"FROM source s {' '.join(joins)} {'LEFT ' if claim.shown else ''}JOIN {classes_of(claim)} r ON {same}"
     star = f"(SELECT any_value(class) FROM classed WHERE {starred(claim)})"
     db.execute(f"CREATE OR REPLACE TEMP TABLE behind AS SELECT s.*, coalesce(r.class, {star}) AS class {join}")
 
 
-def _follow_rows(
-    db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original, source: dict[str, pa.Array]
-) -> None:
+def _follow_rows(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original, source: dict[str, str]) -> None:
     """The same where a row of the original belongs to the class of the released row that it became."""
     if original.population is not None:
         raise NotVerified("a release in which rows were recoded one by one cannot be compared with a population")
     assert original.rows is not None
-    db.register("source", pa.table({"input": np.arange(original.table.rows), **source}))
+    every = np.arange(original.table.rows)
+    codes = {at: original.table[name].codes for at, name in source.items()}
+    db.register("source", pa.table({"input": every, "n": np.ones_like(every), **codes}))
     db.register("became", pa.table({"row": np.arange(len(original.rows)), "input": original.rows}))
     place(db, claim)
     db.execute(
@@ -124,9 +131,9 @@ def _joint_behind(
 ) -> JointCounts:
     labels = tuple(_texts(original.table, name) for name in names)
     listed = ", ".join(columns)
-    *codes, overall = arrays(db, f"SELECT {listed}, count(*) AS n FROM source GROUP BY ALL")
+    *codes, overall = arrays(db, f"SELECT {listed}, sum(n)::BIGINT AS n FROM source GROUP BY ALL")
     whole = JointCounts(np.zeros(len(overall), dtype=np.int64), tuple(codes), overall, labels)
-    at, *codes, counts = arrays(db, f"SELECT class, {listed}, count(*) AS n FROM behind GROUP BY ALL")
+    at, *codes, counts = arrays(db, f"SELECT class, {listed}, sum(n)::BIGINT AS n FROM behind GROUP BY ALL")
     return JointCounts(at, tuple(codes), counts, labels, whole)
 
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from shoal.errors import NotVerified
+from shoal.scratch import SPILL, Scratch
 
 if TYPE_CHECKING:
     import duckdb
@@ -32,50 +35,141 @@ class Opened:
     """Whether `listed` has all rows, the same texts, as they follow each other: `rowid` counts them from 0."""
 
 
+@dataclass(frozen=True)
+class Room:
+    """What a private database may use: so many bytes of memory, and a folder to spill into."""
+
+    memory: int | None = None
+    folder: Path | None = None
+
+    @contextmanager
+    def database(self) -> Iterator["duckdb.DuckDBPyConnection"]:
+        """What does not fit in memory spills to a private folder; nothing is fetched from anywhere."""
+        import duckdb
+
+        scratch = Scratch(self.folder or Path(tempfile.gettempdir()), SPILL)
+        config: dict[str, Any] = {"temp_directory": str(scratch.path), "autoinstall_known_extensions": False}
+        if self.memory is not None:
+            config |= {"memory_limit": f"{self.memory // 2}B", "preserve_insertion_order": False}
+        try:
+            with duckdb.connect(config=config) as db:
+                db.execute("SET enable_progress_bar = false")  # it would go to stdout
+                yield db
+        finally:
+            scratch.close()
+
+
 @contextmanager
 def opened(
-    data: Path | pa.Table, columns: Sequence[str], how: Mapping[str, Any], *, listed: bool = False
+    data: Path | pa.Table,
+    columns: Sequence[str],
+    how: Mapping[str, Any],
+    *,
+    listed: bool = False,
+    times: NDArray[np.int64] | None = None,
+    room: Room | None = None,
 ) -> Iterator[Opened]:
     """Open a file or a table that should have these columns; `how` tells how a CSV is written.
 
-    `listed` keeps every row in its place too, for who knows where it came from.
+    `listed` keeps every row in its place too, for who knows where it came from. A table may say how many `times` each
+    of its rows is meant.
     """
     import duckdb
 
-    # what does not fit in memory spills to a private folder; nothing is fetched from anywhere
-    with (
-        tempfile.TemporaryDirectory(prefix="shoal-") as spill,
-        duckdb.connect(config={"temp_directory": spill, "autoinstall_known_extensions": False}) as db,
-    ):
+    with (room or Room()).database() as db:
         typed: frozenset[str] = frozenset()
+        many = "count(*)"
         if isinstance(data, Path) and data.suffix != ".parquet":
             source, values = _csv(data, columns, how)
+        elif isinstance(data, Path) and not listed and (found := _large_parquet(db, data, columns)) is not None:
+            (source, typed), values, many = found, [], "sum(n)::BIGINT"
         else:
             table = _parquet(data) if isinstance(data, Path) else data
             _refuse_other_columns(table.column_names, columns)
             typed = frozenset(column.name for column in table.schema if not _is_text(column.type))
             texts = [words(column) for column in table.columns]
-            db.register("given", pa.table(texts, names=[f"c{i}" for i in range(len(texts))]))
+            given = pa.table(texts, names=[f"c{i}" for i in range(len(texts))])
+            if times is not None:
+                given, many = given.append_column("n", pa.array(times)), "sum(n)::BIGINT"
+            db.register("given", given)
             source, values = "given", []
         try:
-            _fill(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")), listed=listed)
+            if listed:
+                _list(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")))
+            else:
+                _fill(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")), many=many)
         except duckdb.Error:  # what it says may hold cells
             raise NotVerified("the released table cannot be read as its manifest says") from None
         yield Opened(db, typed, listed)
 
 
 def _fill(
-    db: "duckdb.DuckDBPyConnection", source: str, values: list[str], width: int, *, safe: bool, listed: bool
+    db: "duckdb.DuckDBPyConnection", source: str, values: list[str], width: int, *, safe: bool, many: str
 ) -> None:
-    cells = ", ".join(f"CAST(c{i} AS VARCHAR) AS c{i}" for i in range(width))
-    undefused = ", ".join(_UNDEFUSED.format(i) if safe else f"c{i}" for i in range(width))
-    if not listed:  # distinct rows are fewer
-        grouped = f"SELECT {cells}, count(*) AS n FROM {source} GROUP BY ALL"
-        db.execute(f"CREATE TEMP TABLE released AS SELECT {undefused}, n FROM ({grouped})", values)
-        return
+    """Distinct rows are fewer than rows."""
+    grouped = f"SELECT {_cells(width)}, {many} AS n FROM {source} GROUP BY ALL"
+    db.execute(f"CREATE TEMP TABLE released AS SELECT {_undefused_cells(width, safe=safe)}, n FROM ({grouped})", values)
+
+
+def _list(db: "duckdb.DuckDBPyConnection", source: str, values: list[str], width: int, *, safe: bool) -> None:
     db.execute("SET preserve_insertion_order = true")
-    db.execute(f"CREATE TEMP TABLE listed AS SELECT {undefused} FROM (SELECT {cells} FROM {source})", values)
+    rows = f"SELECT {_undefused_cells(width, safe=safe)} FROM (SELECT {_cells(width)} FROM {source})"
+    db.execute(f"CREATE TEMP TABLE listed AS {rows}", values)
     db.execute("CREATE TEMP TABLE released AS SELECT *, count(*) AS n FROM listed GROUP BY ALL")
+
+
+def _cells(width: int) -> str:
+    return ", ".join(f"CAST(c{i} AS VARCHAR) AS c{i}" for i in range(width))
+
+
+def _undefused_cells(width: int, *, safe: bool) -> str:
+    return ", ".join(_UNDEFUSED.format(i) if safe else f"c{i}" for i in range(width))
+
+
+def _large_parquet(
+    db: "duckdb.DuckDBPyConnection", file: Path, columns: Sequence[str]
+) -> tuple[str, frozenset[str]] | None:
+    """The distinct rows of a Parquet file as texts, grouped where it lies; None for types that only Arrow reads alike.
+
+    Which text a number or a date is, is asked of Arrow once per value.
+    """
+    from pyarrow import parquet
+
+    try:
+        schema = parquet.read_schema(file)
+    except (pa.ArrowException, OSError, ValueError):
+        raise NotVerified("the released table is not a Parquet file, or it is damaged") from None
+    _refuse_other_columns(schema.names, columns)
+    if not all(any(of(column.type) for of in _AS_IN_ARROW) for column in schema):
+        return None
+    typed = {i: column for i, column in enumerate(schema) if not _is_text(column.type)}
+    named = ", ".join(f"c{i}" for i in range(len(columns)))
+    rows = f"SELECT * FROM read_parquet(['{path_not_pattern(file)}'], hive_partitioning=false) AS rows({named})"
+    db.execute(f"CREATE TEMP TABLE grouped AS SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL")
+    for i, column in typed.items():
+        values = db.sql(f"SELECT DISTINCT c{i} AS value FROM grouped WHERE c{i} IS NOT NULL").to_arrow_table()["value"]
+        db.register("values_given", pa.table({"value": values, "text": words(values.cast(column.type))}))
+        db.execute(f"CREATE TEMP TABLE words{i} AS FROM values_given")
+        db.unregister("values_given")
+    cells = ", ".join(f"words{i}.text AS c{i}" if i in typed else f"grouped.c{i}" for i in range(len(columns)))
+    joins = " ".join(f"LEFT JOIN words{i} ON grouped.c{i} = words{i}.value" for i in typed)
+    return f"(SELECT {cells}, n FROM grouped {joins})", frozenset(column.name for column in typed.values())
+
+
+_AS_IN_ARROW = (
+    pa.types.is_string,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_boolean,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+    pa.types.is_decimal128,
+)
+
+
+def path_not_pattern(file: Path) -> str:
+    """A path as DuckDB takes it for one file, inside quotes."""
+    return "".join(f"[{c}]" if c in "*?[" else c for c in str(file.absolute())).replace("'", "''")
 
 
 def _csv(file: Path, columns: Sequence[str], how: Mapping[str, Any]) -> tuple[str, list[str]]:
@@ -91,7 +185,7 @@ def _csv(file: Path, columns: Sequence[str], how: Mapping[str, Any]) -> tuple[st
         f"read_csv(?, auto_detect=false, header=true, columns={types}, delim=?, quote=?, escape=?, nullstr=?, "
         "max_line_size=134217728)"
     )
-    path = "".join(f"[{c}]" if c in "*?[" else c for c in str(file.absolute()))  # a path, not a pattern
+    path = path_not_pattern(file).replace("''", "'")
     return source, [path, how["delimiter"], how["quote"], how["quote"], how["missing"]]
 
 

@@ -9,6 +9,7 @@ from shoal.hierarchy import TOP
 from shoal.verify.claim import Claim, Original
 from shoal.verify.mapped import covers_mapped
 from shoal.verify.opening import Opened, words
+from shoal.verify.originals import count_originals
 from shoal.verify.queries import number
 from shoal.verify.verdict import Status, Verdict
 
@@ -28,7 +29,8 @@ def covers(release: Opened, claim: Claim, original: Original) -> Verdict:
         return covers_mapped(release, claim, original)
     db = release.db
     generalised = _generalised(claim, original, release.typed)
-    db.register("codes", pa.table({f"c{i}": codes for i, (codes, _) in enumerate(generalised)}))
+    wanted = {f"c{i}": (claim.columns[i], codes) for i, (codes, _) in enumerate(generalised)}
+    count_originals(db, original.table, wanted, "codes")
     for i, (_, labels) in enumerate(generalised):
         db.register(f"l{i}", pa.table({"code": np.arange(len(labels)), "label": pa.array(labels, pa.string())}))
     every = list(range(len(generalised)))
@@ -36,7 +38,7 @@ def covers(release: Opened, claim: Claim, original: Original) -> Verdict:
     db.execute(
         "CREATE OR REPLACE TEMP TABLE generalised AS "
         f"SELECT {', '.join(f'l{i}.label AS c{i}' for i in every)}, d.n FROM "
-        f"(SELECT *, count(*) AS n FROM codes GROUP BY ALL) d {joins}"
+        f"codes d {joins}"
     )
     if not claim.shown:
         return _truthful(_surplus(db, every, "released", "generalised"))
@@ -69,15 +71,17 @@ def _truthful(wrong: int) -> Verdict:
 def _generalised(
     claim: Claim, original: Original, typed: frozenset[str]
 ) -> list[tuple[np.ndarray[Any, np.dtype[np.int32]], list[str | None]]]:
+    """Per released column the label of each code of the original, by its number, and the labels."""
     out = []
     for name in claim.columns:
         column, hierarchy = original.table[name], original.hierarchies.get(name)
         if hierarchy is None:
             texts = words(column.values) if name in typed else column.texts
-            out.append((column.codes, [*texts.to_pylist(), *([None] if column.has_null else [])]))
+            codes = np.arange(column.size, dtype=np.int32)
+            out.append((codes, [*texts.to_pylist(), *([None] if column.has_null else [])]))
         else:
             level = original.levels[name]
-            out.append((hierarchy.levels[level][column.codes], list(hierarchy.labels[level])))
+            out.append((hierarchy.levels[level], list(hierarchy.labels[level])))
     return out
 
 

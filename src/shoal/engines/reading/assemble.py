@@ -49,7 +49,7 @@ def assemble(
         for (title, array), mark in zip(columns.items(), marks, strict=True)
     }
     for column in encoded.values():
-        _warn_of_look_alikes(column)
+        warn_of_look_alikes(column)
     return Table(encoded, rows)
 
 
@@ -90,7 +90,8 @@ def _encoded(name: str, title: str, array: Any, decimal: str, options: ReadOptio
         raise BadData(f"{name}: column {title!r} cannot be read; turn it into text") from None
 
 
-def _warn_of_look_alikes(column: Column) -> None:
+def warn_of_look_alikes(column: Column) -> None:
+    """Say how many values of a column differ in form only."""
     if count := column.look_alikes:
         warnings.warn(
             f"column {column.name!r}: {count:,} values differ only in form (like 5 and 5.0, or outer spaces)"

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +12,7 @@ from shoal.engines.reading.assemble import assemble, check_names, marker
 from shoal.engines.reading.content import Content
 from shoal.engines.reading.cut import cut
 from shoal.engines.reading.diagnose import diagnose, large_cells, lines_of
-from shoal.engines.reading.encoding import Text, decoded, refuse_other_than_utf8
+from shoal.engines.reading.encoding import Text, begun, decoded, refuse_other_than_utf8
 from shoal.engines.reading.sniff import Dialect, rows_of, sniff_dialect
 from shoal.errors import BadData
 
@@ -19,15 +20,46 @@ _SAMPLE = 256 << 10
 _DECIMAL_COMMA = r"\A-?[0-9]+(,[0-9]+)?\z"
 
 
+@dataclass(frozen=True)
+class Header:
+    """What the beginning of a CSV tells."""
+
+    name: str
+    names: list[str]
+    dialect: Dialect
+    line_end: str
+    first_line: int
+    """The line, from 1, that the header stands in."""
+    encoding: str
+    guessed: dict[str, str]
+    text: tuple[Text, Dialect]
+    """For who has to find out what is wrong with it."""
+
+
+def read_header(content: Content, options: ReadOptions) -> Header:
+    """The header of a CSV whose records somebody else reads; only the beginning is looked at."""
+    check_options(content.name, options)
+    text = begun(content, options.encoding)
+    dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
+    names, body = _header(text, dialect)
+    check_names(text.name, names)
+    end = bytes(text.data[max(body - 2, 0) : body])
+    ended = "\r\n" if end == b"\r\n" else "\r" if end[-1:] == b"\r" else "\n"
+    before = bytes(text.data[text.start : body]).decode()
+    first = 1 + len(before) - len(before.lstrip("\r\n"))
+    guessed = _guessed(text, dialect, ".", options)
+    return Header(text.name, names, dialect, ended, first, text.encoding, guessed, (text, dialect))
+
+
 def read_csv(content: Content, options: ReadOptions) -> Source:
     """Read delimited text; what the options leave open is sniffed and told in `guessed`."""
-    _check_options(content.name, options)
+    check_options(content.name, options)
     text = decoded(content, options.encoding)
     dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
     names, body = _header(text, dialect)
     check_names(text.name, names)
     columns = cut(text, body, dialect, len(names))
-    decimals = [_decimal(column, dialect, options) for column in columns]
+    decimals = [decimal_of(column, dialect, options) for column in columns]
     decimal = "," if "," in decimals else "."
     return Source(
         assemble(text.name, dict(zip(names, columns, strict=True)), options, decimals),
@@ -42,7 +74,7 @@ def read_csv(content: Content, options: ReadOptions) -> Source:
     )
 
 
-def _check_options(name: str, options: ReadOptions) -> None:
+def check_options(name: str, options: ReadOptions) -> None:
     for what, given, empty in (("delimiter", options.delimiter, False), ("quote", options.quote, True)):
         plain = given is None or (given == "" and empty) or (len(given) == 1 and given.isascii())
         if not plain or given in {"\r", "\n", "\0"}:
@@ -84,7 +116,7 @@ def _header(text: Text, dialect: Dialect) -> tuple[list[str], int]:
     return names, end
 
 
-def _decimal(column: pa.DictionaryArray, dialect: Dialect, options: ReadOptions) -> str:
+def decimal_of(column: pa.DictionaryArray, dialect: Dialect, options: ReadOptions) -> str:
     """Tell `,` where all that is present in a column is a number and one of them has a comma."""
     if options.decimal is not None:
         return options.decimal

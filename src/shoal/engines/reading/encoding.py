@@ -35,13 +35,18 @@ class Text:
 
 def decoded(content: Content, encoding: str | None) -> Text:
     """Return the content as UTF-8; a file that is UTF-8 already is not copied."""
+    text = begun(content, encoding)
+    _refuse_nul(text)
+    return text
+
+
+def begun(content: Content, encoding: str | None) -> Text:
+    """The same without a look at the whole of it, where it is UTF-8 already."""
     marked = next((codec for mark, codec in _MARKS.items() if content.data[: len(mark)] == mark), None)
     codec = _known(content.name, encoding) if encoding is not None else marked or "utf-8"
     data = content.data if codec in _UTF8 else _recoded(content, codec)
     start = len(codecs.BOM_UTF8) if data[:3] == codecs.BOM_UTF8 else 0
-    text = Text(content.name, data, start, codec)
-    _refuse_nul(text)
-    return text
+    return Text(content.name, data, start, codec)
 
 
 def refuse_other_than_utf8(text: Text) -> None:

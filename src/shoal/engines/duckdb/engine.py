@@ -1,0 +1,125 @@
+"""The engine for tables that stay where they are."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from shoal.codes import Codes, Table
+from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Written
+from shoal.engines.duckdb.dictionaries import SOURCE, Collected
+from shoal.engines.duckdb.grouping import group, listable
+from shoal.engines.duckdb.places import place_of
+from shoal.engines.duckdb.relations import explain, find_relation
+from shoal.engines.duckdb.session import Session
+from shoal.engines.reading.assemble import marker
+from shoal.engines.writing import write_shown
+from shoal.errors import BadData
+from shoal.frequency import Counted, FrequencySet, Layout
+from shoal.hierarchy import Hierarchy
+from shoal.memory import bytes_of
+from shoal.recode import NodeRecoding, Recoding, recode_items
+from shoal.spilled import Spilled
+
+
+class DuckDBEngine:
+    """Reads CSV and Parquet files, folders and patterns of them, and DuckDB databases; groups them in SQL.
+
+    `memory` is what may be used, e.g. "2GB"; what does not fit is spilled into a private folder in `spill`.
+    """
+
+    name: ClassVar[str] = "duckdb"
+    abilities: ClassVar[frozenset[Ability]] = frozenset()
+
+    def __init__(self, memory: str | int | None = None, spill: Path | None = None) -> None:
+        self.memory = None if memory is None else bytes_of(memory)
+        self.spill = spill
+
+    def read(self, source: Any, options: ReadOptions) -> Source:
+        import duckdb
+
+        place = place_of(source)
+        session = Session(self.memory, self.spill)
+        found = find_relation(place, options, session)
+        header = found.header
+        # a CSV is cut into cells once, everything else is read where it is
+        kind = "TEMP TABLE" if header is not None else "TEMP VIEW"
+        db = session.db
+        try:
+            db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
+            rows = session.number(f"SELECT count(*) FROM {SOURCE}")
+        except duckdb.Error:  # what it says may hold cells
+            explain(place, options)
+            raise BadData(f"{place.name}: the table cannot be read; is it damaged?") from None
+        if not rows:
+            raise BadData(f"{place.name}: there are no records")
+        columns = Collected(
+            session,
+            place.name,
+            found.relation.columns,
+            found.types,
+            options,
+            None if header is None else header.dialect,
+        )
+        table = Table(columns, rows, found.relation)
+        room = listable(session, 1)
+        if header is None:
+            return Source(table, format=place.format, name=place.name, missing=marker(options), room=room)
+        return Source(
+            table,
+            format="csv",
+            name=place.name,
+            delimiter=header.dialect.delimiter,
+            quote=header.dialect.quote,
+            encoding=header.encoding,
+            missing=marker(options),
+            guessed=header.guessed,
+            room=room,
+        )
+
+    def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
+        columns = _collected(table)
+        further = [name for one in counted for name in ((one,) if isinstance(one, str) else one)]
+        names = list(dict.fromkeys([*quasi_identifiers, *further]))
+        rows = columns.grouped[tuple(names)] = group(columns, names)
+        sizes = {name: table[name].size for name in names}
+        if isinstance(rows, Spilled):
+            layout = Layout.of([sizes[name] for name in quasi_identifiers])
+            return replace(rows, attributes=tuple(quasi_identifiers), layout=layout, counted=tuple(counted))
+        return rows.classed(quasi_identifiers, counted, sizes) if counted else rows
+
+    def recode(
+        self,
+        source: Source,
+        recoding: Recoding,
+        hierarchies: Mapping[str, Hierarchy],
+        columns: Sequence[str],
+        quasi_identifiers: Collection[str],
+        *,
+        show: bool,
+    ) -> Shown:
+        assert isinstance(recoding, NodeRecoding)
+        table, steps = source.table, {}
+        for name, level in recoding.levels.items():
+            steps[name] = hierarchies[name].levels[level]
+        names = [*recoding.levels, *(name for name in columns if name not in quasi_identifiers)]
+        items = _items(_collected(table), names, steps)
+        made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
+        return Shown(made, times=times)
+
+    def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
+        return write_shown(shown, path, source, options)
+
+
+def _items(columns: Collected, names: Sequence[str], steps: Mapping[str, Codes]) -> FrequencySet:
+    """Distinct rows as they will be shown: from rows that were grouped before where they tell enough."""
+    for known, rows in columns.grouped.items():
+        if set(names) <= set(known):
+            return rows.rollup(steps)
+    rows = group(columns, names, steps)
+    return rows.rollup({}) if isinstance(rows, Spilled) else rows
+
+
+def _collected(table: Table) -> Collected:
+    assert isinstance(table.columns, Collected), "the table was read by another engine"
+    return table.columns

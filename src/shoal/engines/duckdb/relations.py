@@ -1,0 +1,150 @@
+"""How DuckDB reads what a path names: the same cells as the Arrow reader, every column under a name of ours."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from shoal.codes import Relation
+from shoal.engine import ReadOptions
+from shoal.engines.duckdb.places import Place, listed, quoted
+from shoal.engines.duckdb.session import Session
+from shoal.engines.reading.assemble import check_names, check_type
+from shoal.engines.reading.content import open_content
+from shoal.engines.reading.csv_file import Header, read_header
+from shoal.engines.reading.diagnose import diagnose
+from shoal.errors import BadData
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_LONGEST_LINE = 128 << 20
+_STEP = 8 << 20
+_UNSURE = (pa.types.is_duration, pa.types.is_time, pa.types.is_decimal256, pa.types.is_float16)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A relation, and what else is known of it."""
+
+    relation: Relation
+    types: "Mapping[str, pa.DataType]"
+    """What Arrow calls the type of each column."""
+    header: Header | None = None
+    """Of a CSV."""
+
+
+def find_relation(place: Place, options: ReadOptions, session: Session) -> Found:
+    """Tell how the rows of a place are read, without reading them."""
+    return {"csv": _csv, "parquet": _parquet, "database": _database}[place.format](place, options, session)
+
+
+def _named(titles: Sequence[str]) -> dict[str, str]:
+    return {title: f"c{i}" for i, title in enumerate(titles)}
+
+
+def _csv(place: Place, options: ReadOptions, session: Session) -> Found:
+    del session
+    headers = [read_header(open_content(file), options) for file in place.files]
+    first = headers[0]
+    for file, header in zip(place.files, headers, strict=True):
+        if header.encoding not in {"utf-8", "utf-8-sig"}:
+            raise BadData(f"{header.name}: the duckdb engine reads UTF-8 only; save the file as UTF-8")
+        if header.names != first.names or header.dialect != first.dialect or header.line_end != first.line_end:
+            raise BadData(f"{header.name}: its header, delimiter or line ends differ from those of {first.name}")
+        _refuse_nul(header.name, file)
+    if len(first.names) == 1 or first.first_line != 1:
+        raise BadData(
+            f"{first.name}: the duckdb engine needs two columns and the header in the first line; use --engine arrow"
+        )
+    names = _named(first.names)
+    types = "{" + ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names.values()) + "}"
+    quote = quoted(first.dialect.quote)
+    sql = (
+        f"SELECT * FROM read_csv({listed(place.files)}, auto_detect=false, header=true, columns={types}, "
+        f"delim={quoted(first.dialect.delimiter)}, quote={quote}, escape={quote}, comment='', "
+        f"new_line={_LINE_ENDS[first.line_end]}, max_line_size={_LONGEST_LINE}, "
+        f"force_not_null=[{', '.join(quoted(name) for name in names.values())}])"
+    )
+    return Found(Relation(sql, names), dict.fromkeys(names, pa.string()), first)
+
+
+_LINE_ENDS = {"\n": r"'\n'", "\r\n": r"'\r\n'", "\r": r"'\r'"}
+
+
+def _refuse_nul(name: str, file: Path) -> None:
+    """In steps, of which none stays in memory."""
+    with file.open("rb") as stream:
+        while step := stream.read(_STEP):
+            if b"\0" in step:
+                raise BadData(f"{name}: the file holds a NUL byte, so this is no plain text")
+
+
+def explain(place: Place, options: ReadOptions) -> None:
+    """Raise BadData for what is wrong with a CSV that DuckDB could not read, found by the careful pass."""
+    for file in place.files if place.format == "csv" else ():
+        text, dialect = read_header(open_content(file), options).text
+        diagnose(text, dialect)
+
+
+def _parquet(place: Place, options: ReadOptions, session: Session) -> Found:
+    del options, session
+    from pyarrow import parquet
+
+    schemas = []
+    for file in place.files:
+        try:
+            schemas.append(parquet.read_schema(file).remove_metadata())
+        except (pa.ArrowException, OSError, ValueError):
+            raise BadData(f"{file.name}: this is not a Parquet file, or it is damaged or cut short") from None
+        if not schemas[0].equals(schemas[-1]):
+            raise BadData(f"{file.name}: its columns or their types differ from those of {place.files[0].name}")
+    schema = schemas[0]
+    check_names(place.name, schema.names)
+    for column in schema:
+        check_type(place.name, column.name, column.type)
+        if any(unsure(column.type) for unsure in _UNSURE):
+            raise BadData(
+                f"{place.name}: column {column.name!r} is of a type that only the arrow engine reads ({column.type}); "
+                "use --engine arrow or turn it into text"
+            )
+    names = _named(schema.names)
+    cells = ", ".join(f'"{title.replace(chr(34), chr(34) * 2)}" AS {name}' for title, name in names.items())
+    sql = f"SELECT {cells} FROM read_parquet({listed(place.files)}, hive_partitioning=false)"
+    return Found(Relation(sql, names), {column.name: _plain(column.type) for column in schema})
+
+
+def _plain(of: pa.DataType) -> pa.DataType:
+    plain = of.value_type if pa.types.is_dictionary(of) else of
+    return pa.string() if pa.types.is_large_string(plain) or pa.types.is_string_view(plain) else plain
+
+
+def _database(place: Place, options: ReadOptions, session: Session) -> Found:
+    """A table or view of a database, which is opened for reading only."""
+    del options
+    import duckdb
+
+    setup = (f"ATTACH IF NOT EXISTS {quoted(str(place.files[0].absolute()))} AS given (READ_ONLY)",)
+    try:
+        session.db.execute(setup[0]).fetchall()
+    except duckdb.Error:
+        raise BadData(f"{place.name}: this is no DuckDB database, or another program is writing to it") from None
+    listed_tables = session.db.execute(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'given' "
+        "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'given' AND NOT internal"
+    ).fetchall()
+    wanted = [(of, name) for of, name in listed_tables if not place.table or place.table in {name, f"{of}.{name}"}]
+    if len(wanted) != 1:
+        known = ", ".join(sorted(repr(name) for _, name in listed_tables)) or "none"
+        raise BadData(f"{place.name}: name one of its tables after two colons, file.duckdb::table (there are {known})")
+    full = ".".join('"' + part.replace('"', '""') + '"' for part in ("given", *wanted[0]))
+    schema = session.table(f"SELECT * FROM {full} LIMIT 0").schema
+    check_names(place.name, schema.names)
+    for column in schema:
+        check_type(place.name, column.name, column.type)
+    names = _named(schema.names)
+    cells = ", ".join(f'"{title.replace(chr(34), chr(34) * 2)}" AS {name}' for title, name in names.items())
+    types = {column.name: _plain(column.type) for column in schema}
+    return Found(Relation(f"SELECT {cells} FROM {full}", names, setup), types)

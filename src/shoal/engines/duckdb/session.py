@@ -1,0 +1,75 @@
+"""A private database under a memory limit, which spills into a folder of its own."""
+
+import tempfile
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.scratch import SPILL, Scratch
+
+if TYPE_CHECKING:
+    import duckdb
+
+_OF_DATABASE = 0.5
+_OF_CLASSES = 0.2
+
+
+class Session:
+    """A connection, its memory and its folder; all end together."""
+
+    def __init__(self, memory: int | None, spill: Path | None) -> None:
+        self.memory = memory
+        self._parent = spill or Path(tempfile.gettempdir())
+
+    @cached_property
+    def scratch(self) -> Scratch:
+        return Scratch(self._parent, SPILL)
+
+    @cached_property
+    def db(self) -> "duckdb.DuckDBPyConnection":
+        import duckdb
+
+        config: dict[str, Any] = {
+            "temp_directory": str(self.scratch.path),
+            "autoinstall_known_extensions": False,
+            "preserve_insertion_order": False,
+        }
+        if self.memory is not None:
+            config["memory_limit"] = f"{int(self.memory * _OF_DATABASE)}B"
+        db = duckdb.connect(config=config)
+        db.execute("SET enable_progress_bar = false")  # it would go to stdout
+        return db
+
+    @property
+    def room(self) -> int | None:
+        """How many bytes the table's own classes may take; None: as many as there are."""
+        return None if self.memory is None else int(self.memory * _OF_CLASSES)
+
+    def number(self, query: str) -> int:
+        ((found,),) = self.db.execute(query).fetchall()
+        return int(found)
+
+    def table(self, query: str) -> pa.Table:
+        return self.db.sql(query).to_arrow_table()
+
+    def batches(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
+        """The result piece by piece."""
+        yield from self.db.sql(query).to_arrow_reader(rows)
+
+    def keep(self, name: str, table: pa.Table) -> None:
+        """Make a table of the database out of one of Arrow."""
+        self.db.register("given_table", table)
+        self.db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM given_table")
+        self.db.unregister("given_table")
+
+
+def whole(array: pa.ChunkedArray) -> pa.Array:
+    return array.combine_chunks() if array.num_chunks != 1 else array.chunk(0)
+
+
+def integers(array: pa.ChunkedArray) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.asarray(whole(array).to_numpy(zero_copy_only=False), dtype=np.int64)

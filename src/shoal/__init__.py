@@ -21,6 +21,7 @@ _HOME = {
     "Infeasible": "errors",
     "NotVerified": "errors",
     "Policy": "policy",
+    "Postgres": "engines",
     "Release": "api",
     "Role": "schema",
     "ShoalError": "errors",
@@ -49,6 +50,7 @@ __all__ = [
     "Infeasible",
     "NotVerified",
     "Policy",
+    "Postgres",
     "Release",
     "Role",
     "ShoalError",
@@ -70,6 +72,7 @@ __all__ = [
 if TYPE_CHECKING:
     from shoal import attacks, datasets
     from shoal.api import Release, anonymize, apply, attack, compare, lattice, learn, measure, risk, verify, workload
+    from shoal.engines import Postgres
     from shoal.errors import (
         BadData,
         BadHierarchy,

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,17 +150,51 @@ def write_csv(columns: Mapping[str, Released], order: Order, path: Path, style: 
 
 def write_parquet(columns: Mapping[str, Released], order: Order, path: Path) -> str:
     """Write a Parquet file and return its SHA-256."""
+    schema = pa.schema([(name, column.values.type) for name, column in columns.items()])
+    return write_row_groups(path, schema, (_coded(columns, *block) for block in order.blocks(_ROW_GROUP)))
+
+
+def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, pa.Array]]) -> str:
+    """Write a Parquet file out of row groups whose texts are dictionaries; who reads it gets plain texts."""
     import pyarrow.parquet as pq
 
-    schema = pa.schema([(name, column.values.type) for name, column in columns.items()])
+    said = {"ARROW:schema": b64encode(schema.serialize().to_pybytes())}
+    made = pa.schema([(field.name, _stored(field.type)) for field in schema], said)
     with path.open("xb") as file:
         hashed = _Hashed(file)
-        with pq.ParquetWriter(pa.PythonFile(hashed, "w"), schema) as writer:
-            for batch in batches(columns, order, _ROW_GROUP):
-                writer.write_table(pa.table(batch), row_group_size=_ROW_GROUP)
+        with pq.ParquetWriter(pa.PythonFile(hashed, "w"), made, store_schema=False) as writer:
+            for group in groups:
+                writer.write_table(pa.table(group, made), row_group_size=_ROW_GROUP)
         file.flush()
         os.fsync(file.fileno())
     return hashed.digest.hexdigest()
+
+
+def _stored(of: pa.DataType) -> pa.DataType:
+    return pa.dictionary(pa.int32(), of) if pa.types.is_string(of) else of
+
+
+def _coded(columns: Mapping[str, Released], rows: NDArray[np.int64], repeat: NDArray[np.int64]) -> dict[str, pa.Array]:
+    """A row group, its texts as dictionaries of the values that it holds, as they first appear, and of no others."""
+    out = {}
+    for name, column in columns.items():
+        codes = column.codes[rows]
+        if not _is_text(column):
+            out[name] = column.values.take(pa.array(np.repeat(codes, repeat)))
+            continue
+        first = np.full(len(column.values), len(codes), dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
+        used = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
+        values = column.values.take(pa.array(used))
+        place = np.zeros(len(first), dtype=np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        null = None
+        if values.null_count:  # null is no value of a dictionary
+            known = values.is_valid().to_numpy(zero_copy_only=False)
+            place[used] = np.cumsum(known) - 1
+            null, values = np.repeat(np.isin(codes, used[~known]), repeat), values.drop_null()
+        out[name] = pa.DictionaryArray.from_arrays(pa.array(np.repeat(place[codes], repeat), mask=null), values)
+    return out
 
 
 def batches(columns: Mapping[str, Released], order: Order, size: int) -> Iterator[pa.RecordBatch]:

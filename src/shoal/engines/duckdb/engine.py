@@ -50,8 +50,9 @@ class DuckDBEngine:
         header = found.header
         # a CSV is cut into cells once, everything else is read where it is
         kind = "TEMP TABLE" if header is not None else "TEMP VIEW"
+        db = session.db
         try:
-            session.db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
+            db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
             rows = session.number(f"SELECT count(*) FROM {SOURCE}")
         except duckdb.Error:  # what it says may hold cells
             explain(place, options)

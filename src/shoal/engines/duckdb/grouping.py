@@ -34,10 +34,11 @@ def group(columns: Collected, names: Sequence[str], lifted: Mapping[str, Codes] 
     most = listable(session, layout.words)
     pieces: list[FrequencySet] = []
     spool: Spool | None = None
-    rows = held = 0
+    rows, held, strange = 0, 0, False
     for batch in session.batches(query, _BATCH):
-        if any(column.null_count for column in batch.columns):
-            raise BadData(f"{columns.name}: the table changed while it was read; make a copy and use that")
+        strange = any(column.null_count for column in batch.columns)
+        if strange:
+            break
         keys = np.stack([batch.column(w).to_numpy() for w in range(layout.words)], axis=1)
         pieces.append(replace(empty, keys=keys, counts=batch.column(layout.words).to_numpy()))
         rows, held = rows + pieces[-1].rows, held + len(keys)
@@ -46,6 +47,8 @@ def group(columns: Collected, names: Sequence[str], lifted: Mapping[str, Codes] 
             for piece in pieces:
                 spool.add(piece.keys, piece.counts)
             pieces = []
+    if strange or rows != int(columns[names[0]].counts.sum()):
+        raise BadData(f"{columns.name}: the table changed while it was read; make a copy and use that")
     if spool is None:
         keys = np.concatenate([piece.keys for piece in pieces])
         return replace(empty, keys=keys, counts=np.concatenate([piece.counts for piece in pieces]))
@@ -91,7 +94,8 @@ def _query(
         present = column.raws.is_valid()
         null = shifted[~present.to_numpy(zero_copy_only=False)].tolist()
         session.keep(f"m{i}", pa.table({"raw": column.raws, "part": shifted}).filter(present))
-        joins.append(f"LEFT JOIN m{i} ON {cell} = m{i}.raw")
+        # where nothing is null, every row finds its value, or their number tells
+        joins.append(f"{'LEFT ' if null else ''}JOIN m{i} ON {cell} = m{i}.raw")
         part = f"m{i}.part"
         parts.append(f"CASE WHEN {cell} IS NULL THEN {null[0]}::UBIGINT ELSE {part} END" if null else part)
     words = [

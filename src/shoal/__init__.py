@@ -21,6 +21,7 @@ _HOME = {
     "Infeasible": "errors",
     "NotVerified": "errors",
     "Policy": "policy",
+    "Postgres": "engines",
     "Release": "api",
     "Role": "schema",
     "ShoalError": "errors",
@@ -50,6 +51,7 @@ __all__ = [
     "Infeasible",
     "NotVerified",
     "Policy",
+    "Postgres",
     "Release",
     "Role",
     "ShoalError",
@@ -85,6 +87,7 @@ if TYPE_CHECKING:
         verify,
         workload,
     )
+    from shoal.engines import Postgres
     from shoal.errors import (
         BadData,
         BadHierarchy,

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from shoal.engine import Engine, ReadOptions, Source
-from shoal.errors import BadPolicy, ShoalWarning
+from shoal.engines import Postgres, local_path, named
+from shoal.errors import BadOutput, BadPolicy, ShoalWarning
 from shoal.plan import meet
 from shoal.policy import Policy
 from shoal.report.earlier import Earlier
 
 Source_ = Any
-"""A path, `-` for stdin, or a frame of any kind that narwhals knows."""
+"""A path, `-` for stdin, `postgres:schema.table`, or a frame of any kind that narwhals knows."""
 Path_ = str | os.PathLike[str]
+Target_ = Postgres | str | None
+"""A table of a database, `postgres:schema.table`."""
 Policy_ = Policy | Path_ | Mapping[str, Any] | Earlier
 """A policy, the path of its file, a mapping of its parts, or an earlier release."""
 
@@ -37,7 +40,18 @@ def folder_of(policy: Policy_) -> Path | None:
 
 
 def path_of(source: Source_) -> Path | None:
-    return Path(source) if isinstance(source, str | os.PathLike) and str(source) != "-" else None
+    """The file or folder that a release must not be written over; None for what is no path of this machine."""
+    if not isinstance(source, str | os.PathLike) or str(source) == "-" or named(source) is not None:
+        return None
+    return local_path(source)
+
+
+def target_of(to: Target_) -> Postgres | None:
+    """The table that a release is stored in beside its folders."""
+    target = named(to)
+    if to is not None and target is None:
+        raise BadOutput("a release is stored in a table of PostgreSQL: name it as postgres:schema.table")
+    return target
 
 
 def read_for(source: Source_, policy: Policy, engine: Engine) -> Source:

@@ -1,6 +1,7 @@
 """A table that keeps its policy, verified, as data and as folders."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,13 +14,16 @@ from numpy.typing import NDArray
 
 from shoal.api.given import (
     Path_,
+    Target_,
     read_options,
+    target_of,
 )
 from shoal.engine import Engine, Shown, Source, WriteOptions
-from shoal.engines import ArrowEngine
+from shoal.engines import ArrowEngine, Stored, storing
 from shoal.engines.frames import read_again, to_native, to_same_kind
 from shoal.engines.writing import QUOTE, count_defused, refuse_marker, sorted_batches, style_of, to_table
-from shoal.errors import BadInput
+from shoal.errors import BadInput, BadOutput
+from shoal.events import tell
 from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.recode import GroupRecoding, NodeRecoding, Released, decoded
@@ -44,6 +48,13 @@ from shoal.verify import (
     refuse_failures,
 )
 from shoal.verify.groups import count_groups, covers_groups, read_separate
+from shoal.verify.stored import refuse_other_rows
+
+
+def tell_verdicts(verdicts: Sequence[Verdict]) -> None:
+    failed = sum(verdict.status == "fails" for verdict in verdicts)
+    tell("verified", promises=len(verdicts), failed=failed)
+
 
 NO_ROW_MAP = "there is no row map: the rows stayed where they are, and a level per attribute needs none to be verified"
 
@@ -180,12 +191,23 @@ class Release:
         format: str | None = None,  # noqa: A002
         force: bool = False,
         reproducible: bool = False,
+        to: Target_ = None,
     ) -> Manifest:
-        """Write `out/` and `out.private/`, both or none, verified as re-read from disk."""
+        """Write `out/` and `out.private/`, both or none, verified as re-read from disk.
+
+        With `to`, e.g. "postgres:public.released", the rows are stored there too, re-read and compared before all is
+        put into place: the private folder first, then the public one, then the table is committed.
+        """
         places = Places.choose(out, private, self.path, force=force, earlier=self.earlier)
         options = self.write_options(format)
         kind = options.format
-        with places.filled() as (public, secret):
+        target = target_of(to)
+        if target is not None and self.separate is not None:
+            raise BadOutput(f"{target.name}: a release in two tables is written into folders only")
+        with ExitStack() as stack:
+            stored = None if target is None else stack.enter_context(storing(target, force=force))
+            last = (lambda: None) if stored is None else stored.commit
+            public, secret = stack.enter_context(places.filled(last))
             file = public / f"data.{kind}"
             written = self.engine.write(self.shown, file, self.source, options)
             rows = None if written.order is None else self.rows[written.order]
@@ -205,13 +227,27 @@ class Release:
                 columns=tuple(self.columns),
                 separate=second,
             )
+            tell("written", format=kind, files=1 if second is None else 2, rows=self.shown.count)
             verdicts = self._verify_file(file, data, rows)
             manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(data))
             if reproducible:
                 manifest = manifest.without_times()
             write_public(public, manifest, self.plan, self.columns)
             write_private(secret, manifest, self.plan, self.policy, self.source, rows)
+            if stored is not None:
+                self._store(stored, file, data)
         return manifest
+
+    def _store(self, stored: Stored, file: Path, data: Data) -> None:
+        """Store the rows, and hold what the database gives back to the verified file."""
+        stored.fill(sorted_batches(self.shown))
+        with (
+            opened(file, data.columns, data.model_dump(), room=self.room) as release,
+            stored.read_again() as rows,
+        ):
+            refuse_other_rows(release, rows, stored.target.name)
+        stored.replace(data.sha256 or "")
+        tell("stored", rows=self.shown.count)
 
     def write_options(self, format: str | None) -> WriteOptions:  # noqa: A002
         """How it will be written; refused where a reader could not tell null from everything else."""
@@ -229,6 +265,7 @@ class Release:
         verdicts.append(check_hash(file, data.sha256 or ""))
         if other is not None and second is not None:
             verdicts.append(check_hash(other, second.sha256 or ""))
+        tell_verdicts(verdicts)
         refuse_failures(verdicts)
         return verdicts
 

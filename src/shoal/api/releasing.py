@@ -8,18 +8,22 @@ from shoal.api.given import (
     Path_,
     Policy_,
     Source_,
+    Target_,
     folder_of,
     noted,
     path_of,
     policy_of,
     read_for,
+    target_of,
 )
-from shoal.api.release import Release
+from shoal.api.release import Release, tell_verdicts
 from shoal.engine import Engine
-from shoal.engines import choose_engine
+from shoal.engines import choose_engine, named, refuse_target
 from shoal.errors import BadInput, ShoalWarning
+from shoal.events import run, tell
 from shoal.memory import bytes_of
-from shoal.plan import block_channels, make_plan, refuse_lacking
+from shoal.plan import Plan, block_channels, make_plan, refuse_lacking
+from shoal.policy import Policy
 from shoal.report.blocked import unblocked
 from shoal.report.earlier import COMPARED, Earlier
 from shoal.report.figures import released_by
@@ -54,7 +58,8 @@ def anonymize(
     >>> anonymize(people, policy).data["age"].to_pylist()
     ['[30, 40)', '[30, 40)', '[30, 40)', '[50, 60)', '[50, 60)', '[50, 60)']
     """
-    return _handed_out(prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory))
+    with run("anonymize"):
+        return _handed_out(prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory))
 
 
 def apply(
@@ -82,12 +87,14 @@ def apply(
     >>> release.data["age"].to_pylist()
     ['[20, 30)', '[20, 30)', '[20, 30)']
     """
-    earlier = Earlier.load(private, suppression=suppression, delimiter=delimiter, encoding=encoding)
-    return _handed_out(prepare(source, earlier, engine=engine, memory=memory))
+    with run("apply"):
+        earlier = Earlier.load(private, suppression=suppression, delimiter=delimiter, encoding=encoding)
+        return _handed_out(prepare(source, earlier, engine=engine, memory=memory))
 
 
 def _handed_out(release: Release) -> Release:
     """The release once it is verified, its notes shown to the caller of the caller."""
+    tell_verdicts(release.verdicts)
     refuse_failures(release.verdicts)
     for note in release.notes:
         warnings.warn(ShoalWarning(note), stacklevel=3)
@@ -107,14 +114,27 @@ def publish(
     reproducible: bool = False,
     engine: Engine | str = "auto",
     memory: str | int | None = None,
+    to: Target_ = None,
 ) -> Manifest:
-    """Anonymize and save in one go, verifying the file only."""
-    # refuse a bad place before the work, not after it
-    places = Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
-    known_format(format or "csv")
-    spill = places.public.parent
-    release = prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, spill=spill)
-    return release.save(out, private=private, format=format, force=force, reproducible=reproducible)
+    """Anonymize and save in one go, verifying the file only; with `to`, stored in a database too."""
+    with run(_doing(policy)):
+        # refuse a bad place before the work, not after it
+        places = Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
+        known_format(format or "csv")
+        _refuse_target(to, source, force=force)
+        spill = places.public.parent
+        release = prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, spill=spill)
+        return release.save(out, private=private, format=format, force=force, reproducible=reproducible, to=to)
+
+
+def _doing(policy: Policy_) -> str:
+    return "apply" if isinstance(policy, Earlier) else "anonymize"
+
+
+def _refuse_target(to: Target_, source: Source_, *, force: bool) -> None:
+    target = target_of(to)
+    if target is not None:
+        refuse_target(target, named(source), force=force)
 
 
 def dry_run(
@@ -130,17 +150,21 @@ def dry_run(
     reproducible: bool = False,
     engine: Engine | str = "auto",
     memory: str | int | None = None,
+    to: Target_ = None,
 ) -> Manifest:
     """Search and judge, refuse what `publish` would refuse, write nothing."""
-    if out is not None:
-        Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
-    elif private is not None:
-        raise BadInput("a private folder was named, but no folder for the release; name it too with --out")
-    known_format(format or "csv")
-    release = prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory)
-    release.write_options(format)
-    refuse_failures(release.verdicts)
-    return release.summary.without_times() if reproducible else release.summary
+    with run("dry run"):
+        if out is not None:
+            Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
+        elif private is not None:
+            raise BadInput("a private folder was named, but no folder for the release; name it too with --out")
+        known_format(format or "csv")
+        _refuse_target(to, source, force=force)
+        release = prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory)
+        release.write_options(format)
+        tell_verdicts(release.verdicts)
+        refuse_failures(release.verdicts)
+        return release.summary.without_times() if reproducible else release.summary
 
 
 def prepare(
@@ -164,11 +188,31 @@ def prepare(
     refuse_lacking(policy, engine)
     with noted() as notes:
         read = read_for(source, policy, engine)
+        tell(
+            "read",
+            name=read.name,
+            format=read.format,
+            engine=engine.name,
+            rows=read.table.rows,
+            columns=len(read.table.columns),
+        )
         plan = block_channels(read, policy, make_plan(read, policy, engine, watch, stop), engine)
         if plan.blocked is not None and plan.blocked.left:
             warnings.warn(ShoalWarning(unblocked(plan.blocked)), stacklevel=2)
         if policy.release.order == "keep":
             warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
+    _tell_search(plan, policy)
     shown = released_by(plan, policy, read, engine)
+    tell("recoded", released=shown.count, suppressed=plan.after.suppressed_rows, added=shown.added)
     room = Room(None if memory is None else bytes_of(memory), spill)
     return Release(policy, read, plan, shown, tuple(dict.fromkeys(notes)), engine, path_of(source), room)
+
+
+def _tell_search(plan: Plan, policy: Policy) -> None:
+    search = plan.search
+    tell(
+        "searched",
+        algorithm=policy.method.algorithm,
+        nodes=None if search is None else search.lattice.size,
+        checked=None if search is None else search.tally.checked,
+    )

@@ -10,9 +10,11 @@ from shoal.api.given import (
     private_of,
     read_options,
 )
+from shoal.api.release import tell_verdicts
 from shoal.engine import ReadOptions
 from shoal.engines import ArrowEngine, choose_engine
 from shoal.errors import BadInput, ShoalWarning
+from shoal.events import run
 from shoal.hierarchy import build
 from shoal.memory import bytes_of
 from shoal.models import Need
@@ -37,7 +39,15 @@ def verify(
 
     With `memory`, e.g. "2GB", what does not fit is spilled; so it is for an original that seems not to fit in memory.
     """
-    folder = Path(out)
+    with run("verify"):
+        verdicts = _verified(Path(out), original, population, private, memory)
+        tell_verdicts(verdicts)
+        return verdicts
+
+
+def _verified(
+    folder: Path, original: Source_, population: Source_, private: Path_ | None, memory: str | int | None
+) -> list[Verdict]:
     manifest = load_public(folder)
     data = manifest.data
     file = folder / (data.file or "")

@@ -17,6 +17,7 @@ from shoal.cli.drawing import (
     show_measured,
     show_verdicts,
 )
+from shoal.cli.logged import logged
 from shoal.cli.names import listed, number_or_text
 from shoal.cli.stopping import stopping, within
 from shoal.errors import BadInput
@@ -36,8 +37,16 @@ Tables = Annotated[
     typer.Argument(
         metavar="DATA",
         help="CSV, Parquet, Arrow or Excel file; - for stdin; a folder or 'pattern' of CSV or Parquet files; "
-        "file.duckdb::table.",
+        "file.duckdb::table; postgres:schema.table; s3://… and others through fsspec.",
     ),
+]
+To = Annotated[str | None, typer.Option(help="Store the release in a table too: postgres:schema.table.")]
+ConnectionFile = Annotated[
+    Path | None,
+    typer.Option(help="The file with the connection string of PostgreSQL; the variable SHOAL_POSTGRES unless given."),
+]
+LogJson = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Append events as lines of JSON, without values; - for stderr.")
 ]
 Engine = Annotated[str, typer.Option(help="auto, arrow (in memory) or duckdb (bigger than memory).")]
 Memory = Annotated[str | None, typer.Option(help="What may be used, e.g. 2GB; the rest is spilled beside the output.")]
@@ -162,6 +171,9 @@ def anonymize(
     ] = False,
     engine: Engine = "auto",
     memory: Memory = None,
+    to: To = None,
+    connection_file: ConnectionFile = None,
+    log_json: LogJson = None,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -172,9 +184,10 @@ def anonymize(
     _refuse_nowhere(out, dry_run=dry_run)
     rules = within(Policy.load(policy), time_limit)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
-    how |= {"engine": engine, "memory": memory}
-    with revealing(show_values=show_values), stopping(on_interrupt=keep_best) as stop:
-        document = _release(data, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
+    how |= {"engine": engine, "memory": memory, "to": _table(to, connection_file)}
+    table = _table(data, connection_file)
+    with revealing(show_values=show_values), stopping(on_interrupt=keep_best) as stop, logged(log_json):
+        document = _release(table, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
     _show(document, None if dry_run else out, private, as_json=as_json)
 
 
@@ -194,6 +207,9 @@ def apply(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Recode and report, write nothing.")] = False,
     engine: Engine = "auto",
     memory: Memory = None,
+    to: To = None,
+    connection_file: ConnectionFile = None,
+    log_json: LogJson = None,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -205,10 +221,18 @@ def apply(
     share = None if suppression is None else number_or_text(suppression)
     rules = Earlier.load(earlier, suppression=share, delimiter=delimiter, encoding=encoding)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
-    how |= {"engine": engine, "memory": memory}
-    with revealing(show_values=show_values):
-        document = _release(data, rules, out, dry_run=dry_run, quiet=as_json, **how)
+    how |= {"engine": engine, "memory": memory, "to": _table(to, connection_file)}
+    table = _table(data, connection_file)
+    with revealing(show_values=show_values), logged(log_json):
+        document = _release(table, rules, out, dry_run=dry_run, quiet=as_json, **how)
     _show(document, None if dry_run else out, private, as_json=as_json)
+
+
+def _table(given: str | None, connection_file: Path | None) -> Any:
+    """A table of a database, with where it is; all else as it was given."""
+    from shoal.engines import named
+
+    return named(given, connection_file) or given
 
 
 def _refuse_nowhere(out: Path | None, *, dry_run: bool) -> None:
@@ -216,7 +240,7 @@ def _refuse_nowhere(out: Path | None, *, dry_run: bool) -> None:
         raise BadInput("give a folder for the release with --out, or --dry-run to write nothing")
 
 
-def _release(data: str, rules: Any, out: Path | None, *, dry_run: bool, quiet: bool, **how: Any) -> dict[str, Any]:
+def _release(data: Any, rules: Any, out: Path | None, *, dry_run: bool, quiet: bool, **how: Any) -> dict[str, Any]:
     """The manifest of what was written, or would be."""
     from shoal import api
 
@@ -240,13 +264,16 @@ def verify(
     population: Annotated[str | None, typer.Option(help="The table of everybody.")] = None,
     private: Annotated[Path | None, typer.Option(help="The private folder; OUT.private unless given.")] = None,
     memory: Annotated[str | None, typer.Option(help="What may be used, e.g. 2GB; the rest is spilled.")] = None,
+    connection_file: ConnectionFile = None,
+    log_json: LogJson = None,
     as_json: Json = False,
 ) -> None:
     """Count a release afresh and judge every promise."""
     from shoal import api
 
-    with noted():
-        verdicts = api.verify(out, original=original, population=population, private=private, memory=memory)
+    true = _table(original, connection_file)
+    with noted(), logged(log_json):
+        verdicts = api.verify(out, original=true, population=population, private=private, memory=memory)
     if as_json:
         # what needs the original is no promise of the manifest: without it, that is said to be open
         kept = all(v.holds for v in verdicts if v.promise not in api.NEED_ORIGINAL or original is not None)

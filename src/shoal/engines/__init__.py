@@ -1,6 +1,8 @@
-"""Engines: Arrow for what fits in memory, DuckDB for what does not."""
+"""Engines: Arrow for what fits in memory, DuckDB for what does not; PostgreSQL is read by both."""
 
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choosing import choose_engine
+from shoal.engines.postgres import Postgres, Stored, named, refuse_target, storing
+from shoal.engines.reading.remote import local_path
 
-__all__ = ["ArrowEngine", "choose_engine"]
+__all__ = ["ArrowEngine", "Postgres", "Stored", "choose_engine", "local_path", "named", "refuse_target", "storing"]

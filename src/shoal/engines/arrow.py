@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from shoal.codes import Codes, Table
 from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Written
+from shoal.engines.postgres import named, read_postgres
 from shoal.engines.reading import read
 from shoal.engines.writing import write_shown
 from shoal.frequency import Counted, FrequencySet, joined
@@ -20,7 +21,8 @@ class ArrowEngine:
     abilities: ClassVar[frozenset[Ability]] = frozenset(Ability)
 
     def read(self, source: Any, options: ReadOptions) -> Source:
-        return read(source, options)
+        table = named(source)
+        return read(source, options) if table is None else read_postgres(table, options)
 
     def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
         def coded(name: str) -> tuple[Codes, int]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from shoal.engine import Engine
 from shoal.engines.arrow import ArrowEngine
+from shoal.engines.postgres import named, seems_to_need
 from shoal.errors import BadInput
 from shoal.memory import bytes_of
 
@@ -37,12 +38,16 @@ def _fits(source: Any, limit: int | None) -> bool:
     """Whether a source is one table that seems to fit in what may be used."""
     from shoal.engines.duckdb.places import many_or_database
 
+    most = limit if limit is not None else _free() * _OF_FREE
+    table = named(source)
+    if table is not None:
+        return seems_to_need(table) <= most
     if many_or_database(source):
         return False
     if not isinstance(source, str | os.PathLike) or not Path(source).is_file():
         return True  # a frame is in memory already; standard input can be read only once
     path = Path(source)
-    return _needed(path) <= (limit if limit is not None else _free() * _OF_FREE)
+    return _needed(path) <= most
 
 
 def _needed(path: Path) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 from shoal.codes import Codes
 from shoal.engine import Engine, Source
 from shoal.errors import Infeasible, ShoalWarning
+from shoal.events import tell
 from shoal.metrics import lost_in_cells
 from shoal.partition.condition import Condition
 from shoal.plan.along import recode_locally, suppress_cells_of_a_node
@@ -35,6 +36,7 @@ def plan_cells(source: Source, policy: Policy, engine: Engine, watch: Watch, sto
     quasi = in_order((name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER), policy.method)
     refuse_misfits(policy, table, roles)
     classes = engine.count(table, quasi, counted(policy, quasi))
+    tell("counted", classes=len(classes))
     reading = read_columns(table, policy, classes, quasi)
     refuse_impossible(policy.models, as_one_class(classes, reading, None), 0, split=reading.split)
     warn_of_unknown_values(policy.models, reading.labels)

@@ -11,6 +11,7 @@ import numpy as np
 from shoal.codes import Codes, Column
 from shoal.engine import Engine, Source
 from shoal.errors import BadPolicy, Infeasible, ShoalWarning
+from shoal.events import tell
 from shoal.frequency import FrequencySet
 from shoal.hierarchy import Builder, Hierarchy, ValueOnly, draft
 from shoal.lattice import Lattice
@@ -59,6 +60,7 @@ def set_task(source: Source, policy: Policy, engine: Engine) -> Task:
     if table.relation is not None:  # measures cannot look at the rows again
         beside += [name for name in policy.named(Role.SENSITIVE) if name not in beside]
     classes = engine.count(table, quasi, beside).at_least(_least(policy.models))
+    tell("counted", classes=len(classes))
     reading = read_columns(table, policy, classes, quasi)
     population = None if source.population is None else engine.count(source.population, quasi, [])
     refuse_outsiders(policy.models, classes, reading, population)

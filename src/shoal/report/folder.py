@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,8 +59,11 @@ class Places:
         return cls(public, secret)
 
     @contextmanager
-    def filled(self) -> Iterator[tuple[Path, Path]]:
-        """Two folders to fill, hidden beside the targets; both are moved into place at the end, or both removed."""
+    def filled(self, last: Callable[[], None] = lambda: None) -> Iterator[tuple[Path, Path]]:
+        """Two folders to fill, hidden beside the targets; both are moved into place at the end, or both removed.
+
+        `last` is called once they stand there; if it raises, both are moved back.
+        """
         stages: list[Scratch] = []
         try:
             for place in (self.public, self.private):  # one by one: what was made is removed
@@ -74,7 +77,7 @@ class Places:
             begun = {"stage": str(stages[1].path), "place": str(self.private), "public": str(self.public)}
             write_whole(stages[0].path / _BEGUN, json.dumps(begun))
             # the private half first: a public folder never stands without the record of how it was made
-            _swap([(stages[1].path, self.private), (stages[0].path, self.public)])
+            _swap([(stages[1].path, self.private), (stages[0].path, self.public)], last)
         except OSError as wrong:
             why = wrong.strerror or "input/output error"
             raise BadOutput(
@@ -186,8 +189,8 @@ def _sync(folder: Path) -> None:
             os.close(handle)
 
 
-def _swap(moves: Sequence[tuple[Path, Path]]) -> None:
-    """Move each stage's `new` to its place; what stood there waits in `old`, and all comes back if a move fails."""
+def _swap(moves: Sequence[tuple[Path, Path]], last: Callable[[], None]) -> None:
+    """Move each stage's `new` to its place; what stood there waits in `old`, and all comes back if anything fails."""
     begun: list[tuple[Path, Path]] = []
     try:
         for stage, place in moves:
@@ -195,6 +198,7 @@ def _swap(moves: Sequence[tuple[Path, Path]]) -> None:
             if place.exists():
                 place.rename(stage / "old")
             (stage / "new").rename(place)
+        last()
     except BaseException:
         for stage, place in reversed(begun):
             if not (stage / "new").exists():

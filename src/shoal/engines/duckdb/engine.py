@@ -9,10 +9,11 @@ from shoal.codes import Codes, Table, Uncollected
 from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Written
 from shoal.engines.duckdb.dictionaries import SOURCE, Collected, too_many
 from shoal.engines.duckdb.grouping import group, listable
-from shoal.engines.duckdb.places import place_of
+from shoal.engines.duckdb.places import Place, place_of
 from shoal.engines.duckdb.relations import explain, find_relation
 from shoal.engines.duckdb.session import Session
 from shoal.engines.duckdb.streaming import stream
+from shoal.engines.postgres import named, spill_postgres
 from shoal.engines.reading.assemble import marker
 from shoal.engines.streams import Stream
 from shoal.engines.writing import style_of, write_shown
@@ -40,8 +41,13 @@ class DuckDBEngine:
     def read(self, source: Any, options: ReadOptions) -> Source:
         import duckdb
 
-        place = place_of(source)
         session = Session(self.memory, self.spill)
+        stored = named(source)
+        if stored is not None:  # it is copied once, since it is read several times
+            file = spill_postgres(stored, session.scratch.path)
+            place = Place(stored.name, "parquet", (file,))
+        else:
+            place = place_of(source)
         found = find_relation(place, options, session)
         header = found.header
         # a CSV is cut into cells once, everything else is read where it is
@@ -66,7 +72,8 @@ class DuckDBEngine:
         table = Table(columns, rows, found.relation)
         room = listable(session, 1)
         if header is None:
-            return Source(table, format=place.format, name=place.name, missing=marker(options), room=room)
+            kept = "database" if stored is not None else place.format
+            return Source(table, format=kept, name=place.name, missing=marker(options), room=room)
         return Source(
             table,
             format="csv",

@@ -1,18 +1,22 @@
 """What a path names: one file, the files of a folder or a pattern, or a table of a DuckDB database."""
 
-import glob
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from shoal.engines.reading.content import open_content, shown
+from shoal.engines.reading.many import PATTERN, files_of, is_many
+from shoal.engines.reading.remote import local_path
+from shoal.engines.reading.several import partitions
 from shoal.engines.reading.sniff import format_of
 from shoal.errors import BadData
 
 DATABASES = {".duckdb", ".ddb", ".db"}
 _READ = {"csv", "parquet"}
-_PATTERN = "*?["
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class Place:
     files: tuple[Path, ...]
     table: str = ""
     """Of a database."""
+    told: Mapping[str, pa.Array] = field(default_factory=dict)
+    """Columns that the names of folders tell (`year=2024/`), one value per file."""
 
 
 def many_or_database(source: Any) -> bool:
@@ -33,7 +39,7 @@ def many_or_database(source: Any) -> bool:
     if not isinstance(source, str | os.PathLike):
         return False
     text = os.fsdecode(source)
-    return _database(text) is not None or Path(text).is_dir() or _is_pattern(text)
+    return _database(text) is not None or is_many(local_path(text))
 
 
 def place_of(source: Any) -> Place:
@@ -46,32 +52,26 @@ def place_of(source: Any) -> Place:
     database = _database(text)
     if database is not None:
         return database
-    path = Path(text)
-    if path.is_dir():
-        found = sorted(each for each in path.rglob("*") if each.is_file() and not each.name.startswith((".", "_")))
-    elif _is_pattern(text):
-        found = sorted(
-            Path(each)
-            for each in glob.glob(text, recursive=True)  # noqa: PTH207 - a pattern may be absolute
-            if Path(each).is_file()
-        )
+    path = local_path(text)
+    if path is None:
+        raise BadData(f"{shown(Path(text).name)}: the duckdb engine reads files of this machine; use --engine arrow")
+    name = shown(path.name or text)
+    root, found = None, [path]
+    if is_many(path):
+        root, found = files_of(path, name)
     else:
         open_content(path)
-        found = [path]
-    name = shown(path.name or text)
-    if not found:
-        raise BadData(f"{name}: there are no files in it")
     kinds = {format_of(open_content(each)) for each in found}
     if len(kinds) > 1:
         raise BadData(f"{name}: its files are of different formats ({', '.join(sorted(kinds))}); name those of one")
     (kind,) = kinds
     if kind not in _READ:
         raise BadData(f"{name}: the duckdb engine reads CSV and Parquet files and DuckDB databases, not {kind}")
-    return Place(name, kind, tuple(found))
-
-
-def _is_pattern(text: str) -> bool:
-    return any(c in text for c in _PATTERN) and not Path(text).exists()
+    below = [file.relative_to(root) if root else file for file in found] if is_many(path) else []
+    told = partitions(name, below) if below else {}
+    if told and kind != "parquet":
+        raise BadData(f"{name}: folders that name a column (key=value) are read of Parquet files only; rename them")
+    return Place(name, kind, tuple(found), told=told)
 
 
 def _database(text: str) -> Place | None:
@@ -92,5 +92,5 @@ def quoted(text: str) -> str:
 
 def listed(files: tuple[Path, ...]) -> str:
     """Files as SQL lists them: paths, not patterns."""
-    paths = ("".join(f"[{c}]" if c in _PATTERN else c for c in str(file.absolute())) for file in files)
+    paths = ("".join(f"[{c}]" if c in PATTERN else c for c in str(file.absolute())) for file in files)
     return f"[{', '.join(quoted(path) for path in paths)}]"

@@ -15,6 +15,7 @@ from shoal.engines.reading.assemble import check_names, check_type
 from shoal.engines.reading.content import open_content
 from shoal.engines.reading.csv_file import Header, read_header
 from shoal.engines.reading.diagnose import diagnose
+from shoal.engines.reading.several import refuse_both
 from shoal.errors import BadData
 
 if TYPE_CHECKING:
@@ -110,10 +111,36 @@ def _parquet(place: Place, options: ReadOptions, session: Session) -> Found:
                 f"{place.name}: column {column.name!r} is of a type that only the arrow engine reads ({column.type}); "
                 "use --engine arrow or turn it into text"
             )
-    names = _named(schema.names)
-    cells = ", ".join(f'"{title.replace(chr(34), chr(34) * 2)}" AS {name}' for title, name in names.items())
-    sql = f"SELECT {cells} FROM read_parquet({listed(place.files)}, hive_partitioning=false)"
-    return Found(Relation(sql, names), {column.name: _plain(column.type) for column in schema})
+    refuse_both(place.name, schema.names, place.told)
+    names = _named([*schema.names, *place.told])
+    cells = ", ".join(f'"{title.replace(chr(34), chr(34) * 2)}" AS {names[title]}' for title in schema.names)
+    types = {column.name: _plain(column.type) for column in schema}
+    if not place.told:
+        sql = f"SELECT {cells} FROM read_parquet({listed(place.files)}, hive_partitioning=false)"
+        return Found(Relation(sql, names), types)
+    told = ", ".join(f"{_of_file(i)} AS {names[title]}" for i, title in enumerate(place.told))
+    files = f"read_parquet({listed(place.files)}, hive_partitioning=false, filename='{_FILE}')"
+    sql = f'SELECT {cells}, {told} FROM {files} AS r LEFT JOIN {_values(place)} ON r."{_FILE}" = p.file'
+    return Found(Relation(sql, names), types | {title: values.type for title, values in place.told.items()})
+
+
+_FILE = "the file of a row"
+
+
+def _of_file(i: int) -> str:
+    """What the folder of a row's file tells; never null only because a path was not found again."""
+    return f"CASE WHEN p.file IS NULL THEN error('unknown file') ELSE p.v{i} END"
+
+
+def _values(place: Place) -> str:
+    """A row for each file: its path, and what its folder tells."""
+    sorts = {title: "BIGINT" if pa.types.is_integer(values.type) else "VARCHAR" for title, values in place.told.items()}
+    rows = []
+    for at, file in enumerate(place.files):
+        cells = [(values[at].as_py(), sorts[title]) for title, values in place.told.items()]
+        texts = (f"{'NULL' if cell is None else quoted(str(cell))}::{sort}" for cell, sort in cells)
+        rows.append(f"({quoted(str(file.absolute()))}, {', '.join(texts)})")
+    return f"(VALUES {', '.join(rows)}) AS p(file, {', '.join(f'v{i}' for i in range(len(sorts)))})"
 
 
 def _plain(of: pa.DataType) -> pa.DataType:

@@ -12,7 +12,12 @@ from shoal.errors import BadData
 
 
 def read_parquet(content: Content, options: ReadOptions) -> Source:
-    """Read a Parquet file; texts stay dictionaries."""
+    """Read a Parquet file."""
+    return _source(content, "parquet", parquet_table(content), options)
+
+
+def parquet_table(content: Content) -> pa.Table:
+    """What a Parquet file holds, checked; texts stay dictionaries, and what else it says of itself is left out."""
     from pyarrow import parquet
 
     def schema() -> pa.Schema:
@@ -24,7 +29,7 @@ def read_parquet(content: Content, options: ReadOptions) -> Source:
 
     found = _whole(content, "Parquet", schema)
     _check(content.name, found)
-    return _source(content, "parquet", _whole(content, "Parquet", table), options)
+    return _whole(content, "Parquet", table).replace_schema_metadata(None)
 
 
 def read_arrow(content: Content, options: ReadOptions) -> Source:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.codes import Table
@@ -83,6 +84,19 @@ class WriteOptions:
     spreadsheet_safe: bool = True
 
 
+class Frame(Protocol):
+    """A release whose rows stay where they are, as the kind of frame that came in."""
+
+    @property
+    def data(self) -> Any:
+        """The frame itself; its rows are made when somebody asks for them."""
+        ...
+
+    def counted(self) -> tuple[pa.Table, NDArray[np.int64]]:
+        """The distinct rows of the frame as it is handed out, and how often each occurs."""
+        ...
+
+
 @dataclass(frozen=True)
 class Shown:
     """A table as it will be published, not yet in its order."""
@@ -93,6 +107,8 @@ class Shown:
     """The input row of each released row; negative where it was added. None where the engine has no row map."""
     times: NDArray[np.int64] | None = None
     """How often each of these rows is released; None: once."""
+    frame: Frame | None = field(default=None, repr=False)
+    """Where the engine can make one: the same rows where they are."""
 
     @property
     def count(self) -> int:

@@ -39,7 +39,8 @@ Tables = Annotated[
         "file.duckdb::table.",
     ),
 ]
-Engine = Annotated[str, typer.Option(help="auto, arrow (in memory) or duckdb (bigger than memory).")]
+Engine = Annotated[str, typer.Option(help="auto, arrow (in memory), duckdb (bigger than memory) or spark (on a cluster).")]
+Master = Annotated[str | None, typer.Option(help="Of the spark engine, e.g. spark://host:7077; local[*] unless given.")]
 Memory = Annotated[str | None, typer.Option(help="What may be used, e.g. 2GB; the rest is spilled beside the output.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of a CSV; sniffed unless given.")]
 Encoding = Annotated[str | None, typer.Option(help="Of a CSV, e.g. latin-1; UTF-8 unless given.")]
@@ -162,6 +163,7 @@ def anonymize(
     ] = False,
     engine: Engine = "auto",
     memory: Memory = None,
+    master: Master = None,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -172,7 +174,7 @@ def anonymize(
     _refuse_nowhere(out, dry_run=dry_run)
     rules = within(Policy.load(policy), time_limit)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
-    how |= {"engine": engine, "memory": memory}
+    how |= {"engine": engine, "memory": memory, "master": master}
     with revealing(show_values=show_values), stopping(on_interrupt=keep_best) as stop:
         document = _release(data, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
     _show(document, None if dry_run else out, private, as_json=as_json)
@@ -194,6 +196,7 @@ def apply(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Recode and report, write nothing.")] = False,
     engine: Engine = "auto",
     memory: Memory = None,
+    master: Master = None,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -205,7 +208,7 @@ def apply(
     share = None if suppression is None else number_or_text(suppression)
     rules = Earlier.load(earlier, suppression=share, delimiter=delimiter, encoding=encoding)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
-    how |= {"engine": engine, "memory": memory}
+    how |= {"engine": engine, "memory": memory, "master": master}
     with revealing(show_values=show_values):
         document = _release(data, rules, out, dry_run=dry_run, quiet=as_json, **how)
     _show(document, None if dry_run else out, private, as_json=as_json)

@@ -164,7 +164,9 @@ def prepare(
         engine = choose_engine(engine, memory, source, spill, master)
     if isinstance(policy, Earlier):
         with policy.explained():
-            release = prepare(source, policy.policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master, spill=spill)
+            release = prepare(
+                source, policy.policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master, spill=spill
+            )
         return replace(release, notes=(*release.notes, COMPARED), earlier=policy.folder)
     policy = policy_of(policy)
     refuse_lacking(policy, engine)

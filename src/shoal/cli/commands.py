@@ -39,7 +39,9 @@ Tables = Annotated[
         "file.duckdb::table.",
     ),
 ]
-Engine = Annotated[str, typer.Option(help="auto, arrow (in memory), duckdb (bigger than memory) or spark (on a cluster).")]
+Engine = Annotated[
+    str, typer.Option(help="auto, arrow (in memory), duckdb (bigger than memory) or spark (on a cluster).")
+]
 Master = Annotated[str | None, typer.Option(help="Of the spark engine, e.g. spark://host:7077; local[*] unless given.")]
 Memory = Annotated[str | None, typer.Option(help="What may be used, e.g. 2GB; the rest is spilled beside the output.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of a CSV; sniffed unless given.")]

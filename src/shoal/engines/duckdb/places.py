@@ -42,7 +42,9 @@ def place_of(source: Any, engine: str = "duckdb") -> Place:
         raise BadData(f"the {engine} engine reads files and databases, not this kind of frame; leave out the engine")
     text = os.fsdecode(source)
     if text == "-":
-        raise BadData(f"-: the {engine} engine reads a table several times, so it cannot read standard input; name a file")
+        raise BadData(
+            f"-: the {engine} engine reads a table several times, so it cannot read standard input; name a file"
+        )
     database = _database(text)
     if database is not None and engine != "duckdb":
         raise BadData(f"{database.name}: only the duckdb engine reads DuckDB databases")

@@ -16,7 +16,7 @@ def by_value() -> None:
     """Let the functions of `executors` travel whole, so that executors need no Shoal."""
     from pyspark import cloudpickle
 
-    cloudpickle.register_pickle_by_value(executors)
+    cloudpickle.register_pickle_by_value(executors)  # type: ignore[no-untyped-call]
 
 
 def collected(frame: "DataFrame", empty: pa.Schema | None = None) -> pa.Table:

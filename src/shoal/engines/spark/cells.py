@@ -15,8 +15,8 @@ from shoal.engines.duckdb.places import Place
 from shoal.engines.duckdb.relations import Found, explain, find_relation
 from shoal.engines.duckdb.session import Session
 from shoal.engines.reading.assemble import FRAME, check_names, check_type
-from shoal.engines.reading.csv_file import Header, read_header
 from shoal.engines.reading.content import open_content
+from shoal.engines.reading.csv_file import Header, read_header
 from shoal.engines.spark import executors
 from shoal.engines.spark.carrying import by_value, collected
 from shoal.engines.spark.session import told
@@ -90,7 +90,7 @@ def _csv(session: "SparkSession", place: Place, found: Found, options: ReadOptio
     numbered = session.range(0, len(pieces), 1, len(pieces))
     cells = numbered.mapInArrow(executors.parsed(pieces, end, how, width), schema)
     kept = cells.persist(StorageLevel.MEMORY_AND_DISK)
-    weakref.finalize(kept, _let_go, kept._jdf)
+    weakref.finalize(kept, _let_go, kept._jdf)  # noqa: SLF001 - the frame itself would never end
     return kept
 
 

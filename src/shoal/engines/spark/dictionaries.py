@@ -57,16 +57,12 @@ class Collected(Mapping[str, Column]):
 
     def _collect(self, title: str) -> Tallied:
         with told(self.name):
-            counted = self.counted(title).persist()
-            try:
-                if counted.count() > MOST:
-                    raise BadData(
-                        f"{self.name}: column {title!r} has more than {MOST:,} values, which are too many to be "
-                        "counted; it looks like an identifier: give it that role, or round it first"
-                    )
-                found = collected(counted)
-            finally:
-                counted.unpersist()
+            found = collected(self.counted(title).limit(MOST + 1))
+        if found.num_rows > MOST:
+            raise BadData(
+                f"{self.name}: column {title!r} has more than {MOST:,} values, which are too many to be counted; it "
+                "looks like an identifier: give it that role, or round it first"
+            )
         raws = found[0].combine_chunks()
         values = self._typed(title, raws)
         decimal = self.options.decimal or "."

@@ -1,13 +1,13 @@
 """What runs on the executors. They need pyarrow and numpy, not Shoal: these functions travel by value."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Batches = Iterator[pa.RecordBatch]
+Batches = Iterable[pa.RecordBatch]
 Run = Callable[[Batches], Batches]
 
 _BLOCK = 1 << 17
@@ -80,7 +80,9 @@ def torn(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, quote: by
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
-            found = [any(_odd(lines, quote) for lines in _lines(ranges[i], line_end)) for i in batch.column(0).to_pylist()]
+            found = [
+                any(_odd(lines, quote) for lines in _lines(ranges[i], line_end)) for i in batch.column(0).to_pylist()
+            ]
             yield pa.record_batch({"piece": batch.column(0), "torn": pa.array(found, pa.bool_())})
 
     def _odd(lines: bytes, mark: bytes) -> bool:

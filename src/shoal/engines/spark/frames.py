@@ -100,7 +100,9 @@ class SparkFrame:
         return found.select(
             *(
                 f.when(f.col("inside").isNotNull(), f.col(f"k{w}"))
-                .otherwise(f.col(f"k{w}").bitwiseAND(f.lit(_signed(~masks[w] & _ALL))).bitwiseOR(f.lit(_signed(stars[w]))))
+                .otherwise(
+                    f.col(f"k{w}").bitwiseAND(f.lit(_signed(~masks[w] & _ALL))).bitwiseOR(f.lit(_signed(stars[w])))
+                )
                 .alias(f"k{w}")
                 for w in range(layout.words)
             )

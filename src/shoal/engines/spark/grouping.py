@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def keys_of(
-    columns: Collected, names: Sequence[str], layout: Layout, lifted: Mapping[str, Codes]
-) -> "DataFrame":
+def keys_of(columns: Collected, names: Sequence[str], layout: Layout, lifted: Mapping[str, Codes]) -> "DataFrame":
     """The key of every row (k0, k1, …), some columns lifted to a level: made on the executors."""
     given = []
     for i, name in enumerate(names):
@@ -38,9 +36,7 @@ def grouped(keys: "DataFrame") -> "DataFrame":
     return keys.groupBy(*keys.columns).count()
 
 
-def group(
-    columns: Collected, names: Sequence[str], lifted: Mapping[str, Codes], sizes: Sequence[int]
-) -> FrequencySet:
+def group(columns: Collected, names: Sequence[str], lifted: Mapping[str, Codes], sizes: Sequence[int]) -> FrequencySet:
     """The distinct rows of these columns in codes below `sizes`; their order means nothing."""
     layout = Layout.of(sizes)
     with told(columns.name):

@@ -41,7 +41,9 @@ def open_session(master: str | None) -> "SparkSession":
         with _this_python(near=_is_near(where)):
             return builder.getOrCreate()
     except Exception:  # noqa: BLE001 - Java, py4j and pyspark each have their own tree
-        raise BadInput(f"Spark could not be reached at {where}; is the master running, and of the same version?") from None
+        raise BadInput(
+            f"Spark could not be reached at {where}; is the master running, and of the same version?"
+        ) from None
 
 
 def _refuse_missing() -> None:

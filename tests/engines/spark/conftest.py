@@ -1,103 +1,10 @@
-"""A real Spark: a standalone master and two workers on loopback, each in a process group of its own."""
+"""The cluster that the tests of this folder share."""
 
 import os
 import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pytest
-
-DEFAULTS = """
-spark.executor.memory 512m
-spark.sql.shuffle.partitions 4
-spark.shuffle.io.maxRetries 1
-spark.shuffle.io.retryWait 200ms
-spark.driver.maxResultSize 4m
-"""
-"""The last of them: a table that was collected to the driver would not get there."""
-
-
-class Cluster:
-    """A master and its workers."""
-
-    def __init__(self, folder):
-        import pyspark
-
-        self.folder = folder
-        self.home = Path(pyspark.__file__).parent
-        self.port = _free_port()
-        self.master = f"spark://127.0.0.1:{self.port}"
-        self.log = (folder / "cluster.log").open("wb")
-        self.processes = []
-        self.workers = []
-
-    def start(self):
-        self._run("master.Master", "--port", self.port)
-        _wait(lambda: _answers(self.port), "the master does not answer")
-        for _ in range(2):
-            self.add_worker()
-
-    def add_worker(self):
-        work = self.folder / f"work{len(self.processes)}"
-        process = self._run(
-            "worker.Worker", "--cores", 1, "--memory", "512m", "--work-dir", work, "--port", _free_port(), self.master
-        )
-        self.workers.append(process)
-
-    def kill_worker(self):
-        """With its executor, without a word."""
-        process = self.workers.pop()
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-    def stop(self):
-        for process in self.processes:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-            finally:
-                process.wait()
-        self.log.close()
-
-    def _run(self, what, *arguments):
-        command = [self.home / "bin" / "spark-class", f"org.apache.spark.deploy.{what}", "--host", "127.0.0.1"]
-        # no environment variable may let a daemon leave the group, or listen elsewhere
-        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
-        environment |= {"SPARK_HOME": str(self.home), "PYSPARK_PYTHON": sys.executable}
-        process = subprocess.Popen(
-            [str(part) for part in (*command, "--webui-port", 0, *arguments)],
-            stdout=self.log,
-            stderr=self.log,
-            stdin=subprocess.DEVNULL,
-            env=environment,
-            start_new_session=True,
-        )
-        self.processes.append(process)
-        return process
-
-
-def _free_port():
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
-
-
-def _answers(port):
-    with socket.socket() as asked:
-        return asked.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _wait(until, otherwise, seconds=120):
-    end = time.monotonic() + seconds
-    while not until():
-        if time.monotonic() > end:
-            raise TimeoutError(otherwise)
-        time.sleep(0.1)
+from spark_cluster import running, wait_for
 
 
 @pytest.fixture(scope="session")
@@ -105,19 +12,8 @@ def cluster(tmp_path_factory):
     pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'shoal[spark]'")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Spark needs Java, and there is none here")
-    folder = tmp_path_factory.mktemp("spark")
-    (folder / "conf").mkdir()
-    (folder / "conf" / "spark-defaults.conf").write_text(DEFAULTS, "ascii")
-    cluster = Cluster(folder)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("SPARK_CONF_DIR", str(folder / "conf"))
-        patched.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        patched.setenv("PYSPARK_PYTHON", sys.executable)
-        try:
-            cluster.start()
-            yield cluster
-        finally:
-            cluster.stop()
+    with running(tmp_path_factory.mktemp("spark")) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")
@@ -125,13 +21,8 @@ def spark(cluster):
     from shoal.engines.spark.session import open_session
 
     session = open_session(cluster.master)
-    workers = session.sparkContext._jsc.sc().statusTracker()
+    status = session.sparkContext._jsc.sc().statusTracker()
     # the driver counts itself
-    _wait(lambda: len(workers.getExecutorInfos()) >= 3, "the workers do not come")
+    wait_for(lambda: len(status.getExecutorInfos()) >= 3, "the workers do not come")
     yield session
     session.stop()
-
-
-@pytest.fixture
-def wait():
-    return _wait

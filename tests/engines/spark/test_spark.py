@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from spark_cluster import wait_for
 
 import shoal
 from shoal import api
@@ -216,7 +217,7 @@ def slowed(make, seconds):
     return slow
 
 
-def killed_in_the_middle(cluster, spark, wait, work):
+def killed_in_the_middle(cluster, spark, work):
     """Run something, and kill a worker once some tasks are done and others run; it must still end well."""
     done = []
     thread = threading.Thread(target=lambda: done.append(work()))
@@ -232,7 +233,7 @@ def killed_in_the_middle(cluster, spark, wait, work):
         return thread.is_alive()
 
     thread.start()
-    wait(half_way, "the work never got half way")
+    wait_for(half_way, "the work never got half way")
     assert alive(), "the work was over before a worker could be killed"
     cluster.kill_worker()
     thread.join(180)
@@ -248,26 +249,24 @@ def spread_out(spark, table):
     return read.repartition(8).cache()
 
 
-def test_a_worker_killed_while_it_groups(cluster, spark, spread_out, wait, monkeypatch, tmp_path):
+def test_a_worker_killed_while_it_groups(cluster, spark, spread_out, table, monkeypatch, tmp_path):
     policy = POLICIES["numbers, suppression"]
-    engine = SparkEngine(spark)
-    read = engine.read(spread_out, ReadOptions(missing=("", "?")))
-    _ = read.table["age"].size, read.table["sex"].size
-    expected = engine.count(read.table, ["age", "sex"], []).sorted()[0]
+    expected, _ = published(table, policy, tmp_path / "arrow", engine="arrow")
     monkeypatch.setattr(executors, "keyed", slowed(executors.keyed, 1.0))
-    found = killed_in_the_middle(cluster, spark, wait, lambda: engine.count(read.table, ["age", "sex"], []))
-    assert (found.sorted()[0].keys == expected.keys).all()
-    assert (found.sorted()[0].counts == expected.counts).all()
-    del policy
+    out = tmp_path / "place" / "spark"
+    out.parent.mkdir()
+    found, _ = killed_in_the_middle(cluster, spark, lambda: published(spread_out, policy, out))
+    assert found == expected
+    assert {path.name for path in out.parent.iterdir()} == {"spark", "spark.private"}
 
 
-def test_a_worker_killed_while_it_writes(cluster, spark, spread_out, wait, monkeypatch, tmp_path):
+def test_a_worker_killed_while_it_writes(cluster, spark, spread_out, monkeypatch, tmp_path):
     release = shoal.anonymize(spread_out, POLICIES["numbers, suppression"])
     expected = sorted(map(tuple, release.data.collect()), key=repr)
     monkeypatch.setattr(executors, "labelled", slowed(executors.labelled, 1.0))
     again = shoal.anonymize(spread_out, POLICIES["numbers, suppression"])
     out = tmp_path / "written"
-    killed_in_the_middle(cluster, spark, wait, lambda: again.data.write.parquet(f"file:{out}") or True)
+    killed_in_the_middle(cluster, spark, lambda: again.data.write.parquet(f"file:{out}") or True)
     written = sorted((tuple(row.values()) for row in parquet.read_table(out).to_pylist()), key=repr)
     assert written == expected
     left = {path.name for path in out.rglob("*") if not path.name.startswith((".part", "part", "._SUCCESS"))}

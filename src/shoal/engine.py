@@ -6,7 +6,7 @@ frequency set without the class of each row; what it cannot do then is declared 
 it is refused before any work. `docs/engines.md` says what each method promises.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -71,6 +71,8 @@ class Source:
     """Columns of `table` that were the index of a pandas frame."""
     guessed: Mapping[str, str] = field(default_factory=dict)
     """What was sniffed, for people to check: {"delimiter": ";", …}."""
+    room: int | None = None
+    """How many classes a search may remember; None: as it likes."""
     population: Table | None = None
     """Everybody's quasi-identifiers in the codes of `table`, where a model compares with them."""
 
@@ -97,6 +99,28 @@ class Frame(Protocol):
         ...
 
 
+class Rows(Protocol):
+    """Released rows that do not fit in memory, kept by their engine in the order in which they are written."""
+
+    @property
+    def total(self) -> int: ...
+
+    @property
+    def schema(self) -> Any: ...
+
+    def rows(self) -> Iterator[Any]:
+        """All of them as batches of Arrow."""
+        ...
+
+    def holds(self, name: str, texts: Sequence[str]) -> bool:
+        """Whether one of these texts is in a column."""
+        ...
+
+    def defused(self) -> int:
+        """How many cells a spreadsheet would run as a formula."""
+        ...
+
+
 @dataclass(frozen=True)
 class Shown:
     """A table as it will be published, not yet in its order."""
@@ -109,10 +133,14 @@ class Shown:
     """How often each of these rows is released; None: once."""
     frame: Frame | None = field(default=None, repr=False)
     """Where the engine can make one: the same rows where they are."""
+    stream: Rows | None = None
+    """Where they are, if even the distinct ones do not fit; `columns` have the labels in use then, and no rows."""
 
     @property
     def count(self) -> int:
         """How many rows are released."""
+        if self.stream is not None:
+            return self.stream.total
         if self.times is not None:
             return int(self.times.sum())
         return len(next(iter(self.columns.values())).codes)

@@ -1,23 +1,27 @@
 """The engine for tables that stay where they are."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from shoal.codes import Table
+from shoal.codes import Codes, Table, Uncollected
 from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Written
-from shoal.engines.duckdb.dictionaries import SOURCE, Collected
-from shoal.engines.duckdb.grouping import group
+from shoal.engines.duckdb.dictionaries import SOURCE, Collected, too_many
+from shoal.engines.duckdb.grouping import group, listable
 from shoal.engines.duckdb.places import place_of
 from shoal.engines.duckdb.relations import explain, find_relation
 from shoal.engines.duckdb.session import Session
+from shoal.engines.duckdb.streaming import stream
 from shoal.engines.reading.assemble import marker
-from shoal.engines.writing import write_shown
+from shoal.engines.streams import Stream
+from shoal.engines.writing import style_of, write_shown
 from shoal.errors import BadData
-from shoal.frequency import Counted, FrequencySet
+from shoal.frequency import Counted, FrequencySet, Layout
 from shoal.hierarchy import Hierarchy
 from shoal.memory import bytes_of
 from shoal.recode import NodeRecoding, Recoding, recode_items
+from shoal.spilled import Spilled
 
 
 class DuckDBEngine:
@@ -42,8 +46,9 @@ class DuckDBEngine:
         header = found.header
         # a CSV is cut into cells once, everything else is read where it is
         kind = "TEMP TABLE" if header is not None else "TEMP VIEW"
+        db = session.db
         try:
-            session.db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
+            db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
             rows = session.number(f"SELECT count(*) FROM {SOURCE}")
         except duckdb.Error:  # what it says may hold cells
             explain(place, options)
@@ -59,8 +64,9 @@ class DuckDBEngine:
             None if header is None else header.dialect,
         )
         table = Table(columns, rows, found.relation)
+        room = listable(session, 1)
         if header is None:
-            return Source(table, format=place.format, name=place.name, missing=marker(options))
+            return Source(table, format=place.format, name=place.name, missing=marker(options), room=room)
         return Source(
             table,
             format="csv",
@@ -70,16 +76,22 @@ class DuckDBEngine:
             encoding=header.encoding,
             missing=marker(options),
             guessed=header.guessed,
+            room=room,
         )
 
     def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
         columns = _collected(table)
         further = [name for one in counted for name in ((one,) if isinstance(one, str) else one)]
         names = list(dict.fromkeys([*quasi_identifiers, *further]))
-        rows = group(columns.session, columns, names)
-        if not counted:
-            return rows
-        return rows.classed(quasi_identifiers, counted, {name: table[name].size for name in names})
+        for name in names:
+            if isinstance(columns[name], Uncollected):
+                raise BadData(too_many(columns.name, name))
+        rows = columns.grouped[tuple(names)] = group(columns, names)
+        sizes = {name: table[name].size for name in names}
+        if isinstance(rows, Spilled):
+            layout = Layout.of([sizes[name] for name in quasi_identifiers])
+            return replace(rows, attributes=tuple(quasi_identifiers), layout=layout, counted=tuple(counted))
+        return rows.classed(quasi_identifiers, counted, sizes) if counted else rows
 
     def recode(
         self,
@@ -92,15 +104,37 @@ class DuckDBEngine:
         show: bool,
     ) -> Shown:
         assert isinstance(recoding, NodeRecoding)
-        table = source.table
-        names = [*(name for name in recoding.levels), *(name for name in columns if name not in quasi_identifiers)]
-        items = group(_collected(table).session, _collected(table), names)
-        steps = {name: hierarchies[name].levels[level] for name, level in recoding.levels.items()}
-        made, times = recode_items(table, items.rollup(steps), recoding, hierarchies, columns, show=show)
+        table, steps = source.table, {}
+        for name, level in recoding.levels.items():
+            steps[name] = hierarchies[name].levels[level]
+        names = [*recoding.levels, *(name for name in columns if name not in quasi_identifiers)]
+        items = None
+        if not any(isinstance(table[name], Uncollected) for name in columns):
+            items = _items(_collected(table), names, steps, None if show else recoding.kept)
+        if items is None:
+            return stream(_collected(table), recoding, hierarchies, columns, show=show)
+        made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
         return Shown(made, times=times)
 
     def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
-        return write_shown(shown, path, source, options)
+        if not isinstance(shown.stream, Stream):
+            return write_shown(shown, path, source, options)
+        if options.format == "parquet":
+            return Written(shown.stream.write_parquet(path), None)
+        return Written(shown.stream.write_csv(path, style_of(source, options)), None)
+
+
+def _items(
+    columns: Collected, names: Sequence[str], steps: Mapping[str, Codes], only: FrequencySet | None
+) -> FrequencySet | None:
+    """Distinct rows as they will be shown, from rows that were grouped before where they tell enough; None: too many.
+
+    Where they were spilled, those of some classes only.
+    """
+    rows = next((rows for known, rows in columns.grouped.items() if set(names) <= set(known)), None)
+    lifted = {} if rows is None else steps
+    rows = group(columns, names, steps) if rows is None else rows
+    return rows.shown(lifted, only) if isinstance(rows, Spilled) else rows.rollup(lifted) if lifted else rows
 
 
 def _collected(table: Table) -> Collected:

@@ -51,7 +51,7 @@ def _csv(place: Place, options: ReadOptions, session: Session) -> Found:
     first = headers[0]
     for file, header in zip(place.files, headers, strict=True):
         if header.encoding not in {"utf-8", "utf-8-sig"}:
-            raise BadData(f"{header.name}: only the arrow engine reads other encodings; save the file as UTF-8")
+            raise BadData(f"{header.name}: this engine reads UTF-8 only; save the file as UTF-8, or use --engine arrow")
         if header.names != first.names or header.dialect != first.dialect or header.line_end != first.line_end:
             raise BadData(f"{header.name}: its header, delimiter or line ends differ from those of {first.name}")
         _refuse_nul(header.name, file)

@@ -121,11 +121,11 @@ class Release:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Every promise, judged on the frame that is handed out, its columns read and counted afresh (design 14)."""
+        if self.shown.stream is not None:
+            return self._judged_stream()
         if self.shown.frame is not None:
             handed, times = self.shown.frame.counted()
             return self._judged(handed, None, {}, None, times)
-        if self.shown.stream is not None:
-            return self._judged_stream()
         if self.shown.rows is None:
             return self._judged(self.table, None, {}, None, self.shown.times)
         handed_out = read_again(self.engine, self.data, read_options(self.policy), self.made)

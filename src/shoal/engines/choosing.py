@@ -34,7 +34,7 @@ def choose_engine(
     if name == "spark" or (name == "auto" and type(source).__module__.startswith("pyspark.sql.")):
         from shoal.engines.spark import SparkEngine
 
-        return SparkEngine(master=master)
+        return SparkEngine(master=master, spill=spill)
     limit = None if memory is None else bytes_of(memory)
     if name == "arrow" or (name == "auto" and _fits(source, limit)):
         return ArrowEngine()

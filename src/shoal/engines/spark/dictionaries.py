@@ -1,7 +1,10 @@
 """The columns of a table on a cluster: values and how many rows hold each, collected when asked for."""
 
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +20,7 @@ from shoal.engines.spark.carrying import collected
 from shoal.engines.spark.cells import Cells
 from shoal.engines.spark.session import told
 from shoal.errors import BadData
+from shoal.scratch import SPILL, Scratch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,6 +39,7 @@ class Collected(Mapping[str, Column]):
     name: str
     """What errors call the table."""
     options: ReadOptions
+    spill: Path | None = None
     _known: dict[str, Column] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, title: str) -> Column:
@@ -50,6 +55,11 @@ class Collected(Mapping[str, Column]):
 
     def __hash__(self) -> int:
         return id(self)
+
+    @cached_property
+    def scratch(self) -> Scratch:
+        """A private folder of the driver, which ends with the table."""
+        return Scratch(self.spill or Path(tempfile.gettempdir()), SPILL)
 
     def counted(self, title: str) -> "DataFrame":
         """Each raw value of a column and how many rows hold it, on the executors."""

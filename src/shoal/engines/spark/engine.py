@@ -12,9 +12,11 @@ from shoal.engines.reading.assemble import FRAME, marker
 from shoal.engines.spark.cells import of_frame, of_place
 from shoal.engines.spark.dictionaries import Collected
 from shoal.engines.spark.frames import SparkFrame
-from shoal.engines.spark.grouping import group
+from shoal.engines.spark.grouping import MOST, group
 from shoal.engines.spark.session import open_session, told
-from shoal.engines.writing import write_shown
+from shoal.engines.spark.sorting import stream
+from shoal.engines.streams import Stream
+from shoal.engines.writing import style_of, write_shown
 from shoal.errors import BadData
 from shoal.frequency import Counted, FrequencySet
 from shoal.hierarchy import Hierarchy
@@ -28,13 +30,16 @@ class SparkEngine:
     """Reads Spark frames, and CSV and Parquet files that every executor sees; groups and recodes on the executors.
 
     `session` is a SparkSession that is there already; else one is made at `master`, `local[*]` unless given.
+    Released rows that are too many for the driver are sorted by the executors into a private folder in `spill`.
     """
 
     name: ClassVar[str] = "spark"
     abilities: ClassVar[frozenset[Ability]] = frozenset()
 
-    def __init__(self, session: "SparkSession | None" = None, master: str | None = None) -> None:
-        self.session, self.master = session, master
+    def __init__(
+        self, session: "SparkSession | None" = None, master: str | None = None, spill: Path | None = None
+    ) -> None:
+        self.session, self.master, self.spill = session, master, spill
 
     def read(self, source: Any, options: ReadOptions) -> Source:
         if is_spark_frame(source):
@@ -47,7 +52,7 @@ class SparkEngine:
         except BadData:
             explain(place, options)
             raise
-        table = Table(Collected(cells, place.name, options), _some(rows, place.name), cells.relation)
+        table = Table(Collected(cells, place.name, options, self.spill), _some(rows, place.name), cells.relation)
         if cells.header is None:
             return Source(table, format=place.format, name=place.name, missing=marker(options))
         return Source(
@@ -65,7 +70,7 @@ class SparkEngine:
         with told(FRAME):
             rows = _some(frame.count(), FRAME)
         cells = of_frame(frame)
-        table = Table(Collected(cells, FRAME, options), rows, cells.relation)
+        table = Table(Collected(cells, FRAME, options, self.spill), rows, cells.relation)
         return Source(table, format="frame", name=FRAME, missing=marker(options), native=frame)
 
     def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
@@ -74,6 +79,11 @@ class SparkEngine:
         names = list(dict.fromkeys([*quasi_identifiers, *further]))
         sizes = {name: table[name].size for name in names}
         rows = group(columns, names, {}, list(sizes.values()), table.rows)
+        if rows is None:
+            raise BadData(
+                f"{columns.name}: there are more different rows than the {MOST:,} that the driver takes; round "
+                "quasi-identifiers or sensitive values first, or give them another role"
+            )
         return rows.classed(quasi_identifiers, counted, sizes) if counted else rows
 
     def recode(
@@ -93,11 +103,18 @@ class SparkEngine:
         sizes = [len(hierarchies[name].labels[level]) for name, level in recoding.levels.items()]
         sizes += [table[name].size for name in others]
         items = group(_collected(table), [*recoding.levels, *others], steps, sizes, table.rows)
+        frame = SparkFrame(table, recoding, hierarchies, list(columns), show)
+        if items is None:
+            return stream(_collected(table), table, frame)
         made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
-        return Shown(made, times=times, frame=SparkFrame(table, recoding, hierarchies, list(columns), show))
+        return Shown(made, times=times, frame=frame)
 
     def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
-        return write_shown(shown, path, source, options)
+        if not isinstance(shown.stream, Stream):
+            return write_shown(shown, path, source, options)
+        if options.format == "parquet":
+            return Written(shown.stream.write_parquet(path), None)
+        return Written(shown.stream.write_csv(path, style_of(source, options)), None)
 
 
 def is_spark_frame(source: Any) -> bool:

@@ -57,14 +57,35 @@ class SparkFrame:
 
     @cached_property
     def _frame(self) -> "DataFrame":
+        keys, names, layout = self._keys
+        cells = [self._shown(name) for name in self.columns]
+        return self._looked_up(keys, names, layout, cells, self._schema)
+
+    def numbered(self, numbers: Mapping[str, Codes]) -> "DataFrame":
+        """The same rows as numbers, c0, c1, …: of each code of a column the one that is given."""
+        keys, names, layout = self._keys
+        cells = [pa.array(numbers[name], pa.int32()) for name in self.columns]
+        schema = ", ".join(f"c{i} int" for i in range(len(cells)))
+        return self._looked_up(keys, names, layout, cells, schema)
+
+    def _looked_up(
+        self, keys: "DataFrame", names: Sequence[str], layout: Layout, cells: Sequence[pa.Array], schema: Any
+    ) -> "DataFrame":
+        at = [names.index(name) for name in self.columns]
+        where = [(int(layout.word[i]), int(layout.shift[i]), int(layout.mask[i])) for i in at]
+        sent = broadcast(keys.sparkSession, [(array, *place) for array, place in zip(cells, where, strict=True)])
+        titles = list(self.columns) if not isinstance(schema, str) else [f"c{i}" for i in range(len(cells))]
+        return keys.mapInArrow(executors.labelled(sent, titles), schema)
+
+    @cached_property
+    def _keys(self) -> "tuple[DataFrame, list[str], Layout]":
+        """The keys of the rows that are released, what is in them, and where."""
         quasi = list(self.recoding.levels)
         others = [name for name in self.columns if name not in self.recoding.levels]
         names = [*quasi, *others]
         layout = Layout.of([*self._sizes(quasi), *(self.table[name].size for name in others)])
         keys = keys_of(self._collected, names, layout, self._steps)
-        keys = self._without_suppressed(keys, quasi, layout)
-        sent = broadcast(keys.sparkSession, [self._shown(name, names.index(name), layout) for name in self.columns])
-        return keys.mapInArrow(executors.labelled(sent, list(self.columns)), self._schema)
+        return self._without_suppressed(keys, quasi, layout), names, layout
 
     @property
     def _steps(self) -> dict[str, Codes]:
@@ -108,17 +129,15 @@ class SparkFrame:
             )
         )
 
-    def _shown(self, name: str, i: int, layout: Layout) -> tuple[pa.Array, int, int, int]:
-        """The cell behind each code of a column, and where the code lies in the key."""
+    def _shown(self, name: str) -> pa.Array:
+        """The cell behind each code of a column."""
         if name in self.recoding.levels:
             labels = self.hierarchies[name].labels[self.recoding.levels[name]]
-            values = pa.array([*labels, TOP], pa.string())
-        else:
-            column = self.table[name]
-            assert isinstance(column, Tallied)
-            known = column.values.cast(column.raws.type)
-            values = pa.concat_arrays([known, pa.nulls(1, known.type)])
-        return values, int(layout.word[i]), int(layout.shift[i]), int(layout.mask[i])
+            return pa.array([*labels, TOP], pa.string())
+        column = self.table[name]
+        assert isinstance(column, Tallied)
+        known = column.values.cast(column.raws.type)
+        return pa.concat_arrays([known, pa.nulls(1, known.type)])
 
     @property
     def _schema(self) -> Any:

@@ -11,7 +11,6 @@ from shoal.engines.spark import executors
 from shoal.engines.spark.carrying import broadcast, collected
 from shoal.engines.spark.dictionaries import Collected
 from shoal.engines.spark.session import CHANGED, told
-from shoal.errors import BadData
 from shoal.frequency import FrequencySet, Layout
 
 if TYPE_CHECKING:
@@ -43,24 +42,18 @@ def grouped(keys: "DataFrame") -> "DataFrame":
 
 def group(
     columns: Collected, names: Sequence[str], lifted: Mapping[str, Codes], sizes: Sequence[int], rows: int
-) -> FrequencySet:
-    """The distinct rows of these columns, of a table of so many rows, in codes below `sizes`; in no order."""
-    layout = Layout.of(sizes)
+) -> FrequencySet | None:
+    """The distinct rows of these columns, of a table of so many rows, in codes below `sizes`; None: too many."""
     from pyspark import StorageLevel
 
+    layout = Layout.of(sizes)
     with told(columns.name):
         counted = grouped(keys_of(columns, names, layout, lifted))
         if min(rows, prod(sizes)) > MOST:  # else there cannot be so many
             counted = counted.persist(StorageLevel.DISK_ONLY)
-            _refuse_many(counted.count(), columns.name)
+            if counted.count() > MOST:
+                counted.unpersist()
+                return None
         found = collected(counted)
     keys = np.stack([np.asarray(found[w]).view(np.uint64) for w in range(layout.words)], axis=1)
     return FrequencySet(tuple(names), layout, keys, np.asarray(found[layout.words], dtype=np.int64))
-
-
-def _refuse_many(found: int, name: str) -> None:
-    if found > MOST:
-        raise BadData(
-            f"{name}: there are {found:,} different rows, more than the {MOST:,} that the driver takes; leave out "
-            "columns, or round them first"
-        )

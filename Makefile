@@ -26,10 +26,10 @@ demo: $(READY)
 	@echo "The release lies in demo/out: open demo/out/report.html and demo/out/data.csv."
 
 test: $(READY)
-	$(BIN)/python -m pytest -q -n auto -m "not slow"
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow"
 
 test-all: $(READY)
-	SHOAL_TESTS=all $(BIN)/python -m pytest -q -n auto
+	SHOAL_TESTS=all $(BIN)/python -m pytest -q -n auto --dist loadgroup
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.codes import Table
@@ -85,6 +86,19 @@ class WriteOptions:
     spreadsheet_safe: bool = True
 
 
+class Frame(Protocol):
+    """A release whose rows stay where they are, as the kind of frame that came in."""
+
+    @property
+    def data(self) -> Any:
+        """The frame itself; its rows are made when somebody asks for them."""
+        ...
+
+    def counted(self) -> tuple[pa.Table, NDArray[np.int64]]:
+        """The distinct rows of the frame as it is handed out, and how often each occurs."""
+        ...
+
+
 class Rows(Protocol):
     """Released rows that do not fit in memory, kept by their engine in the order in which they are written."""
 
@@ -117,6 +131,8 @@ class Shown:
     """The input row of each released row; negative where it was added. None where the engine has no row map."""
     times: NDArray[np.int64] | None = None
     """How often each of these rows is released; None: once."""
+    frame: Frame | None = field(default=None, repr=False)
+    """Where the engine can make one: the same rows where they are."""
     stream: Rows | None = None
     """Where they are, if even the distinct ones do not fit; `columns` have the labels in use then, and no rows."""
 

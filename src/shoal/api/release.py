@@ -97,8 +97,11 @@ class Release:
     def data(self) -> Any:
         """The release as the same kind of frame as came in; a pyarrow Table where a file came in.
 
-        Where rows stay where they are: a fresh pyarrow RecordBatchReader of all rows in the order of the file.
+        Where rows stay where they are: a fresh pyarrow RecordBatchReader of all rows in the order of the file; of
+        the spark engine, a Spark frame whose rows are made when they are asked for, in no order.
         """
+        if self.shown.frame is not None:
+            return self.shown.frame.data
         return self._data if self.shown.rows is not None else sorted_batches(self.shown)
 
     @cached_property
@@ -131,8 +134,11 @@ class Release:
         """Every promise, judged on the frame that is handed out, its columns read and counted afresh (design 14)."""
         if self.shown.stream is not None:
             return self._judged_stream()
+        if self.shown.frame is not None:
+            handed, times = self.shown.frame.counted()
+            return self._judged(handed, None, {}, None, times)
         if self.shown.rows is None:
-            return self._judged(self.table, None, {}, None)
+            return self._judged(self.table, None, {}, None, self.shown.times)
         handed_out = read_again(self.engine, self.data, read_options(self.policy), self.made)
         second = None if self.separate is None else to_table(self.separate)
         return self._judged(decoded(handed_out), second, {}, self.rows)
@@ -275,10 +281,10 @@ class Release:
         separate: Path | pa.Table | None,
         how: Mapping[str, Any],
         rows: NDArray[np.int64] | None,
+        times: NDArray[np.int64] | None = None,
     ) -> list[Verdict]:
         """Every promise of a file or a table whose rows came from these rows of the input."""
         claim, original = self.claim, self.original(rows)
-        times = self.shown.times if isinstance(release, pa.Table) else None
         listed = original.rows is not None
         with opened(release, claim.columns, how, listed=listed, times=times, room=self.room) as database:
             if separate is None:

@@ -41,11 +41,13 @@ def anonymize(
     stop: Stop = lambda: False,
     engine: Engine | str = "auto",
     memory: str | int | None = None,
+    master: str | None = None,
 ) -> Release:
     """The table of least loss that keeps the policy, verified; raises Infeasible when there is none.
 
     `watch` sees every question of the search; once `stop` says so, an anytime search ends with its best node so far.
-    `engine` is "arrow" for what fits in memory, "duckdb" for what does not fit in `memory`, e.g. "2GB", or "auto".
+    `engine` is "arrow" for what fits in memory, "duckdb" for what does not fit in `memory`, e.g. "2GB", "spark" for
+    what is on the cluster of `master`, or "auto".
 
     >>> import pyarrow as pa
     >>> from shoal.policy import Policy
@@ -59,7 +61,7 @@ def anonymize(
     ['[30, 40)', '[30, 40)', '[30, 40)', '[50, 60)', '[50, 60)', '[50, 60)']
     """
     with run("anonymize"):
-        return _handed_out(prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory))
+        return _handed_out(prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master))
 
 
 def apply(
@@ -71,6 +73,7 @@ def apply(
     encoding: str | None = None,
     engine: Engine | str = "auto",
     memory: str | int | None = None,
+    master: str | None = None,
 ) -> Release:
     """The recoding of an earlier release, found in its private folder, applied to new rows; verified like any other.
 
@@ -89,7 +92,7 @@ def apply(
     """
     with run("apply"):
         earlier = Earlier.load(private, suppression=suppression, delimiter=delimiter, encoding=encoding)
-        return _handed_out(prepare(source, earlier, engine=engine, memory=memory))
+        return _handed_out(prepare(source, earlier, engine=engine, memory=memory, master=master))
 
 
 def _handed_out(release: Release) -> Release:
@@ -114,6 +117,7 @@ def publish(
     reproducible: bool = False,
     engine: Engine | str = "auto",
     memory: str | int | None = None,
+    master: str | None = None,
     to: Target_ = None,
 ) -> Manifest:
     """Anonymize and save in one go, verifying the file only; with `to`, stored in a database too."""
@@ -122,8 +126,9 @@ def publish(
         places = Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
         known_format(format or "csv")
         _refuse_target(to, source, force=force)
-        spill = places.public.parent
-        release = prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, spill=spill)
+        release = prepare(
+            source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master, spill=spill
+        )
         return release.save(out, private=private, format=format, force=force, reproducible=reproducible, to=to)
 
 
@@ -150,6 +155,7 @@ def dry_run(
     reproducible: bool = False,
     engine: Engine | str = "auto",
     memory: str | int | None = None,
+    master: str | None = None,
     to: Target_ = None,
 ) -> Manifest:
     """Search and judge, refuse what `publish` would refuse, write nothing."""
@@ -160,7 +166,7 @@ def dry_run(
             raise BadInput("a private folder was named, but no folder for the release; name it too with --out")
         known_format(format or "csv")
         _refuse_target(to, source, force=force)
-        release = prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory)
+        release = prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master)
         release.write_options(format)
         tell_verdicts(release.verdicts)
         refuse_failures(release.verdicts)
@@ -175,14 +181,17 @@ def prepare(
     stop: Stop = lambda: False,
     engine: Engine | str = "auto",
     memory: str | int | None = None,
+    master: str | None = None,
     spill: Path | None = None,
 ) -> Release:
     """A release that was not judged yet; what does not fit in memory is spilled into a private folder in `spill`."""
     if isinstance(engine, str):
-        engine = choose_engine(engine, memory, source, spill)
+        engine = choose_engine(engine, memory, source, spill, master)
     if isinstance(policy, Earlier):
         with policy.explained():
-            release = prepare(source, policy.policy, watch=watch, stop=stop, engine=engine, memory=memory, spill=spill)
+            release = prepare(
+                source, policy.policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master, spill=spill
+            )
         return replace(release, notes=(*release.notes, COMPARED), earlier=policy.folder)
     policy = policy_of(policy)
     refuse_lacking(policy, engine)

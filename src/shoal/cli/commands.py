@@ -48,7 +48,10 @@ ConnectionFile = Annotated[
 LogJson = Annotated[
     str | None, typer.Option(metavar="FILE", help="Append events as lines of JSON, without values; - for stderr.")
 ]
-Engine = Annotated[str, typer.Option(help="auto, arrow (in memory) or duckdb (bigger than memory).")]
+Engine = Annotated[
+    str, typer.Option(help="auto, arrow (in memory), duckdb (bigger than memory) or spark (on a cluster).")
+]
+Master = Annotated[str | None, typer.Option(help="Of the spark engine, e.g. spark://host:7077; local[*] unless given.")]
 Memory = Annotated[str | None, typer.Option(help="What may be used, e.g. 2GB; the rest is spilled beside the output.")]
 Delimiter = Annotated[str | None, typer.Option(help="Of a CSV; sniffed unless given.")]
 Encoding = Annotated[str | None, typer.Option(help="Of a CSV, e.g. latin-1; UTF-8 unless given.")]
@@ -174,6 +177,7 @@ def anonymize(
     to: To = None,
     connection_file: ConnectionFile = None,
     log_json: LogJson = None,
+    master: Master = None,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -184,7 +188,7 @@ def anonymize(
     _refuse_nowhere(out, dry_run=dry_run)
     rules = within(Policy.load(policy), time_limit)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
-    how |= {"engine": engine, "memory": memory, "to": _table(to, connection_file)}
+    how |= {"engine": engine, "memory": memory, "master": master, "to": _table(to, connection_file)}
     table = _table(data, connection_file)
     with revealing(show_values=show_values), stopping(on_interrupt=keep_best) as stop, logged(log_json):
         document = _release(table, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
@@ -210,6 +214,7 @@ def apply(
     to: To = None,
     connection_file: ConnectionFile = None,
     log_json: LogJson = None,
+    master: Master = None,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -221,7 +226,7 @@ def apply(
     share = None if suppression is None else number_or_text(suppression)
     rules = Earlier.load(earlier, suppression=share, delimiter=delimiter, encoding=encoding)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
-    how |= {"engine": engine, "memory": memory, "to": _table(to, connection_file)}
+    how |= {"engine": engine, "memory": memory, "master": master, "to": _table(to, connection_file)}
     table = _table(data, connection_file)
     with revealing(show_values=show_values), logged(log_json):
         document = _release(table, rules, out, dry_run=dry_run, quiet=as_json, **how)

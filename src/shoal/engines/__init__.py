@@ -1,4 +1,4 @@
-"""Engines: Arrow for what fits in memory, DuckDB for what does not; PostgreSQL is read by both."""
+"""Engines: Arrow for what fits in memory, DuckDB for what does not, Spark for a cluster; PostgreSQL is read by two."""
 
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choosing import choose_engine

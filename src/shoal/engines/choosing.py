@@ -1,4 +1,4 @@
-"""Which engine reads a table: Arrow for what fits in memory, DuckDB for what does not."""
+"""Which engine reads a table: Arrow for what fits in memory, DuckDB for what does not, Spark for its own frames."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from shoal.engines.postgres import named, seems_to_need
 from shoal.errors import BadInput
 from shoal.memory import bytes_of
 
-NAMES = ("auto", "arrow", "duckdb")
+NAMES = ("auto", "arrow", "duckdb", "spark")
 _OF_FREE = 0.6
 _PER_BYTE = 3
 """What a byte of a CSV becomes, roughly, in memory: its codes, its texts, and what is made of them."""
@@ -18,14 +18,24 @@ _PER_CELL = 16
 """The same of a cell of a Parquet file."""
 
 
-def choose_engine(name: str, memory: str | int | None, source: Any, spill: Path | None = None) -> Engine:
+def choose_engine(
+    name: str, memory: str | int | None, source: Any, spill: Path | None = None, master: str | None = None
+) -> Engine:
     """The engine of this name; `auto` takes DuckDB for folders, patterns, databases and what seems too large.
+
+    `master` is where the spark engine works.
 
     >>> choose_engine("auto", "1GB", "people.csv").name
     'arrow'
     """
     if name not in NAMES:
-        raise BadInput(f"engine {name!r} is not known; choose auto, arrow or duckdb")
+        raise BadInput(f"engine {name!r} is not known; choose auto, arrow, duckdb or spark")
+    if master is not None and name != "spark":
+        raise BadInput("a master is for the spark engine only: give --engine spark too")
+    if name == "spark" or (name == "auto" and type(source).__module__.startswith("pyspark.sql.")):
+        from shoal.engines.spark import SparkEngine
+
+        return SparkEngine(master=master, spill=spill)
     limit = None if memory is None else bytes_of(memory)
     if name == "arrow" or (name == "auto" and _fits(source, limit)):
         return ArrowEngine()

@@ -28,6 +28,13 @@ def count_originals(db: "duckdb.DuckDBPyConnection", table: Table, wanted: Wante
         return
     for statement in table.relation.setup:
         db.execute(statement)
+    rows_of = f"({table.relation.sql})"
+    if table.relation.counted is not None:
+        cells = dict.fromkeys(table.relation.columns[of] for of, _ in wanted.values())
+        db.register("given_rows", table.relation.counted(list(cells)))
+        rows_of = "given_rows"
+    times = "count(*)" if table.relation.counted is None else "sum(times)::BIGINT"
+    kept = "" if table.relation.counted is None else ", s.times"
     numbers, joins = [], []
     for at, (of, number) in wanted.items():
         column, cell = table[of], f"s.{table.relation.columns[of]}"
@@ -45,8 +52,9 @@ def count_originals(db: "duckdb.DuckDBPyConnection", table: Table, wanted: Wante
         joins.append(f"{'LEFT ' if null else ''}JOIN raw_{at} ON {cell} = raw_{at}.raw")
         said = f"raw_{at}.number"
         numbers.append(f"{f'CASE WHEN {cell} IS NULL THEN {null[0]} ELSE {said} END' if null else said} AS {at}")
-    rows = f"SELECT {', '.join(numbers)} FROM ({table.relation.sql}) s {' '.join(joins)}"
-    db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL")
+    rows = f"SELECT {', '.join(numbers)}{kept} FROM {rows_of} s {' '.join(joins)}"
+    grouped = f"SELECT {', '.join(wanted)}, {times} AS n FROM ({rows}) GROUP BY ALL"
+    db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {grouped}")
     known = [at for at, (of, _) in wanted.items() if not isinstance(table[of], Uncollected)]
     strange = " OR ".join(f"{at} IS NULL" for at in known) or "false"
     ((unknown, counted),) = db.execute(f"SELECT count(*) FILTER ({strange}), sum(n) FROM {name}").fetchall()

@@ -42,19 +42,23 @@ def many_or_database(source: Any) -> bool:
     return _database(text) is not None or is_many(local_path(text))
 
 
-def place_of(source: Any) -> Place:
+def place_of(source: Any, engine: str = "duckdb") -> Place:
     """Find the files behind a path, or say in one sentence why there are none."""
     if not isinstance(source, str | os.PathLike):
-        raise BadData("the duckdb engine reads files and databases, not frames: leave out --engine duckdb")
+        raise BadData(f"the {engine} engine reads files and databases, not this kind of frame; leave out the engine")
     text = os.fsdecode(source)
     if text == "-":
-        raise BadData("-: the duckdb engine reads a table several times, so it cannot read standard input; name a file")
+        raise BadData(
+            f"-: the {engine} engine reads a table several times, so it cannot read standard input; name a file"
+        )
     database = _database(text)
+    if database is not None and engine != "duckdb":
+        raise BadData(f"{database.name}: only the duckdb engine reads DuckDB databases")
     if database is not None:
         return database
     path = local_path(text)
     if path is None:
-        raise BadData(f"{shown(Path(text).name)}: the duckdb engine reads files of this machine; use --engine arrow")
+        raise BadData(f"{shown(Path(text).name)}: the {engine} engine reads files of this machine; use --engine arrow")
     name = shown(path.name or text)
     root, found = None, [path]
     if is_many(path):
@@ -66,7 +70,7 @@ def place_of(source: Any) -> Place:
         raise BadData(f"{name}: its files are of different formats ({', '.join(sorted(kinds))}); name those of one")
     (kind,) = kinds
     if kind not in _READ:
-        raise BadData(f"{name}: the duckdb engine reads CSV and Parquet files and DuckDB databases, not {kind}")
+        raise BadData(f"{name}: the {engine} engine reads CSV and Parquet files, not {kind}")
     below = [file.relative_to(root) if root else file for file in found] if is_many(path) else []
     told = partitions(name, below) if below else {}
     if told and kind != "parquet":

@@ -52,14 +52,12 @@ def _csv(place: Place, options: ReadOptions, session: Session) -> Found:
     first = headers[0]
     for file, header in zip(place.files, headers, strict=True):
         if header.encoding not in {"utf-8", "utf-8-sig"}:
-            raise BadData(f"{header.name}: the duckdb engine reads UTF-8 only; save the file as UTF-8")
+            raise BadData(f"{header.name}: this engine reads UTF-8 only; save the file as UTF-8, or use --engine arrow")
         if header.names != first.names or header.dialect != first.dialect or header.line_end != first.line_end:
             raise BadData(f"{header.name}: its header, delimiter or line ends differ from those of {first.name}")
         _refuse_nul(header.name, file)
     if len(first.names) == 1 or first.first_line != 1:
-        raise BadData(
-            f"{first.name}: the duckdb engine needs two columns and the header in the first line; use --engine arrow"
-        )
+        raise BadData(f"{first.name}: only the arrow engine reads one column, or empty lines before the header; use it")
     names = _named(first.names)
     types = "{" + ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names.values()) + "}"
     quote = quoted(first.dialect.quote)

@@ -32,6 +32,8 @@ class Header:
     """The line, from 1, that the header stands in."""
     encoding: str
     guessed: dict[str, str]
+    body: int
+    """Where in the file the records begin."""
     text: tuple[Text, Dialect]
     """For who has to find out what is wrong with it."""
 
@@ -48,7 +50,7 @@ def read_header(content: Content, options: ReadOptions) -> Header:
     before = bytes(text.data[text.start : body]).decode()
     first = 1 + len(before) - len(before.lstrip("\r\n"))
     guessed = _guessed(text, dialect, ".", options)
-    return Header(text.name, names, dialect, ended, first, text.encoding, guessed, (text, dialect))
+    return Header(text.name, names, dialect, ended, first, text.encoding, guessed, body, (text, dialect))
 
 
 def read_csv(content: Content, options: ReadOptions) -> Source:

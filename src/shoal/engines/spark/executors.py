@@ -1,0 +1,188 @@
+"""What runs on the executors. They need pyarrow and numpy, not Shoal: these functions travel by value."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Batches = Iterable[pa.RecordBatch]
+Run = Callable[[Batches], Batches]
+
+_BLOCK = 1 << 17
+_STEP = 8 << 20
+_LONGEST = 64 << 20
+
+
+def packed() -> Run:
+    """Each batch as one cell of bytes: how results reach the driver without becoming Python objects."""
+
+    def run(batches: Batches) -> Batches:
+        for block in _blocks(batches):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, block.schema) as writer:
+                writer.write_batch(block)
+            yield pa.record_batch({"packed": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
+
+    return run
+
+
+def unpacked(given: Any) -> Run:
+    """The other way round: the number in each row names a piece of what was broadcast."""
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            for i in batch.column(0).to_pylist():
+                yield from pa.ipc.open_stream(given.value[i])
+
+    return run
+
+
+def keyed(given: Any, words: int, changed: str) -> Run:
+    """The packed key of every row: each raw value looked up in a dictionary of its part of the key.
+
+    `given` is a broadcast list, for each column (raw values, parts, word).
+    """
+
+    def run(batches: Batches) -> Batches:
+        for block in _blocks(batches):
+            key = np.zeros((words, block.num_rows), dtype=np.uint64)
+            for column, (raws, parts, word) in zip(block.columns, given.value, strict=True):
+                # -0.0 + 0.0 is 0.0: one zero, as Spark groups it
+                cells = pc.add(column, pa.scalar(0.0, column.type)) if pa.types.is_floating(column.type) else column
+                at = pc.index_in(cells, value_set=raws)
+                if at.null_count:
+                    raise ValueError(changed)
+                key[word] |= parts[at.to_numpy()]
+            yield pa.record_batch([pa.array(word.view(np.int64)) for word in key], [f"k{w}" for w in range(words)])
+
+    return run
+
+
+def labelled(given: Any, names: Sequence[str]) -> Run:
+    """The released cells behind a key; `given` is, for each column, (values, word, shift, mask)."""
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            words = [batch.column(w).to_numpy().view(np.uint64) for w in range(batch.num_columns)]
+            cells = []
+            for values, word, shift, mask in given.value:
+                codes = (words[word] >> np.uint64(shift)) & np.uint64(mask)
+                cells.append(values.take(pa.array(codes.astype(np.int64))))
+            yield pa.record_batch(cells, names)
+
+    return run
+
+
+def torn(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, quote: bytes) -> Run:
+    """For the pieces that are named, whether a line has an odd number of quotes: then a cell may hold a line end."""
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            found = [
+                any(_odd(lines, quote) for lines in _lines(ranges[i], line_end)) for i in batch.column(0).to_pylist()
+            ]
+            yield pa.record_batch({"piece": batch.column(0), "torn": pa.array(found, pa.bool_())})
+
+    def _odd(lines: bytes, mark: bytes) -> bool:
+        cells = np.frombuffer(lines, np.uint8)
+        ends = np.flatnonzero(cells == line_end[-1])
+        quotes = np.flatnonzero(cells == mark[0])
+        return bool((np.diff(np.searchsorted(quotes, ends), prepend=0) % 2).any() or (len(quotes) % 2))
+
+    return run
+
+
+def parsed(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, how: dict[str, Any], width: int) -> Run:
+    """The cells of pieces of CSV files, every one as text, cut as Arrow cuts them.
+
+    A piece is (path, where records begin, its start, its end); an end of -1: the whole file, whose cells may hold
+    line ends.
+    """
+
+    def run(batches: Batches) -> Batches:
+        from pyarrow import csv
+
+        names = [f"c{i}" for i in range(width)]
+        convert = csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            null_values=[],
+            strings_can_be_null=False,
+            quoted_strings_can_be_null=False,
+        )
+        for batch in batches:
+            for i in batch.column(0).to_pylist():
+                whole = ranges[i][3] < 0
+                try:
+                    for source in _sources(ranges[i], line_end):
+                        reader = csv.open_csv(
+                            source,
+                            csv.ReadOptions(block_size=_LONGEST, column_names=names, use_threads=False),
+                            csv.ParseOptions(**how, newlines_in_values=whole, ignore_empty_lines=True),
+                            convert,
+                        )
+                        yield from reader
+                except pa.ArrowInvalid:  # what it says may hold cells
+                    raise ValueError("shoal: the rows cannot be cut into cells") from None
+
+    return run
+
+
+def _sources(piece: tuple[str, int, int, int], line_end: bytes) -> Iterator[pa.NativeFile]:
+    path, body, _, end = piece
+    if end >= 0:
+        for lines in _lines(piece, line_end):
+            if lines.strip(b"\r\n"):
+                yield pa.BufferReader(lines)
+        return
+    with open(path, "rb") as file:  # noqa: PTH123 - the path is a text that travelled
+        file.seek(body)
+        yield pa.PythonFile(file)
+
+
+def _lines(piece: tuple[str, int, int, int], line_end: bytes) -> Iterator[bytes]:
+    """The whole lines that begin in a piece, some megabytes at a time."""
+    path, body, start, end = piece
+    with open(path, "rb") as file:  # noqa: PTH123 - the path is a text that travelled
+        at = start
+        if start > body:  # a line that began before belongs to the piece before
+            file.seek(start - 1)
+            at = start - 1 + len(_rest(file, line_end))
+        file.seek(at)
+        while at < end:
+            lines = file.read(min(_STEP, end - at))
+            if not lines:
+                return
+            if not lines.endswith(line_end):
+                lines += _rest(file, line_end)
+            at += len(lines)
+            yield lines
+
+
+def _rest(file: BinaryIO, line_end: bytes) -> bytes:
+    """From here to the end of the line."""
+    read = b""
+    while step := file.readline(_STEP) if line_end == b"\n" else file.read(1):
+        read += step
+        if step.endswith(line_end):
+            break
+    return read
+
+
+def _blocks(batches: Batches) -> Batches:
+    """The rows in fewer, larger batches: a dictionary is looked into once for each."""
+    held: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        held.append(batch)
+        rows += batch.num_rows
+        if rows >= _BLOCK:
+            yield _joined(held)
+            held, rows = [], 0
+    if rows:
+        yield _joined(held)
+
+
+def _joined(held: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return held[0] if len(held) == 1 else pa.Table.from_batches(held).combine_chunks().to_batches()[0]

@@ -1,0 +1,105 @@
+"""The Spark that is used: one that is given, one that runs, or one of our own that is quiet."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from shoal.errors import BadData, BadInput
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOCAL = "local[*]"
+"""Spark in this process's own machine."""
+_QUIET = Path(__file__).with_name("quiet.properties")
+CHANGED = "shoal: a value that was not there before"
+"""What an executor says that finds one; it names no cell."""
+
+
+def open_session(master: str | None) -> "SparkSession":
+    """The session that runs already, else one of our own at `master`."""
+    _refuse_missing()
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        if master is not None and running.sparkContext.master != master:
+            raise BadInput(
+                f"a Spark session runs already, at another master than {master}; stop it or leave out the master"
+            )
+        return running
+    where = master or LOCAL
+    builder = SparkSession.builder.master(where).appName("shoal")
+    for key, value in _settings(where).items():
+        builder = builder.config(key, value)
+    try:
+        with _this_python(near=_is_near(where)):
+            return builder.getOrCreate()
+    except Exception:  # noqa: BLE001 - Java, py4j and pyspark each have their own tree
+        raise BadInput(
+            f"Spark could not be reached at {where}; is the master running, and of the same version?"
+        ) from None
+
+
+def _refuse_missing() -> None:
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise BadInput("the spark engine needs pyspark: pip install 'shoal[spark]'") from None
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and (Path(home) / "bin" / "java").exists()):
+        raise BadInput("the spark engine needs Java 17: install it, or set JAVA_HOME to where it is")
+
+
+def _settings(master: str) -> dict[str, str]:
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_QUIET.as_uri()}",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    }
+    if _is_near(master):
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return settings
+
+
+def _is_near(master: str) -> bool:
+    """Whether a master is on this machine, so that nobody else needs to reach the driver.
+
+    >>> _is_near("local[2]"), _is_near("spark://127.0.0.1:7077"), _is_near("spark://cluster:7077")
+    (True, True, False)
+    """
+    return master.startswith("local") or urlsplit(master).hostname in {"127.0.0.1", "localhost", "::1"}
+
+
+@contextmanager
+def _this_python(*, near: bool) -> Iterator[None]:
+    """Executors on this machine run the Python that runs now, unless the environment names another."""
+    if not near or "PYSPARK_PYTHON" in os.environ:
+        yield
+        return
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    try:
+        yield
+    finally:
+        del os.environ["PYSPARK_PYTHON"]
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """What goes wrong in Spark as one sentence: what Spark says may hold cells."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        if CHANGED in str(error):
+            raise BadData(f"{name}: the table changed while it was read; make a copy and use that") from None
+        raise BadData(f"{name}: Spark could not finish its work on the table; its own logs say why") from None

@@ -1,0 +1,317 @@
+"""The engine on a real cluster: the bytes of the Arrow engine, what it lacks, and workers that are killed."""
+
+import datetime as dt
+import json
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import tomli_w
+from pyarrow import parquet
+from spark_cluster import wait_for
+
+import shoal
+from shoal import api
+from shoal.engine import Ability, ReadOptions
+from shoal.engines import ArrowEngine, choose_engine
+from shoal.engines.spark import SparkEngine, executors, grouping
+from shoal.errors import BadData, BadInput
+
+CANARY = "CANARY-7f3"
+
+pytestmark = [
+    pytest.mark.xdist_group("spark"),
+    # sockets that pyspark leaves to the garbage collector
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:distutils Version classes:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::shoal.errors.ShoalWarning"),
+]
+
+
+def qi(**hierarchy):
+    return {"role": "quasi-identifier", "hierarchy": hierarchy}
+
+
+def people(rows=3000):
+    """Text, numbers, dates, missing cells, cells to be quoted, formulas; the same every time."""
+    random = np.random.default_rng(7)
+    lines = ["age,zip,born,sex,ill,note,id"]
+    for i in range(rows):
+        age = "" if random.random() < 0.02 else random.integers(18, 90)
+        code = "?" if random.random() < 0.01 else f"0{random.integers(2100, 2140)}"
+        day = f"19{random.integers(40, 90)}-{random.integers(1, 13):02d}-{random.integers(1, 29):02d}"
+        ill = ("flu", "cold", "hiv", "gout")[random.integers(0, 4)]
+        note = ('"a, b"', "=1+1", "", '"say ""hm"""', "x")[random.integers(0, 5)]
+        lines.append(f"{age},{code},{day},{'fm'[i % 2]},{ill},{note},{i}")
+    return "\n".join(lines) + "\n"
+
+
+AGE, SEX = qi(intervals=[5, 10, 20]), qi(flat=True)
+REST = {"ill": "sensitive", "note": "insensitive", "id": "identifier", "born": "identifier", "zip": "identifier"}
+DATA = {"missing": ["", "?"]}
+POLICIES = {
+    "numbers, suppression": {
+        "attributes": {"age": AGE, "sex": SEX, **REST},
+        "require": [{"model": "k-anonymity", "k": 5}],
+        "method": {"suppression": 0.05},
+        "data": DATA,
+    },
+    "text and dates, a sensitive model": {
+        "attributes": {
+            **REST,
+            "age": "identifier",
+            "sex": SEX,
+            "zip": qi(mask="right"),
+            "born": qi(dates=["year", "decade"]),
+        },
+        "require": [{"model": "k-anonymity", "k": 4}, {"model": "distinct-l-diversity", "l": 2}],
+        "method": {"suppression": 0.1},
+        "data": DATA,
+    },
+    "suppressed rows are shown": {
+        "attributes": {"age": AGE, "sex": SEX, **REST, "zip": qi(mask="right")},
+        "require": [{"model": "k-anonymity", "k": 20}, {"model": "t-closeness", "t": 0.4}],
+        "method": {"suppression": 0.3},
+        "release": {"suppressed": "show"},
+        "data": DATA,
+    },
+}
+
+
+def published(source, policy, out, **how):
+    manifest = api.publish(source, policy, out, reproducible=True, **how)
+    (file,) = out.glob("data.*")
+    return file.read_bytes(), manifest
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("people") / "people.csv"
+    path.write_text(people(), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+def test_it_writes_the_bytes_of_the_arrow_engine(spark, table, policy, tmp_path):
+    ours, manifest = published(table, policy, tmp_path / "spark", engine=SparkEngine(spark))
+    theirs, expected = published(table, policy, tmp_path / "arrow", engine="arrow")
+    assert ours == theirs
+    assert manifest.data.sha256 == expected.data.sha256
+
+
+def test_a_csv_hierarchy_and_a_folder_of_files_with_line_ends_in_cells(spark, tmp_path):
+    tree = tmp_path / "town.csv"
+    tree.write_text("a;north;*\nb;north;*\nc;south;*\n", "utf-8")
+    rows = [f'{"abc"[i % 3]},"{i % 4}\n{i % 2}",{"x" if i % 5 else ""}' for i in range(60)]
+    whole = tmp_path / "whole.csv"
+    whole.write_text("\n".join(["town,two lines,rest", *rows]) + "\n", "utf-8")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for i, part in enumerate((rows[:25], rows[25:])):
+        (folder / f"{i}.csv").write_text("\n".join(["town,two lines,rest", *part]) + "\n", "utf-8")
+    policy = {
+        "attributes": {"town": qi(csv=str(tree)), "two lines": qi(flat=True), "rest": "sensitive"},
+        "require": [{"model": "k-anonymity", "k": 8}],
+    }
+    ours, _ = published(folder, policy, tmp_path / "spark", engine=SparkEngine(spark))
+    theirs, _ = published(whole, policy, tmp_path / "arrow", engine="arrow")
+    assert ours == theirs
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    """A column of every type that Spark and Arrow share."""
+    random = np.random.default_rng(3)
+    rows = 400
+    noon = dt.datetime(2020, 1, 1, 12, tzinfo=dt.UTC)
+    table = pa.table(
+        {
+            "age": pa.array([None if i % 50 == 0 else int(random.integers(20, 60)) for i in range(rows)], pa.uint8()),
+            "day": pa.array([dt.date(1980 + i % 3, 1 + i % 12, 1) for i in range(rows)]),
+            "sum": pa.array([float(random.integers(0, 3)) - 0.0 if i % 9 else float("nan") for i in range(rows)]),
+            "when": pa.array([noon + dt.timedelta(hours=i % 4) for i in range(rows)], pa.timestamp("us", "UTC")),
+            "here": pa.array([noon.replace(tzinfo=None)] * rows, pa.timestamp("us")),
+            "yes": pa.array([i % 3 == 0 for i in range(rows)]),
+            "price.in €": pa.array([i % 2 for i in range(rows)], pa.int64()).cast(pa.decimal128(21, 2)),
+        }
+    )
+    path = tmp_path_factory.mktemp("typed") / "typed [1].parquet"
+    parquet.write_table(table, path)
+    return path
+
+
+TYPED = {
+    "attributes": {
+        "age": qi(intervals=[10, 20]),
+        "day": qi(dates=["year"]),
+        "yes": qi(flat=True),
+        "when": "sensitive",
+        **dict.fromkeys(["sum", "here", "price.in €"], "insensitive"),
+    },
+    "require": [{"model": "k-anonymity", "k": 3}],
+    "method": {"suppression": 0.1},
+}
+
+
+def test_every_type_of_a_parquet_file_is_written_alike(spark, typed, tmp_path):
+    ours, _ = published(typed, TYPED, tmp_path / "spark", engine=SparkEngine(spark))
+    theirs, _ = published(typed, TYPED, tmp_path / "arrow", engine="arrow")
+    assert ours == theirs
+
+
+def test_a_frame_comes_back_as_a_frame_that_was_verified(spark, typed):
+    frame = spark.read.parquet(f"file:{str(typed).replace('[', chr(92) + '[').replace(']', chr(92) + ']')}")
+    frame.createOrReplaceTempView("people")
+    release = shoal.anonymize(spark.table("people"), TYPED)
+    assert release.engine.name == "spark"
+    assert type(release.data) is type(frame)
+    assert release.data.columns == frame.columns
+    kept = {f.name: f.dataType for f in frame.schema if f.name not in {"age", "day", "yes"}}
+    assert {f.name: f.dataType for f in release.data.schema if f.name in kept} == kept
+    assert all(verdict.holds for verdict in release.verdicts)
+    arrow = shoal.anonymize(
+        ArrowEngine().read(typed, ReadOptions()) and parquet.read_table(typed), TYPED, engine="arrow"
+    )
+    seen = [tuple(map(repr, row)) for row in release.data.drop("when").collect()]
+    expected = [tuple(map(repr, row.values())) for row in arrow.data.drop_columns("when").to_pylist()]
+    # what is missing is null, however the frame that came in wrote it
+    assert sorted(seen) == sorted(tuple(cell.replace("nan", "None") for cell in row) for row in expected)
+
+
+def test_the_executors_really_group(spark, spread_out, table):
+    engine = SparkEngine(spark)
+    read = engine.read(spread_out, ReadOptions(missing=("", "?")))
+    columns = read.table.columns
+    sizes = [columns["age"].size, columns["sex"].size]
+    keys = grouping.keys_of(columns, ["age", "sex"], grouping.Layout.of(sizes), {})
+    for counted in (grouping.grouped(keys), columns.counted("age")):
+        plan = counted._jdf.queryExecution().executedPlan().toString()
+        assert plan.count("HashAggregate") == 2, plan
+        assert "Exchange hashpartitioning" in plan, plan
+    assert "MapInArrow" in grouping.grouped(keys)._jdf.queryExecution().executedPlan().toString()
+    classes = engine.count(read.table, ["age", "sex"], ["ill"])
+    other = ArrowEngine()
+    them = other.read(table, ReadOptions(missing=("", "?"))).table
+    expected = other.count(them, ["age", "sex"], ["ill"])
+    mine, theirs = classes.sorted()[0], expected.sorted()[0]
+    assert (mine.keys == theirs.keys).all()
+    assert (mine.counts == theirs.counts).all()
+    assert (mine.long["ill"].counts == theirs.long["ill"].counts).all()
+
+
+def slowed(make, seconds):
+    """The same work, but each task takes a while."""
+
+    def slow(*given):
+        inner = make(*given)
+
+        def run(batches):
+            import time
+
+            time.sleep(seconds)
+            yield from inner(batches)
+
+        return run
+
+    return slow
+
+
+def killed_in_the_middle(cluster, spark, work):
+    """Run something, and kill a worker once some tasks are done and others run; it must still end well."""
+    done = []
+    thread = threading.Thread(target=lambda: done.append(work()))
+    status = spark.sparkContext.statusTracker()
+
+    def half_way():
+        stages = [status.getStageInfo(stage) for stage in status.getActiveStageIds()]
+        return (
+            any(s and s.numTasks >= 6 and s.numCompletedTasks >= 2 and s.numActiveTasks for s in stages) or not alive()
+        )
+
+    def alive():
+        return thread.is_alive()
+
+    thread.start()
+    wait_for(half_way, "the work never got half way")
+    assert alive(), "the work was over before a worker could be killed"
+    cluster.kill_worker()
+    thread.join(180)
+    cluster.add_worker()
+    assert done, "the work did not end well"
+    return done[0]
+
+
+@pytest.fixture
+def spread_out(spark, table):
+    """The people as a frame of eight partitions."""
+    read = spark.read.option("header", "true").csv(f"file:{table}")
+    return read.repartition(8).cache()
+
+
+def test_a_worker_killed_while_it_groups(cluster, spark, spread_out, table, monkeypatch, tmp_path):
+    policy = POLICIES["numbers, suppression"]
+    expected, _ = published(table, policy, tmp_path / "arrow", engine="arrow")
+    monkeypatch.setattr(executors, "keyed", slowed(executors.keyed, 0.7))
+    out = tmp_path / "place" / "spark"
+    out.parent.mkdir()
+    found, _ = killed_in_the_middle(cluster, spark, lambda: published(spread_out, policy, out))
+    assert found == expected
+    assert {path.name for path in out.parent.iterdir()} == {"spark", "spark.private"}
+
+
+def test_a_worker_killed_while_it_writes(cluster, spark, spread_out, monkeypatch, tmp_path):
+    frame = api.prepare(spread_out, POLICIES["numbers, suppression"]).shown.frame
+    expected = sorted(map(tuple, frame.data.collect()), key=repr)
+    monkeypatch.setattr(executors, "labelled", slowed(executors.labelled, 0.7))
+    again, out = replace(frame), tmp_path / "written"
+    killed_in_the_middle(cluster, spark, lambda: again.data.write.parquet(f"file:{out}") or True)
+    written = sorted((tuple(row.values()) for row in parquet.read_table(out).to_pylist()), key=repr)
+    assert written == expected
+    left = {path.name for path in out.rglob("*") if not path.name.startswith((".part", "part", "._SUCCESS"))}
+    assert left == {"_SUCCESS"}
+
+
+def test_what_it_lacks_is_declared_and_refused_in_one_sentence(tmp_path):
+    assert SparkEngine.abilities == frozenset()
+    assert set(Ability)
+    boxes = {**POLICIES["numbers, suppression"], "method": {"algorithm": "mondrian"}}
+    for policy in (boxes, {**POLICIES["numbers, suppression"], "release": {"order": "keep"}}):
+        with pytest.raises(BadInput, match="needs the table in memory: leave out --engine spark"):
+            shoal.anonymize(tmp_path / "nothing.csv", policy, engine="spark")
+    with pytest.raises(BadInput, match="a master is for the spark engine only"):
+        choose_engine("arrow", None, "x.csv", master="local")
+    with pytest.raises(BadData, match="cannot read standard input"):
+        SparkEngine().read("-", ReadOptions())
+    with pytest.raises(BadData, match="not this kind of frame"):
+        SparkEngine().read(pa.table({"a": [1]}), ReadOptions())
+
+
+def test_what_goes_wrong_on_an_executor_names_no_cell(spark, tmp_path):
+    from pyspark.sql import functions as f
+
+    ragged = tmp_path / "ragged.csv"
+    ragged.write_text(f"a,b\n1,2\n{CANARY},2,3\n", "utf-8")
+    with pytest.raises(BadData, match="row 2") as said:
+        SparkEngine(spark).read(ragged, ReadOptions())
+    assert CANARY not in str(said.value)
+    failing = spark.range(5).select(f.raise_error(f.lit(CANARY)).alias("a"))
+    with pytest.raises(BadData, match="Spark could not finish") as said:
+        SparkEngine().read(failing, ReadOptions())
+    assert CANARY not in str(said.value)
+
+
+def test_the_command_line_at_a_master(cluster, spark, table, process, tmp_path):
+    policy = tmp_path / "policy.toml"
+    policy.write_text(tomli_w.dumps(POLICIES["numbers, suppression"]), "utf-8")
+    out = tmp_path / "out"
+    given = ["anonymize", table, "--policy", policy, "--out", out, "--engine", "spark", "--master", cluster.master]
+    # one core each is taken by the session of the tests: this application waits until that one gives its own back
+    spark.stop()
+    said, wrong = (running := process(*given, "--json")).communicate(timeout=300)
+    assert (running.returncode, wrong) == (0, "")
+    assert json.loads(said)["data"]["file"] == "data.csv"
+    assert {path.name for path in tmp_path.iterdir()} == {"policy.toml", "out", "out.private"}
+    theirs, _ = published(table, POLICIES["numbers, suppression"], tmp_path / "arrow", engine="arrow")
+    assert (out / "data.csv").read_bytes() == theirs

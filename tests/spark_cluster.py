@@ -1,0 +1,128 @@
+"""A real Spark: a standalone master and two workers on loopback, each in a process group of its own."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+DEFAULTS = """
+spark.executor.memory {memory}
+spark.sql.shuffle.partitions 4
+spark.shuffle.io.maxRetries 1
+spark.shuffle.io.retryWait 200ms
+spark.driver.maxResultSize 4m
+"""
+"""The last of them: a table that was collected to the driver would not get there."""
+
+
+class Cluster:
+    """A master and its workers."""
+
+    def __init__(self, folder, memory):
+        import pyspark
+
+        self.folder, self.memory = folder, memory
+        self.home = Path(pyspark.__file__).parent
+        self.port = _free_port()
+        self.master = f"spark://127.0.0.1:{self.port}"
+        self.log = (folder / "cluster.log").open("wb")
+        self.processes = []
+        self.workers = []
+
+    def start(self, workers=2):
+        self._run("master.Master", "--port", self.port)
+        wait_for(lambda: _answers(self.port), "the master does not answer")
+        for _ in range(workers):
+            self.add_worker()
+
+    def add_worker(self):
+        work = self.folder / f"work{len(self.processes)}"
+        process = self._run(
+            "worker.Worker",
+            "--cores",
+            1,
+            "--memory",
+            self.memory,
+            "--work-dir",
+            work,
+            "--port",
+            _free_port(),
+            self.master,
+        )
+        self.workers.append(process)
+
+    def kill_worker(self):
+        """With its executor, without a word."""
+        process = self.workers.pop()
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop(self):
+        for process in self.processes:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+            finally:
+                process.wait()
+        self.log.close()
+
+    def _run(self, what, *arguments):
+        command = [self.home / "bin" / "spark-class", f"org.apache.spark.deploy.{what}", "--host", "127.0.0.1"]
+        # no environment variable may let a daemon leave the group, or listen elsewhere
+        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
+        environment |= {"SPARK_HOME": str(self.home), "PYSPARK_PYTHON": sys.executable}
+        process = subprocess.Popen(
+            [str(part) for part in (*command, "--webui-port", 0, *arguments)],
+            stdout=self.log,
+            stderr=self.log,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            start_new_session=True,
+        )
+        self.processes.append(process)
+        return process
+
+
+def _free_port():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def _answers(port):
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
+
+
+def wait_for(until, otherwise, seconds=120):
+    end = time.monotonic() + seconds
+    while not until():
+        if time.monotonic() > end:
+            raise TimeoutError(otherwise)
+        time.sleep(0.1)
+
+
+@contextmanager
+def running(folder, workers=2, memory="512m"):
+    """A cluster that ends whatever happens, and the environment that a driver needs to reach it."""
+    (folder / "conf").mkdir()
+    (folder / "conf" / "spark-defaults.conf").write_text(DEFAULTS.format(memory=memory), "ascii")
+    cluster = Cluster(folder, memory)
+    ours = {"SPARK_CONF_DIR": str(folder / "conf"), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    before = {name: os.environ.get(name) for name in ours}
+    os.environ.update(ours)
+    try:
+        cluster.start(workers)
+        yield cluster
+    finally:
+        cluster.stop()
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

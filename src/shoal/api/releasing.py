@@ -126,9 +126,8 @@ def publish(
         places = Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
         known_format(format or "csv")
         _refuse_target(to, source, force=force)
-        release = prepare(
-            source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master, spill=spill
-        )
+        where = {"engine": engine, "memory": memory, "master": master, "spill": places.public.parent}
+        release = prepare(source, policy, watch=watch, stop=stop, **where)  # type: ignore[arg-type]
         return release.save(out, private=private, format=format, force=force, reproducible=reproducible, to=to)
 
 

@@ -184,6 +184,7 @@ def prepare(
     spill: Path | None = None,
 ) -> Release:
     """A release that was not judged yet; what does not fit in memory is spilled into a private folder in `spill`."""
+    chosen = engine == "auto"
     if isinstance(engine, str):
         engine = choose_engine(engine, memory, source, spill, master)
     if isinstance(policy, Earlier):
@@ -195,6 +196,8 @@ def prepare(
     policy = policy_of(policy)
     refuse_lacking(policy, engine)
     with noted() as notes:
+        if chosen and engine.name != "arrow":
+            warnings.warn(ShoalWarning(f"the table was read where it is, by the {engine.name} engine"), stacklevel=2)
         read = read_for(source, policy, engine)
         tell(
             "read",

@@ -101,13 +101,13 @@ class Collected(Mapping[str, Column]):
 
     def _first_rows(self, cell: str, raws: pa.Array) -> NDArray[np.int64]:
         """The first row of each raw value: a pass of its own, for errors only."""
-        numbered = f"(SELECT {cell}, row_number() OVER () AS at FROM {SOURCE})"
+        numbered = f"(SELECT {cell}, row_number() OVER () AS place FROM {SOURCE})"
         self.session.db.execute("SET preserve_insertion_order = true")
         try:
-            found = self.session.table(f"SELECT {cell} AS raw, min(at) AS at FROM {numbered} GROUP BY ALL")
+            found = self.session.table(f"SELECT {cell} AS raw, min(place) AS place FROM {numbered} GROUP BY ALL")
         finally:
             self.session.db.execute("SET preserve_insertion_order = false")
-        known, at = whole(found["raw"]), integers(found["at"])
+        known, at = whole(found["raw"]), integers(found["place"])
         where = pc.index_in(raws, value_set=known).to_numpy(zero_copy_only=False)
         rows: NDArray[np.int64] = at[where.astype(np.int64)]
         return rows

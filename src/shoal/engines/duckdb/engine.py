@@ -54,7 +54,9 @@ class DuckDBEngine:
         kind = "TEMP TABLE" if header is not None else "TEMP VIEW"
         db = session.db
         try:
+            db.execute(f"SET preserve_insertion_order = {header is not None}")  # errors count the rows of a CSV
             db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
+            db.execute("SET preserve_insertion_order = false")
             rows = session.number(f"SELECT count(*) FROM {SOURCE}")
         except duckdb.Error:  # what it says may hold cells
             explain(place, options)

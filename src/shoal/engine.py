@@ -6,7 +6,7 @@ frequency set without the class of each row; what it cannot do then is declared 
 it is refused before any work. `docs/engines.md` says what each method promises.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -85,6 +85,28 @@ class WriteOptions:
     spreadsheet_safe: bool = True
 
 
+class Rows(Protocol):
+    """Released rows that do not fit in memory, kept by their engine in the order in which they are written."""
+
+    @property
+    def total(self) -> int: ...
+
+    @property
+    def schema(self) -> Any: ...
+
+    def rows(self) -> Iterator[Any]:
+        """All of them as batches of Arrow."""
+        ...
+
+    def holds(self, name: str, texts: Sequence[str]) -> bool:
+        """Whether one of these texts is in a column."""
+        ...
+
+    def defused(self) -> int:
+        """How many cells a spreadsheet would run as a formula."""
+        ...
+
+
 @dataclass(frozen=True)
 class Shown:
     """A table as it will be published, not yet in its order."""
@@ -95,10 +117,14 @@ class Shown:
     """The input row of each released row; negative where it was added. None where the engine has no row map."""
     times: NDArray[np.int64] | None = None
     """How often each of these rows is released; None: once."""
+    stream: Rows | None = None
+    """Where they are, if even the distinct ones do not fit; `columns` have the labels in use then, and no rows."""
 
     @property
     def count(self) -> int:
         """How many rows are released."""
+        if self.stream is not None:
+            return self.stream.total
         if self.times is not None:
             return int(self.times.sum())
         return len(next(iter(self.columns.values())).codes)

@@ -14,11 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal import spilled
 from shoal.api import prepare
 from shoal.api.release import NO_ROW_MAP
 from shoal.engine import Ability, ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.engines.duckdb import DuckDBEngine, grouping
+from shoal.engines import ArrowEngine, streams, writing
+from shoal.engines.duckdb import DuckDBEngine, dictionaries, grouping
 from shoal.errors import BadInput, ShoalError
 from shoal.spilled import Spilled
 
@@ -272,7 +273,7 @@ def test_classes_that_do_not_fit_are_spilled(tmp_path, monkeypatch, algorithm, s
     data = written(tmp_path, table(600), "parquet")
     whole = released(tmp_path, "whole", data, policy, DuckDBEngine("256MB"))
     monkeypatch.setattr(grouping, "listable", lambda *_: 150)
-    monkeypatch.setattr(Spilled, "chunk", 40)
+    monkeypatch.setattr(spilled, "_CHUNK", 40)
     release = prepare(data, policy, engine=DuckDBEngine("256MB"))
     assert isinstance(release.plan.before.classes, Spilled)
     content, manifest, _ = released(tmp_path, "spilled", data, policy, DuckDBEngine("256MB"))
@@ -282,6 +283,41 @@ def test_classes_that_do_not_fit_are_spilled(tmp_path, monkeypatch, algorithm, s
     assert manifest["method"]["score"] == whole[1]["method"]["score"]
     assert not manifest["measures"]
     assert any("measures" in note for note in manifest["warnings"])
+
+
+NOTES = ["=run", "'=run", "-5", "+a", "a,b", 'say "so"', "two\nlines", "", "?", "é", "a;b", "plain", "'"]
+
+
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+@pytest.mark.parametrize("suppressed", ["drop", "show"])
+def test_texts_that_are_too_many_to_be_collected(tmp_path, monkeypatch, suppressed, to):
+    monkeypatch.setattr(dictionaries, "MOST", 60)
+    monkeypatch.setattr(writing, "ROW_GROUP", 64)
+    monkeypatch.setattr(streams, "ROW_GROUP", 64)
+    rows = table()
+    notes = [NOTES[at % len(NOTES)] if at % 3 else f"note {at}" for at in range(rows.num_rows)]
+    rows = rows.append_column("note", pa.array(notes))
+    policy = {
+        "attributes": ROLES
+        | {"note": {"role": "insensitive", "confirm": True}, "yes": "insensitive", "job": "insensitive"},
+        "data": {"others": "drop", "missing": ["NA", "?"]},
+        "require": [*K, {"model": "distinct-l-diversity", "l": 2}],
+        "method": {"suppression": 0.05},
+        "release": {"suppressed": suppressed},
+    }
+    data = written(tmp_path, rows, "parquet")
+    same(tmp_path, data, policy, DuckDBEngine("256MB"), format=to)
+    release = prepare(data, policy, engine=DuckDBEngine("256MB"))
+    assert release.shown.stream is not None
+    assert all(verdict.holds for verdict in release.verdicts)
+    assert release.data.read_all().num_rows == release.summary.rows.released + release.summary.rows.shown
+
+
+def test_a_quasi_identifier_of_too_many_values_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(dictionaries, "MOST", 3)
+    policy = {"attributes": {"zip": "quasi-identifier"}, "data": {"others": "drop"}, "require": K}
+    with pytest.raises(BadInput, match="column 'zip' has more than 3 values"):
+        prepare(written(tmp_path, table(), "csv"), policy, engine=DuckDBEngine("256MB"))
 
 
 def test_folders_patterns_and_databases(tmp_path):

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from shoal.report.manifest import Data, Manifest, Separate, summarise
 from shoal.report.private import write_private
 from shoal.report.public import write_public
 from shoal.schema import Role
+from shoal.scratch import SPILL, Scratch
 from shoal.verify import (
     Claim,
     Original,
@@ -127,6 +129,8 @@ class Release:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Every promise, judged on the frame that is handed out, its columns read and counted afresh (design 14)."""
+        if self.shown.stream is not None:
+            return self._judged_stream()
         if self.shown.rows is None:
             return self._judged(self.table, None, {}, None)
         handed_out = read_again(self.engine, self.data, read_options(self.policy), self.made)
@@ -250,7 +254,7 @@ class Release:
         kind = known_format(format or ("parquet" if self.source.format in {"parquet", "arrow"} else "csv"))
         options = WriteOptions(kind, self.policy.release.order == "keep", self.policy.release.spreadsheet_safe)
         if kind == "csv":
-            refuse_marker(self.columns, style_of(self.source, options), self.policy.data.missing)
+            refuse_marker(self.columns, style_of(self.source, options), self.policy.data.missing, self.shown.stream)
         return options
 
     def _verify_file(self, file: Path, data: Data, rows: NDArray[np.int64] | None) -> list[Verdict]:
@@ -287,9 +291,21 @@ class Release:
             counted = count_groups(database, read_separate(separate, list(self.separate or ()), how), claim, original)
             return [*judge(claim, counted), covers_groups(database, counted, claim, original)]
 
+    def _judged_stream(self) -> list[Verdict]:
+        """Of rows that do not fit in memory, as a file that nobody else sees."""
+        scratch = Scratch(self.room.folder or Path(gettempdir()), SPILL)
+        try:
+            file = scratch.path / "data.parquet"
+            self.engine.write(self.shown, file, self.source, WriteOptions("parquet"))
+            return self._judged(file, None, {}, None)
+        finally:
+            scratch.close()
+
     def _notes(self, data: Data) -> list[str]:
         notes = [*self.notes, *([NO_ROW_MAP] if self.shown.rows is None else [])]
-        defused = count_defused(self.columns, self.shown.times) if data.spreadsheet_safe else 0
+        stream = self.shown.stream
+        defused = count_defused(self.columns, self.shown.times) if stream is None else stream.defused()
+        defused = defused if data.spreadsheet_safe else 0
         if not defused:
             return notes
         note = (

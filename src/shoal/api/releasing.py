@@ -178,6 +178,7 @@ def prepare(
     spill: Path | None = None,
 ) -> Release:
     """A release that was not judged yet; what does not fit in memory is spilled into a private folder in `spill`."""
+    chosen = engine == "auto"
     if isinstance(engine, str):
         engine = choose_engine(engine, memory, source, spill)
     if isinstance(policy, Earlier):
@@ -187,6 +188,8 @@ def prepare(
     policy = policy_of(policy)
     refuse_lacking(policy, engine)
     with noted() as notes:
+        if chosen and engine.name != "arrow":
+            warnings.warn(ShoalWarning(f"the table was read where it is, by the {engine.name} engine"), stacklevel=2)
         read = read_for(source, policy, engine)
         tell(
             "read",

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.engine import Shown, Source, WriteOptions, Written
+from shoal.engine import Rows, Shown, Source, WriteOptions, Written
 from shoal.errors import BadInput
 from shoal.recode import Released
 
 _CHUNK = 1 << 17
-_ROW_GROUP = 1 << 20
+ROW_GROUP = 1 << 20
 """Rows of a group of a Parquet file: fixed, so that the bytes are the same however the rows come."""
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 """What begins like this gets a ' in front, also where there is one already: else two texts would be written alike."""
-_NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?")
+NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD_BITS = 63
 _ALIKE = "a label is written like a missing value; put another text first in [data] missing"
 _ALIKE_UNSAID = (
@@ -137,21 +137,21 @@ def to_table(columns: Mapping[str, Released], order: NDArray[np.int64] | None = 
 
 def write_csv(columns: Mapping[str, Released], order: Order, path: Path, style: Style) -> str:
     """Write a CSV and return its SHA-256."""
-    cells = {name: _cells(column, style) for name, column in columns.items()}
+    cells = {name: cells_of(column, style) for name, column in columns.items()}
     if len(columns) == 1:  # a lone empty cell would be a blank line
         cells = {name: [text or style.quote * 2 for text in texts] for name, texts in cells.items()}
     *before, last = cells
     arrays = [pa.array(cells[name], pa.string()) for name in before]
     arrays.append(pa.array([text + "\n" for text in cells[last]], pa.string()))
-    header = style.delimiter.join(_quoted(_defused(name, style), style) for name in columns) + "\n"
+    header = header_of(columns, style)
     codes = [column.codes for column in columns.values()]
-    return _write(path, _lines(header, arrays, codes, order, style.delimiter))
+    return write_bytes(path, _lines(header, arrays, codes, order, style.delimiter))
 
 
 def write_parquet(columns: Mapping[str, Released], order: Order, path: Path) -> str:
     """Write a Parquet file and return its SHA-256."""
     schema = pa.schema([(name, column.values.type) for name, column in columns.items()])
-    return write_row_groups(path, schema, (_coded(columns, *block) for block in order.blocks(_ROW_GROUP)))
+    return write_row_groups(path, schema, (coded(columns, *block) for block in order.blocks(ROW_GROUP)))
 
 
 def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, pa.Array]]) -> str:
@@ -164,7 +164,7 @@ def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, p
         hashed = _Hashed(file)
         with pq.ParquetWriter(pa.PythonFile(hashed, "w"), made, store_schema=False) as writer:
             for group in groups:
-                writer.write_table(pa.table(group, made), row_group_size=_ROW_GROUP)
+                writer.write_table(pa.table(group, made), row_group_size=ROW_GROUP)
         file.flush()
         os.fsync(file.fileno())
     return hashed.digest.hexdigest()
@@ -174,7 +174,7 @@ def _stored(of: pa.DataType) -> pa.DataType:
     return pa.dictionary(pa.int32(), of) if pa.types.is_string(of) else of
 
 
-def _coded(columns: Mapping[str, Released], rows: NDArray[np.int64], repeat: NDArray[np.int64]) -> dict[str, pa.Array]:
+def coded(columns: Mapping[str, Released], rows: NDArray[np.int64], repeat: NDArray[np.int64]) -> dict[str, pa.Array]:
     """A row group, its texts as dictionaries of the values that it holds, as they first appear, and of no others."""
     out = {}
     for name, column in columns.items():
@@ -207,6 +207,8 @@ def batches(columns: Mapping[str, Released], order: Order, size: int) -> Iterato
 
 def sorted_batches(shown: Shown) -> pa.RecordBatchReader:
     """All rows of a table in its order, piece by piece."""
+    if shown.stream is not None:
+        return pa.RecordBatchReader.from_batches(shown.stream.schema, shown.stream.rows())
     schema = pa.schema([(name, column.values.type) for name, column in shown.columns.items()])
     order = text_order(shown.columns, shown.times)
     return pa.RecordBatchReader.from_batches(schema, batches(shown.columns, order, _CHUNK))
@@ -252,7 +254,9 @@ def count_defused(columns: Mapping[str, Released], times: NDArray[np.int64] | No
     return total
 
 
-def refuse_marker(columns: Mapping[str, Released], style: Style, missing: Sequence[str]) -> None:
+def refuse_marker(
+    columns: Mapping[str, Released], style: Style, missing: Sequence[str], rows: Rows | None = None
+) -> None:
     """Refuse a table in which a null could not be told from everything else; `missing` is what the policy says."""
     if any(c in style.missing for c in (style.delimiter, style.quote, "\r", "\n")):
         raise BadInput(
@@ -262,11 +266,13 @@ def refuse_marker(columns: Mapping[str, Released], style: Style, missing: Sequen
     for name, column in columns.items():
         hidden = [text for text in (style.missing, style.missing[1:]) if _written(text, column, style) == style.missing]
         alike = pc.is_in(column.texts, value_set=pa.array(hidden, pa.string())).to_numpy(zero_copy_only=False)
-        if alike.any() and alike[column.codes].any():
+        found = alike.any() and alike[column.codes].any()
+        if found or (rows is not None and rows.holds(name, hidden)):
             raise BadInput(f"column {name!r}: {_ALIKE if missing else _ALIKE_UNSAID}")
 
 
-def _cells(column: Released, style: Style) -> list[str]:
+def cells_of(column: Released, style: Style) -> list[str]:
+    """What is written for each value of a column."""
     return [
         style.missing if text is None else _quoted(_written(text, column, style), style)
         for text in column.texts.to_pylist()
@@ -287,7 +293,7 @@ def _defused(text: str, style: Style) -> str:
 
 
 def _is_formula(text: str) -> bool:
-    return bool(_FORMULA.match(text)) and not _NUMBER.fullmatch(text)
+    return bool(FORMULA.match(text)) and not NUMBER.fullmatch(text)
 
 
 def _quoted(text: str, style: Style) -> str:
@@ -297,15 +303,27 @@ def _quoted(text: str, style: Style) -> str:
 
 
 def _lines(
-    header: str, cells: list[pa.Array], codes: list[Any], order: Order, delimiter: str
+    header: bytes, cells: list[pa.Array], codes: list[Any], order: Order, delimiter: str
 ) -> Iterator[pa.Buffer | bytes]:
     """Distinct rows are joined in bulk and repeated: the values of a text column lie one after the other."""
-    yield header.encode()
+    yield header
     for rows, repeat in order.blocks(_CHUNK):
         taken = [values.take(pa.array(code[rows])) for values, code in zip(cells, codes, strict=True)]
         joined = pc.binary_join_element_wise(*taken, delimiter)
         which = np.repeat(np.arange(len(repeat)), repeat)
         yield _bytes(joined if (repeat == 1).all() else joined.take(pa.array(which)))
+
+
+def header_of(columns: Iterable[str], style: Style) -> bytes:
+    """The first line."""
+    return (style.delimiter.join(_quoted(_defused(name, style), style) for name in columns) + "\n").encode()
+
+
+def joined_lines(cells: Sequence[pa.Array], delimiter: str) -> pa.Buffer:
+    """Cells, column by column, as lines."""
+    *before, last = cells
+    ended = pc.binary_join_element_wise(last, pa.scalar("\n"), pa.scalar(""))
+    return _bytes(pc.binary_join_element_wise(*before, ended, delimiter))
 
 
 def _bytes(texts: pa.StringArray) -> pa.Buffer:
@@ -314,7 +332,8 @@ def _bytes(texts: pa.StringArray) -> pa.Buffer:
     return data.slice(int(first), int(last - first))
 
 
-def _write(path: Path, parts: Iterator[pa.Buffer | bytes]) -> str:
+def write_bytes(path: Path, parts: Iterator[pa.Buffer | bytes]) -> str:
+    """Write a file and return its SHA-256."""
     digest = hashlib.sha256()
     with path.open("xb") as file:
         for part in parts:

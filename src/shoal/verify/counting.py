@@ -33,11 +33,16 @@ def count(release: Opened, claim: Claim, original: Original | None = None) -> Co
     classify(db, claim)
     sizes = numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
     values = {name: _value_counts(db, f"c{claim.columns.index(name)}", len(sizes)) for name in claim.sensitive}
-    asked = claim.persons or claim.added or any(model.needs for model in claim.models)
-    behind = None if original is None or not asked else count_behind(db, claim, original, len(sizes))
+    behind = None if original is None or _idle(claim, original) else count_behind(db, claim, original, len(sizes))
     everybody = behind is not None and behind.population is not None
     joint = {names: _joint_counts(db, names, claim) for names in _together(claim)}
     return Counted(int(sizes.sum()), ClassCounts(sizes, values, joint), behind, everybody)
+
+
+def _idle(claim: Claim, original: Original) -> bool:
+    """Whether no promise needs the rows behind the classes, and a look at them would be a pass over a large table."""
+    asked = claim.persons or claim.added or any(model.needs for model in claim.models)
+    return original.table.relation is not None and not asked
 
 
 def _together(claim: Claim) -> list[tuple[str, ...]]:

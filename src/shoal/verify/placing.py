@@ -11,9 +11,13 @@ if TYPE_CHECKING:
 
 def classify(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
     """Make `classed`: the distinct released rows with the number of their class, from 0."""
+    cells = ", ".join(quasi_cells(claim))
+    same = " AND ".join(f"r.{cell} IS NOT DISTINCT FROM k.{cell}" for cell in quasi_cells(claim))
+    numbered = (
+        f"SELECT *, row_number() OVER (ORDER BY {cells}) - 1 AS class FROM (SELECT DISTINCT {cells} FROM released)"
+    )
     db.execute(
-        "CREATE OR REPLACE TEMP TABLE classed AS "
-        f"SELECT *, dense_rank() OVER (ORDER BY {', '.join(quasi_cells(claim))}) - 1 AS class FROM released"
+        f"CREATE OR REPLACE TEMP TABLE classed AS SELECT r.*, k.class FROM released r JOIN ({numbered}) k ON {same}"
     )
 
 

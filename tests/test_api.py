@@ -463,6 +463,7 @@ def test_measure_needs_no_policy():
 NAMES = [
     *("BadData", "BadHierarchy", "BadInput", "BadOutput", "BadPolicy", "Infeasible", "NotVerified", "Policy"),
     *(
+        "Postgres",
         "Release",
         "Role",
         "ShoalError",

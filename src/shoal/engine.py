@@ -6,19 +6,20 @@ frequency set without the class of each row; what it cannot do then is declared 
 it is refused before any work. `docs/engines.md` says what each method promises.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.codes import Table
+from shoal.codes import Codes, Table
 from shoal.frequency import Counted, FrequencySet
 from shoal.hierarchy import Hierarchy
 from shoal.recode import Recoding, Released
+from shoal.stored import Stored
 
 
 class Ability(StrEnum):
@@ -26,6 +27,8 @@ class Ability(StrEnum):
 
     CELLS = "cells"
     """Boxes, clusters, cells and groups, and the blocking of inference channels: they need every row in memory."""
+    BOXES = "boxes"
+    """The boxes of strict Mondrian for k alone, wherever the rows are."""
     PERSONS = "persons"
     """Count persons, of whom one may have several rows."""
     POPULATION = "population"
@@ -70,6 +73,8 @@ class Source:
     """Columns of `table` that were the index of a pandas frame."""
     guessed: Mapping[str, str] = field(default_factory=dict)
     """What was sniffed, for people to check: {"delimiter": ";", …}."""
+    room: int | None = None
+    """How many classes a search may remember; None: as it likes."""
     population: Table | None = None
     """Everybody's quasi-identifiers in the codes of `table`, where a model compares with them."""
 
@@ -105,6 +110,25 @@ class Shown:
     def added(self) -> int:
         """How many of them show nobody."""
         return 0 if self.rows is None else int((self.rows < 0).sum())
+
+
+Block = tuple[Sequence[Codes], NDArray[np.int64]]
+"""Distinct rows that follow each other: the codes of each column, and how often each row is released."""
+
+
+@dataclass(frozen=True)
+class Streamed(Shown):
+    """A table of too many distinct rows: its columns have a code for all that they show, and rows come in blocks."""
+
+    weights: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
+    """How many rows are released with each code of each column."""
+    total: int = 0
+    blocks: Callable[[], Iterator[Block]] = field(default=lambda: iter(()), repr=False)
+    """All rows, sorted by all columns as text, null last."""
+
+    @property
+    def count(self) -> int:
+        return self.total
 
 
 @dataclass(frozen=True)
@@ -145,4 +169,13 @@ class Engine(Protocol):
 
     def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
         """Sorted by all columns as text, null last: for equal rows the same bytes in every engine (design 10)."""
+        ...
+
+
+@runtime_checkable
+class Storing(Protocol):
+    """What an engine of boxes does beside: it groups rows into a file, where they do not fit in memory."""
+
+    def store(self, table: Table, columns: Sequence[str]) -> Stored:
+        """The distinct rows of these columns; whoever takes them may make more files in the same folder."""
         ...

@@ -163,6 +163,8 @@ class FrequencySet:
     long: Mapping[Counted, Long] = field(default_factory=dict)
     classes: Codes | None = None
     """The class of each row, when it was asked for."""
+    rest: "Rest | None" = None
+    """Classes that are too small to be listed, where the classes are too many."""
 
     @classmethod
     def count(
@@ -206,6 +208,15 @@ class FrequencySet:
     @property
     def rows(self) -> int:
         return int(self.counts.sum())
+
+    def at_least(self, rows: int) -> "FrequencySet":
+        """The same for who needs no class of fewer rows: listed all the same, where they fit in memory."""
+        del rows
+        return self
+
+    def marginal(self, attribute: str, size: int) -> Longs:
+        """Rows per code of an attribute."""
+        return np.bincount(self.codes(attribute), weights=self.counts, minlength=size).astype(np.int64)
 
     def codes(self, attribute: str) -> Codes:
         return _field(self.keys, self.layout, self.attributes.index(attribute))
@@ -378,6 +389,42 @@ class FrequencySet:
                 counts=old.counts[inside],
             )
         return FrequencySet(self.attributes, self.layout, self.keys[chosen], self.counts[chosen], long)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Classes that are not listed, because each is too small to be released: what they are together."""
+
+    classes: int
+    whole: FrequencySet
+    """All of them as one class."""
+    marginals: Longs
+    """Their rows per code, one attribute after the other."""
+    squares: int
+    """The sum of the squares of their sizes."""
+
+    @classmethod
+    def of(cls, small: FrequencySet, sizes: Sequence[int]) -> "Rest":
+        """`sizes` is how many codes each attribute may have."""
+        rows, _ = small.marginals(np.ones(len(small), dtype=bool), sizes)
+        return cls(len(small), small.project([]), rows, int(small.counts @ small.counts))
+
+    @property
+    def rows(self) -> int:
+        return self.whole.rows
+
+    def beside(self, other: "Rest") -> "Rest":
+        return Rest(
+            self.classes + other.classes,
+            self.whole.merge(other.whole),
+            self.marginals + other.marginals,
+            self.squares + other.squares,
+        )
+
+    def lost(self, sizes: Sequence[int], at: Sequence[int]) -> Longs:
+        """Their rows per label, where each attribute has so many labels at the node, of so many codes in all."""
+        begin = np.concatenate([[0], np.cumsum(sizes)])
+        return np.concatenate([self.marginals[b : b + n] for b, n in zip(begin[:-1].tolist(), at, strict=True)])
 
 
 def _names(counted: Counted) -> tuple[str, ...]:

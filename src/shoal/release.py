@@ -26,6 +26,8 @@ class Before:
     """Everybody, coded like the table, where a model compares with them."""
     sensitive: Reading | None = None
     """How the counts of the sensitive attributes are read, where all of them are counted."""
+    room: int | None = None
+    """How many classes of other nodes may be remembered; None: as the table has."""
 
     @cached_property
     def rows(self) -> int:
@@ -43,9 +45,7 @@ class Before:
 
     def marginal(self, i: int) -> NDArray[np.int64]:
         """Rows per code of attribute i."""
-        codes = self.classes.codes(self.classes.attributes[i])
-        size = self.hierarchies[i].groups(0)
-        return np.bincount(codes, weights=self.classes.counts, minlength=size).astype(np.int64)
+        return self.classes.marginal(self.classes.attributes[i], self.hierarchies[i].groups(0))
 
 
 class Outcome(Protocol):
@@ -83,13 +83,40 @@ class After:
 
     @cached_property
     def suppressed_rows(self) -> int:
-        return int(self.classes.counts[self.suppressed].sum())
+        return self.rows_of(self.suppressed)
+
+    @property
+    def any_suppressed(self) -> bool:
+        return self.classes.rest is not None or bool(self.suppressed.any())
+
+    @property
+    def unlisted(self) -> int:
+        """How many classes are not listed."""
+        return 0 if self.classes.rest is None else self.classes.rest.classes
+
+    @property
+    def unlisted_squares(self) -> int:
+        """The sum of the squares of their sizes."""
+        return 0 if self.classes.rest is None else self.classes.rest.squares
+
+    def rows_of(self, out: NDArray[np.bool_]) -> int:
+        """Rows of some classes, and of those that are not listed because they are suppressed whatever comes."""
+        rest = self.classes.rest
+        return int(self.classes.counts[out].sum()) + (0 if rest is None else rest.rows)
+
+    def marginals(
+        self, out: NDArray[np.bool_], hierarchies: tuple[Hierarchy, ...]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same per label, attribute after attribute, and where each begins."""
+        sizes = [h.groups(level) for h, level in zip(hierarchies, self.node, strict=True)]
+        rows, begins = self.classes.marginals(out, sizes)
+        rest = self.classes.rest
+        return (rows if rest is None else rows + rest.lost([h.groups(0) for h in hierarchies], sizes)), begins
 
     def lost(self, hierarchies: tuple[Hierarchy, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Suppressed rows per label, attribute after attribute, and where each begins; counted once for all metrics."""
         if "_lost" not in self.__dict__:
-            sizes = [h.groups(level) for h, level in zip(hierarchies, self.node, strict=True)]
-            self.__dict__["_lost"] = self.classes.marginals(self.suppressed, sizes)
+            self.__dict__["_lost"] = self.marginals(self.suppressed, hierarchies)
         lost: tuple[NDArray[np.int64], NDArray[np.int64]] = self.__dict__["_lost"]
         return lost
 

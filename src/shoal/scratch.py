@@ -12,9 +12,12 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import sleep
 
 SPILL = ".shoal-spill."
 """What folders for spilling are called, so that the next run knows those of a run that was killed."""
+
+_TRIES, _PAUSE = 50, 0.1
 
 
 class Scratch:
@@ -31,8 +34,9 @@ class Scratch:
     """
 
     def __init__(self, parent: Path, prefix: str, restore: Callable[[Path], None] = lambda _: None) -> None:
-        with _alone(parent):
-            clear(parent, prefix, restore, locked=True)
+        with _alone(parent) as alone:
+            if alone:
+                _clear(parent, prefix, restore)
             self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
             self._end = weakref.finalize(self, _remove, self.path, _held(self.path))
 
@@ -40,12 +44,14 @@ class Scratch:
         self._end()
 
 
-def clear(parent: Path, prefix: str, restore: Callable[[Path], None] = lambda _: None, *, locked: bool = False) -> None:
+def clear(parent: Path, prefix: str, restore: Callable[[Path], None] = lambda _: None) -> None:
     """Remove the folders of this prefix whose process is gone; `restore` may first take out of one what is to stay."""
-    if not locked:
-        with _alone(parent):
-            clear(parent, prefix, restore, locked=True)
-        return
+    with _alone(parent) as alone:
+        if alone:
+            _clear(parent, prefix, restore)
+
+
+def _clear(parent: Path, prefix: str, restore: Callable[[Path], None]) -> None:
     found = [path for path in parent.iterdir() if _is_ours(path, prefix)]
     dead = []
     for path in found:
@@ -82,10 +88,21 @@ def _remove(path: Path, held: int) -> None:
 
 
 @contextmanager
-def _alone(parent: Path) -> Iterator[None]:
+def _alone(parent: Path) -> Iterator[bool]:
+    """Whether nobody else makes or clears folders there meanwhile; who waits too long goes on without clearing."""
     handle = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        yield _locked(handle)
     finally:
         os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            sleep(_PAUSE)
+        else:
+            return True
+    return False

@@ -3,17 +3,17 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.engine import Shown, Source, WriteOptions, Written
+from shoal.engine import Block, Shown, Source, Streamed, WriteOptions, Written
 from shoal.errors import BadInput
 from shoal.recode import Released
 
@@ -29,6 +29,8 @@ _ALIKE_UNSAID = (
     "a text that is empty and a value that is missing are written alike, because [data] missing lists nothing; "
     "list a text that no cell holds, e.g. missing = ['NA'], or write Parquet"
 )
+Times = NDArray[np.int64] | Mapping[str, NDArray[np.int64]] | None
+"""How often each row is meant, or each code of each column; None: once."""
 QUOTE = '"'
 """What a release is quoted with where the input knew no quotes: its labels may hold the delimiter."""
 
@@ -113,7 +115,12 @@ def given_order(rows: int) -> Order:
 
 
 def write_shown(shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
-    """Write a table in its order: the one writer of every engine whose distinct released rows fit in memory."""
+    """Write a table in its order: the one writer of every engine."""
+    if isinstance(shown, Streamed):
+        if options.format == "parquet":
+            rows = _batches(shown.columns, resized(shown.blocks(), _ROW_GROUP))
+            return Written(_write_parquet(shown.columns, rows, path), None)
+        return Written(_write_csv(shown.columns, shown.blocks(), path, style_of(source, options)), None)
     order = given_order(shown.count) if options.keep_order else text_order(shown.columns, shown.times)
     if options.format == "parquet":
         sha256 = write_parquet(shown.columns, order, path)
@@ -134,8 +141,48 @@ def to_table(columns: Mapping[str, Released], order: NDArray[np.int64] | None = 
     return pa.table({name: c.values.take(pa.array(codes[name])) for name, c in columns.items()})
 
 
+def resized(blocks: Iterable[Block], size: int) -> Iterator[Block]:
+    """The same rows in blocks of so many released rows, but for the last one.
+
+    >>> rows = [([np.array([0, 1], np.int32)], np.array([3, 1])), ([np.array([2], np.int32)], np.array([1]))]
+    >>> [(codes[0].tolist(), times.tolist()) for codes, times in resized(rows, 2)]
+    [([0], [2]), ([0, 1], [1, 1]), ([2], [1])]
+    """
+    waiting: list[Block] = []
+    room = size
+    for codes, times in blocks:
+        ends = np.cumsum(times)
+        start, total = 0, int(ends[-1]) if len(ends) else 0
+        while start < total:
+            stop = min(start + room, total)
+            first, last = np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop, side="left")
+            upto = np.minimum(ends[first : last + 1], stop)
+            waiting.append(([code[first : last + 1] for code in codes], np.diff(upto, prepend=start)))
+            room -= stop - start
+            start = stop
+            if not room:
+                yield _joined(waiting)
+                waiting, room = [], size
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(blocks: Sequence[Block]) -> Block:
+    every = zip(*(codes for codes, _ in blocks), strict=True)
+    return [np.concatenate(codes) for codes in every], np.concatenate([times for _, times in blocks])
+
+
+def _in_blocks(columns: Mapping[str, Released], order: Order, size: int) -> Iterator[Block]:
+    for rows, repeat in order.blocks(size):
+        yield [column.codes[rows] for column in columns.values()], repeat
+
+
 def write_csv(columns: Mapping[str, Released], order: Order, path: Path, style: Style) -> str:
     """Write a CSV and return its SHA-256."""
+    return _write_csv(columns, _in_blocks(columns, order, _CHUNK), path, style)
+
+
+def _write_csv(columns: Mapping[str, Released], blocks: Iterable[Block], path: Path, style: Style) -> str:
     cells = {name: _cells(column, style) for name, column in columns.items()}
     if len(columns) == 1:  # a lone empty cell would be a blank line
         cells = {name: [text or style.quote * 2 for text in texts] for name, texts in cells.items()}
@@ -143,19 +190,22 @@ def write_csv(columns: Mapping[str, Released], order: Order, path: Path, style: 
     arrays = [pa.array(cells[name], pa.string()) for name in before]
     arrays.append(pa.array([text + "\n" for text in cells[last]], pa.string()))
     header = style.delimiter.join(_quoted(_defused(name, style), style) for name in columns) + "\n"
-    codes = [column.codes for column in columns.values()]
-    return _write(path, _lines(header, arrays, codes, order, style.delimiter))
+    return _write(path, _lines(header, arrays, blocks, style.delimiter))
 
 
 def write_parquet(columns: Mapping[str, Released], order: Order, path: Path) -> str:
     """Write a Parquet file and return its SHA-256."""
+    return _write_parquet(columns, batches(columns, order, _ROW_GROUP), path)
+
+
+def _write_parquet(columns: Mapping[str, Released], rows: Iterable[pa.RecordBatch], path: Path) -> str:
     import pyarrow.parquet as pq
 
     schema = pa.schema([(name, column.values.type) for name, column in columns.items()])
     with path.open("xb") as file:
         hashed = _Hashed(file)
         with pq.ParquetWriter(pa.PythonFile(hashed, "w"), schema) as writer:
-            for batch in batches(columns, order, _ROW_GROUP):
+            for batch in rows:
                 writer.write_table(pa.table(batch), row_group_size=_ROW_GROUP)
         file.flush()
         os.fsync(file.fileno())
@@ -164,15 +214,22 @@ def write_parquet(columns: Mapping[str, Released], order: Order, path: Path) -> 
 
 def batches(columns: Mapping[str, Released], order: Order, size: int) -> Iterator[pa.RecordBatch]:
     """The rows in their order, so many at a time."""
-    for rows, repeat in order.blocks(size):
-        which = pa.array(np.repeat(np.arange(len(rows)), repeat))
-        parts = {name: column.values.take(pa.array(column.codes[rows])) for name, column in columns.items()}
+    return _batches(columns, _in_blocks(columns, order, size))
+
+
+def _batches(columns: Mapping[str, Released], blocks: Iterable[Block]) -> Iterator[pa.RecordBatch]:
+    for codes, repeat in blocks:
+        which = pa.array(np.repeat(np.arange(len(repeat)), repeat))
+        named = zip(columns.items(), codes, strict=True)
+        parts = {name: column.values.take(pa.array(code)) for (name, column), code in named}
         yield pa.record_batch({name: part.take(which) for name, part in parts.items()})
 
 
 def sorted_batches(shown: Shown) -> pa.RecordBatchReader:
     """All rows of a table in its order, piece by piece."""
     schema = pa.schema([(name, column.values.type) for name, column in shown.columns.items()])
+    if isinstance(shown, Streamed):
+        return pa.RecordBatchReader.from_batches(schema, _batches(shown.columns, resized(shown.blocks(), _CHUNK)))
     order = text_order(shown.columns, shown.times)
     return pa.RecordBatchReader.from_batches(schema, batches(shown.columns, order, _CHUNK))
 
@@ -206,14 +263,15 @@ class _Hashed:
         return True
 
 
-def count_defused(columns: Mapping[str, Released], times: NDArray[np.int64] | None = None) -> int:
+def count_defused(columns: Mapping[str, Released], times: Times = None) -> int:
     """How many released cells get a ' so that a spreadsheet does not run them as a formula."""
     total = 0
-    for column in columns.values():
+    for name, column in columns.items():
         texts = column.texts.to_pylist() if _is_text(column) else []
         bad = np.array([text is not None and _is_formula(text) for text in texts], dtype=bool)
         if bad.any():
-            total += int(bad[column.codes].sum() if times is None else times[bad[column.codes]].sum())
+            many = times[name] if isinstance(times, Mapping) else times
+            total += int(bad[column.codes].sum() if many is None else many[bad[column.codes]].sum())
     return total
 
 
@@ -262,12 +320,12 @@ def _quoted(text: str, style: Style) -> str:
 
 
 def _lines(
-    header: str, cells: list[pa.Array], codes: list[Any], order: Order, delimiter: str
+    header: str, cells: list[pa.Array], blocks: Iterable[Block], delimiter: str
 ) -> Iterator[pa.Buffer | bytes]:
     """Distinct rows are joined in bulk and repeated: the values of a text column lie one after the other."""
     yield header.encode()
-    for rows, repeat in order.blocks(_CHUNK):
-        taken = [values.take(pa.array(code[rows])) for values, code in zip(cells, codes, strict=True)]
+    for codes, repeat in blocks:
+        taken = [values.take(pa.array(code)) for values, code in zip(cells, codes, strict=True)]
         joined = pc.binary_join_element_wise(*taken, delimiter)
         which = np.repeat(np.arange(len(repeat)), repeat)
         yield _bytes(joined if (repeat == 1).all() else joined.take(pa.array(which)))

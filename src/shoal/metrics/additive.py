@@ -83,7 +83,7 @@ class AdditiveScorer:
 
     def score(self, after: After) -> float:
         means = np.array([mean[level] for mean, level in zip(self.means, after.node, strict=True)])
-        if after.suppressed.any():
+        if after.any_suppressed:
             rows, begins = after.lost(self.hierarchies)
             costs = np.concatenate([cost[level] for cost, level in zip(self.costs, after.node, strict=True)])
             means += (after.suppressed_rows - np.add.reduceat(costs * rows, begins)) / self.rows
@@ -99,7 +99,7 @@ class AdditiveScorer:
         that lies under theirs. At the node's own level this is exact.
         """
         sizes = [h.groups(level) for h, level in zip(self.hierarchies, after.node, strict=True)]
-        rows, begins = after.classes.marginals(out, sizes)
+        rows, begins = after.marginals(out, self.hierarchies)
         gone = int(rows[: sizes[0]].sum())
         parts = [rows[begin : begin + size] for begin, size in zip(begins.tolist(), sizes, strict=True)]
         return tuple(

@@ -24,7 +24,7 @@ class Discernibility:
         return ClassScorer(
             before,
             score=lambda after: float(after.kept @ after.kept) + float(n) * after.suppressed_rows,
-            coarser=lambda after: float(after.classes.counts @ after.classes.counts),
+            coarser=lambda after: float(after.classes.counts @ after.classes.counts) + after.unlisted_squares,
             # a row that stays costs at least itself
             finer=lambda gone: float(n) * gone + (n - gone),
         )
@@ -40,7 +40,7 @@ class AverageClass:
         return ClassScorer(
             before,
             score=lambda after: n / (len(after.kept) + (after.suppressed_rows > 0)),
-            coarser=lambda after: n / len(after.classes),
+            coarser=lambda after: n / (len(after.classes) + after.unlisted),
             # at most every row that stays is a class, and the suppressed ones are one
             finer=lambda gone: n / (n - gone + (gone > 0)),
         )
@@ -62,7 +62,7 @@ class ClassScorer:
 
     def judge(self, after: After, doomed: Flags) -> Judgement:
         below = [np.zeros(level + 1) for level in after.node]
-        below[0] += self.finer(int(after.classes.counts[doomed].sum()))
+        below[0] += self.finer(after.rows_of(doomed))
         return Judgement(self.score(after), tuple(below), self.coarser(after))
 
     def value(self, score: float) -> float:

@@ -195,7 +195,7 @@ def _items_of_points(
     """Each point as an item that is shown as one line."""
     every = np.arange(len(points), dtype=np.int32)
     items = FrequencySet.listed({"point": (every, len(points)), "line": (line, lines)})
-    long: "dict[Counted, Long]" = {name: points.long[name] for name in told if name in points.long}
+    long: dict[Counted, Long] = {name: points.long[name] for name in told if name in points.long}
     for name in told:
         if name not in long:
             assert points.classes is not None

@@ -1,7 +1,7 @@
 """From a policy to a node of the lattice: hierarchies, counts, feasibility, search, suppression."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter
@@ -15,6 +15,7 @@ from shoal.frequency import FrequencySet
 from shoal.hierarchy import Builder, Hierarchy, ValueOnly, draft
 from shoal.lattice import Lattice
 from shoal.metrics import METRICS, scorers
+from shoal.models import KAnonymity, Model
 from shoal.plan.counting import counted, read_columns, warn_of_unknown_values
 from shoal.plan.feasible import as_one_class, failed_by, refuse_impossible, refuse_outsiders
 from shoal.plan.population import hierarchy_of
@@ -56,7 +57,7 @@ def set_task(source: Source, policy: Policy, engine: Engine) -> Task:
     beside = counted(policy, quasi)
     if table.relation is not None:  # measures cannot look at the rows again
         beside += [name for name in policy.named(Role.SENSITIVE) if name not in beside]
-    classes = engine.count(table, quasi, beside)
+    classes = engine.count(table, quasi, beside).at_least(_least(policy.models))
     reading = read_columns(table, policy, classes, quasi)
     population = None if source.population is None else engine.count(source.population, quasi, [])
     refuse_outsiders(policy.models, classes, reading, population)
@@ -66,7 +67,8 @@ def set_task(source: Source, policy: Policy, engine: Engine) -> Task:
 
     importance = {name: a.importance for name, a in policy.attributes.items() if a.importance is not None}
     every = {*policy.named(Role.SENSITIVE)} == {*policy.about} != set()
-    before = Before(classes, tuple(hierarchies.values()), importance, population, reading if every else None)
+    sensitive = reading if every else None
+    before = Before(classes, tuple(hierarchies.values()), importance, population, sensitive, source.room)
     scorer = METRICS[policy.method.metric].on(before)
     oracle = Oracle(before, policy.models, limit, scorer, reading, policy.release.suppressed == "show")
     return Task(roles, builders, hierarchies, before, allowed_lattice(policy, hierarchies), oracle)
@@ -104,6 +106,12 @@ def solve(task: "Task", policy: Policy, watch: Watch = lambda *_: None, stop: St
         reading=oracle.reading,
         search=Searched(lattice, found, score - scorer.value(max(found.bound, least)), oracle.tally),
     )
+
+
+def _least(models: Sequence[Model]) -> int:
+    """The size that a class needs whatever else is asked of it."""
+    parts = [part for model in models for part in model.parts()]
+    return max((part.k for part in parts if isinstance(part, KAnonymity)), default=1)
 
 
 def builder_of(policy: Policy, column: Column) -> Builder:
@@ -159,10 +167,11 @@ def _apply(bottom: FrequencySet, found: Answer, oracle: Oracle) -> tuple[After, 
     steps = {h.attribute: h.levels[levels[h.attribute]] for h in oracle.before.hierarchies}
     coarse = bottom.rollup(steps, want_classes=True)
     after = After(found.node, coarse, oracle.failing(found.node, coarse))
-    assert coarse.classes is not None
     if bottom.classes is None:
-        kept = coarse.kept(~after.suppressed)
-        return after, NodeRecoding(levels, np.zeros(0, dtype=bool), kept), coarse.classes
+        kept = replace(coarse.kept(~after.suppressed), rest=None)
+        of_class = np.zeros(0, dtype=np.int32) if coarse.classes is None else coarse.classes
+        return after, NodeRecoding(levels, np.zeros(0, dtype=bool), kept), of_class
+    assert coarse.classes is not None
     of_row = coarse.classes[bottom.classes]
     return after, NodeRecoding(levels, after.suppressed[of_row]), of_row
 
@@ -172,7 +181,7 @@ def _why_not(oracle: Oracle, lattice: Lattice) -> str:
     top = oracle.apply(lattice.top)
     counts = oracle.counts(lattice.top, top.classes)
     failed = failed_by(list(oracle.models), counts)
-    failing = {name: int(top.classes.counts[classes].sum()) for name, classes in failed.items()}
+    failing = {name: top.rows_of(classes) for name, classes in failed.items()}
     worst = max(failing, key=lambda name: failing[name])
     where, levels = ("at the only", "other") if lattice.size == 1 else ("even at the most general", "higher")
     said = f"no node keeps the policy: {where} one {failing[worst]} of {oracle.before.rows} rows fail "

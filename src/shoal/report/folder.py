@@ -2,14 +2,13 @@
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.errors import BadInput, BadOutput
+from shoal.scratch import SPILL, Scratch, clear
 
 _OURS = {
     "data.csv",
@@ -49,6 +48,8 @@ class Places:
             raise BadOutput(f"{secret.name}: the private folder must not lie inside the one that is published")
         if secret in public.parents:
             raise BadOutput(f"{public.name}: the published folder must not lie inside the private one")
+        for place in (public, secret):
+            _clear_leftovers(place)
         for place in (public, secret):  # first: neither may be tried again with force
             _refuse_meeting(place, earlier)
         for place in (public, secret):
@@ -58,18 +59,20 @@ class Places:
     @contextmanager
     def filled(self) -> Iterator[tuple[Path, Path]]:
         """Two folders to fill, hidden beside the targets; both are moved into place at the end, or both removed."""
-        stages: list[Path] = []
+        stages: list[Scratch] = []
         try:
             for place in (self.public, self.private):  # one by one: what was made is removed
-                stages += [Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))]
-            public, private = (stage / "new" for stage in stages)
+                stages += [Scratch(place.parent, f".{place.name}.shoal-", _undo)]
+            public, private = (stage.path / "new" for stage in stages)
             public.mkdir()  # with the rights that the umask allows
             private.mkdir(mode=0o700)
             yield public, private
             _sync(public)
             _sync(private)
+            begun = {"stage": str(stages[1].path), "place": str(self.private), "public": str(self.public)}
+            write_whole(stages[0].path / _BEGUN, json.dumps(begun))
             # the private half first: a public folder never stands without the record of how it was made
-            _swap([(stages[1], self.private), (stages[0], self.public)])
+            _swap([(stages[1].path, self.private), (stages[0].path, self.public)])
         except OSError as wrong:
             why = wrong.strerror or "input/output error"
             raise BadOutput(
@@ -77,7 +80,33 @@ class Places:
             ) from None
         finally:
             for stage in stages:
-                shutil.rmtree(stage, ignore_errors=True)
+                stage.close()
+
+
+_BEGUN = "begun.json"
+"""Stands beside the new public folder while both are moved into place: who finds it there alone undoes the rest."""
+
+
+def _clear_leftovers(place: Path) -> None:
+    """Remove what a run that was killed left beside a place."""
+    for prefix in (f".{place.name}.shoal-", SPILL):
+        try:
+            clear(place.parent, prefix, _undo)
+        except OSError:
+            return  # there is no such folder, or nothing may be written there: that is said elsewhere
+
+
+def _undo(stage: Path) -> None:
+    """Of a move that was begun and not ended, put back what stood there before."""
+    if not (stage / _BEGUN).is_file() or not (stage / "new").exists():
+        return  # nothing was moved yet, or everything was
+    begun = json.loads((stage / _BEGUN).read_text("utf-8"))
+    other, private, public = (Path(begun[name]) for name in ("stage", "place", "public"))
+    if other.is_dir() and not (other / "new").exists() and private.exists():
+        private.rename(other / "new")
+    for kept, back in ((other / "old", private), (stage / "old", public)):
+        if kept.exists() and not back.exists():
+            kept.rename(back)
 
 
 def known_format(name: str) -> str:

@@ -198,7 +198,8 @@ def summarise(
 ) -> Manifest:
     """The private manifest of a plan whose outcome was verified."""
     after = plan.after
-    told = measured(seen_of(plan, policy, source))
+    few = few_enough(plan)
+    told = measured(seen_of(plan, policy, source)) if few else {}
     added = 0 if plan.added is None else len(plan.added.copied)
     done, how = plan.blocked, policy.blocking
     return Manifest(
@@ -219,8 +220,22 @@ def summarise(
         measures={name: details for name, each in told.items() if (details := each.details())},
         blocking=None if done is None or how is None else BlockingSummary(**summary_of(done, how.by)),
         data=data,
-        warnings=tuple(notes),
+        warnings=(*notes, *(() if few else (TOO_MANY,))),
     )
+
+
+MOST_MEASURED = 5_000_000
+"""Distinct combinations of quasi-identifiers up to which the measures that compare each with its label are told."""
+TOO_MANY = (
+    "measures that compare every combination of quasi-identifiers with what it became are left out: there are more "
+    f"than {MOST_MEASURED:,}, and the rows stayed where they are"
+)
+
+
+def few_enough(plan: Plan) -> bool:
+    """Whether every measure can be told: of rows that stayed where they are, only where their classes are few."""
+    classes = plan.before.classes
+    return classes.classes is not None or len(classes.counts) == len(classes) <= MOST_MEASURED
 
 
 def _method(plan: Plan, policy: Policy) -> MethodSummary:

@@ -186,7 +186,7 @@ class Oracle:
     def _judge(self, after: After) -> Answer:
         suppressed, classes = after.suppressed_rows, len(after.kept)
         closed = self._closed_failures(after)
-        doomed_rows = int(after.classes.counts[closed].sum())
+        doomed_rows = after.rows_of(closed)
         if doomed_rows > self.limit or doomed_rows == self.before.rows or not self._holds(after, self.needed):
             return Answer(after.node, False, suppressed, classes, np.inf, None, -np.inf)
         judged = self.scorer.judge(after, closed)
@@ -210,7 +210,7 @@ class Oracle:
         # where nothing may be suppressed, a finer node that complies keeps every row, also what fails an open part here
         suppressed = np.zeros_like(after.suppressed) if least is Closure.UNION else after.suppressed
         kept = self.counts(after.node, after.classes).kept(~suppressed)
-        if self.show_suppressed and after.suppressed.any():
+        if self.show_suppressed and after.any_suppressed:
             kept = replace(kept, strangers=0)  # whom no other class shows may be behind the class of stars
         return all(part.holds(kept) for part in parts)
 
@@ -220,9 +220,10 @@ class Oracle:
 
     def _shown_complies(self, after: After) -> bool:
         """Suppressed rows that stay in the release are a class of their own and must keep the policy (design 2)."""
-        if not self.show_suppressed or not after.suppressed.any():
+        if not self.show_suppressed or not after.any_suppressed:
             return True
-        shown = after.classes.kept(after.suppressed).project([]).class_counts(self.reading)
+        one, rest = after.classes.kept(after.suppressed).project([]), after.classes.rest
+        shown = (one if rest is None else one.merge(rest.whole)).class_counts(self.reading)
         if self.before.population is not None:
             found = self.counts(after.node, after.classes).population
             assert found is not None

@@ -30,6 +30,7 @@ class Rollups:
         """How many sets were made from another finer one than the table's own classes."""
         self.grouped = 0
         """How many were made from the table's own classes."""
+        self._room = before.room
         self._hierarchies = before.hierarchies
         self._left_out = before.left_out
         self._bottom = (0,) * len(before.hierarchies)
@@ -78,12 +79,12 @@ class Rollups:
                 source_node, source = base_node, base
         assert source is not None
         assert source_node is not None
-        if source_node == node:
+        if source_node == node and len(source.counts) == len(source):
             return source
         classes = source.rollup(dict(self._lifted(source_node, node)))
         self.rolled_up += source_node != self._bottom
         self.grouped += source_node == self._bottom
-        if len(classes) < _WORTH_REMEMBERING * len(source):
+        if classes.rest is None and len(classes) < _WORTH_REMEMBERING * len(source):
             self._make_room(len(classes))
             self._remembered[node] = classes
             self._classes += len(classes)
@@ -93,6 +94,7 @@ class Rollups:
     def _make_room(self, classes: int) -> None:
         """Forget older halves while the next set would be too much."""
         room = max(_REMEMBERED_CLASSES, _REMEMBERED_TABLES * len(self._base[self._bottom]))
+        room = room if self._room is None else min(room, self._room)
         while self._remembered and self._classes + classes > room:
             older = list(self._remembered)[: len(self._remembered) // 2 + 1]
             self._classes -= sum(len(self._remembered.pop(node)) for node in older)

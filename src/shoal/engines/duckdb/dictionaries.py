@@ -15,6 +15,7 @@ from shoal.engines.reading.assemble import warn_of_look_alikes
 from shoal.engines.reading.csv_file import decimal_of
 from shoal.engines.reading.sniff import Dialect
 from shoal.errors import BadData
+from shoal.frequency import FrequencySet
 
 SOURCE = "source_rows"
 """What the rows are called in the database."""
@@ -34,6 +35,8 @@ class Collected(Mapping[str, Column]):
     types: Mapping[str, pa.DataType]
     options: ReadOptions
     dialect: Dialect | None = None
+    grouped: dict[tuple[str, ...], FrequencySet] = field(default_factory=dict, repr=False)
+    """Distinct rows of some columns that were counted before."""
     _known: dict[str, Column] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, title: str) -> Column:

@@ -1,23 +1,27 @@
 """The engine for tables that stay where they are."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from shoal.codes import Table
+from shoal.codes import Codes, Table
 from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Written
 from shoal.engines.duckdb.dictionaries import SOURCE, Collected
-from shoal.engines.duckdb.grouping import group
+from shoal.engines.duckdb.grouping import group, listable
 from shoal.engines.duckdb.places import place_of
 from shoal.engines.duckdb.relations import explain, find_relation
 from shoal.engines.duckdb.session import Session
+from shoal.engines.duckdb.storing import store, streamed
 from shoal.engines.reading.assemble import marker
 from shoal.engines.writing import write_shown
 from shoal.errors import BadData
-from shoal.frequency import Counted, FrequencySet
+from shoal.frequency import Counted, FrequencySet, Layout
 from shoal.hierarchy import Hierarchy
 from shoal.memory import bytes_of
-from shoal.recode import NodeRecoding, Recoding, recode_items
+from shoal.recode import NodeRecoding, Recoding, StoredRecoding, recode_items
+from shoal.spilled import Spilled
+from shoal.stored import Stored
 
 
 class DuckDBEngine:
@@ -27,7 +31,7 @@ class DuckDBEngine:
     """
 
     name: ClassVar[str] = "duckdb"
-    abilities: ClassVar[frozenset[Ability]] = frozenset()
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.BOXES})
 
     def __init__(self, memory: str | int | None = None, spill: Path | None = None) -> None:
         self.memory = None if memory is None else bytes_of(memory)
@@ -59,8 +63,9 @@ class DuckDBEngine:
             None if header is None else header.dialect,
         )
         table = Table(columns, rows, found.relation)
+        room = listable(session, 1)
         if header is None:
-            return Source(table, format=place.format, name=place.name, missing=marker(options))
+            return Source(table, format=place.format, name=place.name, missing=marker(options), room=room)
         return Source(
             table,
             format="csv",
@@ -70,16 +75,19 @@ class DuckDBEngine:
             encoding=header.encoding,
             missing=marker(options),
             guessed=header.guessed,
+            room=room,
         )
 
     def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
         columns = _collected(table)
         further = [name for one in counted for name in ((one,) if isinstance(one, str) else one)]
         names = list(dict.fromkeys([*quasi_identifiers, *further]))
-        rows = group(columns.session, columns, names)
-        if not counted:
-            return rows
-        return rows.classed(quasi_identifiers, counted, {name: table[name].size for name in names})
+        rows = columns.grouped[tuple(names)] = group(columns, names)
+        sizes = {name: table[name].size for name in names}
+        if isinstance(rows, Spilled):
+            layout = Layout.of([sizes[name] for name in quasi_identifiers])
+            return replace(rows, attributes=tuple(quasi_identifiers), layout=layout, counted=tuple(counted))
+        return rows.classed(quasi_identifiers, counted, sizes) if counted else rows
 
     def recode(
         self,
@@ -91,16 +99,32 @@ class DuckDBEngine:
         *,
         show: bool,
     ) -> Shown:
+        if isinstance(recoding, StoredRecoding):
+            session = _collected(source.table).session
+            return streamed(session, source.table, recoding, columns, quasi_identifiers)
         assert isinstance(recoding, NodeRecoding)
-        table = source.table
-        names = [*(name for name in recoding.levels), *(name for name in columns if name not in quasi_identifiers)]
-        items = group(_collected(table).session, _collected(table), names)
-        steps = {name: hierarchies[name].levels[level] for name, level in recoding.levels.items()}
-        made, times = recode_items(table, items.rollup(steps), recoding, hierarchies, columns, show=show)
+        table, steps = source.table, {}
+        for name, level in recoding.levels.items():
+            steps[name] = hierarchies[name].levels[level]
+        names = [*recoding.levels, *(name for name in columns if name not in quasi_identifiers)]
+        items = _items(_collected(table), names, steps)
+        made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
         return Shown(made, times=times)
+
+    def store(self, table: Table, columns: Sequence[str]) -> Stored:
+        return store(_collected(table), columns)
 
     def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
         return write_shown(shown, path, source, options)
+
+
+def _items(columns: Collected, names: Sequence[str], steps: Mapping[str, Codes]) -> FrequencySet:
+    """Distinct rows as they will be shown: from rows that were grouped before where they tell enough."""
+    for known, rows in columns.grouped.items():
+        if set(names) <= set(known):
+            return rows.rollup(steps)
+    rows = group(columns, names, steps)
+    return rows.rollup({}) if isinstance(rows, Spilled) else rows
 
 
 def _collected(table: Table) -> Collected:

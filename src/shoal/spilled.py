@@ -1,0 +1,177 @@
+"""A frequency set that does not fit in memory: its distinct rows lie in a file and are rolled up piece by piece.
+
+What is asked of a search is coarse, and fits. A node may be too fine to be listed all the same; then only its classes
+of at least so many rows are listed, and of the others, which fail whatever a policy asks beside that size, what their
+suppression costs is added up.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.codes import Codes
+from shoal.counts import Longs
+from shoal.errors import BadInput
+from shoal.frequency import Counted, FrequencySet, Layout, Rest
+
+_CHUNK = 1 << 22
+_MIXED = np.uint64(0x9E3779B97F4A7C15)
+_HIGH = np.uint64(33)
+
+
+class Spool:
+    """Distinct rows on their way into a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.rows = path, 0
+        self._files: tuple[BinaryIO, BinaryIO] = (path.with_suffix(".keys").open("wb"), path.open("wb"))
+
+    def add(self, keys: NDArray[np.uint64], counts: Longs) -> None:
+        for file, array in zip(self._files, (keys, counts), strict=True):
+            file.write(np.ascontiguousarray(array).data)
+        self.rows += len(counts)
+
+    def close(self) -> None:
+        for file in self._files:
+            file.close()
+
+
+@dataclass(frozen=True)
+class Spilled(FrequencySet):
+    """The classes of the attributes, not listed; what was counted beside them lies in the same file."""
+
+    full: FrequencySet = field(
+        default_factory=lambda: FrequencySet((), Layout.of([]), np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
+    )
+    """Empty: what the rows of the file are made of."""
+    path: Path = field(default_factory=Path)
+    items: int = 0
+    """Rows of the file."""
+    total: int = 0
+    """Rows of the table."""
+    counted: tuple[Counted, ...] = ()
+    columns: Mapping[str, Longs] = field(default_factory=dict)
+    """Rows of the table per code of every column."""
+    room: int = 1 << 20
+    """How many classes may be listed."""
+    least: int = 1
+    """Classes of fewer rows fail, whatever else they are."""
+    chunk: int = _CHUNK
+
+    def __len__(self) -> int:
+        return self.items
+
+    @property
+    def rows(self) -> int:
+        return self.total
+
+    def marginal(self, attribute: str, size: int) -> Longs:
+        del size
+        return self.columns[attribute]
+
+    def at_least(self, rows: int) -> "Spilled":
+        return replace(self, least=rows)
+
+    def rollup(self, maps: Mapping[str, Codes], *, want_classes: bool = False) -> FrequencySet:
+        """The classes that become of these, in memory; `classes` is never told."""
+        del want_classes
+        alone = [name for name in self.attributes if name not in maps or maps[name].any()]
+        if len(alone) <= 1 and not self.counted:
+            return self._marginal(maps, alone)
+        whole = self._merged(maps, 1, 0)
+        if whole is not None:
+            return whole.classed(self.attributes, self.counted, self._sizes)
+        if self.least <= 1:
+            raise BadInput(
+                f"a node has more than {self.room:,} classes, which do not fit, and no model asks for a least size of "
+                "a class; raise --memory, or set min-level of some attributes"
+            )
+        return self._condensed(maps)
+
+    def compact(self, maps: Mapping[str, Codes], sizes: Sequence[int]) -> FrequencySet:
+        coarse = self.rollup(maps)
+        return self if coarse.rest is not None else coarse.compact({}, sizes)
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        return {name: len(counts) for name, counts in self.columns.items()}
+
+    def _marginal(self, maps: Mapping[str, Codes], alone: Sequence[str]) -> FrequencySet:
+        """Of one attribute or none, what is known without a look at the file."""
+        codes = {name: np.zeros(1, dtype=np.int32) for name in self.attributes}
+        counts = np.array([self.total])
+        for name in alone:
+            every = np.arange(len(self.columns[name]), dtype=np.int32)
+            lifted = maps.get(name, every)
+            counts = np.bincount(lifted[: len(every)], weights=self.columns[name]).astype(np.int64)
+            codes = {other: np.zeros(len(counts), dtype=np.int32) for other in self.attributes}
+            codes[name] = np.arange(len(counts), dtype=np.int32)
+        made = FrequencySet.listed({name: (codes[name], self._sizes[name]) for name in self.attributes})
+        return replace(made, counts=counts, classes=None).kept(counts > 0)
+
+    def _pieces(self, maps: Mapping[str, Codes]) -> Iterator[FrequencySet]:
+        words = self.full.layout.words
+        with self.path.with_suffix(".keys").open("rb") as keys, self.path.open("rb") as counts:
+            for _ in range(0, self.items, self.chunk):
+                many = np.fromfile(counts, np.int64, self.chunk)
+                piece = np.fromfile(keys, np.uint64, len(many) * words).reshape(-1, words)
+                yield replace(self.full, keys=piece, counts=many).rollup(maps)
+
+    def _merged(self, maps: Mapping[str, Codes], parts: int, part: int) -> FrequencySet | None:
+        """All rows as they become, or one of several parts of them; None as soon as they are too many."""
+        merged, waiting, many = None, [], 0
+        for piece in self._pieces(maps):
+            chosen = piece if parts == 1 else piece.kept(self._part(piece, parts) == part)
+            waiting.append(chosen)
+            many += len(chosen)
+            if many >= max(self.chunk, 0 if merged is None else len(merged)):
+                merged, waiting, many = _together(merged, waiting), [], 0
+                if len(merged) > self.room:
+                    return None
+        merged = _together(merged, waiting)
+        return merged if len(merged) <= self.room else None
+
+    def _part(self, piece: FrequencySet, parts: int) -> NDArray[np.uint64]:
+        """Which part each row belongs to: rows of one class to the same."""
+        mixed = np.zeros(len(piece), dtype=np.uint64)
+        for name in self.attributes:
+            mixed = (mixed ^ piece.codes(name).astype(np.uint64)) * _MIXED
+            mixed ^= mixed >> _HIGH
+        return mixed % np.uint64(parts)
+
+    def _condensed(self, maps: Mapping[str, Codes]) -> FrequencySet:
+        """The classes of at least the least size, and what the others are together."""
+        parts = 2 * (-(-self.items // self.room))
+        while True:
+            listed, rest, fits = None, None, True
+            for part in range(parts):
+                merged = self._merged(maps, parts, part)
+                if merged is None:
+                    fits = False
+                    break
+                classes = merged.classed(self.attributes, self.counted, self._sizes)
+                large = classes.counts >= self.least
+                kept, small = (
+                    classes.kept(large),
+                    Rest.of(classes.kept(~large), [self._sizes[n] for n in self.attributes]),
+                )
+                listed = kept if listed is None else listed.beside(kept)
+                rest = small if rest is None else rest.beside(small)
+                if len(listed) > self.room:
+                    raise BadInput(f"a node has more than {self.room:,} classes that may be released; raise --memory")
+            if fits:
+                assert listed is not None
+                return replace(listed, rest=rest)
+            parts *= 2
+
+
+def _together(merged: FrequencySet | None, waiting: Sequence[FrequencySet]) -> FrequencySet:
+    """All of them as one set."""
+    every = [*([] if merged is None else [merged]), *waiting]
+    keys = np.concatenate([each.keys for each in every])
+    counts = np.concatenate([each.counts for each in every])
+    return replace(every[0], keys=keys, counts=counts).rollup({})

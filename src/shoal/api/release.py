@@ -14,23 +14,24 @@ from shoal.api.given import (
     Path_,
     read_options,
 )
-from shoal.engine import Engine, Shown, Source, WriteOptions
+from shoal.engine import Engine, Shown, Source, Streamed, WriteOptions
 from shoal.engines import ArrowEngine
 from shoal.engines.frames import read_again, to_native, to_same_kind
 from shoal.engines.writing import QUOTE, count_defused, refuse_marker, sorted_batches, style_of, to_table
 from shoal.errors import BadInput
 from shoal.plan import Plan
 from shoal.policy import Policy
-from shoal.recode import GroupRecoding, NodeRecoding, Released, decoded
+from shoal.recode import GroupRecoding, NodeRecoding, Released, StoredRecoding, decoded
 from shoal.report.added import shown_or_copied
 from shoal.report.folder import Places, known_format
 from shoal.report.manifest import Data, Manifest, Separate, summarise
-from shoal.report.private import write_private
+from shoal.report.private import write_boxes, write_private
 from shoal.report.public import write_public
 from shoal.schema import Role
 from shoal.verify import (
     Claim,
     Original,
+    Points,
     Room,
     Verdict,
     check_hash,
@@ -44,6 +45,7 @@ from shoal.verify import (
 from shoal.verify.groups import count_groups, covers_groups, read_separate
 
 NO_ROW_MAP = "there is no row map: the rows stayed where they are, and a level per attribute needs none to be verified"
+BY_POINT = "there is no row map: the rows stayed where they are, and the private folder tells the box of each point"
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class Release:
     @cached_property
     def table(self) -> pa.Table:
         """The release as an Arrow table, rows in the order of the input; where they stay there, distinct rows only."""
+        if isinstance(self.shown, Streamed):
+            raise BadInput("the rows of this release stayed where they are; take them from its data, or save it")
         return to_table(self.columns)
 
     @property
@@ -116,6 +120,8 @@ class Release:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Every promise, judged on the frame that is handed out, its columns read and counted afresh (design 14)."""
+        if isinstance(self.shown, Streamed):
+            return self._judged_on_disk()
         if self.shown.rows is None:
             return self._judged(self.table, None, {}, None)
         handed_out = read_again(self.engine, self.data, read_options(self.policy), self.made)
@@ -154,6 +160,10 @@ class Release:
     def original(self, rows: NDArray[np.int64] | None) -> Original:
         """The input as verify needs it; `rows` are the input rows in the order of the release."""
         reading, recoding = self.plan.reading, self.plan.recoding
+        points = None
+        if isinstance(recoding, StoredRecoding):
+            points = Points(recoding.points, recoding.points.with_name("boxes.parquet"))
+            write_boxes(points.boxes, self.plan)
         mapped = self.plan.added is not None or not isinstance(recoding, NodeRecoding)
         return Original(
             self.source.table,
@@ -166,6 +176,7 @@ class Release:
             together=tuple(reading.joint),
             population=self.source.population,
             tree_labels=reading.level_labels,
+            points=points,
         )
 
     def save(
@@ -228,6 +239,18 @@ class Release:
         refuse_failures(verdicts)
         return verdicts
 
+    def _judged_on_disk(self) -> list[Verdict]:
+        """The same for rows that do not fit in memory: they are written beside where they lie."""
+        recoding = self.plan.recoding
+        assert isinstance(recoding, StoredRecoding)
+        file = recoding.points.with_name("judged.parquet")
+        file.unlink(missing_ok=True)
+        self.engine.write(self.shown, file, self.source, WriteOptions("parquet"))
+        try:
+            return self._judged(file, None, {}, None)
+        finally:
+            file.unlink()
+
     def _judged(
         self,
         release: Path | pa.Table,
@@ -251,8 +274,10 @@ class Release:
             return [*judge(claim, counted), covers_groups(database, counted, claim, original)]
 
     def _notes(self, data: Data) -> list[str]:
-        notes = [*self.notes, *([NO_ROW_MAP] if self.shown.rows is None else [])]
-        defused = count_defused(self.columns, self.shown.times) if data.spreadsheet_safe else 0
+        unmapped = BY_POINT if isinstance(self.plan.recoding, StoredRecoding) else NO_ROW_MAP
+        notes = [*self.notes, *([unmapped] if self.shown.rows is None else [])]
+        times = self.shown.weights if isinstance(self.shown, Streamed) else self.shown.times
+        defused = count_defused(self.columns, times) if data.spreadsheet_safe else 0
         if not defused:
             return notes
         note = (

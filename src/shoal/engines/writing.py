@@ -118,9 +118,10 @@ def write_shown(shown: Shown, path: Path, source: Source, options: WriteOptions)
     """Write a table in its order: the one writer of every engine."""
     if isinstance(shown, Streamed):
         if options.format == "parquet":
-            rows = _batches(shown.columns, resized(shown.blocks(), _ROW_GROUP))
-            return Written(_write_parquet(shown.columns, rows, path), None)
-        return Written(_write_csv(shown.columns, shown.blocks(), path, style_of(source, options)), None)
+            groups = _batches(shown.columns, resized(shown.blocks(), _ROW_GROUP))
+            return Written(_write_parquet(shown.columns, groups, path), None)
+        rows = resized(shown.blocks(), _CHUNK)
+        return Written(_write_csv(shown.columns, rows, path, style_of(source, options)), None)
     order = given_order(shown.count) if options.keep_order else text_order(shown.columns, shown.times)
     if options.format == "parquet":
         sha256 = write_parquet(shown.columns, order, path)

@@ -53,6 +53,7 @@ class Room:
             config |= {"memory_limit": f"{self.memory // 2}B", "preserve_insertion_order": False}
         try:
             with duckdb.connect(config=config) as db:
+                db.execute("SET enable_progress_bar = false")  # it would go to stdout
                 yield db
         finally:
             scratch.close()

@@ -69,7 +69,23 @@ def people(columns: Columns, rows: int, seed: int = 0, sorts: int = 12) -> pa.Ta
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     sort = rng.choice(sorts, rows, p=_zipf(np.arange(sorts), 1.0))
-    return pa.table({name: _drawn(rng, column, sort, sorts) for name, column in columns.items()})
+    drawn = {name: _drawn(rng, column, sort, rng.integers(0, column.values, sorts)) for name, column in columns.items()}
+    return pa.table(drawn)
+
+
+def more_people(columns: Columns, rows: int, block: int, sorts: int = 12) -> pa.Table:
+    """Another block of a table that is too large to be made at once: the same sorts, others drawn.
+
+    >>> more_people({"age": Column(9)}, 3, 7).num_rows
+    3
+    """
+    usual = np.random.Generator(np.random.PCG64(0))
+    rng = np.random.Generator(np.random.PCG64([1, block]))
+    sort = rng.choice(sorts, rows, p=_zipf(np.arange(sorts), 1.0))
+    drawn = {
+        name: _drawn(rng, column, sort, usual.integers(0, column.values, sorts)) for name, column in columns.items()
+    }
+    return pa.table(drawn)
 
 
 def policy_of(columns: Columns, k: int, method: Mapping[str, Any]) -> Policy:
@@ -88,10 +104,9 @@ def write_people(folder: Path, columns: Columns, rows: int, k: int, method: Mapp
     return table, policy
 
 
-def _drawn(rng: np.random.Generator, column: Column, sort: Ints, sorts: int) -> Ints:
-    usual = rng.integers(0, column.values, sorts)
+def _drawn(rng: np.random.Generator, column: Column, sort: Ints, usual: Ints) -> Ints:
     drawn = np.empty(len(sort), dtype=np.int64)
-    for one in range(sorts):
+    for one in range(len(usual)):
         of_sort = sort == one
         far = np.abs(np.arange(column.values) - usual[one])
         drawn[of_sort] = rng.choice(column.values, int(of_sort.sum()), p=_zipf(far, column.spread))

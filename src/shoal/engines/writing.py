@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from shoal.codes import Codes
 from shoal.engine import Block, Shown, Source, Streamed, WriteOptions, Written
 from shoal.errors import BadInput
 from shoal.recode import Released
@@ -118,8 +120,9 @@ def write_shown(shown: Shown, path: Path, source: Source, options: WriteOptions)
     """Write a table in its order: the one writer of every engine."""
     if isinstance(shown, Streamed):
         if options.format == "parquet":
-            groups = _batches(shown.columns, resized(shown.blocks(), _ROW_GROUP))
-            return Written(_write_parquet(shown.columns, groups, path), None)
+            schema = pa.schema([(name, column.values.type) for name, column in shown.columns.items()])
+            groups = (_coded(shown.columns, *block) for block in resized(shown.blocks(), _ROW_GROUP))
+            return Written(write_row_groups(path, schema, groups), None)
         rows = resized(shown.blocks(), _CHUNK)
         return Written(_write_csv(shown.columns, rows, path, style_of(source, options)), None)
     order = given_order(shown.count) if options.keep_order else text_order(shown.columns, shown.times)
@@ -196,21 +199,51 @@ def _write_csv(columns: Mapping[str, Released], blocks: Iterable[Block], path: P
 
 def write_parquet(columns: Mapping[str, Released], order: Order, path: Path) -> str:
     """Write a Parquet file and return its SHA-256."""
-    return _write_parquet(columns, batches(columns, order, _ROW_GROUP), path)
+    schema = pa.schema([(name, column.values.type) for name, column in columns.items()])
+    blocks = _in_blocks(columns, order, _ROW_GROUP)
+    return write_row_groups(path, schema, (_coded(columns, *block) for block in blocks))
 
 
-def _write_parquet(columns: Mapping[str, Released], rows: Iterable[pa.RecordBatch], path: Path) -> str:
+def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, pa.Array]]) -> str:
+    """Write a Parquet file out of row groups whose texts are dictionaries; who reads it gets plain texts."""
     import pyarrow.parquet as pq
 
-    schema = pa.schema([(name, column.values.type) for name, column in columns.items()])
+    said = {"ARROW:schema": b64encode(schema.serialize().to_pybytes())}
+    made = pa.schema([(field.name, _stored(field.type)) for field in schema], said)
     with path.open("xb") as file:
         hashed = _Hashed(file)
-        with pq.ParquetWriter(pa.PythonFile(hashed, "w"), schema) as writer:
-            for batch in rows:
-                writer.write_table(pa.table(batch), row_group_size=_ROW_GROUP)
+        with pq.ParquetWriter(pa.PythonFile(hashed, "w"), made, store_schema=False) as writer:
+            for group in groups:
+                writer.write_table(pa.table(group, made), row_group_size=_ROW_GROUP)
         file.flush()
         os.fsync(file.fileno())
     return hashed.digest.hexdigest()
+
+
+def _stored(of: pa.DataType) -> pa.DataType:
+    return pa.dictionary(pa.int32(), of) if pa.types.is_string(of) else of
+
+
+def _coded(columns: Mapping[str, Released], every: Sequence[Codes], repeat: NDArray[np.int64]) -> dict[str, pa.Array]:
+    """A row group, its texts as dictionaries of the values that it holds, as they first appear, and of no others."""
+    out = {}
+    for (name, column), codes in zip(columns.items(), every, strict=True):
+        if not _is_text(column):
+            out[name] = column.values.take(pa.array(np.repeat(codes, repeat)))
+            continue
+        first = np.full(len(column.values), len(codes), dtype=np.int64)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
+        used = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
+        values = column.values.take(pa.array(used))
+        place = np.zeros(len(first), dtype=np.int32)
+        place[used] = np.arange(len(used), dtype=np.int32)
+        null = None
+        if values.null_count:  # null is no value of a dictionary
+            known = values.is_valid().to_numpy(zero_copy_only=False)
+            place[used] = np.cumsum(known) - 1
+            null, values = np.repeat(np.isin(codes, used[~known]), repeat), values.drop_null()
+        out[name] = pa.DictionaryArray.from_arrays(pa.array(np.repeat(place[codes], repeat), mask=null), values)
+    return out
 
 
 def batches(columns: Mapping[str, Released], order: Order, size: int) -> Iterator[pa.RecordBatch]:

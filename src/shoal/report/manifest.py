@@ -226,7 +226,7 @@ def summarise(
     )
 
 
-MOST_MEASURED = 5_000_000
+MOST_MEASURED = 1_000_000
 """Distinct combinations of quasi-identifiers up to which the measures that compare each with its label are told."""
 TOO_MANY = (
     "measures that compare every combination of quasi-identifiers with what it became are left out: there are more "

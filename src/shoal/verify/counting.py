@@ -33,7 +33,8 @@ def count(release: Opened, claim: Claim, original: Original | None = None) -> Co
     classify(db, claim)
     sizes = numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
     values = {name: _value_counts(db, f"c{claim.columns.index(name)}", len(sizes)) for name in claim.sensitive}
-    behind = None if original is None else count_behind(db, claim, original, len(sizes))
+    asked = claim.persons or claim.added or any(model.needs for model in claim.models)
+    behind = None if original is None or not asked else count_behind(db, claim, original, len(sizes))
     everybody = behind is not None and behind.population is not None
     joint = {names: _joint_counts(db, names, claim) for names in _together(claim)}
     return Counted(int(sizes.sum()), ClassCounts(sizes, values, joint), behind, everybody)

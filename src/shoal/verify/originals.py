@@ -35,7 +35,8 @@ def count_originals(db: "duckdb.DuckDBPyConnection", table: Table, wanted: Wante
         db.register("raw_values", pa.table({"raw": column.raws, "number": told}).filter(known))
         db.execute(f"CREATE OR REPLACE TEMP TABLE raw_{at} AS FROM raw_values")
         db.unregister("raw_values")
-        joins.append(f"LEFT JOIN raw_{at} ON {cell} = raw_{at}.raw")
+        # where nothing is null, every row finds its value, or their number tells
+        joins.append(f"{'LEFT ' if null else ''}JOIN raw_{at} ON {cell} = raw_{at}.raw")
         said = f"raw_{at}.number"
         numbers.append(f"{f'CASE WHEN {cell} IS NULL THEN {null[0]} ELSE {said} END' if null else said} AS {at}")
     rows = f"SELECT {', '.join(numbers)} FROM ({table.relation.sql}) s {' '.join(joins)}"

@@ -44,6 +44,9 @@ class Collected(Mapping[str, Column]):
             self._known[title] = self._collect(title)
         return self._known[title]
 
+    def __contains__(self, title: object) -> bool:
+        return title in self.cells  # which collects nothing
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.cells)
 

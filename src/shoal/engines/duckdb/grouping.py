@@ -66,11 +66,17 @@ def grouped(columns: Collected, names: Sequence[str], steps: Mapping[str, Codes]
     """The same piece by piece."""
     layout = Layout.of([columns[name].size for name in names])
     query = _query(columns.session, columns, names, layout, steps)
+    rows, strange = 0, False
     for batch in columns.session.batches(query, _BATCH):
-        if any(column.null_count for column in batch.columns):
-            raise BadData(f"{columns.name}: the table changed while it was read; make a copy and use that")
+        strange = any(column.null_count for column in batch.columns)
+        if strange:
+            break
         keys = np.stack([batch.column(w).to_numpy() for w in range(layout.words)], axis=1)
-        yield FrequencySet(tuple(names), layout, keys, batch.column(layout.words).to_numpy())
+        found = FrequencySet(tuple(names), layout, keys, batch.column(layout.words).to_numpy())
+        rows += found.rows
+        yield found
+    if strange or rows != int(columns[names[0]].counts.sum()):
+        raise BadData(f"{columns.name}: the table changed while it was read; make a copy and use that")
 
 
 def listable(session: Session, words: int) -> int | None:
@@ -97,7 +103,8 @@ def _query(
         present = column.raws.is_valid()
         null = shifted[~present.to_numpy(zero_copy_only=False)].tolist()
         session.keep(f"m{i}", pa.table({"raw": column.raws, "part": shifted}).filter(present))
-        joins.append(f"LEFT JOIN m{i} ON {cell} = m{i}.raw")
+        # where nothing is null, every row finds its value, or their number tells
+        joins.append(f"{'LEFT ' if null else ''}JOIN m{i} ON {cell} = m{i}.raw")
         part = f"m{i}.part"
         parts.append(f"CASE WHEN {cell} IS NULL THEN {null[0]}::UBIGINT ELSE {part} END" if null else part)
     words = [

@@ -93,7 +93,9 @@ def measured(rows: int, memory: str, k: int, folder: Path) -> Iterator[tuple[str
     seconds = time.perf_counter() - started
     found = json.loads(said[0])
     classes, cutting = found["classes"]["count"], found["method"]["seconds"]
-    told = f"{classes:,} classes of {found['classes']['min']} to {found['classes']['max']} rows; cut after {cutting:.0f} s"
+    told = (
+        f"{classes:,} classes of {found['classes']['min']} to {found['classes']['max']} rows; cut after {cutting:.0f} s"
+    )
     yield f"shoal, mondrian, k = {k}", seconds, spent, peak, told
 
 
@@ -125,8 +127,7 @@ def _write(rows: int, memory: str, lines: list[str]) -> None:
         "",
         said[-1].strip(),
         "",
-        f"{rows:,} rows × 8 quasi-identifiers (six numbers, two texts with a hierarchy) and an illness, "
-        f"`--memory {memory}`:",
+        f"{rows:,} rows × 8 quasi-identifiers (six numbers, two texts with hierarchies), `--memory {memory}`:",
         "",
         "| what | seconds | CPU seconds | peak GB | times both floors | found |",
         "|---|---|---|---|---|---|",

@@ -353,9 +353,7 @@ def _quoted(text: str, style: Style) -> str:
     return text
 
 
-def _lines(
-    header: str, cells: list[pa.Array], blocks: Iterable[Block], delimiter: str
-) -> Iterator[pa.Buffer | bytes]:
+def _lines(header: str, cells: list[pa.Array], blocks: Iterable[Block], delimiter: str) -> Iterator[pa.Buffer | bytes]:
     """Distinct rows are joined in bulk and repeated: the values of a text column lie one after the other."""
     yield header.encode()
     for codes, repeat in blocks:

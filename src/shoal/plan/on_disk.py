@@ -150,4 +150,3 @@ class _Points:
 
     def close(self) -> None:
         self._writer.close()
-

@@ -235,8 +235,8 @@ TOO_MANY = (
 
 
 ON_DISK = (
-    "measures that compare every combination of quasi-identifiers with what it became are left out: the boxes were made "
-    "where the rows are"
+    "measures that compare every combination of quasi-identifiers with what it became are left out: the boxes were "
+    "made where the rows are"
 )
 
 

@@ -12,13 +12,15 @@ from shoal.verify.claim import Claim, Original, Points
 from shoal.verify.labels import Labels
 from shoal.verify.mapped import as_it_was, labelled
 from shoal.verify.opening import Opened, path_not_pattern, words
-from shoal.verify.originals import Wanted, count_originals
+from shoal.verify.originals import count_originals
 from shoal.verify.placing import classes_of, quasi_cells
 from shoal.verify.queries import number
 from shoal.verify.verdict import Status, Verdict
 
 if TYPE_CHECKING:
     import duckdb
+
+    from shoal.verify.originals import Wanted
 
 _CHANGED = "the map of points is missing, damaged, or of another table"
 

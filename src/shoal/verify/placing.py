@@ -21,9 +21,7 @@ def classify(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
         f"FROM (SELECT DISTINCT {listed} FROM released)"
     )
     same = " AND ".join(f"r.{cell} IS NOT DISTINCT FROM k.{cell}" for cell in cells)
-    db.execute(
-        f"CREATE OR REPLACE TEMP TABLE classed AS SELECT r.*, k.class FROM released r JOIN classes k ON {same}"
-    )
+    db.execute(f"CREATE OR REPLACE TEMP TABLE classed AS SELECT r.*, k.class FROM released r JOIN classes k ON {same}")
 
 
 def place(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:

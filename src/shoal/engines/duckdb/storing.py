@@ -102,16 +102,16 @@ class _Sorting:
         return out[::-1]
 
 
-def _blocks(session: Session, lines: Stored, columns: Mapping[str, Released], own: Mapping[str, str]) -> Iterator[Block]:
+def _blocks(
+    session: Session, lines: Stored, columns: Mapping[str, Released], own: Mapping[str, str]
+) -> Iterator[Block]:
     """Sorted in the database, which spills; equal rows of different parts or points are one."""
     sorting = _Sorting(columns)
     names = [f"w{w}" for w in range(sorting.words)]
 
     def packed() -> Iterator[pa.RecordBatch]:
         for piece, part in lines.with_parts():
-            codes = [
-                piece.codes(own[name]) if name in own else column.codes[part] for name, column in columns.items()
-            ]
+            codes = [piece.codes(own[name]) if name in own else column.codes[part] for name, column in columns.items()]
             yield pa.record_batch([*sorting.pack(codes), piece.counts], names=[*names, "n"])
 
     schema = pa.schema([(name, pa.int64()) for name in (*names, "n")])

@@ -34,6 +34,7 @@ _BARE = """
 import sys, duckdb
 what, file, folder, memory, names = sys.argv[1:]
 db = duckdb.connect(config={"memory_limit": memory, "temp_directory": folder, "preserve_insertion_order": False})
+db.execute("SET enable_progress_bar = false")
 if what == "group":
     db.execute(f"CREATE TEMP TABLE g AS SELECT {names}, count(*) AS n FROM '{file}' GROUP BY ALL").fetchall()
     print(db.execute("SELECT count(*) FROM g").fetchall()[0][0])
@@ -62,9 +63,11 @@ def run(command: list[str]) -> tuple[float, float, str]:
     return time.perf_counter() - started, usage.ru_maxrss * 1024 / 1e9, output
 
 
-def measured(columns: Columns, rows: int, memory: str, folder: Path) -> Iterator[tuple[str, float, float, str]]:
-    table = folder / "people.parquet"
-    write(columns, rows, table)
+def measured(
+    columns: Columns, rows: int, memory: str, folder: Path, table: Path
+) -> Iterator[tuple[str, float, float, str]]:
+    if not table.exists():
+        write(columns, rows, table)
     print(f"{rows:,} rows, {table.stat().st_size / 1e9:.2f} GB", flush=True)
     names = ", ".join(columns)
     for what in ("group", "copy"):
@@ -90,11 +93,14 @@ def main() -> None:
     options.add_argument("--rows", type=int, default=100_000_000)
     options.add_argument("--memory", default="2GB")
     options.add_argument("--columns", choices=list(TABLES), default="survey")
+    options.add_argument("--table", type=Path, help="the table, where it was made before; else made and kept there")
     options.add_argument("--write", action="store_true", help="write large.md beside this file")
     given = options.parse_args()
     columns, lines, bare = TABLES[given.columns], [], 0.0
     with tempfile.TemporaryDirectory(prefix="large-") as folder:
-        for what, seconds, peak, told in measured(columns, given.rows, given.memory, Path(folder)):
+        for what, seconds, peak, told in measured(
+            columns, given.rows, given.memory, Path(folder), given.table or Path(folder) / "people.parquet"
+        ):
             ours = what.startswith("shoal")
             bare += 0 if ours else seconds
             ratio = f"{seconds / bare:.2f}" if ours else ""

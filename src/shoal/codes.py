@@ -149,6 +149,34 @@ class Tallied(Column):
 
 
 @dataclass(frozen=True)
+class Uncollected(Column):
+    """A column of texts that are too many to be collected: it can be released as it is, and nothing else."""
+
+    missing: tuple[str, ...] = ()
+    """Texts that mean null."""
+    lone: Callable[[], int] = field(default=lambda: 0, repr=False)
+    """Counts the rows that hold a text that no other row has."""
+
+    @classmethod
+    def of(cls, name: str, missing: Sequence[str], lone: Callable[[], int]) -> "Uncollected":
+        none = pa.array([], pa.string())
+        return cls(
+            name, np.zeros(0, np.int32), none, none, Kind.TEXT, has_null=False, missing=tuple(missing), lone=lone
+        )
+
+    @property
+    def uniques(self) -> int:
+        return self.lone()
+
+    def sql(self, cell: str) -> str:
+        """The text of a cell as DuckDB finds it."""
+        if not self.missing:
+            return cell
+        marks = ", ".join("'" + text.replace("'", "''") + "'" for text in self.missing)
+        return f"CASE WHEN {cell} IN ({marks}) THEN NULL ELSE {cell} END"
+
+
+@dataclass(frozen=True)
 class Relation:
     """Rows that stay where they are, and how DuckDB reads them there: every column as it is called in `columns`."""
 

@@ -6,7 +6,7 @@ frequency set without the class of each row; what it cannot do then is declared 
 it is refused before any work. `docs/engines.md` says what each method promises.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.codes import Codes, Table
+from shoal.codes import Table
 from shoal.frequency import Counted, FrequencySet
 from shoal.hierarchy import Hierarchy
 from shoal.recode import Recoding, Released
@@ -88,6 +88,28 @@ class WriteOptions:
     spreadsheet_safe: bool = True
 
 
+class Rows(Protocol):
+    """Released rows that do not fit in memory, kept by their engine in the order in which they are written."""
+
+    @property
+    def total(self) -> int: ...
+
+    @property
+    def schema(self) -> Any: ...
+
+    def rows(self) -> Iterator[Any]:
+        """All of them as batches of Arrow."""
+        ...
+
+    def holds(self, name: str, texts: Sequence[str]) -> bool:
+        """Whether one of these texts is in a column."""
+        ...
+
+    def defused(self) -> int:
+        """How many cells a spreadsheet would run as a formula."""
+        ...
+
+
 @dataclass(frozen=True)
 class Shown:
     """A table as it will be published, not yet in its order."""
@@ -98,10 +120,14 @@ class Shown:
     """The input row of each released row; negative where it was added. None where the engine has no row map."""
     times: NDArray[np.int64] | None = None
     """How often each of these rows is released; None: once."""
+    stream: Rows | None = None
+    """Where they are, if even the distinct ones do not fit; `columns` have the labels in use then, and no rows."""
 
     @property
     def count(self) -> int:
         """How many rows are released."""
+        if self.stream is not None:
+            return self.stream.total
         if self.times is not None:
             return int(self.times.sum())
         return len(next(iter(self.columns.values())).codes)
@@ -110,25 +136,6 @@ class Shown:
     def added(self) -> int:
         """How many of them show nobody."""
         return 0 if self.rows is None else int((self.rows < 0).sum())
-
-
-Block = tuple[Sequence[Codes], NDArray[np.int64]]
-"""Distinct rows that follow each other: the codes of each column, and how often each row is released."""
-
-
-@dataclass(frozen=True)
-class Streamed(Shown):
-    """A table of too many distinct rows: its columns have a code for all that they show, and rows come in blocks."""
-
-    weights: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """How many rows are released with each code of each column."""
-    total: int = 0
-    blocks: Callable[[], Iterator[Block]] = field(default=lambda: iter(()), repr=False)
-    """All rows, sorted by all columns as text, null last."""
-
-    @property
-    def count(self) -> int:
-        return self.total
 
 
 @dataclass(frozen=True)

@@ -211,8 +211,13 @@ def recode_items(
             made = Released.of(items.codes(name), hierarchies[name].labels[recoding.levels[name]])
             out[name] = _starred(made, hidden) if hidden.any() else made
         else:
-            out[name] = Released(items.codes(name), *_with_null(table[name]))
+            out[name] = replace(shown_values(table[name]), codes=items.codes(name))
     return out, items.counts
+
+
+def shown_values(column: Column) -> Released:
+    """A column as it is."""
+    return Released(column.codes, *_with_null(column))
 
 
 def _starred(column: Released, hidden: NDArray[np.bool_]) -> Released:
@@ -221,11 +226,6 @@ def _starred(column: Released, hidden: NDArray[np.bool_]) -> Released:
     if TOP not in labels:
         labels.append(TOP)
     return Released.of(np.where(hidden, np.int32(labels.index(TOP)), column.codes), labels)
-
-
-def as_released(column: Column, codes: Codes) -> Released:
-    """A column as it was."""
-    return Released(codes, *_with_null(column))
 
 
 def _with_null(column: Column) -> tuple[pa.Array, pa.StringArray]:

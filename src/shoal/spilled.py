@@ -60,7 +60,6 @@ class Spilled(FrequencySet):
     """How many classes may be listed."""
     least: int = 1
     """Classes of fewer rows fail, whatever else they are."""
-    chunk: int = _CHUNK
 
     def __len__(self) -> int:
         return self.items
@@ -92,6 +91,10 @@ class Spilled(FrequencySet):
             )
         return self._condensed(maps)
 
+    def shown(self, maps: Mapping[str, Codes], only: FrequencySet | None) -> FrequencySet | None:
+        """The rows of the file as they become, of some classes only; None where they do not fit."""
+        return self._merged(maps, 1, 0, only)
+
     def compact(self, maps: Mapping[str, Codes], sizes: Sequence[int]) -> FrequencySet:
         coarse = self.rollup(maps)
         return self if coarse.rest is not None else coarse.compact({}, sizes)
@@ -116,19 +119,22 @@ class Spilled(FrequencySet):
     def _pieces(self, maps: Mapping[str, Codes]) -> Iterator[FrequencySet]:
         words = self.full.layout.words
         with self.path.with_suffix(".keys").open("rb") as keys, self.path.open("rb") as counts:
-            for _ in range(0, self.items, self.chunk):
-                many = np.fromfile(counts, np.int64, self.chunk)
+            for _ in range(0, self.items, _CHUNK):
+                many = np.fromfile(counts, np.int64, _CHUNK)
                 piece = np.fromfile(keys, np.uint64, len(many) * words).reshape(-1, words)
                 yield replace(self.full, keys=piece, counts=many).rollup(maps)
 
-    def _merged(self, maps: Mapping[str, Codes], parts: int, part: int) -> FrequencySet | None:
+    def _merged(
+        self, maps: Mapping[str, Codes], parts: int, part: int, only: FrequencySet | None = None
+    ) -> FrequencySet | None:
         """All rows as they become, or one of several parts of them; None as soon as they are too many."""
         merged, waiting, many = None, [], 0
         for piece in self._pieces(maps):
             chosen = piece if parts == 1 else piece.kept(self._part(piece, parts) == part)
+            chosen = chosen if only is None else chosen.kept(chosen.among(only))
             waiting.append(chosen)
             many += len(chosen)
-            if many >= max(self.chunk, 0 if merged is None else len(merged)):
+            if many >= max(_CHUNK, 0 if merged is None else len(merged)):
                 merged, waiting, many = _together(merged, waiting), [], 0
                 if len(merged) > self.room:
                     return None

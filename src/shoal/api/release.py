@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from shoal.api.given import (
     Path_,
     read_options,
 )
-from shoal.engine import Engine, Shown, Source, Streamed, WriteOptions
+from shoal.engine import Engine, Shown, Source, WriteOptions
 from shoal.engines import ArrowEngine
 from shoal.engines.frames import read_again, to_native, to_same_kind
 from shoal.engines.writing import QUOTE, count_defused, refuse_marker, sorted_batches, style_of, to_table
@@ -28,6 +29,7 @@ from shoal.report.manifest import Data, Manifest, Separate, summarise
 from shoal.report.private import write_boxes, write_private
 from shoal.report.public import write_public
 from shoal.schema import Role
+from shoal.scratch import SPILL, Scratch
 from shoal.verify import (
     Claim,
     Original,
@@ -80,8 +82,6 @@ class Release:
     @cached_property
     def table(self) -> pa.Table:
         """The release as an Arrow table, rows in the order of the input; where they stay there, distinct rows only."""
-        if isinstance(self.shown, Streamed):
-            raise BadInput("the rows of this release stayed where they are; take them from its data, or save it")
         return to_table(self.columns)
 
     @property
@@ -120,8 +120,8 @@ class Release:
     @cached_property
     def verdicts(self) -> list[Verdict]:
         """Every promise, judged on the frame that is handed out, its columns read and counted afresh (design 14)."""
-        if isinstance(self.shown, Streamed):
-            return self._judged_on_disk()
+        if self.shown.stream is not None:
+            return self._judged_stream()
         if self.shown.rows is None:
             return self._judged(self.table, None, {}, None)
         handed_out = read_again(self.engine, self.data, read_options(self.policy), self.made)
@@ -225,7 +225,7 @@ class Release:
         kind = known_format(format or ("parquet" if self.source.format in {"parquet", "arrow"} else "csv"))
         options = WriteOptions(kind, self.policy.release.order == "keep", self.policy.release.spreadsheet_safe)
         if kind == "csv":
-            refuse_marker(self.columns, style_of(self.source, options), self.policy.data.missing)
+            refuse_marker(self.columns, style_of(self.source, options), self.policy.data.missing, self.shown.stream)
         return options
 
     def _verify_file(self, file: Path, data: Data, rows: NDArray[np.int64] | None) -> list[Verdict]:
@@ -238,18 +238,6 @@ class Release:
             verdicts.append(check_hash(other, second.sha256 or ""))
         refuse_failures(verdicts)
         return verdicts
-
-    def _judged_on_disk(self) -> list[Verdict]:
-        """The same for rows that do not fit in memory: they are written beside where they lie."""
-        recoding = self.plan.recoding
-        assert isinstance(recoding, StoredRecoding)
-        file = recoding.points.with_name("judged.parquet")
-        file.unlink(missing_ok=True)
-        self.engine.write(self.shown, file, self.source, WriteOptions("parquet"))
-        try:
-            return self._judged(file, None, {}, None)
-        finally:
-            file.unlink()
 
     def _judged(
         self,
@@ -273,11 +261,22 @@ class Release:
             counted = count_groups(database, read_separate(separate, list(self.separate or ()), how), claim, original)
             return [*judge(claim, counted), covers_groups(database, counted, claim, original)]
 
+    def _judged_stream(self) -> list[Verdict]:
+        """Of rows that do not fit in memory, as a file that nobody else sees."""
+        scratch = Scratch(self.room.folder or Path(gettempdir()), SPILL)
+        try:
+            file = scratch.path / "data.parquet"
+            self.engine.write(self.shown, file, self.source, WriteOptions("parquet"))
+            return self._judged(file, None, {}, None)
+        finally:
+            scratch.close()
+
     def _notes(self, data: Data) -> list[str]:
         unmapped = BY_POINT if isinstance(self.plan.recoding, StoredRecoding) else NO_ROW_MAP
         notes = [*self.notes, *([unmapped] if self.shown.rows is None else [])]
-        times = self.shown.weights if isinstance(self.shown, Streamed) else self.shown.times
-        defused = count_defused(self.columns, times) if data.spreadsheet_safe else 0
+        stream = self.shown.stream
+        defused = count_defused(self.columns, self.shown.times) if stream is None else stream.defused()
+        defused = defused if data.spreadsheet_safe else 0
         if not defused:
             return notes
         note = (

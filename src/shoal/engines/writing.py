@@ -7,32 +7,29 @@ from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.codes import Codes
-from shoal.engine import Block, Shown, Source, Streamed, WriteOptions, Written
+from shoal.engine import Rows, Shown, Source, WriteOptions, Written
 from shoal.errors import BadInput
 from shoal.recode import Released
 
 _CHUNK = 1 << 17
-_ROW_GROUP = 1 << 20
+ROW_GROUP = 1 << 20
 """Rows of a group of a Parquet file: fixed, so that the bytes are the same however the rows come."""
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 """What begins like this gets a ' in front, also where there is one already: else two texts would be written alike."""
-_NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?")
+NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD_BITS = 63
 _ALIKE = "a label is written like a missing value; put another text first in [data] missing"
 _ALIKE_UNSAID = (
     "a text that is empty and a value that is missing are written alike, because [data] missing lists nothing; "
     "list a text that no cell holds, e.g. missing = ['NA'], or write Parquet"
 )
-Times = NDArray[np.int64] | Mapping[str, NDArray[np.int64]] | None
-"""How often each row is meant, or each code of each column; None: once."""
 QUOTE = '"'
 """What a release is quoted with where the input knew no quotes: its labels may hold the delimiter."""
 
@@ -117,14 +114,7 @@ def given_order(rows: int) -> Order:
 
 
 def write_shown(shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
-    """Write a table in its order: the one writer of every engine."""
-    if isinstance(shown, Streamed):
-        if options.format == "parquet":
-            schema = pa.schema([(name, column.values.type) for name, column in shown.columns.items()])
-            groups = (_coded(shown.columns, *block) for block in resized(shown.blocks(), _ROW_GROUP))
-            return Written(write_row_groups(path, schema, groups), None)
-        rows = resized(shown.blocks(), _CHUNK)
-        return Written(_write_csv(shown.columns, rows, path, style_of(source, options)), None)
+    """Write a table in its order: the one writer of every engine whose distinct released rows fit in memory."""
     order = given_order(shown.count) if options.keep_order else text_order(shown.columns, shown.times)
     if options.format == "parquet":
         sha256 = write_parquet(shown.columns, order, path)
@@ -145,63 +135,23 @@ def to_table(columns: Mapping[str, Released], order: NDArray[np.int64] | None = 
     return pa.table({name: c.values.take(pa.array(codes[name])) for name, c in columns.items()})
 
 
-def resized(blocks: Iterable[Block], size: int) -> Iterator[Block]:
-    """The same rows in blocks of so many released rows, but for the last one.
-
-    >>> rows = [([np.array([0, 1], np.int32)], np.array([3, 1])), ([np.array([2], np.int32)], np.array([1]))]
-    >>> [(codes[0].tolist(), times.tolist()) for codes, times in resized(rows, 2)]
-    [([0], [2]), ([0, 1], [1, 1]), ([2], [1])]
-    """
-    waiting: list[Block] = []
-    room = size
-    for codes, times in blocks:
-        ends = np.cumsum(times)
-        start, total = 0, int(ends[-1]) if len(ends) else 0
-        while start < total:
-            stop = min(start + room, total)
-            first, last = np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop, side="left")
-            upto = np.minimum(ends[first : last + 1], stop)
-            waiting.append(([code[first : last + 1] for code in codes], np.diff(upto, prepend=start)))
-            room -= stop - start
-            start = stop
-            if not room:
-                yield _joined(waiting)
-                waiting, room = [], size
-    if waiting:
-        yield _joined(waiting)
-
-
-def _joined(blocks: Sequence[Block]) -> Block:
-    every = zip(*(codes for codes, _ in blocks), strict=True)
-    return [np.concatenate(codes) for codes in every], np.concatenate([times for _, times in blocks])
-
-
-def _in_blocks(columns: Mapping[str, Released], order: Order, size: int) -> Iterator[Block]:
-    for rows, repeat in order.blocks(size):
-        yield [column.codes[rows] for column in columns.values()], repeat
-
-
 def write_csv(columns: Mapping[str, Released], order: Order, path: Path, style: Style) -> str:
     """Write a CSV and return its SHA-256."""
-    return _write_csv(columns, _in_blocks(columns, order, _CHUNK), path, style)
-
-
-def _write_csv(columns: Mapping[str, Released], blocks: Iterable[Block], path: Path, style: Style) -> str:
-    cells = {name: _cells(column, style) for name, column in columns.items()}
+    cells = {name: cells_of(column, style) for name, column in columns.items()}
     if len(columns) == 1:  # a lone empty cell would be a blank line
         cells = {name: [text or style.quote * 2 for text in texts] for name, texts in cells.items()}
     *before, last = cells
     arrays = [pa.array(cells[name], pa.string()) for name in before]
     arrays.append(pa.array([text + "\n" for text in cells[last]], pa.string()))
-    header = style.delimiter.join(_quoted(_defused(name, style), style) for name in columns) + "\n"
-    return _write(path, _lines(header, arrays, blocks, style.delimiter))
+    header = header_of(columns, style)
+    codes = [column.codes for column in columns.values()]
+    return write_bytes(path, _lines(header, arrays, codes, order, style.delimiter))
 
 
 def write_parquet(columns: Mapping[str, Released], order: Order, path: Path) -> str:
     """Write a Parquet file and return its SHA-256."""
     schema = pa.schema([(name, column.values.type) for name, column in columns.items()])
-    blocks = _in_blocks(columns, order, _ROW_GROUP)
-    return write_row_groups(path, schema, (_coded(columns, *block) for block in blocks))
+    return write_row_groups(path, schema, (coded(columns, *block) for block in order.blocks(ROW_GROUP)))
 
 
 def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, pa.Array]]) -> str:
@@ -214,7 +164,7 @@ def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, p
         hashed = _Hashed(file)
         with pq.ParquetWriter(pa.PythonFile(hashed, "w"), made, store_schema=False) as writer:
             for group in groups:
-                writer.write_table(pa.table(group, made), row_group_size=_ROW_GROUP)
+                writer.write_table(pa.table(group, made), row_group_size=ROW_GROUP)
         file.flush()
         os.fsync(file.fileno())
     return hashed.digest.hexdigest()
@@ -224,10 +174,11 @@ def _stored(of: pa.DataType) -> pa.DataType:
     return pa.dictionary(pa.int32(), of) if pa.types.is_string(of) else of
 
 
-def _coded(columns: Mapping[str, Released], every: Sequence[Codes], repeat: NDArray[np.int64]) -> dict[str, pa.Array]:
+def coded(columns: Mapping[str, Released], rows: NDArray[np.int64], repeat: NDArray[np.int64]) -> dict[str, pa.Array]:
     """A row group, its texts as dictionaries of the values that it holds, as they first appear, and of no others."""
     out = {}
-    for (name, column), codes in zip(columns.items(), every, strict=True):
+    for name, column in columns.items():
+        codes = column.codes[rows]
         if not _is_text(column):
             out[name] = column.values.take(pa.array(np.repeat(codes, repeat)))
             continue
@@ -248,22 +199,17 @@ def _coded(columns: Mapping[str, Released], every: Sequence[Codes], repeat: NDAr
 
 def batches(columns: Mapping[str, Released], order: Order, size: int) -> Iterator[pa.RecordBatch]:
     """The rows in their order, so many at a time."""
-    return _batches(columns, _in_blocks(columns, order, size))
-
-
-def _batches(columns: Mapping[str, Released], blocks: Iterable[Block]) -> Iterator[pa.RecordBatch]:
-    for codes, repeat in blocks:
-        which = pa.array(np.repeat(np.arange(len(repeat)), repeat))
-        named = zip(columns.items(), codes, strict=True)
-        parts = {name: column.values.take(pa.array(code)) for (name, column), code in named}
+    for rows, repeat in order.blocks(size):
+        which = pa.array(np.repeat(np.arange(len(rows)), repeat))
+        parts = {name: column.values.take(pa.array(column.codes[rows])) for name, column in columns.items()}
         yield pa.record_batch({name: part.take(which) for name, part in parts.items()})
 
 
 def sorted_batches(shown: Shown) -> pa.RecordBatchReader:
     """All rows of a table in its order, piece by piece."""
+    if shown.stream is not None:
+        return pa.RecordBatchReader.from_batches(shown.stream.schema, shown.stream.rows())
     schema = pa.schema([(name, column.values.type) for name, column in shown.columns.items()])
-    if isinstance(shown, Streamed):
-        return pa.RecordBatchReader.from_batches(schema, _batches(shown.columns, resized(shown.blocks(), _CHUNK)))
     order = text_order(shown.columns, shown.times)
     return pa.RecordBatchReader.from_batches(schema, batches(shown.columns, order, _CHUNK))
 
@@ -297,19 +243,20 @@ class _Hashed:
         return True
 
 
-def count_defused(columns: Mapping[str, Released], times: Times = None) -> int:
+def count_defused(columns: Mapping[str, Released], times: NDArray[np.int64] | None = None) -> int:
     """How many released cells get a ' so that a spreadsheet does not run them as a formula."""
     total = 0
-    for name, column in columns.items():
+    for column in columns.values():
         texts = column.texts.to_pylist() if _is_text(column) else []
         bad = np.array([text is not None and _is_formula(text) for text in texts], dtype=bool)
         if bad.any():
-            many = times[name] if isinstance(times, Mapping) else times
-            total += int(bad[column.codes].sum() if many is None else many[bad[column.codes]].sum())
+            total += int(bad[column.codes].sum() if times is None else times[bad[column.codes]].sum())
     return total
 
 
-def refuse_marker(columns: Mapping[str, Released], style: Style, missing: Sequence[str]) -> None:
+def refuse_marker(
+    columns: Mapping[str, Released], style: Style, missing: Sequence[str], rows: Rows | None = None
+) -> None:
     """Refuse a table in which a null could not be told from everything else; `missing` is what the policy says."""
     if any(c in style.missing for c in (style.delimiter, style.quote, "\r", "\n")):
         raise BadInput(
@@ -319,11 +266,13 @@ def refuse_marker(columns: Mapping[str, Released], style: Style, missing: Sequen
     for name, column in columns.items():
         hidden = [text for text in (style.missing, style.missing[1:]) if _written(text, column, style) == style.missing]
         alike = pc.is_in(column.texts, value_set=pa.array(hidden, pa.string())).to_numpy(zero_copy_only=False)
-        if alike.any() and alike[column.codes].any():
+        found = alike.any() and alike[column.codes].any()
+        if found or (rows is not None and rows.holds(name, hidden)):
             raise BadInput(f"column {name!r}: {_ALIKE if missing else _ALIKE_UNSAID}")
 
 
-def _cells(column: Released, style: Style) -> list[str]:
+def cells_of(column: Released, style: Style) -> list[str]:
+    """What is written for each value of a column."""
     return [
         style.missing if text is None else _quoted(_written(text, column, style), style)
         for text in column.texts.to_pylist()
@@ -344,7 +293,7 @@ def _defused(text: str, style: Style) -> str:
 
 
 def _is_formula(text: str) -> bool:
-    return bool(_FORMULA.match(text)) and not _NUMBER.fullmatch(text)
+    return bool(FORMULA.match(text)) and not NUMBER.fullmatch(text)
 
 
 def _quoted(text: str, style: Style) -> str:
@@ -353,14 +302,28 @@ def _quoted(text: str, style: Style) -> str:
     return text
 
 
-def _lines(header: str, cells: list[pa.Array], blocks: Iterable[Block], delimiter: str) -> Iterator[pa.Buffer | bytes]:
+def _lines(
+    header: bytes, cells: list[pa.Array], codes: list[Any], order: Order, delimiter: str
+) -> Iterator[pa.Buffer | bytes]:
     """Distinct rows are joined in bulk and repeated: the values of a text column lie one after the other."""
-    yield header.encode()
-    for codes, repeat in blocks:
-        taken = [values.take(pa.array(code)) for values, code in zip(cells, codes, strict=True)]
+    yield header
+    for rows, repeat in order.blocks(_CHUNK):
+        taken = [values.take(pa.array(code[rows])) for values, code in zip(cells, codes, strict=True)]
         joined = pc.binary_join_element_wise(*taken, delimiter)
         which = np.repeat(np.arange(len(repeat)), repeat)
         yield _bytes(joined if (repeat == 1).all() else joined.take(pa.array(which)))
+
+
+def header_of(columns: Iterable[str], style: Style) -> bytes:
+    """The first line."""
+    return (style.delimiter.join(_quoted(_defused(name, style), style) for name in columns) + "\n").encode()
+
+
+def joined_lines(cells: Sequence[pa.Array], delimiter: str) -> pa.Buffer:
+    """Cells, column by column, as lines."""
+    *before, last = cells
+    ended = pc.binary_join_element_wise(last, pa.scalar("\n"), pa.scalar(""))
+    return _bytes(pc.binary_join_element_wise(*before, ended, delimiter))
 
 
 def _bytes(texts: pa.StringArray) -> pa.Buffer:
@@ -369,7 +332,8 @@ def _bytes(texts: pa.StringArray) -> pa.Buffer:
     return data.slice(int(first), int(last - first))
 
 
-def _write(path: Path, parts: Iterator[pa.Buffer | bytes]) -> str:
+def write_bytes(path: Path, parts: Iterator[pa.Buffer | bytes]) -> str:
+    """Write a file and return its SHA-256."""
     digest = hashlib.sha256()
     with path.open("xb") as file:
         for part in parts:

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.codes import Codes, Table, Tallied
+from shoal.codes import Codes, Table, Tallied, Uncollected
 from shoal.errors import NotVerified
 
 if TYPE_CHECKING:
     import duckdb
 
 Wanted = Mapping[str, tuple[str, Codes | np.ndarray[Any, np.dtype[np.integer[Any]]]]]
-"""What a number is called that is wanted of each row, the column it is about, and the number of each code."""
+"""What a number is called that is wanted of each row, the column it is about, and the number of each code.
+
+Of a column that was not collected, the text itself is told.
+"""
 
 
 def count_originals(db: "duckdb.DuckDBPyConnection", table: Table, wanted: Wanted, name: str) -> None:
@@ -28,6 +31,9 @@ def count_originals(db: "duckdb.DuckDBPyConnection", table: Table, wanted: Wante
     numbers, joins = [], []
     for at, (of, number) in wanted.items():
         column, cell = table[of], f"s.{table.relation.columns[of]}"
+        if isinstance(column, Uncollected):
+            numbers.append(f"{column.sql(cell)} AS {at}")
+            continue
         assert isinstance(column, Tallied)
         known = column.raws.is_valid()
         told = number[column.codes]
@@ -41,7 +47,8 @@ def count_originals(db: "duckdb.DuckDBPyConnection", table: Table, wanted: Wante
         numbers.append(f"{f'CASE WHEN {cell} IS NULL THEN {null[0]} ELSE {said} END' if null else said} AS {at}")
     rows = f"SELECT {', '.join(numbers)} FROM ({table.relation.sql}) s {' '.join(joins)}"
     db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL")
-    strange = " OR ".join(f"{at} IS NULL" for at in wanted)
+    known = [at for at, (of, _) in wanted.items() if not isinstance(table[of], Uncollected)]
+    strange = " OR ".join(f"{at} IS NULL" for at in known) or "false"
     ((unknown, counted),) = db.execute(f"SELECT count(*) FILTER ({strange}), sum(n) FROM {name}").fetchall()
     if unknown or counted != table.rows:
         raise NotVerified("the original changed while the release was made; make a copy of it and use that")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from shoal.codes import Uncollected
 from shoal.hierarchy import TOP
 from shoal.verify.boxed import covers_boxed
 from shoal.verify.claim import Claim, Original
@@ -37,12 +38,10 @@ def covers(release: Opened, claim: Claim, original: Original) -> Verdict:
     for i, (_, labels) in enumerate(generalised):
         db.register(f"l{i}", pa.table({"code": np.arange(len(labels)), "label": pa.array(labels, pa.string())}))
     every = list(range(len(generalised)))
-    joins = " ".join(f"JOIN l{i} ON l{i}.code = d.c{i}" for i in every)
-    db.execute(
-        "CREATE OR REPLACE TEMP TABLE generalised AS "
-        f"SELECT {', '.join(f'l{i}.label AS c{i}' for i in every)}, d.n FROM "
-        f"codes d {joins}"
-    )
+    told = [i for i in every if not isinstance(original.table[claim.columns[i]], Uncollected)]
+    joins = " ".join(f"JOIN l{i} ON l{i}.code = d.c{i}" for i in told)
+    cells = ", ".join(f"l{i}.label AS c{i}" if i in told else f"d.c{i}" for i in every)
+    db.execute(f"CREATE OR REPLACE TEMP TABLE generalised AS SELECT {cells}, d.n FROM codes d {joins}")
     if not claim.shown:
         return _truthful(_surplus(db, every, "released", "generalised"))
     quasi = [i for i in every if claim.columns[i] in original.hierarchies]

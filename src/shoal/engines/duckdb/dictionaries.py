@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.codes import Column, Tallied, encode
+from shoal.codes import Column, Tallied, Uncollected, encode
 from shoal.engine import ReadOptions
 from shoal.engines.duckdb.session import Session, integers, whole
 from shoal.engines.reading.assemble import warn_of_look_alikes
@@ -19,8 +19,16 @@ from shoal.frequency import FrequencySet
 
 SOURCE = "source_rows"
 """What the rows are called in the database."""
-MOST = 5_000_000
+MOST = 2_000_000
 """Distinct values that are collected of a column."""
+
+
+def too_many(name: str, title: str) -> str:
+    """Why a column cannot be counted."""
+    return (
+        f"{name}: column {title!r} has more than {MOST:,} values, which are too many to be counted; it looks like an "
+        "identifier: give it that role, or round it first (texts may be insensitive)"
+    )
 
 
 @dataclass(frozen=True)
@@ -60,14 +68,13 @@ class Collected(Mapping[str, Column]):
         """About how many values a column has."""
         return self.session.number(f"SELECT approx_count_distinct({self.cells[title]}) FROM {SOURCE}")
 
-    def _collect(self, title: str) -> Tallied:
+    def _collect(self, title: str) -> Column:
         cell = self.cells[title]
         found = self.session.table(f"SELECT {cell} AS raw, count(*) AS n FROM {SOURCE} GROUP BY ALL LIMIT {MOST + 1}")
         if found.num_rows > MOST:
-            raise BadData(
-                f"{self.name}: column {title!r} has more than {MOST:,} values, which are too many to be counted; it "
-                "looks like an identifier: give it that role, or round it first"
-            )
+            if not pa.types.is_string(found.schema.field("raw").type) or self.options.normalise:
+                raise BadData(too_many(self.name, title))
+            return Uncollected.of(title, self.options.missing, lambda: self._lone(cell))
         raws = whole(found["raw"])
         values = self._typed(title, raws)
         decimal = self.options.decimal or "."
@@ -76,6 +83,11 @@ class Collected(Mapping[str, Column]):
         column = encode(title, values, missing=self.options.missing, decimal=decimal, normalise=self.options.normalise)
         warn_of_look_alikes(column)
         return Tallied.of(column, raws, integers(found["n"]), lambda: self._first_rows(cell, raws))
+
+    def _lone(self, cell: str) -> int:
+        return self.session.number(
+            f"SELECT count(*) FROM (SELECT {cell} FROM {SOURCE} GROUP BY {cell} HAVING count(*) = 1)"
+        )
 
     def _typed(self, title: str, raws: pa.Array) -> pa.Array:
         """Values in the type that Arrow reads them in."""

@@ -5,16 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from shoal.codes import Codes, Table
+from shoal.codes import Codes, Table, Uncollected
 from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Written
-from shoal.engines.duckdb.dictionaries import SOURCE, Collected
+from shoal.engines.duckdb.dictionaries import SOURCE, Collected, too_many
 from shoal.engines.duckdb.grouping import group, listable
 from shoal.engines.duckdb.places import place_of
 from shoal.engines.duckdb.relations import explain, find_relation
 from shoal.engines.duckdb.session import Session
-from shoal.engines.duckdb.storing import store, streamed
+from shoal.engines.duckdb.storing import store, stream_boxes
+from shoal.engines.duckdb.streaming import stream
 from shoal.engines.reading.assemble import marker
-from shoal.engines.writing import write_shown
+from shoal.engines.streams import Stream
+from shoal.engines.writing import style_of, write_shown
 from shoal.errors import BadData
 from shoal.frequency import Counted, FrequencySet, Layout
 from shoal.hierarchy import Hierarchy
@@ -46,8 +48,9 @@ class DuckDBEngine:
         header = found.header
         # a CSV is cut into cells once, everything else is read where it is
         kind = "TEMP TABLE" if header is not None else "TEMP VIEW"
+        db = session.db
         try:
-            session.db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
+            db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
             rows = session.number(f"SELECT count(*) FROM {SOURCE}")
         except duckdb.Error:  # what it says may hold cells
             explain(place, options)
@@ -82,6 +85,9 @@ class DuckDBEngine:
         columns = _collected(table)
         further = [name for one in counted for name in ((one,) if isinstance(one, str) else one)]
         names = list(dict.fromkeys([*quasi_identifiers, *further]))
+        for name in names:
+            if isinstance(columns[name], Uncollected):
+                raise BadData(too_many(columns.name, name))
         rows = columns.grouped[tuple(names)] = group(columns, names)
         sizes = {name: table[name].size for name in names}
         if isinstance(rows, Spilled):
@@ -100,14 +106,17 @@ class DuckDBEngine:
         show: bool,
     ) -> Shown:
         if isinstance(recoding, StoredRecoding):
-            session = _collected(source.table).session
-            return streamed(session, source.table, recoding, columns, quasi_identifiers)
+            return stream_boxes(_collected(source.table), recoding, columns, quasi_identifiers)
         assert isinstance(recoding, NodeRecoding)
         table, steps = source.table, {}
         for name, level in recoding.levels.items():
             steps[name] = hierarchies[name].levels[level]
         names = [*recoding.levels, *(name for name in columns if name not in quasi_identifiers)]
-        items = _items(_collected(table), names, steps)
+        items = None
+        if not any(isinstance(table[name], Uncollected) for name in columns):
+            items = _items(_collected(table), names, steps, None if show else recoding.kept)
+        if items is None:
+            return stream(_collected(table), recoding, hierarchies, columns, show=show)
         made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
         return Shown(made, times=times)
 
@@ -115,16 +124,24 @@ class DuckDBEngine:
         return store(_collected(table), columns)
 
     def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
-        return write_shown(shown, path, source, options)
+        if not isinstance(shown.stream, Stream):
+            return write_shown(shown, path, source, options)
+        if options.format == "parquet":
+            return Written(shown.stream.write_parquet(path), None)
+        return Written(shown.stream.write_csv(path, style_of(source, options)), None)
 
 
-def _items(columns: Collected, names: Sequence[str], steps: Mapping[str, Codes]) -> FrequencySet:
-    """Distinct rows as they will be shown: from rows that were grouped before where they tell enough."""
-    for known, rows in columns.grouped.items():
-        if set(names) <= set(known):
-            return rows.rollup(steps)
-    rows = group(columns, names, steps)
-    return rows.rollup({}) if isinstance(rows, Spilled) else rows
+def _items(
+    columns: Collected, names: Sequence[str], steps: Mapping[str, Codes], only: FrequencySet | None
+) -> FrequencySet | None:
+    """Distinct rows as they will be shown, from rows that were grouped before where they tell enough; None: too many.
+
+    Where they were spilled, those of some classes only.
+    """
+    rows = next((rows for known, rows in columns.grouped.items() if set(names) <= set(known)), None)
+    lifted = {} if rows is None else steps
+    rows = group(columns, names, steps) if rows is None else rows
+    return rows.shown(lifted, only) if isinstance(rows, Spilled) else rows.rollup(lifted) if lifted else rows
 
 
 def _collected(table: Table) -> Collected:

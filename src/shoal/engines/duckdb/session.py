@@ -40,9 +40,9 @@ class Session:
         }
         if self.memory is not None:
             config["memory_limit"] = f"{int(self.memory * _OF_DATABASE)}B"
-        made = duckdb.connect(config=config)
-        made.execute("SET enable_progress_bar = false")  # it would go to stdout
-        return made
+        db = duckdb.connect(config=config)
+        db.execute("SET enable_progress_bar = false")  # it would go to stdout
+        return db
 
     @property
     def room(self) -> int | None:

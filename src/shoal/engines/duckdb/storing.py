@@ -1,32 +1,38 @@
-"""Distinct rows in a file, and released rows out of one: sorted where they do not fit in memory."""
+"""Distinct rows in a file, and the released rows of boxes out of one: sorted where they do not fit in memory."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.codes import Codes, Table
+from shoal.codes import Codes, Uncollected
 from shoal.counts import Longs
-from shoal.engine import Block, Streamed
-from shoal.engines.duckdb.dictionaries import Collected
+from shoal.engine import Shown
+from shoal.engines.duckdb.dictionaries import Collected, too_many
 from shoal.engines.duckdb.grouping import grouped
-from shoal.engines.duckdb.session import Session
+from shoal.engines.streams import Stream
+from shoal.engines.writing import Order
+from shoal.errors import BadData
 from shoal.frequency import Layout
-from shoal.recode import Released, StoredRecoding, as_released
+from shoal.recode import Released, StoredRecoding, shown_values
 from shoal.stored import Stored
 
 _PER_ITEM = 96
 """Bytes of an item that is being cut, beside its key."""
 _ROOM = 1 << 24
-_BATCH = 1 << 18
+_BATCH = 1 << 17
 _WORD_BITS = 63
 _NUMBER = count()
 
 
 def store(columns: Collected, names: Sequence[str]) -> Stored:
     """Group the rows of these columns into a file in the scratch folder."""
+    for name in names:
+        if isinstance(columns[name], Uncollected):
+            raise BadData(too_many(columns.name, name))
     layout, session = Layout.of([columns[name].size for name in names]), columns.session
     room = _ROOM if session.room is None else max(session.room // (16 * layout.words + _PER_ITEM), 1)
     folder = session.scratch.path / f"boxes{next(_NUMBER)}"
@@ -37,82 +43,83 @@ def store(columns: Collected, names: Sequence[str]) -> Stored:
     return stored
 
 
-def streamed(
-    session: Session, table: Table, recoding: StoredRecoding, columns: Sequence[str], quasi: Collection[str]
-) -> Streamed:
+@dataclass(frozen=True)
+class _Sorted:
+    """The labels of a column in the order of their texts, null last, and where they lie in the words of a row."""
+
+    labels: Released
+    """Its codes are those of the rows of the file, or of the parts."""
+    place: Longs
+    """Of each code."""
+    word: int
+    shift: int
+
+    @property
+    def mask(self) -> int:
+        return (1 << _bits(self.labels)) - 1
+
+
+def _bits(labels: Released) -> int:
+    return max((len(labels.texts) - 1).bit_length(), 1)
+
+
+def _sorted(columns: Mapping[str, Released]) -> dict[str, _Sorted]:
+    """Fields of words that sort as the texts of all columns do, the first column first."""
+    word, room, out = -1, 0, {}
+    for name, labels in columns.items():
+        if _bits(labels) > room:
+            word, room = word + 1, _WORD_BITS
+        room -= _bits(labels)
+        order = pc.sort_indices(labels.texts)
+        place = np.empty(len(order), dtype=np.int64)
+        place[order.to_numpy()] = np.arange(len(order))
+        ordered = Released(labels.codes, labels.values.take(order), labels.texts.take(order))
+        out[name] = _Sorted(ordered, place, word, room)
+    return out
+
+
+def stream_boxes(columns: Collected, recoding: StoredRecoding, names: Sequence[str], quasi: Collection[str]) -> Shown:
     """The released rows of boxes: what each part shows, and the other columns as they were."""
     made: dict[str, Released] = {}
-    weights: dict[str, Longs] = {}
-    own: dict[str, str] = {}
-    for name in columns:
-        if name in quasi:
-            made |= recoding.shown[name]
-            weights |= dict.fromkeys(recoding.shown[name], recoding.sizes)
-        else:
-            made[name] = as_released(table[name], np.arange(table[name].size, dtype=np.int32))
-            weights[name], own[name] = table[name].counts, name
-    return Streamed(
-        made,
-        weights=weights,
-        total=table.rows,
-        blocks=lambda: _blocks(session, recoding.lines, made, own),
-    )
+    for name in names:
+        made |= recoding.shown[name] if name in quasi else {name: shown_values(columns[name])}
+    every = _sorted(made)
+    own = {name for name in names if name not in quasi}
+    path = recoding.lines.path.with_name(f"rows{next(_NUMBER)}.arrow")
+    tally = {name: np.zeros(len(each.labels.texts), dtype=np.int64) for name, each in every.items()}
+    schema = pa.schema([(name, pa.int32()) for name in every])
+    total = 0
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
+        for places, times in _in_order(columns, recoding.lines, every, own):
+            for name, place in places.items():
+                tally[name] += np.bincount(place, weights=times, minlength=len(tally[name])).astype(np.int64)
+            total += int(times.sum())
+            each = np.arange(len(times))
+            for rows, repeat in Order(each, each, times).blocks(_BATCH):
+                writer.write_batch(
+                    pa.record_batch([np.repeat(place[rows], repeat) for place in places.values()], schema=schema)
+                )
+    shown = {
+        name: Released(np.flatnonzero(tally[name]).astype(np.int32), one.labels.values, one.labels.texts)
+        for name, one in every.items()
+    }
+    return Shown(shown, stream=Stream(path, total, shown, tally, (), 0))
 
 
-class _Sorting:
-    """How the columns are packed into words that sort as their texts do, the first column first."""
-
-    def __init__(self, columns: Mapping[str, Released]) -> None:
-        self.order: list[Codes] = []
-        """Of each column the codes in the order of their texts, null last."""
-        self.ranks: list[Longs] = []
-        self.word: list[int] = []
-        self.bits: list[int] = []
-        words, room = -1, 0
-        for column in columns.values():
-            order = pc.sort_indices(column.texts).to_numpy().astype(np.int32)
-            ranks = np.empty(len(order), dtype=np.int64)
-            ranks[order] = np.arange(len(order))
-            bits = max((len(order) - 1).bit_length(), 1)
-            if bits > room:
-                words, room = words + 1, _WORD_BITS
-            room -= bits
-            self.order.append(order)
-            self.ranks.append(ranks)
-            self.word.append(words)
-            self.bits.append(bits)
-        self.words = words + 1
-
-    def pack(self, codes: Sequence[Codes]) -> list[Longs]:
-        """The words of each row."""
-        out: list[Longs] = []
-        for code, ranks, word, bits in zip(codes, self.ranks, self.word, self.bits, strict=True):
-            if word == len(out):
-                out.append(ranks[code])
-            else:
-                out[word] = (out[word] << bits) | ranks[code]
-        return out
-
-    def unpack(self, words: Sequence[Longs]) -> list[Codes]:
-        """The codes of each row."""
-        left, out = list(words), []
-        for order, word, bits in reversed(list(zip(self.order, self.word, self.bits, strict=True))):
-            out.append(order[left[word] & ((1 << bits) - 1)])
-            left[word] = left[word] >> bits
-        return out[::-1]
-
-
-def _blocks(
-    session: Session, lines: Stored, columns: Mapping[str, Released], own: Mapping[str, str]
-) -> Iterator[Block]:
-    """Sorted in the database, which spills; equal rows of different parts or points are one."""
-    sorting = _Sorting(columns)
-    names = [f"w{w}" for w in range(sorting.words)]
+def _in_order(
+    columns: Collected, lines: Stored, every: Mapping[str, _Sorted], own: Collection[str]
+) -> Iterator[tuple[dict[str, Codes], Longs]]:
+    """The place of each label of distinct rows, and how often each row occurs: sorted by the database, which spills."""
+    session, words = columns.session, max(one.word for one in every.values()) + 1
+    names = [f"w{w}" for w in range(words)]
 
     def packed() -> Iterator[pa.RecordBatch]:
         for piece, part in lines.with_parts():
-            codes = [piece.codes(own[name]) if name in own else column.codes[part] for name, column in columns.items()]
-            yield pa.record_batch([*sorting.pack(codes), piece.counts], names=[*names, "n"])
+            made = [np.zeros(len(piece), dtype=np.int64) for _ in names]
+            for name, one in every.items():
+                codes = piece.codes(name) if name in own else one.labels.codes[part]
+                made[one.word] |= one.place[codes] << one.shift
+            yield pa.record_batch([*made, piece.counts], names=[*names, "n"])
 
     schema = pa.schema([(name, pa.int64()) for name in (*names, "n")])
     session.db.register("packed_lines", pa.RecordBatchReader.from_batches(schema, packed()))
@@ -120,7 +127,8 @@ def _blocks(
     query = f"SELECT {listed}, sum(n)::BIGINT AS n FROM packed_lines GROUP BY ALL ORDER BY {listed}"
     try:
         for batch in session.batches(query, _BATCH):
-            *words, times = (column.to_numpy() for column in batch.columns)
-            yield sorting.unpack(words), times
+            *found, times = (column.to_numpy() for column in batch.columns)
+            places = {name: ((found[one.word] >> one.shift) & one.mask).astype(np.int32) for name, one in every.items()}
+            yield places, times
     finally:
         session.db.unregister("packed_lines")

@@ -1,0 +1,142 @@
+"""A run that is killed leaves no release or a whole one, and the next run clears what it left."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import tomli_w
+
+import shoal
+from shoal.report.folder import Places
+
+KILLS = 30
+
+
+def shoal_command(folder, *more):
+    script = Path(sys.executable).with_name("shoal")
+    data, policy = folder / "people.parquet", folder / "policy.toml"
+    how = ["--out", folder / "out", "--engine", "duckdb", "--memory", "256MB", "--json", *more]
+    return [str(part) for part in (script, "anonymize", data, "--policy", policy, *how)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = 60_000
+    people = {name: rng.integers(0, size, rows) for name, size in {"age": 60, "zip": 90, "sex": 2, "ill": 9}.items()}
+    pq.write_table(pa.table(people), tmp_path / "people.parquet")
+    quasi = {"role": "quasi-identifier"}
+    policy = {
+        "attributes": {
+            "age": quasi | {"hierarchy": {"intervals": [5, 20]}},
+            "zip": quasi | {"hierarchy": {"intervals": [10, 30]}},
+            "sex": quasi | {"hierarchy": {"flat": True}},
+            "ill": {"role": "sensitive"},
+        },
+        "require": [{"model": "k-anonymity", "k": 5}, {"model": "distinct-l-diversity", "l": 3}],
+        "method": {"algorithm": "datafly", "suppression": 0.05},
+    }
+    (tmp_path / "policy.toml").write_text(tomli_w.dumps(policy))
+    return tmp_path
+
+
+def held(folder):
+    """What is in the folder beside the input; a release that is there must be whole."""
+    found = {path.name for path in folder.iterdir()} - {"people.parquet", "policy.toml"}
+    if "out" in found:
+        verdicts = shoal.verify(folder / "out", original=str(folder / "people.parquet"))
+        assert all(verdict.holds for verdict in verdicts)
+        assert "out.private" in found
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("older", [False, True])
+def test_killed_at_any_moment(folder, older):
+    force = ["--force"] if older else []
+    if older:
+        subprocess.run(shoal_command(folder), check=True, capture_output=True)
+    started = time.perf_counter()
+    subprocess.run(shoal_command(folder, "--force"), check=True, capture_output=True)
+    whole = time.perf_counter() - started
+    draw = random.Random(7)
+    ended = 0
+    for at in range(KILLS // 2):
+        if not older:
+            for name in ("out", "out.private"):
+                subprocess.run(["rm", "-rf", folder / name], check=True)
+        process = subprocess.Popen(shoal_command(folder, *force), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        # spread over the run, and denser at its end, where files are moved
+        share = (at + draw.random()) / (KILLS // 2)
+        time.sleep(whole * (share if at % 2 else 1 - (1 - share) ** 3))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        ended += process.returncode == 0
+        found = held(folder)
+        assert not older or "out" in found or any(".shoal-" in name for name in found)
+        again = subprocess.run(shoal_command(folder, "--force"), capture_output=True, text=True, check=False)
+        assert again.returncode == 0, again.stderr
+        assert held(folder) == {"out", "out.private"}
+    assert ended < KILLS // 2
+
+
+@pytest.mark.parametrize("older", [False, True])
+@pytest.mark.parametrize("moment", range(5))
+def test_killed_between_two_moves(tmp_path, moment, older):
+    """Every state that a kill can leave while both folders are moved into place."""
+    if older:
+        fill(tmp_path, "old")
+    child = os.fork()
+    if not child:
+        die_after(moment)
+        fill(tmp_path, "new")
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    killed = os.WIFSIGNALED(status)
+    assert killed == (moment < (4 if older else 2))  # each new folder is moved in, each old one away
+    Places.choose(tmp_path / "out", None, None, force=True)  # as the next run does first
+    names = {path.name for path in tmp_path.iterdir()}
+    if not killed:
+        assert names == {"out", "out.private"}
+        assert (tmp_path / "out" / "data.csv").read_text() == "new"
+    elif older:
+        assert names == {"out", "out.private"}
+        assert (
+            (tmp_path / "out" / "data.csv").read_text()
+            == (tmp_path / "out.private" / "rows.arrow").read_text()
+            == "old"
+        )
+    else:
+        assert not names
+    fill(tmp_path, "newest", force=True)
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "out.private"}
+
+
+def fill(folder, text, *, force=True):
+    with Places.choose(folder / "out", None, None, force=force).filled() as (public, private):
+        for path, file in ((public, "data.csv"), (private, "rows.arrow")):
+            (path / file).write_text(text)
+            (path / "manifest.json").write_text(json.dumps({"shoal": "0"}))
+
+
+def die_after(moves):
+    """End this process with SIGKILL before the move of this number."""
+    real, done = Path.rename, 0
+
+    def rename(self, target):
+        nonlocal done
+        if done == moves:
+            os.kill(os.getpid(), signal.SIGKILL)
+        done += 1
+        return real(self, target)
+
+    Path.rename = rename

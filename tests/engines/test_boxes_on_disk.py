@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from shoal.api import anonymize, dry_run, publish, verify
+from shoal.api import anonymize, dry_run, publish, verify, workload
 from shoal.engines.duckdb import storing
 from shoal.errors import BadInput, Infeasible, NotVerified
 from shoal.policy import Policy
@@ -248,6 +248,17 @@ def test_dry_run_writes_nothing(release, tmp_path):
         manifest = dry_run(source, policy(4), engine="duckdb")
     assert manifest.rows.released == ROWS
     assert {path for path in tmp_path.iterdir() if not path.name.startswith(SPILL)} == before
+
+
+def test_rows_are_not_here(release):
+    """Who needs rows in memory is told so, and is not given labels for rows."""
+    _, source = release
+    with warnings.catch_warnings(action="ignore"):
+        made_here = anonymize(source, policy(4), engine="duckdb")
+    with pytest.raises(BadInput, match="stayed where they are"):
+        workload(source, made_here, queries=[{"count": True}])
+    with pytest.raises(BadInput, match="no row map"):
+        _ = made_here.rows
 
 
 LACKING = {

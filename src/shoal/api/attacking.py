@@ -104,7 +104,7 @@ def _of_release(release: Release) -> Published:
     quasi = [name for columns in plan.released_as.values() for name in columns]
     sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE]
     roles = Columns(quasi, sensitive, plan.statistics)
-    return published_in_memory("the release", release.columns, roles, plan.builders, release.separate)
+    return published_in_memory("the release", release.row_by_row, roles, plan.builders, release.separate)
 
 
 def _folder(release: Source_) -> Path | None:

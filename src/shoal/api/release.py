@@ -73,6 +73,13 @@ class Release:
         return self.shown.columns
 
     @property
+    def row_by_row(self) -> dict[str, Released]:
+        """The same with a code for every row, which they have only where the rows are in memory."""
+        if self.shown.rows is None:
+            raise BadInput("the rows of this release stayed where they are; save it, and name its folder")
+        return self.shown.columns
+
+    @property
     def rows(self) -> NDArray[np.int64]:
         """The position in the input of every released row; negative where it was added and shows nobody: private."""
         if self.shown.rows is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from shoal.codes import Codes, Column, Table
 from shoal.frequency import FrequencySet
 from shoal.hierarchy import TOP, Hierarchy
+from shoal.stored import Stored
 
 _RARE = (pa.types.is_decimal256, pa.types.is_duration)
 """Types that many readers of a file do not know: they are published as text."""
@@ -93,6 +95,33 @@ class PartRecoding:
     def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
         del hierarchies
         return {name: replace(each, codes=each.codes[self.part]) for name, each in self.shown[column.name].items()}
+
+
+@dataclass(frozen=True)
+class StoredRecoding:
+    """The same boxes where the rows did not fit in memory: they lie in a file, each with its part."""
+
+    kind: ClassVar[Literal["boxes"]] = "boxes"
+    lines: Stored
+    """Distinct rows of all released columns."""
+    points: Path
+    """A Parquet file: the code of each quasi-identifier, in the order of their names (q0, q1, …), and the part."""
+    shown: Mapping[str, Mapping[str, Released]]
+    """Per quasi-identifier the columns that are released of it, a code for every part."""
+    sizes: NDArray[np.int64]
+    """Rows of each part."""
+
+    @property
+    def suppressed(self) -> NDArray[np.bool_]:
+        return np.zeros(0, dtype=bool)
+
+    def columns_of(self, name: str) -> tuple[str, ...]:
+        return tuple(self.shown[name])
+
+    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
+        """Part by part: rows are not here."""
+        del hierarchies
+        return dict(self.shown[column.name])
 
 
 @dataclass(frozen=True)

@@ -235,14 +235,14 @@ def test_small_tables(tmp_path_factory, name, rows, kind):
 
 
 LACKING = {
-    "algorithm 'mondrian'": {"method": {"algorithm": "mondrian"}},
+    "algorithm 'mondrian-relaxed'": {"method": {"algorithm": "mondrian-relaxed"}},
     "algorithm 'local'": {"method": {"generalise": "cell"}},
     "'unit'": {"attributes": ROLES | {"id": "unit"}},
     "order = 'keep'": {"release": {"order": "keep"}},
     "population": {"require": [{"model": "k-map", "k": 2, "population": "everybody.csv"}]},
 }
 NEEDS = {
-    "algorithm 'mondrian'": Ability.CELLS,
+    "algorithm 'mondrian-relaxed'": Ability.CELLS,
     "algorithm 'local'": Ability.CELLS,
     "'unit'": Ability.PERSONS,
     "order = 'keep'": Ability.ORDER,

@@ -148,7 +148,7 @@ def _of_release(release: Release) -> Published:
     sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE]
     roles = Columns(quasi, sensitive, plan.statistics)
     builders = dict(plan.builders) | builders_of(release.policy, [Role.SENSITIVE])
-    return published_in_memory("the release", release.columns, roles, builders, release.separate)
+    return published_in_memory("the release", release.row_by_row, roles, builders, release.separate)
 
 
 def _folder(release: Source_) -> Path | None:

@@ -75,7 +75,7 @@ def workload(
         write_whole(file, toml_of(asked))
     names = attributes_of(asked)
     if isinstance(out, Release):
-        shown = shown_in_memory(out.columns, out.plan, names, original)
+        shown = shown_in_memory(out.row_by_row, out.plan, names, original)
     else:
         assert manifest is not None
         shown = shown_in_folder(Path(out), manifest, names, original)

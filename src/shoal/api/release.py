@@ -26,17 +26,18 @@ from shoal.errors import BadInput, BadOutput
 from shoal.events import tell
 from shoal.plan import Plan
 from shoal.policy import Policy
-from shoal.recode import GroupRecoding, NodeRecoding, Released, decoded
+from shoal.recode import GroupRecoding, NodeRecoding, Released, StoredRecoding, decoded
 from shoal.report.added import shown_or_copied
 from shoal.report.folder import Places, known_format
 from shoal.report.manifest import Data, Manifest, Separate, summarise
-from shoal.report.private import write_private
+from shoal.report.private import write_boxes, write_private
 from shoal.report.public import write_public
 from shoal.schema import Role
 from shoal.scratch import SPILL, Scratch
 from shoal.verify import (
     Claim,
     Original,
+    Points,
     Room,
     Verdict,
     check_hash,
@@ -57,6 +58,7 @@ def tell_verdicts(verdicts: Sequence[Verdict]) -> None:
 
 
 NO_ROW_MAP = "there is no row map: the rows stayed where they are, and a level per attribute needs none to be verified"
+BY_POINT = "there is no row map: the rows stayed where they are, and the private folder tells the box of each point"
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,13 @@ class Release:
 
     @property
     def columns(self) -> dict[str, Released]:
+        return self.shown.columns
+
+    @property
+    def row_by_row(self) -> dict[str, Released]:
+        """The same with a code for every row, which they have only where the rows are in memory."""
+        if self.shown.rows is None:
+            raise BadInput("the rows of this release stayed where they are; save it, and name its folder")
         return self.shown.columns
 
     @property
@@ -175,6 +184,10 @@ class Release:
     def original(self, rows: NDArray[np.int64] | None) -> Original:
         """The input as verify needs it; `rows` are the input rows in the order of the release."""
         reading, recoding = self.plan.reading, self.plan.recoding
+        points = None
+        if isinstance(recoding, StoredRecoding):
+            points = Points(recoding.points, recoding.points.with_name("boxes.parquet"))
+            write_boxes(points.boxes, self.plan)
         mapped = self.plan.added is not None or not isinstance(recoding, NodeRecoding)
         return Original(
             self.source.table,
@@ -187,6 +200,7 @@ class Release:
             together=tuple(reading.joint),
             population=self.source.population,
             tree_labels=reading.level_labels,
+            points=points,
         )
 
     def save(
@@ -308,7 +322,8 @@ class Release:
             scratch.close()
 
     def _notes(self, data: Data) -> list[str]:
-        notes = [*self.notes, *([NO_ROW_MAP] if self.shown.rows is None else [])]
+        unmapped = BY_POINT if isinstance(self.plan.recoding, StoredRecoding) else NO_ROW_MAP
+        notes = [*self.notes, *([unmapped] if self.shown.rows is None else [])]
         stream = self.shown.stream
         defused = count_defused(self.columns, self.shown.times) if stream is None else stream.defused()
         defused = defused if data.spreadsheet_safe else 0

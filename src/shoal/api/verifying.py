@@ -11,7 +11,7 @@ from shoal.api.given import (
     read_options,
 )
 from shoal.api.release import tell_verdicts
-from shoal.engine import ReadOptions
+from shoal.engine import Ability, ReadOptions
 from shoal.engines import ArrowEngine, choose_engine
 from shoal.errors import BadInput, ShoalWarning
 from shoal.events import run
@@ -95,13 +95,15 @@ def _original(
     policy = known.policy
     engine = choose_engine("auto", memory, original)
     refuse_lacking(policy, engine)
+    if known.rows is not None and Ability.ROW_MAP not in engine.abilities:
+        raise BadInput("checking a row map needs the original in memory: leave out --memory, or raise it")
     read = engine.read(original, read_options(policy))
     missing = [name for name in policy.attributes if name not in read.table.columns]
     if missing:
         raise BadInput(f"{read.name}: this is not the original: it has no column {missing[0]!r}")
     if population is not None:
         read = meet(read, ArrowEngine().read(population, read_options(policy)), policy.quasi_identifiers)
-    named = known.levels if known.rows is None else policy.quasi_identifiers
+    named = known.levels if known.rows is None and known.points is None else policy.quasi_identifiers
     kept = {name: policy.attributes[name].hierarchy for name in named}
     hierarchies = {name: build(read.table[name], builder) for name, builder in kept.items() if builder is not None}
     trees = trees_of(read.table, policy)
@@ -116,4 +118,5 @@ def _original(
         population=read.population,
         tree_labels={name: tree.labels for name, tree in trees.items()},
         rows=known.rows,
+        points=known.points,
     )

@@ -77,8 +77,9 @@ class Stream:
 
     def write_csv(self, path: Path, style: Style) -> str:
         """Write a CSV and return its SHA-256."""
+        lone = style.quote * 2 if len(self.columns) == 1 else ""  # a lone empty cell would be a blank line
         cells = {
-            name: pa.array(cells_of(column, style), pa.string())
+            name: pa.array([cell or lone for cell in cells_of(column, style)], pa.string())
             for name, column in self.columns.items()
             if name not in self.texts
         }

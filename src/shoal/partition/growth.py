@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -30,6 +31,25 @@ class Tries:
 
 
 Plan = Callable[[Parts], Tries]
+
+
+class Extents(Protocol):
+    """What some parts hold on each axis."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def low(self) -> Codes:
+        """low[part, axis]: the least position."""
+        ...
+
+    @property
+    def high(self) -> Codes: ...
+
+
+PlanByExtents = Callable[[Extents], Tries]
+"""A plan that needs to know no more, so that the items may lie elsewhere."""
 
 
 @dataclass(frozen=True)

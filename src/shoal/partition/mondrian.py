@@ -9,8 +9,8 @@ from shoal.codes import Codes
 from shoal.partition.axes import Axis, Regions
 from shoal.partition.compiled import compiled_form
 from shoal.partition.condition import Condition
-from shoal.partition.growth import Plan, Tries, Watch, grow, unwatched
-from shoal.partition.parts import At, Parts
+from shoal.partition.growth import Extents, PlanByExtents, Tries, Watch, grow, unwatched
+from shoal.partition.parts import At
 
 
 def mondrian(condition: Condition, axes: Sequence[Axis], *, relaxed: bool = False, watch: Watch = unwatched) -> Regions:
@@ -39,10 +39,10 @@ def mondrian(condition: Condition, axes: Sequence[Axis], *, relaxed: bool = Fals
     return found
 
 
-def by_width(axes: Sequence[Axis], *, relaxed: bool = False) -> Plan:
+def by_width(axes: Sequence[Axis], *, relaxed: bool = False) -> PlanByExtents:
     """Offers the widest axis first: of an ordered one the cut after its median, then the one before it (S4.1)."""
 
-    def plan(parts: Parts) -> Tries:
+    def plan(parts: Extents) -> Tries:
         wide = np.empty((parts.count, len(axes)))
         at = np.full((parts.count, len(axes), 2), At.NOWHERE, dtype=np.int32)
         for a, axis in enumerate(axes):

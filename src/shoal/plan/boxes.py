@@ -24,7 +24,7 @@ from shoal.plan.showing import Ranges, Showing, held_ends, merged_ranges, show_p
 from shoal.plan.steering import demand_of
 
 
-def _axes(ground: Ground) -> tuple[dict[str, Axis], dict[str, Builder], dict[str, Hierarchy]]:
+def axes_of(ground: Ground) -> tuple[dict[str, Axis], dict[str, Builder], dict[str, Hierarchy]]:
     """Numbers and dates in their order, other attributes along their hierarchy or, without one, in an order too."""
     axes, builders, hierarchies = {}, {}, {}
     for name in ground.quasi:
@@ -55,7 +55,7 @@ def _reordered(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:
 
 
 def _boxes(ground: Ground, cut: Callable[[Condition, list[Axis]], Regions], *, by_row: bool = False) -> Made:
-    axes, builders, hierarchies = _axes(ground)
+    axes, builders, hierarchies = axes_of(ground)
     items, of_row = ground.rows if by_row else (ground.classes, ground.classes.classes)
     assert of_row is not None
     ordered = in_order(axes.values())
@@ -120,7 +120,7 @@ def _target(ground: Ground) -> Target:
 
 def _clusters(ground: Ground) -> Made:
     """Microaggregation by MDAV: every row shows the means of its cluster."""
-    axes, _, _ = _axes(ground)
+    axes, _, _ = axes_of(ground)
     for name in ground.quasi:
         column = ground.table[name]
         if column.kind is Kind.TEXT and ground.policy.attributes[name].order is None:

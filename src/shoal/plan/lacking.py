@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from shoal.engine import Ability, Engine
 from shoal.errors import BadInput
+from shoal.models import KAnonymity
 from shoal.policy import Policy
 
 
@@ -17,7 +18,8 @@ def refuse_lacking(policy: Policy, engine: Engine) -> None:
 def _needed(policy: Policy) -> Iterator[tuple[Ability, str]]:
     method = policy.method
     if method.of_cells:
-        yield Ability.CELLS, f"algorithm {method.algorithm!r} with suppress = {method.suppress!r}"
+        why = _beyond_boxes(policy)
+        yield (Ability.BOXES, "algorithm 'mondrian'") if why is None else (Ability.CELLS, why)
     if policy.blocking is not None:
         yield Ability.CELLS, "[blocking]"
     if policy.unit is not None:
@@ -26,3 +28,17 @@ def _needed(policy: Policy) -> Iterator[tuple[Ability, str]]:
         yield Ability.POPULATION, "a model that compares with a population"
     if policy.release.order == "keep":
         yield Ability.ORDER, "order = 'keep'"
+
+
+def _beyond_boxes(policy: Policy) -> str | None:
+    """What needs more than strict cuts for k alone, shown as ranges; None if nothing does."""
+    method = policy.method
+    if method.algorithm != "mondrian":
+        return f"algorithm {method.algorithm!r} with suppress = {method.suppress!r}"
+    others = [model.name for model in policy.models if not all(isinstance(part, KAnonymity) for part in model.parts())]
+    if others:
+        return f"{others[0]} with algorithm 'mondrian'"
+    if policy.release.ranges == "observed":
+        return "ranges = 'observed'"
+    formed = [name for name, attribute in policy.attributes.items() if set(attribute.form or ()) - {"range"}]
+    return f"the form of attribute {formed[0]!r}" if formed else None

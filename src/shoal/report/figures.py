@@ -8,7 +8,7 @@ from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.recode import GroupRecoding
 from shoal.report.added import with_added
-from shoal.report.manifest import metrics_of, seen_of
+from shoal.report.manifest import few_enough, metrics_of, seen_of
 from shoal.report.queried import original_of, shown_in_memory
 from shoal.workload import Query, attributes_of, compare_answers
 
@@ -36,7 +36,7 @@ def all_measures(source: Source) -> Figures:
     """Every measure of the catalogue that the plan did not tell itself."""
 
     def figures(policy: Policy, plan: Plan) -> dict[str, float]:
-        told = metrics_of(plan, measured(seen_of(plan, policy, source)))
+        told = metrics_of(plan, measured(seen_of(plan, policy, source)) if few_enough(plan) else {})
         return {name: value for name, value in told.items() if name not in plan.metrics}
 
     return figures

@@ -11,10 +11,12 @@ from shoal.errors import BadInput, BadOutput
 from shoal.scratch import SPILL, Scratch, clear
 
 _OURS = {
+    "boxes.parquet",
     "data.csv",
     "data.parquet",
     "hierarchies",
     "manifest.json",
+    "points.parquet",
     "policy.toml",
     "report.html",
     "rows.arrow",

@@ -13,7 +13,7 @@ from shoal.metrics import CATALOGUE, Seen, Told, measured, see
 from shoal.models import MODELS
 from shoal.plan import Plan, drawn_margin
 from shoal.policy import FORMAT, Policy
-from shoal.recode import GroupRecoding, NodeRecoding, PartRecoding
+from shoal.recode import GroupRecoding, NodeRecoding, PartRecoding, StoredRecoding
 from shoal.recode import Recoding as Decided
 from shoal.report.blocked import summary_of
 from shoal.report.fixed import FIXED, Fixed
@@ -62,6 +62,8 @@ class Recoding(_Frozen):
     """Of a node."""
     labels: Annotated[dict[str, int], FIXED] | None = None
     """Of anything else: how many different labels each released column shows."""
+    by_point: bool | None = None
+    """Whether the private folder tells in which box a point lies, since the rows were too many for a row map."""
 
 
 class Rows(_Frozen):
@@ -222,7 +224,7 @@ def summarise(
         measures={name: details for name, each in told.items() if (details := each.details())},
         blocking=None if done is None or how is None else BlockingSummary(**summary_of(done, how.by)),
         data=data,
-        warnings=(*notes, *(() if few else (TOO_MANY,))),
+        warnings=(*notes, *(() if few else (ON_DISK if isinstance(plan.recoding, StoredRecoding) else TOO_MANY,))),
     )
 
 
@@ -234,9 +236,17 @@ TOO_MANY = (
 )
 
 
+ON_DISK = (
+    "measures that compare every combination of quasi-identifiers with what it became are left out: the boxes were "
+    "made where the rows are"
+)
+
+
 def few_enough(plan: Plan) -> bool:
     """Whether every measure can be told: of rows that stayed where they are, only where their classes are few."""
     classes = plan.before.classes
+    if isinstance(plan.recoding, StoredRecoding):
+        return False
     return classes.classes is not None or len(classes.counts) == len(classes) <= MOST_MEASURED
 
 
@@ -272,9 +282,9 @@ def _recoding(recoding: Decided) -> Recoding:
         return Recoding(kind="node", levels=dict(recoding.levels))
     if isinstance(recoding, GroupRecoding):
         return Recoding(kind="groups", labels={recoding.column: int(recoding.group.max()) + 1})
-    assert isinstance(recoding, PartRecoding)
+    assert isinstance(recoding, PartRecoding | StoredRecoding)
     labels = {name: len(column.texts) for columns in recoding.shown.values() for name, column in columns.items()}
-    return Recoding(kind=recoding.kind, labels=labels)
+    return Recoding(kind=recoding.kind, labels=labels, by_point=isinstance(recoding, StoredRecoding) or None)
 
 
 def saveable(policy: Policy, plan: Plan, source: Source) -> Policy:

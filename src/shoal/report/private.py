@@ -1,6 +1,7 @@
 """What goes into `out.private/`: everything that knows the original."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyarrow import parquet
 from pydantic import ValidationError
 
 from shoal.engine import Source
@@ -16,9 +18,10 @@ from shoal.hierarchy import Csv, pinned
 from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.policy.paths import anchored
+from shoal.recode import StoredRecoding
 from shoal.report.manifest import Manifest, Recoding, saveable
 from shoal.report.page import render
-from shoal.verify import read_json
+from shoal.verify import Points, read_json
 
 MAPPED = frozenset({"boxes", "cells", "clusters", "groups"})
 """Kinds of recoding in which only the row map tells which label belongs to which row."""
@@ -34,6 +37,9 @@ def write_private(
     _self_contained(policy, plan, source, folder).save(folder / "policy.toml")
     if rows is not None:
         _write_rows(folder / "rows.arrow", plan, source.table.rows, rows)
+    if isinstance(plan.recoding, StoredRecoding):
+        shutil.copyfile(plan.recoding.points, folder / "points.parquet")
+        write_boxes(folder / "boxes.parquet", plan)
     for path in folder.rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
 
@@ -47,6 +53,8 @@ class Private:
     """Empty where levels do not tell what a row shows."""
     rows: NDArray[np.int64] | None = None
     """Then: for every released row the position, from 0, of its input row."""
+    points: Points | None = None
+    """Or else: which point lies in which box."""
 
 
 def load_private(folder: Path) -> Private:
@@ -61,11 +69,21 @@ def load_private(folder: Path) -> Private:
         raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a private folder") from None
     if not (folder / "policy.toml").is_file():
         raise BadInput(f"{folder.name}/policy.toml: there is no such file; is this the private folder of a release?")
-    rows = load_rows(folder) if recoding["kind"] in MAPPED or document["rows"].get("added") else None
+    points = Points(folder / "points.parquet", folder / "boxes.parquet") if recoding.get("by_point") else None
+    mapped = points is None and (recoding["kind"] in MAPPED or document["rows"].get("added"))
     try:
-        return Private(Policy.load(folder / "policy.toml"), levels, rows)
+        return Private(Policy.load(folder / "policy.toml"), levels, load_rows(folder) if mapped else None, points)
     except BadPolicy as wrong:
         raise BadPolicy(f"{folder.name}/{wrong}") from None
+
+
+def write_boxes(path: Path, plan: Plan) -> None:
+    """What each box shows, in the released columns of the quasi-identifiers as these follow each other."""
+    recoding = plan.recoding
+    assert isinstance(recoding, StoredRecoding)
+    columns = [recoding.shown[name][column] for name, made in plan.released_as.items() for column in made]
+    shown = {f"s{i}": column.texts.take(pa.array(column.codes)) for i, column in enumerate(columns)}
+    parquet.write_table(pa.table({"part": np.arange(len(recoding.sizes), dtype=np.int32), **shown}), path)
 
 
 def load_rows(folder: Path) -> NDArray[np.int64]:

@@ -3,7 +3,7 @@
 Only the models' pure functions and the hierarchies are common ground, and both are held to naive definitions in tests.
 """
 
-from shoal.verify.claim import Claim, Original
+from shoal.verify.claim import Claim, Original, Points
 from shoal.verify.counting import Counted, count
 from shoal.verify.files import check_hash, read_json
 from shoal.verify.judging import judge, judge_people
@@ -16,6 +16,7 @@ __all__ = [
     "Counted",
     "Opened",
     "Original",
+    "Points",
     "Room",
     "Status",
     "Verdict",

@@ -8,6 +8,7 @@ import pyarrow as pa
 from shoal.codes import Table
 from shoal.counts import ClassCounts, Indices, JointCounts, ValueCounts
 from shoal.errors import NotVerified
+from shoal.verify.boxed import follow_points
 from shoal.verify.claim import Claim, Original
 from shoal.verify.originals import count_originals
 from shoal.verify.placing import classes_of, place, quasi_cells, starred
@@ -24,7 +25,10 @@ def count_behind(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Origin
     source = {f"v{i}": name for i, name in enumerate(others)}
     if original.unit is not None:
         source["person"] = original.unit
-    (_follow_labels if original.rows is None else _follow_rows)(db, claim, original, source)
+    if original.points is not None:
+        follow_points(db, claim, original, source)
+    else:
+        (_follow_labels if original.rows is None else _follow_rows)(db, claim, original, source)
     many = "sum(n)::BIGINT" if original.unit is None else "count(DISTINCT person)"
     sizes = np.zeros(classes, dtype=np.int64)
     at, counts = arrays(db, f"SELECT class, {many} AS n FROM behind GROUP BY class")

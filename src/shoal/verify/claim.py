@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,16 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Points:
+    """Two Parquet files that tell in which box a point of the original lies, and what each box shows."""
+
+    points: Path
+    """The code of each quasi-identifier, in the order of their names (q0, q1, …), and `part`, the number of the box."""
+    boxes: Path
+    """`part`, and what it shows in each released column of a quasi-identifier (s0, s1, …), in the order of a claim."""
+
+
+@dataclass(frozen=True)
 class Original:
     """The input and the levels it was generalised to, for checking that a release tells the truth.
 
@@ -77,3 +88,5 @@ class Original:
 
     It is negative where the row was added and shows nobody.
     """
+    points: Points | None = None
+    """Where levels do not tell it and rows are too many to be told one by one."""

@@ -77,14 +77,14 @@ def _false_cells(release: Opened, claim: Claim, original: Original) -> Iterator[
             "FROM listed l JOIN origins o ON l.rowid = o.row GROUP BY ALL"
         ).to_arrow_table()
         column = original.table[name]
-        false = pairs.filter(pa.array(~_as_it_was(pairs, column, typed=name in release.typed)))
+        false = pairs.filter(pa.array(~as_it_was(pairs, column, typed=name in release.typed)))
         if name in claim.quasi_identifiers and name not in release.typed:
-            false = false.filter(pa.array(~_labelled(false, Labels(column, original.hierarchies.get(name)))))
+            false = false.filter(pa.array(~labelled(false, Labels(column, original.hierarchies.get(name)))))
         if false.num_rows:
             yield f"{pc.sum(false['n']).as_py()} released row(s) do not cover an original one in column {name!r}"
 
 
-def _as_it_was(pairs: pa.Table, column: Column, *, typed: bool) -> Flags:
+def as_it_was(pairs: pa.Table, column: Column, *, typed: bool) -> Flags:
     """Which pairs of a cell and a code show the value itself."""
     texts = words(column.values) if typed else column.texts
     true = pa.concat_arrays([texts, pa.nulls(1, pa.string())]).take(pairs["code"])
@@ -92,7 +92,7 @@ def _as_it_was(pairs: pa.Table, column: Column, *, typed: bool) -> Flags:
     return np.asarray(same.to_numpy(), dtype=bool)
 
 
-def _labelled(pairs: pa.Table, labels: Labels) -> Flags:
+def labelled(pairs: pa.Table, labels: Labels) -> Flags:
     """Which pairs of a cell and a code show a label that covers it; each label is read once."""
     cells = pairs["cell"].combine_chunks().dictionary_encode(null_encoding="encode")
     at, codes = cells.indices.to_numpy(), pairs["code"].to_numpy()

@@ -10,15 +10,18 @@ if TYPE_CHECKING:
 
 
 def classify(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
-    """Make `classed`: the distinct released rows with the number of their class, from 0."""
-    cells = ", ".join(quasi_cells(claim))
-    same = " AND ".join(f"r.{cell} IS NOT DISTINCT FROM k.{cell}" for cell in quasi_cells(claim))
-    numbered = (
-        f"SELECT *, row_number() OVER (ORDER BY {cells}) - 1 AS class FROM (SELECT DISTINCT {cells} FROM released)"
-    )
+    """Make `classed`: the distinct released rows with the number of their class, from 0.
+
+    Classes are fewer than rows, and only they are sorted.
+    """
+    cells = quasi_cells(claim)
+    listed = ", ".join(cells)
     db.execute(
-        f"CREATE OR REPLACE TEMP TABLE classed AS SELECT r.*, k.class FROM released r JOIN ({numbered}) k ON {same}"
+        f"CREATE OR REPLACE TEMP TABLE classes AS SELECT *, row_number() OVER (ORDER BY {listed}) - 1 AS class "
+        f"FROM (SELECT DISTINCT {listed} FROM released)"
     )
+    same = " AND ".join(f"r.{cell} IS NOT DISTINCT FROM k.{cell}" for cell in cells)
+    db.execute(f"CREATE OR REPLACE TEMP TABLE classed AS SELECT r.*, k.class FROM released r JOIN classes k ON {same}")
 
 
 def place(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
@@ -32,7 +35,7 @@ def place(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
 
 def classes_of(claim: Claim) -> str:
     """The SQL of all classes, each with the cells it shows."""
-    return f"(SELECT DISTINCT class, {', '.join(quasi_cells(claim))} FROM classed)"
+    return f"(SELECT class, {', '.join(quasi_cells(claim))} FROM classes)"
 
 
 def starred(claim: Claim) -> str:

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from shoal.codes import Uncollected
 from shoal.hierarchy import TOP
+from shoal.verify.boxed import covers_boxed
 from shoal.verify.claim import Claim, Original
 from shoal.verify.mapped import covers_mapped
 from shoal.verify.opening import Opened, words
@@ -24,8 +25,10 @@ def covers(release: Opened, claim: Claim, original: Original) -> Verdict:
     Rows are compared as multisets: no row may occur more often than originals that became it. Rows whose
     quasi-identifiers are all `*` because they were suppressed, if the claim says that there are such, cover any of the
     originals that no other row has covered; of them the other columns are compared. Where the original tells which
-    row became which, that is checked row by row instead.
+    row became which, that is checked row by row instead, and where it tells which point lies in which box, box by box.
     """
+    if original.points is not None:
+        return covers_boxed(release, claim, original)
     if original.rows is not None:
         return covers_mapped(release, claim, original)
     db = release.db

@@ -12,6 +12,7 @@ from shoal.engines.duckdb.grouping import group, listable
 from shoal.engines.duckdb.places import Place, place_of
 from shoal.engines.duckdb.relations import explain, find_relation
 from shoal.engines.duckdb.session import Session
+from shoal.engines.duckdb.storing import store, stream_boxes
 from shoal.engines.duckdb.streaming import stream
 from shoal.engines.postgres import named, spill_postgres
 from shoal.engines.reading.assemble import marker
@@ -21,8 +22,9 @@ from shoal.errors import BadData
 from shoal.frequency import Counted, FrequencySet, Layout
 from shoal.hierarchy import Hierarchy
 from shoal.memory import bytes_of
-from shoal.recode import NodeRecoding, Recoding, recode_items
+from shoal.recode import NodeRecoding, Recoding, StoredRecoding, recode_items
 from shoal.spilled import Spilled
+from shoal.stored import Stored
 
 
 class DuckDBEngine:
@@ -32,7 +34,7 @@ class DuckDBEngine:
     """
 
     name: ClassVar[str] = "duckdb"
-    abilities: ClassVar[frozenset[Ability]] = frozenset()
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.BOXES})
 
     def __init__(self, memory: str | int | None = None, spill: Path | None = None) -> None:
         self.memory = None if memory is None else bytes_of(memory)
@@ -112,6 +114,8 @@ class DuckDBEngine:
         *,
         show: bool,
     ) -> Shown:
+        if isinstance(recoding, StoredRecoding):
+            return stream_boxes(_collected(source.table), recoding, columns, quasi_identifiers)
         assert isinstance(recoding, NodeRecoding)
         table, steps = source.table, {}
         for name, level in recoding.levels.items():
@@ -124,6 +128,9 @@ class DuckDBEngine:
             return stream(_collected(table), recoding, hierarchies, columns, show=show)
         made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
         return Shown(made, times=times)
+
+    def store(self, table: Table, columns: Sequence[str]) -> Stored:
+        return store(_collected(table), columns)
 
     def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
         if not isinstance(shown.stream, Stream):

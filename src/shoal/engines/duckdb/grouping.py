@@ -1,6 +1,6 @@
 """One GROUP BY: the distinct rows of some columns as packed keys, and how often each occurs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -27,28 +27,20 @@ def group(columns: Collected, names: Sequence[str], lifted: Mapping[str, Codes] 
     They are spilled where they do not fit in what the session allows.
     """
     session, steps = columns.session, lifted or {}
-    sizes = [columns[name].size for name in names]
-    layout = Layout.of(sizes)
-    query = _query(session, columns, names, layout, steps)
+    layout = Layout.of([columns[name].size for name in names])
     empty = FrequencySet(tuple(names), layout, np.zeros((0, layout.words), np.uint64), np.zeros(0, np.int64))
     most = listable(session, layout.words)
     pieces: list[FrequencySet] = []
     spool: Spool | None = None
-    rows, held, strange = 0, 0, False
-    for batch in session.batches(query, _BATCH):
-        strange = any(column.null_count for column in batch.columns)
-        if strange:
-            break
-        keys = np.stack([batch.column(w).to_numpy() for w in range(layout.words)], axis=1)
-        pieces.append(replace(empty, keys=keys, counts=batch.column(layout.words).to_numpy()))
-        rows, held = rows + pieces[-1].rows, held + len(keys)
+    rows = held = 0
+    for found in grouped(columns, names, steps):
+        pieces.append(found)
+        rows, held = rows + found.rows, held + len(found)
         if most is not None and held > most:
             spool = spool or Spool(session.scratch.path / f"classes{next(_NUMBER)}")
             for piece in pieces:
                 spool.add(piece.keys, piece.counts)
             pieces = []
-    if strange or rows != int(columns[names[0]].counts.sum()):
-        raise BadData(f"{columns.name}: the table changed while it was read; make a copy and use that")
     if spool is None:
         keys = np.concatenate([piece.keys for piece in pieces])
         return replace(empty, keys=keys, counts=np.concatenate([piece.counts for piece in pieces]))
@@ -68,6 +60,23 @@ def group(columns: Collected, names: Sequence[str], lifted: Mapping[str, Codes] 
         columns={name: _lifted(known[name], steps.get(name)) for name in names},
         room=most or 1,
     )
+
+
+def grouped(columns: Collected, names: Sequence[str], steps: Mapping[str, Codes]) -> Iterator[FrequencySet]:
+    """The same piece by piece."""
+    layout = Layout.of([columns[name].size for name in names])
+    query = _query(columns.session, columns, names, layout, steps)
+    rows, strange = 0, False
+    for batch in columns.session.batches(query, _BATCH):
+        strange = any(column.null_count for column in batch.columns)
+        if strange:
+            break
+        keys = np.stack([batch.column(w).to_numpy() for w in range(layout.words)], axis=1)
+        found = FrequencySet(tuple(names), layout, keys, batch.column(layout.words).to_numpy())
+        rows += found.rows
+        yield found
+    if strange or rows != int(columns[names[0]].counts.sum()):
+        raise BadData(f"{columns.name}: the table changed while it was read; make a copy and use that")
 
 
 def listable(session: Session, words: int) -> int | None:

@@ -78,7 +78,7 @@ def measure(folder: Path, workers: int, sizes: list[int]) -> Iterator[tuple[int,
     from shoal.engines.spark import SparkEngine
     from shoal.engines.spark.session import open_session
 
-    with running(folder, workers, memory="1g") as cluster:
+    with running(folder, workers, memory=1024, most="1g") as cluster:
         session = open_session(cluster.master)
         try:
             once(SparkEngine(session), folder, 100_000)

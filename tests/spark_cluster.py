@@ -7,16 +7,20 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 DEFAULTS = """
-spark.executor.memory {memory}
+spark.executor.memory {memory}m
+spark.executor.cores 1
+spark.cores.max {workers}
 spark.sql.shuffle.partitions 4
 spark.shuffle.io.maxRetries 1
 spark.shuffle.io.retryWait 200ms
-spark.driver.maxResultSize 4m
+spark.driver.maxResultSize {most}
 """
-"""The last of them: a table that was collected to the driver would not get there."""
+"""A core of each worker for an application, so that there is room for a second one. The last of them: a table that was
+collected to the driver would not get there."""
 
 
 class Cluster:
@@ -30,6 +34,7 @@ class Cluster:
         self.port = _free_port()
         self.master = f"spark://127.0.0.1:{self.port}"
         self.log = (folder / "cluster.log").open("wb")
+        self.numbers = count()
         self.processes = []
         self.workers = []
 
@@ -40,36 +45,26 @@ class Cluster:
             self.add_worker()
 
     def add_worker(self):
-        work = self.folder / f"work{len(self.processes)}"
-        process = self._run(
-            "worker.Worker",
-            "--cores",
-            1,
-            "--memory",
-            self.memory,
-            "--work-dir",
-            work,
-            "--port",
-            _free_port(),
-            self.master,
-        )
+        work = self.folder / f"work{next(self.numbers)}"
+        room = ["--cores", 2, "--memory", f"{2 * self.memory}m"]
+        process = self._run("worker.Worker", *room, "--work-dir", work, "--port", _free_port(), self.master)
         self.workers.append(process)
 
     def kill_worker(self):
-        """With its executor, without a word."""
-        process = self.workers.pop()
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        """The oldest, with its executors, without a word: a later one may have nothing to do yet."""
+        process = self.workers.pop(0)
+        self._end(process)
 
     def stop(self):
-        for process in self.processes:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-            finally:
-                process.wait()
+        for process in self.processes[::-1]:
+            self._end(process)
         self.log.close()
+
+    def _end(self, process):
+        # until it is waited for, nobody else can have its number
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        self.processes.remove(process)
 
     def _run(self, what, *arguments):
         command = [self.home / "bin" / "spark-class", f"org.apache.spark.deploy.{what}", "--host", "127.0.0.1"]
@@ -108,10 +103,12 @@ def wait_for(until, otherwise, seconds=120):
 
 
 @contextmanager
-def running(folder, workers=2, memory="512m"):
+def running(folder, workers=2, memory=512, most="4m"):
     """A cluster that ends whatever happens, and the environment that a driver needs to reach it."""
     (folder / "conf").mkdir()
-    (folder / "conf" / "spark-defaults.conf").write_text(DEFAULTS.format(memory=memory), "ascii")
+    (folder / "conf" / "spark-defaults.conf").write_text(
+        DEFAULTS.format(memory=memory, workers=workers, most=most), "ascii"
+    )
     cluster = Cluster(folder, memory)
     ours = {"SPARK_CONF_DIR": str(folder / "conf"), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     before = {name: os.environ.get(name) for name in ours}

@@ -20,17 +20,27 @@ from shoal.api.release import NO_ROW_MAP
 from shoal.engine import Ability, ReadOptions
 from shoal.engines import ArrowEngine, streams, writing
 from shoal.engines.duckdb import DuckDBEngine, dictionaries, grouping
+from shoal.engines.spark import SparkEngine
 from shoal.errors import BadInput, ShoalError
 from shoal.spilled import Spilled
 
-ENGINES = {"arrow": ArrowEngine, "duckdb": lambda: DuckDBEngine("256MB")}
+ENGINES = {"arrow": ArrowEngine, "duckdb": lambda: DuckDBEngine("256MB"), "spark": SparkEngine}
 """Every engine there is; another one joins here."""
-OTHERS = [name for name in ENGINES if name != "arrow"]
+ON_A_CLUSTER = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("spark"),
+    # sockets that pyspark leaves to the garbage collector, and what it takes from Python's attic
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore:distutils Version classes:DeprecationWarning"),
+]
+OTHERS = ["duckdb", pytest.param("spark", marks=ON_A_CLUSTER)]
 K = [{"model": "k-anonymity", "k": 3}]
 
 
 @pytest.fixture(params=OTHERS)
 def engine(request):
+    if request.param == "spark":
+        request.getfixturevalue("spark")  # the session that is used then
     return ENGINES[request.param]()
 
 
@@ -216,7 +226,9 @@ CELLS = st.sampled_from(["", "1", "2", "10", "02", "-1", "1.5", "a", "b c", "*",
     kind=st.sampled_from(["csv", "parquet"]),
 )
 @pytest.mark.parametrize("name", OTHERS)
-def test_small_tables(tmp_path_factory, name, rows, kind):
+def test_small_tables(request, tmp_path_factory, name, rows, kind):
+    if name == "spark":
+        request.getfixturevalue("spark")
     tmp_path = tmp_path_factory.mktemp("engines")
     columns = {title: pa.array([row[i] for row in rows]) for i, title in enumerate(("a", "b", "s", "o"))}
     data = written(tmp_path, pa.table(columns), kind)

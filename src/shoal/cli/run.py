@@ -16,7 +16,8 @@ _INTERRUPTED = 130
 
 def script() -> None:
     """The installed command: `main` in a process of its own."""
-    sys.meta_path.insert(0, _WithoutPandas())
+    if not any(word.endswith("spark") for word in sys.argv):  # pyspark does not work without pandas
+        sys.meta_path.insert(0, _WithoutPandas())
     main()
 
 

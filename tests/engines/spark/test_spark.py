@@ -18,6 +18,7 @@ from shoal.engine import Ability, ReadOptions
 from shoal.engines import ArrowEngine, choose_engine
 from shoal.engines.spark import SparkEngine, executors, grouping
 from shoal.errors import BadData, BadInput
+from shoal.scratch import SPILL
 
 CANARY = "CANARY-7f3"
 
@@ -246,7 +247,7 @@ def killed_in_the_middle(cluster, spark, work):
 @pytest.fixture
 def spread_out(spark, table):
     """The people as a frame of eight partitions."""
-    read = spark.read.option("header", "true").csv(f"file:{table}")
+    read = spark.read.option("header", "true").option("escape", '"').csv(f"file:{table}")
     return read.repartition(8).cache()
 
 
@@ -271,6 +272,29 @@ def test_a_worker_killed_while_it_writes(cluster, spark, spread_out, monkeypatch
     assert written == expected
     left = {path.name for path in out.rglob("*") if not path.name.startswith((".part", "part", "._SUCCESS"))}
     assert left == {"_SUCCESS"}
+
+
+EACH = {
+    **POLICIES["numbers, suppression"],
+    "attributes": {"age": AGE, "sex": SEX, **REST, "id": {"role": "insensitive", "confirm": True}},
+    "release": {"suppressed": "show"},
+}
+"""Every released row differs from all others."""
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_worker_killed_while_it_sorts_what_is_too_much_for_the_driver(
+    cluster, spark, spread_out, table, monkeypatch, tmp_path, kind
+):
+    expected, _ = published(table, EACH, tmp_path / "arrow", engine="arrow", format=kind)
+    monkeypatch.setattr(grouping, "MOST", 1000)
+    monkeypatch.setattr(executors, "labelled", slowed(executors.labelled, 0.7))
+    out = tmp_path / "place" / "spark"
+    out.parent.mkdir()
+    found, _ = killed_in_the_middle(cluster, spark, lambda: published(spread_out, EACH, out, format=kind))
+    assert found == expected
+    left = {path.name for path in out.parent.iterdir() if not path.name.startswith(SPILL)}
+    assert left == {"spark", "spark.private"}
 
 
 def test_what_it_lacks_is_declared_and_refused_in_one_sentence(tmp_path):
@@ -307,8 +331,6 @@ def test_the_command_line_at_a_master(cluster, spark, table, process, tmp_path):
     policy.write_text(tomli_w.dumps(POLICIES["numbers, suppression"]), "utf-8")
     out = tmp_path / "out"
     given = ["anonymize", table, "--policy", policy, "--out", out, "--engine", "spark", "--master", cluster.master]
-    # one core each is taken by the session of the tests: this application waits until that one gives its own back
-    spark.stop()
     said, wrong = (running := process(*given, "--json")).communicate(timeout=300)
     assert (running.returncode, wrong) == (0, "")
     assert json.loads(said)["data"]["file"] == "data.csv"

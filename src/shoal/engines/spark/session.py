@@ -48,9 +48,10 @@ def open_session(master: str | None) -> "SparkSession":
 
 def _refuse_missing() -> None:
     try:
+        import pandas as pd  # noqa: F401 - pyspark asks for it where Arrow batches are mapped
         import pyspark  # noqa: F401
     except ImportError:
-        raise BadInput("the spark engine needs pyspark: pip install 'shoal[spark]'") from None
+        raise BadInput("the spark engine needs pyspark and pandas: pip install 'shoal[spark]'") from None
     home = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (home and (Path(home) / "bin" / "java").exists()):
         raise BadInput("the spark engine needs Java 17: install it, or set JAVA_HOME to where it is")

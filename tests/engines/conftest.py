@@ -1,4 +1,4 @@
-"""The cluster that the tests of this folder share."""
+"""A cluster, for the tests of the engine that works on one."""
 
 import os
 import shutil

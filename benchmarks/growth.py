@@ -131,8 +131,8 @@ PAGE = """# How far it goes
 {measured}
 
 Generated people in Parquet, the `duckdb` engine under `--memory {memory}`; every run is the whole command, from the
-file to a verified release. How Spark grows with its workers: [spark.md](../benchmarks/spark.md); 100 million rows beside
-bare DuckDB: [large.md](../benchmarks/large.md).
+file to a verified release. How Spark grows with its workers: [spark.md](../benchmarks/spark.md); 100 million rows
+beside bare DuckDB: [large.md](../benchmarks/large.md).
 
 | algorithm | rows | QIs | k | cores | seconds | peak GB | nodes | checked | classes |
 |---|---|---|---|---|---|---|---|---|---|
@@ -145,7 +145,8 @@ bare DuckDB: [large.md](../benchmarks/large.md).
 - **Rows**: linear. {start:.1f} s to begin with, then {slope:.2f} s for each million rows: the file is read for the
   dictionaries, grouped once, and read once more by `verify`. The search does not see rows.
 - **Quasi-identifiers**: the number of distinct combinations decides, not the number of rows. While they fit into a
-  fifth of `--memory`, a node costs what rolling them up costs; beyond that they lie on disk and are rolled up piece by piece.
+  fifth of `--memory`, a node costs what rolling them up costs; beyond that they lie on disk and are rolled up piece by
+  piece.
 - **Nodes**: `optimal` checks few of them (the table says how many); datafly as many as its path is long.
 - **Classes**: the more classes a release has, the longer its table of distinct rows; sorting it is hardly noticed.
 - **Cores**: two are {gain} times as fast as one.

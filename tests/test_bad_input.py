@@ -64,7 +64,7 @@ def test_bad_usage(desk, arguments):
 def test_a_file_that_is_not_there(desk):
     desk.refused(2, data=desk.folder / "peple.csv", says="did you mean people.csv?")
     (desk.folder / "empty").mkdir()
-    desk.refused(2, data=desk.folder / "empty", says="there are no files in it")
+    desk.refused(2, data=desk.folder / "empty", says="there are no files in the folder")
     desk.refused(2, "anonymize", desk.data, "--policy", "nix.toml", "--out", desk.out, says="shoal init DATA")
     desk.refused(2, "anonymize", desk.data, "--policy", desk.folder / "policy.toml", says="--out")
 

@@ -97,6 +97,7 @@ def main() -> None:
     options.add_argument("--write", action="store_true", help="write large.md beside this file")
     given = options.parse_args()
     columns, lines, bare = TABLES[given.columns], [], 0.0
+    load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="large-") as folder:
         for what, seconds, peak, told in measured(
             columns, given.rows, given.memory, Path(folder), given.table or Path(folder) / "people.parquet"
@@ -107,10 +108,10 @@ def main() -> None:
             lines.append(f"| {what} | {seconds:.1f} | {peak:.2f} | {ratio} | {told} |")
             print(lines[-1], flush=True)
     if given.write:
-        _write(given.columns, given.rows, given.memory, lines)
+        _write(given.columns, given.rows, given.memory, lines, (load, os.getloadavg()[0]))
 
 
-def _write(name: str, rows: int, memory: str, lines: list[str]) -> None:
+def _write(name: str, rows: int, memory: str, lines: list[str], load: tuple[float, float]) -> None:
     page = Path(__file__).with_suffix(".md")
     section = [
         f"## {name}: {rows:,} rows × {len(TABLES[name])} quasi-identifiers, `--memory {memory}`",
@@ -118,6 +119,9 @@ def _write(name: str, rows: int, memory: str, lines: list[str]) -> None:
         "| what | seconds | peak GB | times DuckDB alone | found |",
         "|---|---|---|---|---|",
         *lines,
+        "",
+        f"Load average of the machine's {os.cpu_count()} cores at the start {load[0]:.1f}, at the end {load[1]:.1f}: above "
+        "their number, others were running too, and times compare only roughly.",
         "",
     ]
     title = "# Bigger than memory\n"

@@ -282,6 +282,7 @@ EACH = {
 """Every released row differs from all others."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_a_worker_killed_while_it_sorts_what_is_too_much_for_the_driver(
     cluster, spark, spread_out, table, monkeypatch, tmp_path, kind
@@ -326,6 +327,7 @@ def test_what_goes_wrong_on_an_executor_names_no_cell(spark, tmp_path):
     assert CANARY not in str(said.value)
 
 
+@pytest.mark.slow
 def test_the_command_line_at_a_master(cluster, spark, table, process, tmp_path):
     policy = tmp_path / "policy.toml"
     policy.write_text(tomli_w.dumps(POLICIES["numbers, suppression"]), "utf-8")

@@ -120,8 +120,8 @@ def _write(name: str, rows: int, memory: str, lines: list[str], load: tuple[floa
         "|---|---|---|---|---|",
         *lines,
         "",
-        f"Load average of the machine's {os.cpu_count()} cores at the start {load[0]:.1f}, at the end {load[1]:.1f}: above "
-        "their number, others were running too, and times compare only roughly.",
+        f"Load average of the machine's {os.cpu_count()} cores at the start {load[0]:.1f}, at the end {load[1]:.1f}:",
+        "above their number, others were running too, and times compare only roughly.",
         "",
     ]
     title = "# Bigger than memory\n"

@@ -427,7 +427,7 @@ def test_verify_knows_another_original(desk):
 
 
 @pytest.mark.parametrize(
-    "where", ["shoal.search.oracle.Oracle.ask", "shoal.engines.writing._write", "shoal.api.release.judge"]
+    "where", ["shoal.search.oracle.Oracle.ask", "shoal.engines.writing.write_bytes", "shoal.api.release.judge"]
 )
 @pytest.mark.parametrize("older", [False, True])
 def test_an_interruption_leaves_nothing(desk, monkeypatch, where, older):

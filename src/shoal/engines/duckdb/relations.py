@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
 _LONGEST_LINE = 128 << 20
 _STEP = 8 << 20
-_UNSURE = (pa.types.is_duration, pa.types.is_time, pa.types.is_decimal256, pa.types.is_float16)
+_UNSURE = (
+    pa.types.is_duration,
+    pa.types.is_time,
+    pa.types.is_decimal256,
+    pa.types.is_float16,
+    lambda of: pa.types.is_timestamp(of) and of.tz is not None,
+)
+"""Types that DuckDB and Arrow do not show alike."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +110,14 @@ def _parquet(place: Place, options: ReadOptions, session: Session) -> Found:
             raise BadData(f"{file.name}: its columns or their types differ from those of {place.files[0].name}")
     schema = schemas[0]
     check_names(place.name, schema.names)
+    _check_types(place, schema)
+    names = _named(schema.names)
+    cells = ", ".join(f'"{title.replace(chr(34), chr(34) * 2)}" AS {name}' for title, name in names.items())
+    sql = f"SELECT {cells} FROM read_parquet({listed(place.files)}, hive_partitioning=false)"
+    return Found(Relation(sql, names), {column.name: _plain(column.type) for column in schema})
+
+
+def _check_types(place: Place, schema: pa.Schema) -> None:
     for column in schema:
         check_type(place.name, column.name, column.type)
         if any(unsure(column.type) for unsure in _UNSURE):
@@ -110,10 +125,6 @@ def _parquet(place: Place, options: ReadOptions, session: Session) -> Found:
                 f"{place.name}: column {column.name!r} is of a type that only the arrow engine reads ({column.type}); "
                 "use --engine arrow or turn it into text"
             )
-    names = _named(schema.names)
-    cells = ", ".join(f'"{title.replace(chr(34), chr(34) * 2)}" AS {name}' for title, name in names.items())
-    sql = f"SELECT {cells} FROM read_parquet({listed(place.files)}, hive_partitioning=false)"
-    return Found(Relation(sql, names), {column.name: _plain(column.type) for column in schema})
 
 
 def _plain(of: pa.DataType) -> pa.DataType:
@@ -142,8 +153,7 @@ def _database(place: Place, options: ReadOptions, session: Session) -> Found:
     full = ".".join('"' + part.replace('"', '""') + '"' for part in ("given", *wanted[0]))
     schema = session.table(f"SELECT * FROM {full} LIMIT 0").schema
     check_names(place.name, schema.names)
-    for column in schema:
-        check_type(place.name, column.name, column.type)
+    _check_types(place, schema)
     names = _named(schema.names)
     cells = ", ".join(f'"{title.replace(chr(34), chr(34) * 2)}" AS {name}' for title, name in names.items())
     types = {column.name: _plain(column.type) for column in schema}

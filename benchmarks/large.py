@@ -3,7 +3,7 @@
     python benchmarks/large.py [--rows 100000000] [--memory 2GB] [--columns survey|eight] [--write]
 
 The yardstick is what DuckDB alone needs, under the same limit and in the same run, to group the file by its
-quasi-identifiers and to copy it to another Parquet file. Peak memory is VmHWM of the process that ran the command.
+quasi-identifiers and to copy it to another Parquet file. Peak memory is ru_maxrss of the process that ran the command.
 """
 
 import argparse
@@ -120,8 +120,7 @@ def _write(name: str, rows: int, memory: str, lines: list[str], load: tuple[floa
         "|---|---|---|---|---|",
         *lines,
         "",
-        f"Load average of the machine's {os.cpu_count()} cores at the start {load[0]:.1f}, at the end {load[1]:.1f}:",
-        "above their number, others were running too, and times compare only roughly.",
+        f"Load average of the machine's {os.cpu_count()} cores at the start {load[0]:.1f}, at the end {load[1]:.1f}.",
         "",
     ]
     title = "# Bigger than memory\n"

@@ -159,12 +159,13 @@ def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, p
     import pyarrow.parquet as pq
 
     said = {"ARROW:schema": b64encode(schema.serialize().to_pybytes())}
-    made = pa.schema([(field.name, _stored(field.type)) for field in schema], said)
+    made = pa.schema([(field.name, _stored(field.type)) for field in schema])
     with path.open("xb") as file:
         hashed = _Hashed(file)
         with pq.ParquetWriter(pa.PythonFile(hashed, "w"), made, store_schema=False) as writer:
             for group in groups:
                 writer.write_table(pa.table(group, made), row_group_size=ROW_GROUP)
+            writer.add_key_value_metadata(said)
         file.flush()
         os.fsync(file.fileno())
     return hashed.digest.hexdigest()

@@ -162,7 +162,7 @@ _AS_IN_ARROW = (
     pa.types.is_floating,
     pa.types.is_boolean,
     pa.types.is_date,
-    pa.types.is_timestamp,
+    lambda of: pa.types.is_timestamp(of) and of.tz is None,
     pa.types.is_decimal128,
 )
 

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
 _LONGEST_LINE = 128 << 20
 _STEP = 8 << 20
-_UNSURE = (pa.types.is_duration, pa.types.is_time, pa.types.is_decimal256, pa.types.is_float16)
+_UNSURE = (
+    pa.types.is_duration,
+    pa.types.is_time,
+    pa.types.is_decimal256,
+    pa.types.is_float16,
+    lambda of: pa.types.is_timestamp(of) and of.tz is not None,
+)
+"""Types that DuckDB and Arrow do not show alike."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +109,7 @@ def _parquet(place: Place, options: ReadOptions, session: Session) -> Found:
             raise BadData(f"{file.name}: its columns or their types differ from those of {place.files[0].name}")
     schema = schemas[0]
     check_names(place.name, schema.names)
-    for column in schema:
-        check_type(place.name, column.name, column.type)
-        if any(unsure(column.type) for unsure in _UNSURE):
-            raise BadData(
-                f"{place.name}: column {column.name!r} is of a type that only the arrow engine reads ({column.type}); "
-                "use --engine arrow or turn it into text"
-            )
+    _check_types(place, schema)
     refuse_both(place.name, schema.names, place.told)
     names = _named([*schema.names, *place.told])
     cells = ", ".join(f'"{title.replace(chr(34), chr(34) * 2)}" AS {names[title]}' for title in schema.names)
@@ -141,6 +142,16 @@ def _values(place: Place) -> str:
     return f"(VALUES {', '.join(rows)}) AS p(file, {', '.join(f'v{i}' for i in range(len(sorts)))})"
 
 
+def _check_types(place: Place, schema: pa.Schema) -> None:
+    for column in schema:
+        check_type(place.name, column.name, column.type)
+        if any(unsure(column.type) for unsure in _UNSURE):
+            raise BadData(
+                f"{place.name}: column {column.name!r} is of a type that only the arrow engine reads ({column.type}); "
+                "use --engine arrow or turn it into text"
+            )
+
+
 def _plain(of: pa.DataType) -> pa.DataType:
     plain = of.value_type if pa.types.is_dictionary(of) else of
     return pa.string() if pa.types.is_large_string(plain) or pa.types.is_string_view(plain) else plain
@@ -167,8 +178,7 @@ def _database(place: Place, options: ReadOptions, session: Session) -> Found:
     full = ".".join('"' + part.replace('"', '""') + '"' for part in ("given", *wanted[0]))
     schema = session.table(f"SELECT * FROM {full} LIMIT 0").schema
     check_names(place.name, schema.names)
-    for column in schema:
-        check_type(place.name, column.name, column.type)
+    _check_types(place, schema)
     names = _named(schema.names)
     cells = ", ".join(f'"{title.replace(chr(34), chr(34) * 2)}" AS {name}' for title, name in names.items())
     types = {column.name: _plain(column.type) for column in schema}

@@ -98,17 +98,22 @@ def test_a_folder_whose_policy_knows_the_sensitive_hierarchy(desk):
     assert sh.attack(release, Similarity()).exposed == 12
 
 
+def spoken(ran):
+    """What was said, however wide the terminal is."""
+    return " ".join(ran.out.split())
+
+
 def test_the_sentences(desk, register):
     table = desk.table("age,disease\n3*,flu\n3*,flu\n5*,flu\n5*,hiv\n5*,cold\n")
     named = [table, "--qi", "age", "--sensitive", "disease"]
-    said = desk.run("attack", "join", *named, "--register", register).out
+    said = " ".join(desk.run("attack", "join", *named, "--register", register).out.split())
     assert "0 of 12 people in the register match exactly one released record" in said
     assert "for 6 more all candidates have the same disease" in said
-    assert "2 of 5 records" in desk.run("attack", "homogeneity", *named).out
-    assert "5 of 5 records fall" in desk.run("attack", "background", *named, "--excluded", "2").out
-    assert "at least 1.5 times as likely" in desk.run("attack", "skewness", *named, "--factor", "1.5").out
+    assert "2 of 5 records" in spoken(desk.run("attack", "homogeneity", *named))
+    assert "5 of 5 records fall" in spoken(desk.run("attack", "background", *named, "--excluded", "2"))
+    assert "at least 1.5 times as likely" in spoken(desk.run("attack", "skewness", *named, "--factor", "1.5"))
     ages = desk.table("age,pay\n3*,10\n3*,14\n5*,10\n5*,90\n", "pay.csv")
-    said = desk.run("attack", "similarity", ages, "--qi", "age", "--sensitive", "pay", "--width", "5%").out
+    said = spoken(desk.run("attack", "similarity", ages, "--qi", "age", "--sensitive", "pay", "--width", "5%"))
     assert "2 of 4 records lie in classes whose pay is nearly the same" in said
 
 

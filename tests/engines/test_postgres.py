@@ -253,7 +253,7 @@ def test_a_release_in_a_folder_and_in_a_table(db, tmp_path):
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("engine", ["arrow", "duckdb"])
 def test_released_columns_keep_their_types(typed, tmp_path, form, engine):
-    names = [name for name in FIRST if engine == "arrow" or name != "t"]
+    names = [name for name in FIRST if engine == "arrow" or name not in {"t", "tz"}]  # which duckdb declares to lack
     typed(f"CREATE TABLE given AS SELECT {', '.join(names)} FROM typed")
     policy = {
         "attributes": {"i4": "quasi-identifier"}

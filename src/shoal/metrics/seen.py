@@ -127,7 +127,7 @@ def see(
     """
     points, own = before.classes, isinstance(recoding, GroupRecoding)
     told = () if own else tuple(sensitive)
-    if isinstance(recoding, NodeRecoding):
+    if isinstance(recoding, NodeRecoding) and _shown_alike(points, class_of_row):
         assert isinstance(after, After)
         points, after, line_of_point = _in_order(points, after, class_of_row)
         out = after.suppressed
@@ -174,6 +174,15 @@ def see(
     sizes, suppressed = after.classes.counts, after.suppressed
     beside = {name: items.long[name] for name in told}
     return Seen(points, point, line, items.counts, out, tuple(facets), sizes, suppressed, beside, k)
+
+
+def _shown_alike(points: FrequencySet, class_of: Codes) -> bool:
+    """Whether rows of one point are shown alike, as they are at a node unless some of them were left out for a rule."""
+    if points.classes is None:
+        return True
+    of = np.empty(len(points), dtype=np.int32)
+    of[points.classes] = class_of
+    return bool(np.array_equal(of[points.classes], class_of))
 
 
 def _in_order(points: FrequencySet, after: After, class_of: Codes) -> tuple[FrequencySet, After, Codes]:

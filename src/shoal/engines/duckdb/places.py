@@ -13,6 +13,7 @@ from shoal.errors import BadData
 DATABASES = {".duckdb", ".ddb", ".db"}
 _READ = {"csv", "parquet"}
 _PATTERN = "*?["
+_SUFFIXES = {".csv", ".tsv", ".txt", ".parquet"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,8 @@ def place_of(source: Any) -> Place:
         open_content(path)
         found = [path]
     name = shown(path.name or text)
+    if path.is_dir() and not all(each.suffix.lower() in _SUFFIXES for each in found):
+        raise BadData(f"{name}: this is a folder with other files than tables in it; name these by a pattern, '*.csv'")
     if not found:
         raise BadData(f"{name}: there are no files in it")
     kinds = {format_of(open_content(each)) for each in found}

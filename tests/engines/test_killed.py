@@ -95,13 +95,9 @@ def test_killed_between_two_moves(tmp_path, moment, older):
     """Every state that a kill can leave while both folders are moved into place."""
     if older:
         fill(tmp_path, "old")
-    child = os.fork()
-    if not child:
-        die_after(moment)
-        fill(tmp_path, "new")
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    killed = os.WIFSIGNALED(status)
+    script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+    script += f"from test_killed import *; die_after({moment}); fill(Path({str(tmp_path)!r}), 'new')"
+    killed = subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
     assert killed == (moment < (4 if older else 2))  # each new folder is moved in, each old one away
     Places.choose(tmp_path / "out", None, None, force=True)  # as the next run does first
     names = {path.name for path in tmp_path.iterdir()}

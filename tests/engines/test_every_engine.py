@@ -333,7 +333,8 @@ def test_a_quasi_identifier_of_too_many_values_is_refused(tmp_path, monkeypatch)
 
 
 def test_folders_patterns_and_databases(tmp_path):
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb
+
     rows = table()
     whole = written(tmp_path, rows, "parquet")
     (tmp_path / "parts").mkdir()

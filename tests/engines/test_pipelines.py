@@ -117,7 +117,8 @@ def test_a_partitioned_table_is_released_alike_by_both_engines(people, tmp_path)
 
 
 def test_addresses(tmp_path):
-    fsspec = pytest.importorskip("fsspec")
+    import fsspec
+
     store = fsspec.filesystem("memory")
     part(tmp_path, "p/year=2024/a.parquet", [31, 32])
     part(tmp_path, "p/year=2025/b.parquet", [33])
@@ -141,7 +142,7 @@ def test_addresses(tmp_path):
 
 
 def test_addresses_never_show_keys(monkeypatch):
-    pytest.importorskip("fsspec")
+    pytest.importorskip("fsspec", reason="the extra `remote` is not installed")
     for address in (f"nosuch://user:{CANARY}@host/people.csv?key={CANARY}", f"memory://{CANARY}/people.csv"):
         with pytest.raises(BadData) as wrong:
             ArrowEngine().read(address, ReadOptions())

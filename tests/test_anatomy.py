@@ -93,7 +93,7 @@ def test_rows_that_change_groups_are_found_with_the_original(anatomy):
 def test_a_missing_table_is_said(anatomy):
     (anatomy.out / "sensitive.csv").unlink()
     ran = anatomy.verify()
-    assert (ran.code, "out/sensitive.csv: the other released table is missing" in ran.err) == (2, True)
+    assert (ran.code, "out/sensitive.csv: the released table is missing" in ran.err) == (2, True)
 
 
 TABLE = {"age": [1, 2, 3, 4, 5, 6], "disease": ["a", "b", "c", "a", "b", "c"]}

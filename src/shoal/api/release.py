@@ -21,6 +21,7 @@ from shoal.api.given import (
 from shoal.engine import Engine, Shown, Source, WriteOptions
 from shoal.engines import ArrowEngine, Stored, storing
 from shoal.engines.frames import read_again, to_native, to_same_kind
+from shoal.engines.partitioned import deal, refuse_partitions
 from shoal.engines.writing import QUOTE, count_defused, refuse_marker, sorted_batches, style_of, to_table
 from shoal.errors import BadInput, BadOutput
 from shoal.events import tell
@@ -28,7 +29,7 @@ from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.recode import GroupRecoding, NodeRecoding, Released, StoredRecoding, decoded
 from shoal.report.added import shown_or_copied
-from shoal.report.folder import Places, known_format
+from shoal.report.folder import Places, known_format, partitioned_format
 from shoal.report.manifest import Data, Manifest, Separate, summarise
 from shoal.report.private import write_boxes, write_private
 from shoal.report.public import write_public
@@ -212,14 +213,16 @@ class Release:
         force: bool = False,
         reproducible: bool = False,
         to: Target_ = None,
+        partition_by: Sequence[str] = (),
     ) -> Manifest:
         """Write `out/` and `out.private/`, both or none, verified as re-read from disk.
 
+        With `partition_by`, the table is Parquet in folders named after what these columns show.
         With `to`, e.g. "postgres:public.released", the rows are stored there too, re-read and compared before all is
         put into place: the private folder first, then the public one, then the table is committed.
         """
         places = Places.choose(out, private, self.path, force=force, earlier=self.earlier)
-        options = self.write_options(format)
+        options = self.write_options(format, partition_by)
         kind = options.format
         target = target_of(to)
         if target is not None and self.separate is not None:
@@ -231,6 +234,10 @@ class Release:
             file = public / f"data.{kind}"
             written = self.engine.write(self.shown, file, self.source, options)
             rows = None if written.order is None else self.rows[written.order]
+            dealt = None
+            if partition_by:
+                dealt = deal(file, file := public / "data", partition_by)
+                rows = None if rows is None else rows[dealt.order]
             other = public / f"sensitive.{kind}"
             second = None
             if self.separate is not None:
@@ -238,13 +245,14 @@ class Release:
                 second = Separate(file=other.name, sha256=told.sha256, columns=tuple(self.separate))
             data = Data(
                 file=file.name,
-                sha256=written.sha256,
+                sha256=written.sha256 if dealt is None else dealt.sha256,
                 format=kind,
                 delimiter=self.source.delimiter,
                 quote=self.source.quote or QUOTE,
                 missing=self.source.missing,
                 spreadsheet_safe=kind == "csv" and options.spreadsheet_safe,
                 columns=tuple(self.columns),
+                partitions={} if dealt is None else dealt.kinds,
                 separate=second,
             )
             tell("written", format=kind, files=1 if second is None else 2, rows=self.shown.count)
@@ -269,8 +277,11 @@ class Release:
         stored.replace(data.sha256 or "")
         tell("stored", rows=self.shown.count)
 
-    def write_options(self, format: str | None) -> WriteOptions:  # noqa: A002
+    def write_options(self, format: str | None, partition_by: Sequence[str] = ()) -> WriteOptions:  # noqa: A002
         """How it will be written; refused where a reader could not tell null from everything else."""
+        if partition_by:
+            refuse_partitions(partition_by, list(self.columns))
+            format = partitioned_format(format)  # noqa: A001
         kind = known_format(format or ("parquet" if self.source.format in {"parquet", "arrow"} else "csv"))
         options = WriteOptions(kind, self.policy.release.order == "keep", self.policy.release.spreadsheet_safe)
         if kind == "csv":

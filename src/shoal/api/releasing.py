@@ -1,6 +1,7 @@
 """anonymize, apply, publish: from a table and a policy to a release."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,7 +28,7 @@ from shoal.policy import Policy
 from shoal.report.blocked import unblocked
 from shoal.report.earlier import COMPARED, Earlier
 from shoal.report.figures import released_by
-from shoal.report.folder import Places, known_format
+from shoal.report.folder import Places, known_format, partitioned_format
 from shoal.report.manifest import Manifest
 from shoal.search import Stop, Watch
 from shoal.verify import Room, refuse_failures
@@ -119,16 +120,18 @@ def publish(
     memory: str | int | None = None,
     master: str | None = None,
     to: Target_ = None,
+    partition_by: Sequence[str] = (),
 ) -> Manifest:
     """Anonymize and save in one go, verifying the file only; with `to`, stored in a database too."""
     with run(_doing(policy)):
         # refuse a bad place before the work, not after it
         places = Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
-        known_format(format or "csv")
+        known_format(partitioned_format(format) if partition_by else format or "csv")
         _refuse_target(to, source, force=force)
         where = {"engine": engine, "memory": memory, "master": master, "spill": places.public.parent}
         release = prepare(source, policy, watch=watch, stop=stop, **where)  # type: ignore[arg-type]
-        return release.save(out, private=private, format=format, force=force, reproducible=reproducible, to=to)
+        how = {"private": private, "format": format, "force": force, "reproducible": reproducible, "to": to}
+        return release.save(out, partition_by=partition_by, **how)  # type: ignore[arg-type]
 
 
 def _doing(policy: Policy_) -> str:
@@ -156,6 +159,7 @@ def dry_run(
     memory: str | int | None = None,
     master: str | None = None,
     to: Target_ = None,
+    partition_by: Sequence[str] = (),
 ) -> Manifest:
     """Search and judge, refuse what `publish` would refuse, write nothing."""
     with run("dry run"):
@@ -163,10 +167,10 @@ def dry_run(
             Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
         elif private is not None:
             raise BadInput("a private folder was named, but no folder for the release; name it too with --out")
-        known_format(format or "csv")
+        known_format(partitioned_format(format) if partition_by else format or "csv")
         _refuse_target(to, source, force=force)
         release = prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master)
-        release.write_options(format)
+        release.write_options(format, partition_by)
         tell_verdicts(release.verdicts)
         refuse_failures(release.verdicts)
         return release.summary.without_times() if reproducible else release.summary

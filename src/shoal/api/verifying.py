@@ -22,7 +22,19 @@ from shoal.plan import meet, orders_of, refuse_lacking, together, trees_of
 from shoal.policy import Policy
 from shoal.report.claims import agrees, claim_of, load_public
 from shoal.report.private import load_private
-from shoal.verify import Original, Room, Status, Verdict, check_hash, count, covers, judge, judge_people, opened
+from shoal.verify import (
+    Original,
+    Room,
+    Status,
+    Verdict,
+    check_hash,
+    count,
+    covers,
+    judge,
+    judge_people,
+    opened,
+    table_in,
+)
 from shoal.verify.groups import count_groups, covers_groups, read_separate
 from shoal.verify.judging import ADDED
 
@@ -50,9 +62,7 @@ def _verified(
 ) -> list[Verdict]:
     manifest = load_public(folder)
     data = manifest.data
-    file = folder / (data.file or "")
-    if not file.is_file() or file.parent != folder:
-        raise BadInput(f"{folder.name}/{data.file}: the released table is missing")
+    file = table_in(folder, data.file)
     claim = claim_of(manifest, folder)
     asked_for = any(Need.POPULATION in model.needs for model in claim.models)
     if population is not None and not (asked_for and original is not None):
@@ -68,9 +78,7 @@ def _verified(
         if data.separate is None:
             counted = replace(count(release, claim, true), everybody=everybody is not None)
         else:
-            other = folder / (data.separate.file or "")
-            if not other.is_file() or other.parent != folder:
-                raise BadInput(f"{folder.name}/{data.separate.file}: the other released table is missing")
+            other = table_in(folder, data.separate.file)
             verdicts.append(check_hash(other, data.separate.sha256 or ""))
             told = read_separate(other, data.separate.columns, data.model_dump())
             counted = count_groups(release, told, claim, true)

@@ -63,6 +63,10 @@ Private = Annotated[
     Path | None, typer.Option(help="The folder for what must not be published; OUT.private unless given.")
 ]
 Format = Annotated[str | None, typer.Option("--format", help="csv or parquet; as the input unless given.")]
+PartitionBy = Annotated[
+    list[str] | None,
+    typer.Option(help="Write Parquet in folders named after these columns, separated by commas: region=north/…"),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace an older release.")]
 Reproducible = Annotated[
     bool, typer.Option("--reproducible", help="Leave times out, so that equal runs give equal bytes.")
@@ -164,6 +168,7 @@ def anonymize(
     out: Out = None,
     private: Private = None,
     file_format: Format = None,
+    partition_by: PartitionBy = None,
     force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Search and report, write nothing.")] = False,
     time_limit: Annotated[
@@ -187,8 +192,14 @@ def anonymize(
 
     _refuse_nowhere(out, dry_run=dry_run)
     rules = within(Policy.load(policy), time_limit)
-    how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
-    how |= {"engine": engine, "memory": memory, "master": master, "to": _table(to, connection_file)}
+    how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
+    how |= {
+        "partition_by": listed(partition_by),
+        "engine": engine,
+        "memory": memory,
+        "master": master,
+        "to": _table(to, connection_file),
+    }
     table = _table(data, connection_file)
     with revealing(show_values=show_values), stopping(on_interrupt=keep_best) as stop, logged(log_json):
         document = _release(table, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
@@ -207,6 +218,7 @@ def apply(
     delimiter: Annotated[str | None, typer.Option(help="Of a CSV; as before unless given.")] = None,
     encoding: Annotated[str | None, typer.Option(help="Of a CSV, e.g. latin-1; as before unless given.")] = None,
     file_format: Format = None,
+    partition_by: PartitionBy = None,
     force: Force = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Recode and report, write nothing.")] = False,
     engine: Engine = "auto",
@@ -225,8 +237,14 @@ def apply(
     _refuse_nowhere(out, dry_run=dry_run)
     share = None if suppression is None else number_or_text(suppression)
     rules = Earlier.load(earlier, suppression=share, delimiter=delimiter, encoding=encoding)
-    how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
-    how |= {"engine": engine, "memory": memory, "master": master, "to": _table(to, connection_file)}
+    how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
+    how |= {
+        "partition_by": listed(partition_by),
+        "engine": engine,
+        "memory": memory,
+        "master": master,
+        "to": _table(to, connection_file),
+    }
     table = _table(data, connection_file)
     with revealing(show_values=show_values), logged(log_json):
         document = _release(table, rules, out, dry_run=dry_run, quiet=as_json, **how)

@@ -18,7 +18,8 @@ from shoal.engine import Rows, Shown, Source, WriteOptions, Written
 from shoal.errors import BadInput
 from shoal.recode import Released
 
-_CHUNK = 1 << 17
+CHUNK = 1 << 17
+"""Rows that are joined, or encoded, at a time."""
 ROW_GROUP = 1 << 20
 """Rows of a group of a Parquet file: fixed, so that the bytes are the same however the rows come."""
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
@@ -162,7 +163,8 @@ def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, p
     made = pa.schema([(field.name, _stored(field.type)) for field in schema])
     with path.open("xb") as file:
         hashed = _Hashed(file)
-        with pq.ParquetWriter(pa.PythonFile(hashed, "w"), made, store_schema=False) as writer:
+        to = pa.PythonFile(hashed, "w")
+        with pq.ParquetWriter(to, made, store_schema=False, write_batch_size=CHUNK) as writer:
             for group in groups:
                 writer.write_table(pa.table(group, made), row_group_size=ROW_GROUP)
             writer.add_key_value_metadata(said)
@@ -212,7 +214,7 @@ def sorted_batches(shown: Shown) -> pa.RecordBatchReader:
         return pa.RecordBatchReader.from_batches(shown.stream.schema, shown.stream.rows())
     schema = pa.schema([(name, column.values.type) for name, column in shown.columns.items()])
     order = text_order(shown.columns, shown.times)
-    return pa.RecordBatchReader.from_batches(schema, batches(shown.columns, order, _CHUNK))
+    return pa.RecordBatchReader.from_batches(schema, batches(shown.columns, order, CHUNK))
 
 
 class _Hashed:
@@ -308,7 +310,7 @@ def _lines(
 ) -> Iterator[pa.Buffer | bytes]:
     """Distinct rows are joined in bulk and repeated: the values of a text column lie one after the other."""
     yield header
-    for rows, repeat in order.blocks(_CHUNK):
+    for rows, repeat in order.blocks(CHUNK):
         taken = [values.take(pa.array(code[rows])) for values, code in zip(cells, codes, strict=True)]
         joined = pc.binary_join_element_wise(*taken, delimiter)
         which = np.repeat(np.arange(len(repeat)), repeat)

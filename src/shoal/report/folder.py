@@ -12,6 +12,7 @@ from shoal.scratch import SPILL, Scratch, clear
 
 _OURS = {
     "boxes.parquet",
+    "data",
     "data.csv",
     "data.parquet",
     "hierarchies",
@@ -121,6 +122,13 @@ def known_format(name: str) -> str:
     if name not in {"csv", "parquet"}:
         raise BadInput(f"format {name!r} is not known; a release is written as csv or parquet")
     return name
+
+
+def partitioned_format(name: str | None) -> str:
+    """Refuse a format that is not kept in folders."""
+    if name not in {None, "parquet"}:
+        raise BadInput("partition by: only Parquet is kept in folders; leave --format out, or write parquet")
+    return "parquet"
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -17,7 +17,7 @@ from shoal.hierarchy import TOP, Builder
 from shoal.models.spec import nearest
 from shoal.recode import Released
 from shoal.report.manifest import PublicManifest
-from shoal.verify import opened
+from shoal.verify import opened, table_in
 from shoal.verify.groups import Separate, read_separate
 
 _BOUNDS = (("lo", "hi"), ("min", "max"))
@@ -37,14 +37,13 @@ def published_in_folder(
 ) -> Published:
     """The table of a published folder, read afresh, its rows in the order of the file."""
     data = manifest.data
-    file = _inside(folder, data.file)
-    with opened(file, data.columns, data.model_dump(), listed=True) as release:
+    with opened(table_in(folder, data.file), data.columns, data.model_dump(), listed=True) as release:
         texts = release.db.sql("SELECT * FROM listed ORDER BY rowid").to_arrow_table()
     table = _encoded(texts.rename_columns(list(data.columns)))
     columns = Columns(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
     if data.separate is None:
         return published_of(folder.name, table, columns, builders)
-    other = read_separate(_inside(folder, data.separate.file), data.separate.columns, data.model_dump())
+    other = read_separate(table_in(folder, data.separate.file), data.separate.columns, data.model_dump())
     return _of_groups(folder.name, table, columns, data.separate.columns[0], other, builders)
 
 
@@ -140,10 +139,3 @@ def _range(low: str | None, high: str | None) -> str:
 
 def _encoded(table: pa.Table) -> Table:
     return Table({name: encode(name, table[name]) for name in table.column_names}, table.num_rows)
-
-
-def _inside(folder: Path, name: str | None) -> Path:
-    file = folder / (name or "")
-    if not file.is_file() or file.parent != folder:
-        raise BadInput(f"{folder.name}/{name}: the released table is missing")
-    return file

@@ -13,7 +13,7 @@ from shoal.policy import Policy
 from shoal.recode import Released
 from shoal.report.manifest import PublicManifest
 from shoal.schema import Role
-from shoal.verify import opened
+from shoal.verify import opened, table_in
 from shoal.workload import Original, Shown, read_release, text_cells
 
 
@@ -40,10 +40,7 @@ def shown_in_memory(columns: Mapping[str, Released], plan: Plan, names: Collecti
 def shown_in_folder(folder: Path, manifest: PublicManifest, names: Collection[str], original: Original) -> Shown:
     """What the table of a published folder shows, read afresh."""
     data = manifest.data
-    file = folder / (data.file or "")
-    if not file.is_file() or file.parent != folder:
-        raise BadInput(f"{folder.name}/{data.file}: the released table is missing")
-    with opened(file, data.columns, data.model_dump()) as release:
+    with opened(table_in(folder, data.file), data.columns, data.model_dump()) as release:
         distinct = release.db.sql("FROM released").to_arrow_table()
     often = distinct["n"].to_numpy()
     cells = text_cells(distinct.drop_columns(["n"]).rename_columns(list(data.columns)))

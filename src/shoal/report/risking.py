@@ -44,6 +44,7 @@ from shoal.risk import (
     weighted_journalist,
 )
 from shoal.search import Ask, Tally, Watch
+from shoal.verify import table_in
 
 Floats = NDArray[np.float64]
 
@@ -121,9 +122,7 @@ def read_for_risk(
     folder = Path(source)
     manifest = load_public(folder)
     data = manifest.data
-    file = folder / (data.file or "")
-    if not file.is_file() or file.parent != folder:
-        raise BadInput(f"{folder.name}/{data.file}: the released table is missing")
+    file = table_in(folder, data.file)
     how = replace(options, missing=(data.missing,), delimiter=data.delimiter, quote=data.quote)
     shown = tuple(name for name in manifest.quasi_identifiers if name in data.columns)
     hidden = tuple(name for name in manifest.sensitive if name in data.columns and not asked.quasi_identifiers)

@@ -5,7 +5,7 @@ Only the models' pure functions and the hierarchies are common ground, and both 
 
 from shoal.verify.claim import Claim, Original, Points
 from shoal.verify.counting import Counted, count
-from shoal.verify.files import check_hash, read_json
+from shoal.verify.files import check_hash, read_json, table_in
 from shoal.verify.judging import judge, judge_people
 from shoal.verify.opening import Opened, Room, opened
 from shoal.verify.truth import covers
@@ -28,4 +28,5 @@ __all__ = [
     "opened",
     "read_json",
     "refuse_failures",
+    "table_in",
 ]

@@ -11,8 +11,9 @@ from shoal.errors import NotVerified
 from shoal.verify.claim import Claim, Original, Points
 from shoal.verify.labels import Labels
 from shoal.verify.mapped import as_it_was, labelled
-from shoal.verify.opening import Opened, path_not_pattern, words
+from shoal.verify.opening import Opened, words
 from shoal.verify.originals import count_originals
+from shoal.verify.parts import path_not_pattern
 from shoal.verify.placing import classes_of, quasi_cells
 from shoal.verify.queries import number
 from shoal.verify.verdict import Status, Verdict

@@ -9,11 +9,34 @@ from shoal.errors import BadInput
 from shoal.verify.verdict import Status, Verdict
 
 
-def check_hash(file: Path, sha256: str) -> Verdict:
-    """Whether the file is the one that was published."""
-    with file.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
+def table_in(folder: Path, name: str | None) -> Path:
+    """The released table: a file, or the folder that its parts lie in, right inside the published folder."""
+    table = folder / (name or "")
+    if table.parent != folder or not table.exists():
+        raise BadInput(f"{folder.name}/{name}: the released table is missing")
+    return table
+
+
+def parts_of(table: Path) -> list[Path]:
+    """All files of a table in parts, sorted by where they lie."""
+    return sorted(
+        (path for path in table.rglob("*") if not path.is_dir()), key=lambda path: path.relative_to(table).as_posix()
+    )
+
+
+def check_hash(table: Path, sha256: str) -> Verdict:
+    """Whether the file is the one that was published; of parts, the list that `sha256sum` prints of them is hashed."""
+    if table.is_dir():
+        lines = (f"{_digest(part)}  ./{part.relative_to(table).as_posix()}\n" for part in parts_of(table))
+        found = hashlib.sha256("".join(lines).encode()).hexdigest()
+    else:
+        found = _digest(table)
     return Verdict("sha256", Status.HOLDS if found == sha256 else Status.FAILS, {"sha256": sha256}, {"sha256": found})
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from shoal.errors import NotVerified
 from shoal.scratch import SPILL, Scratch
+from shoal.verify.parts import Parts, path_not_pattern
 
 if TYPE_CHECKING:
     import duckdb
@@ -79,19 +80,21 @@ def opened(
     with (room or Room()).database() as db:
         typed: frozenset[str] = frozenset()
         many = "count(*)"
-        if isinstance(data, Path) and data.suffix != ".parquet":
-            source, values = _csv(data, columns, how)
-        elif isinstance(data, Path) and not listed and (found := _large_parquet(db, data, columns)) is not None:
+        parquet = isinstance(data, Path) and (data.is_dir() or data.suffix == ".parquet")
+        given = Parts.of(data, how.get("partitions", {})) if isinstance(data, Path) and parquet else data
+        if isinstance(given, Path):
+            source, values = _csv(given, columns, how)
+        elif isinstance(given, Parts) and not listed and (found := _large_parquet(db, given, columns)) is not None:
             (source, typed), values, many = found, [], "sum(n)::BIGINT"
         else:
-            table = _parquet(data) if isinstance(data, Path) else data
+            table = _parquet(given, columns) if isinstance(given, Parts) else given
             _refuse_other_columns(table.column_names, columns)
             typed = frozenset(column.name for column in table.schema if not _is_text(column.type))
             texts = [words(column) for column in table.columns]
-            given = pa.table(texts, names=[f"c{i}" for i in range(len(texts))])
+            cells = pa.table(texts, names=[f"c{i}" for i in range(len(texts))])
             if times is not None:
-                given, many = given.append_column("n", pa.array(times)), "sum(n)::BIGINT"
-            db.register("given", given)
+                cells, many = cells.append_column("n", pa.array(times)), "sum(n)::BIGINT"
+            db.register("given", cells)
             source, values = "given", []
         try:
             if listed:
@@ -127,24 +130,17 @@ def _undefused_cells(width: int, *, safe: bool) -> str:
 
 
 def _large_parquet(
-    db: "duckdb.DuckDBPyConnection", file: Path, columns: Sequence[str]
+    db: "duckdb.DuckDBPyConnection", parts: Parts, columns: Sequence[str]
 ) -> tuple[str, frozenset[str]] | None:
-    """The distinct rows of a Parquet file as texts, grouped where it lies; None for types that only Arrow reads alike.
+    """The distinct rows of Parquet files as texts, grouped where they lie; None for types that only Arrow reads alike.
 
     Which text a number or a date is, is asked of Arrow once per value.
     """
-    from pyarrow import parquet
-
-    try:
-        schema = parquet.read_schema(file)
-    except (pa.ArrowException, OSError, ValueError):
-        raise NotVerified("the released table is not a Parquet file, or it is damaged") from None
-    _refuse_other_columns(schema.names, columns)
+    schema = _in_order(parts, columns)
     if not all(any(of(column.type) for of in _AS_IN_ARROW) for column in schema):
         return None
     typed = {i: column for i, column in enumerate(schema) if not _is_text(column.type)}
-    named = ", ".join(f"c{i}" for i in range(len(columns)))
-    rows = f"SELECT * FROM read_parquet(['{path_not_pattern(file)}'], hive_partitioning=false) AS rows({named})"
+    rows = parts.query(db, columns)
     db.execute(f"CREATE TEMP TABLE grouped AS SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL")
     for i, column in typed.items():
         values = db.sql(f"SELECT DISTINCT c{i} AS value FROM grouped WHERE c{i} IS NOT NULL").to_arrow_table()["value"]
@@ -156,6 +152,13 @@ def _large_parquet(
     return f"(SELECT {cells}, n FROM grouped {joins})", frozenset(column.name for column in typed.values())
 
 
+def _in_order(parts: Parts, columns: Sequence[str]) -> pa.Schema:
+    """The columns as the manifest names them: those that folders tell stand among them where they stood before."""
+    inside = [name for name in columns if name not in parts.told.column_names]
+    _refuse_other_columns(parts.schema.names, [*inside, *parts.told.column_names])
+    return pa.schema([parts.schema.field(name) for name in columns])
+
+
 _AS_IN_ARROW = (
     pa.types.is_string,
     pa.types.is_integer,
@@ -165,11 +168,6 @@ _AS_IN_ARROW = (
     lambda of: pa.types.is_timestamp(of) and of.tz is None,
     pa.types.is_decimal128,
 )
-
-
-def path_not_pattern(file: Path) -> str:
-    """A path as DuckDB takes it for one file, inside quotes."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in str(file.absolute())).replace("'", "''")
 
 
 def _csv(file: Path, columns: Sequence[str], how: Mapping[str, Any]) -> tuple[str, list[str]]:
@@ -189,11 +187,10 @@ def _csv(file: Path, columns: Sequence[str], how: Mapping[str, Any]) -> tuple[st
     return source, [path, how["delimiter"], how["quote"], how["quote"], how["missing"]]
 
 
-def _parquet(file: Path) -> pa.Table:
-    from pyarrow import parquet
-
+def _parquet(parts: Parts, columns: Sequence[str]) -> pa.Table:
+    _in_order(parts, columns)
     try:
-        return parquet.ParquetFile(file).read()
+        return parts.read().select(list(columns))
     except (pa.ArrowException, OSError, ValueError):
         raise NotVerified("the released table is not a Parquet file, or it is damaged") from None
 

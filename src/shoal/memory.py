@@ -1,6 +1,9 @@
 """How much memory may be used."""
 
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from shoal.errors import BadInput
 
@@ -22,3 +25,27 @@ def bytes_of(memory: str | int) -> int:
     if amount < _LEAST:
         raise BadInput(f"memory: {memory!r} is too little; give at least {_LEAST >> 20} MiB")
     return amount
+
+
+@contextmanager
+def enough() -> Iterator[None]:
+    """Say in a sentence that memory ran out, whoever was the first to notice."""
+    try:
+        yield
+    except Exception as wrong:
+        if not is_shortage(wrong):
+            raise
+        raise BadInput(
+            "the memory that may be used is not enough for this table; give more with --memory, or have fewer or "
+            "coarser quasi-identifiers"
+        ) from None
+
+
+def is_shortage(wrong: Exception) -> bool:
+    """Whether memory ran out: Python's, NumPy's and Arrow's errors are MemoryErrors, DuckDB's is not.
+
+    >>> is_shortage(MemoryError()), is_shortage(ValueError())
+    (True, False)
+    """
+    duckdb = sys.modules.get("duckdb")  # who has not imported it has raised nothing
+    return isinstance(wrong, MemoryError) or (duckdb is not None and isinstance(wrong, duckdb.OutOfMemoryException))

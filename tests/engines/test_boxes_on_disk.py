@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 
 import naive
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -300,3 +301,20 @@ def test_row_map_needs_memory(release, tmp_path):
     parquet.write_table(parquet.read_table(source), tmp_path / "many" / "people.parquet")
     with pytest.raises(BadInput, match="row map"):
         verify(tmp_path / "mapped", original=tmp_path / "many")
+
+
+def test_too_little_memory_is_said_in_a_sentence(tmp_path):
+    """DuckDB cannot group so many distinct rows in half of 64 MiB: nothing is written, nothing is left."""
+    drawn = np.random.default_rng(0)
+    rows = 300_000
+    numbers = {f"a{i}": drawn.integers(0, 1000, rows) for i in range(6)}
+    texts = [f"{each:030d}" for each in drawn.integers(0, 10**9, rows)]
+    parquet.write_table(pa.table(numbers | {"s": texts}), tmp_path / "people.parquet")
+    policy = {
+        "attributes": dict.fromkeys(numbers, "quasi-identifier") | {"s": "sensitive"},
+        "require": [{"model": "k-anonymity", "k": 50}],
+        "method": {"algorithm": "mondrian"},
+    }
+    with pytest.raises(BadInput, match="memory that may be used is not enough"):
+        publish(tmp_path / "people.parquet", policy, tmp_path / "out", engine="duckdb", memory="64MiB")
+    assert [path.name for path in tmp_path.iterdir()] == ["people.parquet"]

@@ -22,7 +22,7 @@ from shoal.engine import Engine
 from shoal.engines import choose_engine, named, refuse_target
 from shoal.errors import BadInput, ShoalWarning
 from shoal.events import run, tell
-from shoal.memory import bytes_of
+from shoal.memory import bytes_of, enough
 from shoal.plan import Plan, block_channels, make_plan, refuse_lacking
 from shoal.policy import Policy
 from shoal.report.blocked import unblocked
@@ -61,7 +61,7 @@ def anonymize(
     >>> anonymize(people, policy).data["age"].to_pylist()
     ['[30, 40)', '[30, 40)', '[30, 40)', '[50, 60)', '[50, 60)', '[50, 60)']
     """
-    with run("anonymize"):
+    with run("anonymize"), enough():
         return _handed_out(prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master))
 
 
@@ -91,7 +91,7 @@ def apply(
     >>> release.data["age"].to_pylist()
     ['[20, 30)', '[20, 30)', '[20, 30)']
     """
-    with run("apply"):
+    with run("apply"), enough():
         earlier = Earlier.load(private, suppression=suppression, delimiter=delimiter, encoding=encoding)
         return _handed_out(prepare(source, earlier, engine=engine, memory=memory, master=master))
 
@@ -123,7 +123,7 @@ def publish(
     partition_by: Sequence[str] = (),
 ) -> Manifest:
     """Anonymize and save in one go, verifying the file only; with `to`, stored in a database too."""
-    with run(_doing(policy)):
+    with run(_doing(policy)), enough():
         # refuse a bad place before the work, not after it
         places = Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
         known_format(partitioned_format(format) if partition_by else format or "csv")
@@ -162,7 +162,7 @@ def dry_run(
     partition_by: Sequence[str] = (),
 ) -> Manifest:
     """Search and judge, refuse what `publish` would refuse, write nothing."""
-    with run("dry run"):
+    with run("dry run"), enough():
         if out is not None:
             Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
         elif private is not None:

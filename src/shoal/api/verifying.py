@@ -16,7 +16,7 @@ from shoal.engines import ArrowEngine, choose_engine
 from shoal.errors import BadInput, ShoalWarning
 from shoal.events import run
 from shoal.hierarchy import build
-from shoal.memory import bytes_of
+from shoal.memory import bytes_of, enough
 from shoal.models import Need
 from shoal.plan import meet, orders_of, refuse_lacking, together, trees_of
 from shoal.policy import Policy
@@ -51,7 +51,7 @@ def verify(
 
     With `memory`, e.g. "2GB", what does not fit is spilled; so it is for an original that seems not to fit in memory.
     """
-    with run("verify"):
+    with run("verify"), enough():
         verdicts = _verified(Path(out), original, population, private, memory)
         tell_verdicts(verdicts)
         return verdicts

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import NotVerified
+from shoal.memory import enough
 from shoal.verify.claim import Claim, Original, Points
 from shoal.verify.labels import Labels
 from shoal.verify.mapped import as_it_was, labelled
@@ -41,10 +42,11 @@ def follow_points(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Origi
     same = " AND ".join(f"s.{at} = p.{at}" for at in named if at not in other)
     points = f"read_parquet('{path_not_pattern(original.points.points)}')"
     try:
-        db.execute(
-            f"CREATE OR REPLACE TEMP TABLE behind AS SELECT s.*, b.class FROM source s JOIN {points} p ON {same} "
-            "JOIN box_classes b ON p.part = b.part"
-        )
+        with enough():
+            db.execute(
+                f"CREATE OR REPLACE TEMP TABLE behind AS SELECT s.*, b.class FROM source s JOIN {points} p ON {same} "
+                "JOIN box_classes b ON p.part = b.part"
+            )
     except _errors():  # what it says may hold paths
         raise NotVerified(_CHANGED) from None
     if number(db, "SELECT coalesce(sum(n), 0)::BIGINT FROM behind") > table.rows:

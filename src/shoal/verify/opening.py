@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import NotVerified
+from shoal.memory import enough
 from shoal.scratch import SPILL, Scratch
 from shoal.verify.parts import Parts, path_not_pattern
 
@@ -97,10 +98,11 @@ def opened(
             db.register("given", cells)
             source, values = "given", []
         try:
-            if listed:
-                _list(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")))
-            else:
-                _fill(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")), many=many)
+            with enough():
+                if listed:
+                    _list(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")))
+                else:
+                    _fill(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")), many=many)
         except duckdb.Error:  # what it says may hold cells
             raise NotVerified("the released table cannot be read as its manifest says") from None
         yield Opened(db, typed, listed)

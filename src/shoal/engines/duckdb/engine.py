@@ -21,7 +21,7 @@ from shoal.engines.writing import style_of, write_shown
 from shoal.errors import BadData
 from shoal.frequency import Counted, FrequencySet, Layout
 from shoal.hierarchy import Hierarchy
-from shoal.memory import bytes_of
+from shoal.memory import bytes_of, enough
 from shoal.recode import NodeRecoding, Recoding, StoredRecoding, recode_items
 from shoal.spilled import Spilled
 from shoal.stored import Stored
@@ -56,10 +56,11 @@ class DuckDBEngine:
         kind = "TEMP TABLE" if header is not None else "TEMP VIEW"
         db = session.db
         try:
-            db.execute(f"SET preserve_insertion_order = {header is not None}")  # errors count the rows of a CSV
-            db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
-            db.execute("SET preserve_insertion_order = false")
-            rows = session.number(f"SELECT count(*) FROM {SOURCE}")
+            with enough():
+                db.execute(f"SET preserve_insertion_order = {header is not None}")  # errors count the rows of a CSV
+                db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
+                db.execute("SET preserve_insertion_order = false")
+                rows = session.number(f"SELECT count(*) FROM {SOURCE}")
         except duckdb.Error:  # what it says may hold cells
             explain(place, options)
             raise BadData(f"{place.name}: the table cannot be read; is it damaged?") from None

@@ -209,9 +209,12 @@ class FrequencySet:
     def rows(self) -> int:
         return int(self.counts.sum())
 
-    def at_least(self, rows: int) -> "FrequencySet":
-        """The same for who needs no class of fewer rows: listed all the same, where they fit in memory."""
-        del rows
+    def at_least(self, rows: int, lost: int) -> "FrequencySet":
+        """The same for who needs no class of fewer rows, nor any once more than `lost` rows are in such classes.
+
+        They are listed all the same, where they fit in memory.
+        """
+        del rows, lost
         return self
 
     def marginal(self, attribute: str, size: int) -> Longs:
@@ -232,6 +235,16 @@ class FrequencySet:
         )
         long = {name: old.merged(ids) for name, old in self.long.items() if ids is not None}
         return FrequencySet(self.attributes, self.layout, keys, counts, long, ids if want_classes else None)
+
+    def rollup_part(self, maps: Mapping[str, Codes], by: Sequence[str], parts: int, part: int) -> "FrequencySet":
+        """What becomes of the classes that fall into one of several parts: those alike in `by` into the same one."""
+        masks = np.zeros(self.layout.words, dtype=np.uint64)
+        for name in by:
+            i = self.attributes.index(name)
+            masks[self.layout.word[i]] |= self.layout.mask[i] << np.uint64(self.layout.shift[i])
+        lifted = [maps.get(name) for name in self.attributes]
+        keys, counts, _ = kernels.rollup_part(self.keys, self.counts, *self.layout.fields, lifted, masks, parts, part)
+        return FrequencySet(self.attributes, self.layout, keys, counts)
 
     def compact(self, maps: Mapping[str, Codes], sizes: Sequence[int]) -> "FrequencySet":
         """Roll up into the narrowest keys for codes below `sizes`: fewer words to hash in all that follows."""
@@ -318,6 +331,8 @@ class FrequencySet:
         >>> classes.counts.tolist(), classes.long["ill"].classes.tolist()
         ([1, 2], [0, 1, 1])
         """
+        if tuple(attributes) == self.attributes and not counted:
+            return self
         nothing = {
             name: np.zeros(int(mask) + 1, np.int32)
             for name, mask in zip(self.attributes, self.layout.mask, strict=True)

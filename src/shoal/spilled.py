@@ -7,6 +7,7 @@ suppression costs is added up.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,9 +19,14 @@ from shoal.counts import Longs
 from shoal.errors import BadInput
 from shoal.frequency import Counted, FrequencySet, Layout, Rest
 
-_CHUNK = 1 << 22
-_MIXED = np.uint64(0x9E3779B97F4A7C15)
-_HIGH = np.uint64(33)
+_CHUNK = 1 << 20
+"""Rows of the file that are looked at together."""
+_WAITING = 1 << 22
+"""Rows that are merged together."""
+_SURELY = 1.2
+"""Where a part has so many times its share of what fits, the whole does not: parts are nearly alike."""
+_FEW = 0.05
+"""A node with so few of the classes that fit is listed even if it fails: others are made from it, and people told."""
 
 
 class Spool:
@@ -60,6 +66,8 @@ class Spilled(FrequencySet):
     """How many classes may be listed."""
     least: int = 1
     """Classes of fewer rows fail, whatever else they are."""
+    lost: int = 0
+    """A node at which more rows fail is not looked at any further."""
 
     def __len__(self) -> int:
         return self.items
@@ -72,8 +80,8 @@ class Spilled(FrequencySet):
         del size
         return self.columns[attribute]
 
-    def at_least(self, rows: int) -> "Spilled":
-        return replace(self, least=rows)
+    def at_least(self, rows: int, lost: int) -> "Spilled":
+        return replace(self, least=rows, lost=lost)
 
     def rollup(self, maps: Mapping[str, Codes], *, want_classes: bool = False) -> FrequencySet:
         """The classes that become of these, in memory; `classes` is never told."""
@@ -81,19 +89,22 @@ class Spilled(FrequencySet):
         alone = [name for name in self.attributes if name not in maps or maps[name].any()]
         if len(alone) <= 1 and not self.counted:
             return self._marginal(maps, alone)
-        whole = self._merged(maps, 1, 0)
-        if whole is not None:
-            return whole.classed(self.attributes, self.counted, self._sizes)
+        parts = self._parts
+        first = self._merged(maps, parts, 0)  # tells whether a look at all of them is worth it
+        if self.least <= 1 or self._worth_listing(first, parts):
+            whole = self._merged(maps)
+            if whole is not None:
+                return whole.classed(self.attributes, self.counted, self._sizes)
         if self.least <= 1:
             raise BadInput(
                 f"a node has more than {self.room:,} classes, which do not fit, and no model asks for a least size of "
                 "a class; raise --memory, or set min-level of some attributes"
             )
-        return self._condensed(maps)
+        return self._condensed(maps, parts, first)
 
     def shown(self, maps: Mapping[str, Codes], only: FrequencySet | None) -> FrequencySet | None:
         """The rows of the file as they become, of some classes only; None where they do not fit."""
-        return self._merged(maps, 1, 0, only)
+        return self._merged(maps, only=only)
 
     def compact(self, maps: Mapping[str, Codes], sizes: Sequence[int]) -> FrequencySet:
         coarse = self.rollup(maps)
@@ -116,63 +127,70 @@ class Spilled(FrequencySet):
         made = FrequencySet.listed({name: (codes[name], self._sizes[name]) for name in self.attributes})
         return replace(made, counts=counts, classes=None).kept(counts > 0)
 
-    def _pieces(self, maps: Mapping[str, Codes]) -> Iterator[FrequencySet]:
+    def _worth_listing(self, first: FrequencySet | None, parts: int) -> bool:
+        """Whether all classes will fit, to judge by one part of them, and are few or not failing already."""
+        if first is None or len(first) * parts > _SURELY * self.room:
+            return False
+        return len(first) * parts < _FEW * self.room or self._small(first).rows <= self.lost
+
+    def _small(self, rows: FrequencySet) -> FrequencySet:
+        """The classes, of rows of the file, that fail because of their size."""
+        classes = rows.classed(self.attributes, (), self._sizes)
+        return classes.kept(classes.counts < self.least)
+
+    @property
+    def _parts(self) -> int:
+        """Into how many parts the rows of the file are dealt, so that each fits even if nothing merges."""
+        return 2 * ceil(self.items / self.room)
+
+    def _pieces(self) -> Iterator[FrequencySet]:
         words = self.full.layout.words
         with self.path.with_suffix(".keys").open("rb") as keys, self.path.open("rb") as counts:
             for _ in range(0, self.items, _CHUNK):
                 many = np.fromfile(counts, np.int64, _CHUNK)
                 piece = np.fromfile(keys, np.uint64, len(many) * words).reshape(-1, words)
-                yield replace(self.full, keys=piece, counts=many).rollup(maps)
+                yield replace(self.full, keys=piece, counts=many)
 
     def _merged(
-        self, maps: Mapping[str, Codes], parts: int, part: int, only: FrequencySet | None = None
+        self, maps: Mapping[str, Codes], parts: int = 1, part: int = 0, only: FrequencySet | None = None
     ) -> FrequencySet | None:
         """All rows as they become, or one of several parts of them; None as soon as they are too many."""
         merged, waiting, many = None, [], 0
-        for piece in self._pieces(maps):
-            chosen = piece if parts == 1 else piece.kept(self._part(piece, parts) == part)
+        for piece in self._pieces():
+            chosen = piece.rollup(maps) if parts == 1 else piece.rollup_part(maps, self.attributes, parts, part)
             chosen = chosen if only is None else chosen.kept(chosen.among(only))
             waiting.append(chosen)
             many += len(chosen)
-            if many >= max(_CHUNK, 0 if merged is None else len(merged)):
+            if many >= max(_WAITING, 0 if merged is None else len(merged)):
                 merged, waiting, many = _together(merged, waiting), [], 0
                 if len(merged) > self.room:
                     return None
         merged = _together(merged, waiting)
         return merged if len(merged) <= self.room else None
 
-    def _part(self, piece: FrequencySet, parts: int) -> NDArray[np.uint64]:
-        """Which part each row belongs to: rows of one class to the same."""
-        mixed = np.zeros(len(piece), dtype=np.uint64)
-        for name in self.attributes:
-            mixed = (mixed ^ piece.codes(name).astype(np.uint64)) * _MIXED
-            mixed ^= mixed >> _HIGH
-        return mixed % np.uint64(parts)
+    def _condensed(self, maps: Mapping[str, Codes], parts: int, first: FrequencySet | None) -> FrequencySet:
+        """The classes of at least the least size, and what the others are together.
 
-    def _condensed(self, maps: Mapping[str, Codes]) -> FrequencySet:
-        """The classes of at least the least size, and what the others are together."""
-        parts = 2 * (-(-self.items // self.room))
-        while True:
-            listed, rest, fits = None, None, True
-            for part in range(parts):
-                merged = self._merged(maps, parts, part)
-                if merged is None:
-                    fits = False
-                    break
-                classes = merged.classed(self.attributes, self.counted, self._sizes)
-                large = classes.counts >= self.least
-                kept, small = (
-                    classes.kept(large),
-                    Rest.of(classes.kept(~large), [self._sizes[n] for n in self.attributes]),
-                )
-                listed = kept if listed is None else listed.beside(kept)
-                rest = small if rest is None else rest.beside(small)
-                if len(listed) > self.room:
-                    raise BadInput(f"a node has more than {self.room:,} classes that may be released; raise --memory")
-            if fits:
-                assert listed is not None
-                return replace(listed, rest=rest)
-            parts *= 2
+        Rows of one class fall into the same part, so what is small in its part is small: once too many rows are in
+        such classes, the node fails and the parts that are left are not looked at.
+        """
+        listed, rest = None, None
+        for part in range(parts):
+            merged = first if part == 0 else self._merged(maps, parts, part)
+            if merged is None:  # more rows alike in one part than in others: deal them out into more
+                return self._condensed(maps, 2 * parts, self._merged(maps, 2 * parts, 0))
+            classes = merged.classed(self.attributes, self.counted, self._sizes)
+            large = classes.counts >= self.least
+            kept, fewer = classes.kept(large), classes.kept(~large)
+            small = Rest.of(fewer, [self._sizes[name] for name in self.attributes])
+            listed = kept if listed is None else listed.beside(kept)
+            rest = small if rest is None else rest.beside(small)
+            if rest.rows > self.lost:
+                break
+            if len(listed) > self.room:
+                raise BadInput(f"a node has more than {self.room:,} classes that may be released; raise --memory")
+        assert listed is not None
+        return replace(listed, rest=rest)
 
 
 def _together(merged: FrequencySet | None, waiting: Sequence[FrequencySet]) -> FrequencySet:

@@ -12,6 +12,7 @@ from shoal.kernels._core import (
     marginals,
     mondrian,
     rollup,
+    rollup_part,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "marginals",
     "mondrian",
     "rollup",
+    "rollup_part",
 ]

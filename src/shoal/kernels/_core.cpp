@@ -357,6 +357,52 @@ nb::tuple rollup(const Words& keys, const In<int64_t>& counts, const In<int32_t>
   });
 }
 
+// The same for one of several parts of the classes: which part a key belongs to, the fields in `by` decide.
+nb::tuple rollup_part(const Words& keys, const In<int64_t>& counts, const In<int32_t>& word, const In<int32_t>& shift,
+                      const In<uint64_t>& mask, const Maps& maps, const In<uint64_t>& by, uint64_t parts, uint64_t part) {
+  const Layout fields = layout(word, shift, mask, keys.shape(1));
+  if (maps.size() != fields.fields) throw std::invalid_argument("a map or None per field is needed");
+  if (counts.size() != keys.shape(0)) throw std::invalid_argument("a count per key is needed");
+  if (by.size() != keys.shape(1)) throw std::invalid_argument("a mask per word is needed");
+  if (part >= parts || parts > UINT32_MAX) throw std::invalid_argument("there is no such part");
+  const Translation translation(fields, maps, keys.shape(1));
+  return with_words(keys.shape(1), [&](auto w) {
+    constexpr int W = decltype(w)::value;
+    if (keys.shape(1) != W) throw std::invalid_argument("keys of an unknown width");
+    const auto* source = reinterpret_cast<const Key<W>*>(keys.data());
+    const size_t n = keys.shape(0);
+    std::vector<std::vector<Key<W>>> chosen(cores());
+    std::vector<std::vector<int64_t>> weights(cores());
+    {
+      nb::gil_scoped_release release;
+      on_all_cores([&](size_t p, size_t ranges) {
+        std::array<Key<W>, kBlock> made;
+        for (size_t at = n * p / ranges, end = n * (p + 1) / ranges; at < end; at += kBlock) {
+          const size_t count = std::min(kBlock, end - at);
+          for (int word = 0; word < W; ++word) translation(word, source + at, count, made.data());
+          for (size_t i = 0; i < count; ++i) {
+            Key<W> own = made[i];
+            for (int word = 0; word < W; ++word) own[word] &= by.data()[word];
+            // other bits than those that choose a bin or a slot later
+            const uint64_t mixed = hash<W>(own) * 0xD6E8FEB86659FD93ull;
+            if (((mixed >> 32) * parts) >> 32 != part) continue;
+            chosen[p].push_back(made[i]);
+            weights[p].push_back(counts.data()[at + i]);
+          }
+        }
+      });
+      for (size_t p = 1; p < chosen.size(); ++p) {
+        chosen[0].insert(chosen[0].end(), chosen[p].begin(), chosen[p].end());
+        weights[0].insert(weights[0].end(), weights[p].begin(), weights[p].end());
+      }
+    }
+    const Key<W>* few = chosen[0].data();
+    return group<W>(chosen[0].size(), false, weights[0].data(), [&](size_t from, size_t count, Key<W>* made) {
+      std::copy(few + from, few + from + count, made);
+    });
+  });
+}
+
 // Counts, per attribute and code, of the chosen classes: one histogram after the other, `offset` says where each begins.
 nb::object marginals(const Words& keys, const In<int64_t>& counts, const In<bool>& chosen, const In<int32_t>& word,
                      const In<int32_t>& shift, const In<uint64_t>& mask, const In<int64_t>& offset, size_t total) {
@@ -387,6 +433,8 @@ NB_MODULE(_core, m) {
         "weights"_a.none(), "want_ids"_a);
   m.def("rollup", &rollup, "keys"_a, "counts"_a, "word"_a, "shift"_a, "mask"_a, "maps"_a.noconvert(),
         "want_ids"_a);
+  m.def("rollup_part", &rollup_part, "keys"_a, "counts"_a, "word"_a, "shift"_a, "mask"_a, "maps"_a.noconvert(), "by"_a,
+        "parts"_a, "part"_a);
   m.def("marginals", &marginals, "keys"_a, "counts"_a, "chosen"_a, "word"_a, "shift"_a, "mask"_a, "offset"_a,
         "total"_a);
   bind_c45(m);

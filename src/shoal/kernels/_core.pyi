@@ -30,6 +30,17 @@ def rollup(
     maps: Sequence[Ints | None],
     want_ids: bool,
 ) -> tuple[Words, Longs, Ints | None]: ...
+def rollup_part(
+    keys: Words,
+    counts: Longs,
+    word: Ints,
+    shift: Ints,
+    mask: Words,
+    maps: Sequence[Ints | None],
+    by: Words,
+    parts: int,
+    part: int,
+) -> tuple[Words, Longs, Ints | None]: ...
 def marginals(
     keys: Words,
     counts: Longs,

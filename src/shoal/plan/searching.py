@@ -59,12 +59,12 @@ def set_task(source: Source, policy: Policy, engine: Engine) -> Task:
     beside = counted(policy, quasi)
     if table.relation is not None:  # measures cannot look at the rows again
         beside += [name for name in policy.named(Role.SENSITIVE) if name not in beside]
-    classes = engine.count(table, quasi, beside).at_least(_least(policy.models))
+    limit = policy.suppressible(table.rows)
+    classes = engine.count(table, quasi, beside).at_least(_least(policy.models), limit)
     tell("counted", classes=len(classes))
     reading = read_columns(table, policy, classes, quasi)
     population = None if source.population is None else engine.count(source.population, quasi, [])
     refuse_outsiders(policy.models, classes, reading, population)
-    limit = policy.suppressible(table.rows)
     refuse_impossible(policy.models, as_one_class(classes, reading, population), limit, split=reading.split)
     warn_of_unknown_values(policy.models, reading.labels)
 

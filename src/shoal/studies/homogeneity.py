@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from shoal.api import attack, prepare
 from shoal.attacks import Homogeneity
 from shoal.attacks.homogeneity import expected_uniform
-from shoal.report.charts import Chart, Series
+from shoal.report.plots.charts import Chart, Series
 from shoal.studies.people import People
 from shoal.studies.trees import quasi_identifier
 from shoal.studies.written import Sheet, Study

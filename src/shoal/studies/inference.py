@@ -12,7 +12,7 @@ from shoal.api import Release, attack, prepare
 from shoal.attacks import Homogeneity, Join, Rules, Skewness
 from shoal.codes import Column, encode
 from shoal.mining import C45
-from shoal.report.charts import Chart, Series
+from shoal.report.plots.charts import Chart, Series
 from shoal.studies.paired import Mean, over
 from shoal.studies.people import People
 from shoal.studies.written import Sheet, Study

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from shoal.api import attack, prepare
 from shoal.attacks import Homogeneity
 from shoal.errors import BadInput, Infeasible
-from shoal.report.charts import Chart, Series
+from shoal.report.plots.charts import Chart, Series
 from shoal.studies.people import People
 from shoal.studies.trees import quasi_identifier
 from shoal.studies.written import Sheet, Study

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.api import prepare, workload
-from shoal.report.charts import Chart, Series
+from shoal.report.plots.charts import Chart, Series
 from shoal.studies.people import People
 from shoal.studies.trees import quasi_identifier
 from shoal.studies.written import Sheet, Study

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import BadOutput
-from shoal.report.charts import Chart
 from shoal.report.folder import write_whole
+from shoal.report.plots.charts import Chart
 
 
 @dataclass(frozen=True)

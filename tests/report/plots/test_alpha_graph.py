@@ -7,10 +7,9 @@ import pytest
 
 from shoal.counts import ValueCounts
 from shoal.errors import BadInput, BadOutput
-from shoal.report import alpha_graph
 from shoal.report.alpha_files import GraphFile
-from shoal.report.alpha_graph import AlphaGraph
-from shoal.report.alpha_picture import render
+from shoal.report.plots import graphml
+from shoal.report.plots.alpha_graph import AlphaGraph
 
 SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 
@@ -65,7 +64,7 @@ def test_graphml():
 
 
 def test_a_large_graph_leaves_out_what_weighs_nothing(monkeypatch):
-    monkeypatch.setattr(alpha_graph, "COMPLETE", 8)
+    monkeypatch.setattr(graphml, "COMPLETE", 8)
     about, _, edges = parsed(TABLE_2)
     assert about["complete"] == "false"
     assert len(edges) == 8
@@ -95,12 +94,13 @@ def test_picture(kind):
     random = np.random.default_rng(0)
     large = graph(random.poisson(0.5, (300, 50)) + np.eye(300, 50, dtype=int) + 0, [f"$v{i}$" for i in range(50)])
     for found in (TABLE_2, large):
-        assert render(found, kind) == render(found, kind)
-        assert render(found, kind)[:4] in {b"<?xm", b"\x89PNG"}
+        drawn = found.render(kind)
+        assert drawn == found.render(kind)
+        assert drawn[:4] in {b"<?xm", b"\x89PNG"}
 
 
 def test_the_picture_shows_names_and_weights():
-    text = render(TABLE_2, "svg").decode()
+    text = TABLE_2.render("svg").decode()
     for word in ("Brain Cancer", "α = 0.5", "0.25", "E3"):
         assert word in text
 

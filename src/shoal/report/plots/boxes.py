@@ -88,7 +88,7 @@ class Boxes(Display):
             points,
             weights,
             suppressed,
-            f"{release.summary.method.algorithm}, k = {release.policy.largest_k:,}",
+            f"{release.policy.method.algorithm}, k = {release.policy.largest_k:,}",
             {name: scale.ticks for name, scale in scales.items() if scale.ticks},
             frozenset(name for name, scale in scales.items() if scale.domain.kind == "date"),
             tiled=set(release.plan.quasi_identifiers) <= {x, y},

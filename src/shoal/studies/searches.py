@@ -84,7 +84,7 @@ def _measured(table: pa.Table, k: int, algorithm: str, runs: int, *, real: bool)
 
 
 def _of(rows: Sequence[Row], name: str, at: int) -> list[float]:
-    return [float(row[at]) for row in rows if row[1] == name]
+    return [row[at] for row in rows if row[1] == name]
 
 
 def _chart(title: str, across: str, up: str, rows: Sequence[Row], at: int, *, logarithmic: bool = False) -> Chart:

@@ -75,9 +75,10 @@ class Study:
         """How many directions hold.
 
         >>> Study("s", "S", "", (Direction("p", "m", None), Direction("p", "m", holds=True)), ()).held
-        '1 of 2 hold'
+        '1 hold, 0 do not hold, 1 cannot be told'
         """
-        return f"{sum(each.holds is True for each in self.directions)} of {len(self.directions)} hold"
+        many = {which: sum(each.holds is which for each in self.directions) for which in (True, False, None)}
+        return f"{many[True]} hold, {many[False]} do not hold, {many[None]} cannot be told"
 
     def document(self) -> dict[str, Any]:
         """As JSON shows it."""

@@ -146,3 +146,22 @@ def test_columns_that_are_not_there_are_said(release):
         sh.plot.ClassSizes.from_risk(sh.risk(pa.table({"age": [1, 2]})))
     with pytest.raises(BadInput, match=r"has no 'los'.*'loss'"):
         sh.plot.LossAgainstK.from_releases([release], "los")
+
+
+@pytest.mark.parametrize("top", [30.0, 4e8])
+def test_labels_of_powers_are_plain_text(top):
+    """Names may hold $, so nothing is read as mathematics, and no label may be written as such."""
+    chart = sh.plot.Chart("t", "x", "y", (sh.plot.Series("s", [1, 2], [20.0, top]),), logarithmic=True)
+    drawn = chart.render("svg").decode()
+    assert "mathdefault" not in drawn
+    risky = sh.plot.RiskDistribution({"t": np.array([1, 2])}).render("svg").decode()
+    assert "mathdefault" not in risky
+    assert ">100%<" in risky.replace("\n", "")
+
+
+def test_whole_numbers_have_whole_ticks():
+    axes = sh.plot.Chart("t", "k", "nodes", (sh.plot.Series("s", [2, 3], [8, 9]),)).plot()
+    axes.figure.canvas.draw()
+    said = [text.get_text() for text in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+    assert said
+    assert all(text.lstrip("\N{MINUS SIGN}-").isdigit() for text in said)

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from shoal.report.plots.display import COLOURS, Display, explained, ruled, titled
+from shoal.report.plots.display import COLOURS, Display, counted, explained, logarithmic, ruled, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MARKERS = "osD^vP*"
+_ROOM = 24.0
+"""Points between the figures and the title, for a legend."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +47,26 @@ class Chart(Display):
 
     def draw(self, axes: "Axes") -> None:
         (self._bars if self.kind == "bars" else self._lines)(axes)
-        titled(axes, self.title, self.across, self.up)
+        named = len(self.series) > 1
+        titled(axes, self.title, self.across, self.up, _ROOM if named else None)
         ruled(axes)
         if self.logarithmic:
-            axes.set_yscale("log")
+            logarithmic(axes, "y")
         if self.least is not None:
             axes.set_ylim(bottom=self.least)
-        if len(self.series) > 1:
-            explained(axes)
+        if named:
+            # in a row between title and figures: lines cross every corner
+            explained(
+                axes, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(self.series), borderaxespad=0.2, fontsize=9
+            )
 
     def _lines(self, axes: "Axes") -> None:
+        for axis, numbers in (
+            (axes.xaxis, [each.x for each in self.series]),
+            (axes.yaxis, [each.y for each in self.series]),
+        ):
+            if all(isinstance(number, int) for some in numbers for number in some):
+                counted(axis)
         for i, each in enumerate(self.series):
             style = {
                 "marker": _MARKERS[i % len(_MARKERS)],

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.counts import Longs
-from shoal.report.plots.display import COLOURS, Display, counted, explained, ruled, titled
+from shoal.report.plots.display import COLOURS, Display, counted, explained, logarithmic, ruled, titled
 from shoal.report.plots.grouped import classes_of
 from shoal.report.plots.risks import sizes_of
 
@@ -64,7 +64,7 @@ class ClassSizes(Display):
         left = self.edges[:-1] - (0.0 if wide else 0.5)
         axes.bar(left, self.counts, np.diff(self.edges), align="edge", color=COLOURS[0], edgecolor="white", lw=0.6)
         if wide:
-            axes.set_xscale("log")
+            logarithmic(axes, "x")
         if self.k is not None:
             axes.axvline(self.k - (0.0 if wide else 0.5), color=COLOURS[1], linestyle="--", label=f"k = {self.k:,}")
             explained(axes)
@@ -74,6 +74,7 @@ class ClassSizes(Display):
             "rows in a class",
             "classes",
         )
-        counted(axes.xaxis)
+        if not wide:
+            counted(axes.xaxis)
         counted(axes.yaxis)
         ruled(axes)

@@ -3,8 +3,9 @@
 import io
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,10 +85,10 @@ class Display(ABC):
         return figure.add_subplot()
 
 
-def titled(axes: "Axes", title: str, across: str = "", up: str = "") -> None:
+def titled(axes: "Axes", title: str, across: str = "", up: str = "", pad: float | None = None) -> None:
     """Title and names of the scales, as text and nothing else."""
     plain: dict[str, Any] = {"parse_math": False}
-    axes.set_title(title[:1].upper() + title[1:], loc="left", size=11, **plain)
+    axes.set_title(title[:1].upper() + title[1:], loc="left", size=11, pad=pad, **plain)
     axes.set_xlabel(shortened(across), **plain)
     axes.set_ylabel(shortened(up), **plain)
 
@@ -106,9 +107,23 @@ def explained(axes: "Axes", **where: Any) -> None:
 
 def counted(axis: Any) -> None:
     """Whole numbers along a scale, thousands told apart."""
-    from matplotlib.ticker import StrMethodFormatter
+    from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    if axis.get_scale() == "linear":
+        axis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_major_formatter(lambda number, _: f"{number:,.0f}")
+
+
+def logarithmic(axes: "Axes", which: Literal["x", "y"], label: Callable[[float, float], str] | None = None) -> None:
+    """A scale of powers whose labels are plain text: what matplotlib writes there is mathematics."""
+    from matplotlib.ticker import NullFormatter
+
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axis.get_view_interval()
+    plain = label or (lambda number, _: f"{number:,g}" if number < 1e6 else f"{number:g}")
+    axis.set_major_formatter(plain)
+    axis.set_minor_formatter(plain if high < 10 * low else NullFormatter())
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from shoal.codes import Table
 from shoal.counts import Longs
 from shoal.errors import BadInput
 from shoal.frequency import FrequencySet
-from shoal.report.plots.display import COLOURS, Display, explained, ruled, titled
+from shoal.report.plots.display import COLOURS, Display, explained, logarithmic, ruled, titled
 from shoal.report.plots.grouped import classes_of
 
 if TYPE_CHECKING:
@@ -70,9 +70,8 @@ class RiskDistribution(Display):
             axes.plot(risks[-1:], shares[-1:], "o", color=colour)
         if self.threshold is not None:
             axes.axvline(self.threshold, color="#8C8C8C", linestyle="--", lw=1, label=f"risk {self.threshold:.3g}")
-        axes.set_xscale("log")
+        logarithmic(axes, "x", lambda risk, _: f"{100 * risk:g}%")
         axes.set_ylim(0, 1.02)
-        axes.xaxis.set_major_formatter(lambda risk, _: f"{100 * risk:g}%")
         axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
         titled(
             axes,

@@ -158,7 +158,7 @@ class AlphaGraph(Display):
         for y, value, alpha in zip(left, self.values, self.alphas, strict=True):
             axes.text(-0.06, y, f"{shortened(value, 24)}\nα = {alpha:.3g}", ha="right", va="center", size=9)
         for j, (y, total) in enumerate(zip(right, self.totals.tolist(), strict=True)):
-            axes.text(1.06, y, f"E{j + 1}\n{total:,} rows", ha="left", va="center", size=9)
+            axes.text(1.06, y, f"E{j + 1}\nof {total:,}", ha="left", va="center", size=9)
         axes.set(xlim=(-0.5, 1.4), ylim=(-0.4, high + 0.4))
         axes.axis("off")
 

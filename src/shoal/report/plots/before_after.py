@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.report.plots.display import COLOURS, Display, counted, explained, ruled, shortened, titled
-from shoal.report.plots.grouped import known_column, released_names
-from shoal.report.queried import original_of, shown_in_memory
+from shoal.report.plots.grouped import faces_of
 from shoal.workload import Among, Original, Within
 from shoal.workload.domains import Numbers, Texts
 from shoal.workload.queries import Predicate, Value
@@ -61,9 +60,7 @@ class BeforeAfter(Display):
     @classmethod
     def from_release(cls, release: "Release", name: str) -> "BeforeAfter":
         """Of a column that is released."""
-        known_column(name, released_names(release), "the release")
-        original = original_of(release.source.table, release.source.name, release.policy, release.plan.builders)
-        shown = shown_in_memory(release.row_by_row, release.plan, [name], original).attributes
+        original, shown = faces_of(release, name)
         return _told(name, original, shown[name])
 
     @property

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.hierarchy import Taxonomy
 from shoal.report.plots.display import COLOURS, Display, explained, shortened, titled
-from shoal.report.plots.grouped import known_column, released_names
-from shoal.report.queried import original_of, shown_in_memory
+from shoal.report.plots.grouped import faces_of
 from shoal.workload import Original
 from shoal.workload.domains import Domain, Numbers, Texts
 from shoal.workload.seeing import Faces, NumberFaces, Sets, TextFaces
@@ -66,17 +65,13 @@ class Boxes(Display):
     """What stands at 0, 1, … of an attribute of texts."""
     days: frozenset[str] = frozenset()
     """Attributes of dates, whose numbers are days."""
-
     tiled: bool = True
     """Whether the boxes lie side by side: not where the release shows further attributes."""
 
     @classmethod
     def from_release(cls, release: "Release", x: str, y: str) -> "Boxes":
         """Over two quasi-identifiers of a release."""
-        for name in (x, y):
-            known_column(name, released_names(release), "the release")
-        original = original_of(release.source.table, release.source.name, release.policy, release.plan.builders)
-        shown = shown_in_memory(release.row_by_row, release.plan, [x, y], original).attributes
+        original, shown = faces_of(release, x, y)
         scales = {name: _Scale.of(name, release, original, shown[name]) for name in (x, y)}
         boxes, rows = _boxes(scales[x], scales[y])
         points, weights, suppressed = _points(scales[x], scales[y], release.rows)
@@ -122,8 +117,8 @@ class Boxes(Display):
                 axes.scatter(x, y, self._dots(at), linewidths=0.8, rasterized=crowded, label=name, **look)
         axes.margins(0.04)
         axes.autoscale_view()
-        for name, axis in ((self.x, axes.xaxis), (self.y, axes.yaxis)):
-            self._scale(name, axis)
+        self._scale(self.x, axes.xaxis, self.boxes[:, :2])
+        self._scale(self.y, axes.yaxis, self.boxes[:, 2:])
         titled(axes, f"{self.title}: {len(self.boxes):,} boxes", self.x, self.y)
         if self.suppressed.any():
             explained(axes, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0, fontsize=8)
@@ -134,7 +129,7 @@ class Boxes(Display):
         share = self.weights[at] / self.weights.max()
         return least * (1 + 7 * share if self.weights.max() > 1 else np.ones(len(share)))
 
-    def _scale(self, name: str, axis: Any) -> None:
+    def _scale(self, name: str, axis: Any, ends: Floats) -> None:
         from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
         if name in self.ticks:
@@ -144,7 +139,7 @@ class Boxes(Display):
             axis.set_ticks(range(0, len(labels), step), [shortened(each, 24) for each in labels[::step]], **turn)
         elif name in self.days:
             axis.set_major_formatter(lambda day, _: date.fromordinal(max(int(day), 1)).isoformat())
-        elif (self.boxes * 2 == np.floor(self.boxes * 2)).all():
+        elif (ends * 2 == np.floor(ends * 2)).all():
             axis.set_major_locator(MaxNLocator(integer=True))
             axis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
 
@@ -167,8 +162,7 @@ class _Scale:
         if isinstance(domain, Numbers):
             values = np.append(domain.values, np.nan)
             return cls(domain, shown, _runs_of_numbers(shown.faces, shown.size), values[codes])
-        given = release.policy.attributes[name].order
-        order = list(given) if given else _in_order(domain, original.taxonomies.get(name))
+        order = _in_order(domain, original.taxonomies.get(name), release.policy.attributes[name].order or ())
         place = {text: at for at, text in enumerate(order)}
         at = np.array([place[text] for text in domain.values], dtype=np.float64)
         places = np.append(at[: len(domain.column.values)], np.nan)[codes]
@@ -205,10 +199,10 @@ def _members(sets: Sets) -> list[tuple[int, list[float]]]:
     return [(face, piece.tolist()) for face, piece in zip(sets.faces.tolist(), pieces, strict=True)]
 
 
-def _in_order(domain: Texts, taxonomy: Taxonomy | None) -> list[str]:
-    """Texts so that those under one label are neighbours, on every level; without a hierarchy by code point."""
+def _in_order(domain: Texts, taxonomy: Taxonomy | None, given: Sequence[str]) -> list[str]:
+    """Texts so that those under one label are neighbours, on every level; without a hierarchy as given, or sorted."""
     if taxonomy is None:
-        return sorted(domain.values)
+        return [*given, *sorted(set(domain.values) - set(given))]
     ranks = [{label: at for at, label in enumerate(dict.fromkeys(level))} for level in reversed(taxonomy.levels)]
     lines = zip(*reversed(taxonomy.levels), strict=True)
     keys = [tuple(rank[label] for rank, label in zip(ranks, line, strict=True)) for line in lines]

@@ -10,6 +10,9 @@ from shoal.counts import ValueCounts
 from shoal.errors import BadInput
 from shoal.frequency import FrequencySet, Reading
 from shoal.models.spec import nearest
+from shoal.report.queried import original_of, shown_in_memory
+from shoal.workload import Original
+from shoal.workload.shown import Attribute
 
 if TYPE_CHECKING:
     from shoal.api import Release
@@ -23,10 +26,14 @@ def known_column(name: str, columns: Mapping[str, object], what: str) -> str:
     return name
 
 
-def released_names(release: "Release") -> dict[str, None]:
-    """The columns of the original of which something is released."""
+def faces_of(release: "Release", *names: str) -> tuple[Original, Mapping[str, Attribute]]:
+    """The original, and what the release shows of some of its columns, row by row."""
     others = [name for name in release.columns if name not in release.made]
-    return dict.fromkeys([*release.plan.released_as, *others])
+    released = dict.fromkeys([*release.plan.released_as, *others])
+    for name in names:
+        known_column(name, released, "the release")
+    original = original_of(release.source.table, release.source.name, release.policy, release.plan.builders)
+    return original, shown_in_memory(release.row_by_row, release.plan, names, original).attributes
 
 
 def classes_of(release: "Release", beside: Sequence[str] = ()) -> FrequencySet:

@@ -28,7 +28,7 @@ _LISTED = "\n\n".join(f"{name}: {about}." for name, about in SAID.items())
 @app.command(
     help="Re-run an experiment of a paper: what it reported beside what is measured here.\n\n"
     f"{_LISTED}\n\nall: every one of them, each into a folder of its own, with a page that shows all.\n\n"
-    "Each takes less than a minute."
+    "Each takes a minute at most."
 )
 def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Which study; `list` lists them, `all` runs them all.")],

@@ -109,7 +109,7 @@ def _directions(by_size: Sequence[Row], by_k: Sequence[Row]) -> tuple[Direction,
         rises(f"SE rises with the size of the table (k = {K})", sizes, _column(by_size, 1)),
         falls(f"SE falls with k ({ROWS:,} rows)", ks, _column(by_k, 1)),
         rises(
-            "so do the homogeneous classes: their number rises with the size",
+            "the homogeneous classes become more with the size of the table",
             sizes,
             _column(by_size, _REAL),
             "in a larger table classes are larger, and more seldom homogeneous",

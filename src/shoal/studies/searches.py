@@ -150,9 +150,8 @@ def _directions(by_k: Sequence[Row], by_rows: Sequence[Row]) -> tuple[Direction,
     for name in ALGORITHMS[:3]:
         nodes = _of(by_k, name, _NODES)
         shared = (
-            f"of {nodes[0]:.0f} nodes visited at k = {ks[0]} there are {nodes[-1]:.0f} at k = {ks[-1]}, and a node is "
-            "counted from the classes of another, not from rows; to read, code and recode the rows takes as long for "
-            "every k"
+            f"nodes visited: {nodes[0]} at k = {ks[0]}, {nodes[-1]} at k = {ks[-1]}; a node is counted from the "
+            "classes of another, not from rows, and to read, code and recode the rows takes as long for every k"
         )
         said.append(longer(f"time rises with k ({name}, CPU ms)", ks, _of(by_k, name, _TIME), shared))
         few = "these are so few rows that what all runs share takes longer"

@@ -3,10 +3,11 @@ READY = .venv/.ready
 BIN = .venv/bin
 PYTHON ?= python3
 
-.PHONY: help demo test test-all bench lint format clean
+.PHONY: help demo studies test test-all bench lint format clean
 
 help:
 	@echo "make demo      anonymize 30,000 generated people and look at the result"
+	@echo "make studies   the papers' experiments, re-run; ADULT=folder of UCI's Adult, else an invented census"
 	@echo "make test      the tests (minutes)"
 	@echo "make test-all  the tests, slow ones too, and every law on all its tables"
 	@echo "make bench     the benchmarks; writes benchmarks/results.md"
@@ -24,6 +25,10 @@ demo: $(READY)
 	$(BIN)/shoal anonymize demo/census.csv --policy demo/policy.toml --out demo/out
 	$(BIN)/shoal verify demo/out --original demo/census.csv
 	@echo "The release lies in demo/out: open demo/out/report.html and demo/out/data.csv."
+
+studies: $(READY)
+	$(BIN)/shoal study all --out studies $(if $(ADULT),--adult "$(ADULT)")
+	@echo "Tables and figures lie in studies/: open studies/index.md."
 
 test: $(READY)
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow"
@@ -53,4 +58,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build demo studies .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

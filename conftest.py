@@ -1,8 +1,18 @@
-"""What the examples of the measures are about; `shoal.metrics.measures` says it in words."""
+"""What the examples of the measures are about, as `shoal.metrics.measures` says in words; and figures are closed."""
 
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+
+@pytest.fixture(autouse=True)
+def _figures() -> Iterator[None]:
+    """What pyplot keeps open would warn of itself in time."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from common import HERE, measured_on
 from generated import Columns, policy_of
 from large import TABLES, write
 
-from shoal.report.charts import Chart, Series
+from shoal.report.plots.charts import Chart, Series
 
 DOCS = HERE.parent / "docs"
 MEMORY = "2GB"

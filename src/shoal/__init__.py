@@ -36,6 +36,7 @@ _HOME = {
     "lattice": "api",
     "learn": "api",
     "measure": "api",
+    "plot": "",
     "risk": "api",
     "verify": "api",
     "workload": "api",
@@ -66,13 +67,14 @@ __all__ = [
     "lattice",
     "learn",
     "measure",
+    "plot",
     "risk",
     "verify",
     "workload",
 ]
 
 if TYPE_CHECKING:
-    from shoal import attacks, datasets
+    from shoal import attacks, datasets, plot
     from shoal.api import (
         Release,
         anonymize,

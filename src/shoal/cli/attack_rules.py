@@ -37,8 +37,8 @@ def rules(
     """List the rules that tell a sensitive value, and how many people each exposes."""
     from shoal import api
     from shoal.attacks import Rules
-    from shoal.report.lattice_files import refuse_file
-    from shoal.report.tree_picture import write_tree
+    from shoal.report.lattice_files import kind_of, refuse_file, write_file
+    from shoal.report.plots.decision_tree import DecisionTree
 
     file = None if tree is None else Path(tree)
     if file is not None:
@@ -48,7 +48,8 @@ def rules(
         known = {"quasi_identifiers": listed(qi), "sensitive": listed(sensitive), "policy": policy, "private": private}
         found = api.attack(release, how, **known)  # type: ignore[arg-type]
         if file is not None:
-            write_tree(api.rule_tree(release, **known).tree_, file)  # type: ignore[arg-type]
+            drawn = DecisionTree(api.rule_tree(release, **known).tree_)  # type: ignore[arg-type]
+            write_file(file, drawn.render(kind_of(file)))
     if as_json:
         print_json(found.document())
         return

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.errors import BadInput
-from shoal.report.alpha_graph import AlphaGraph
-from shoal.report.lattice_files import refuse_file, write_file
+from shoal.report.lattice_files import kind_of, refuse_file, write_file
+from shoal.report.plots.alpha_graph import AlphaGraph
 
 _ENDINGS = (".graphml", ".svg", ".png")
 
@@ -28,10 +28,5 @@ class GraphFile:
         return cls(Path(path))
 
     def write(self, graph: AlphaGraph) -> None:
-        kind = self.path.suffix.lower().removeprefix(".")
-        if kind == "graphml":
-            write_file(self.path, "".join(graph.graphml()))
-            return
-        from shoal.report.alpha_picture import render
-
-        write_file(self.path, render(graph, kind))
+        kind = kind_of(self.path)
+        write_file(self.path, "".join(graph.graphml()) if kind == "graphml" else graph.render(kind))

@@ -37,9 +37,18 @@ class LatticeFiles:
         if self.csv is not None:
             write_file(self.csv, table.csv())
         if self.picture is not None:
-            from shoal.report.lattice_picture import render
+            from shoal.report.plots.lattice_graph import LatticeGraph
 
-            write_file(self.picture, render(table, self.picture.suffix.lower().removeprefix(".")))
+            write_file(self.picture, LatticeGraph(table).render(kind_of(self.picture)))
+
+
+def kind_of(path: Path) -> str:
+    """What its name says that it is.
+
+    >>> kind_of(Path("lattice.SVG"))
+    'svg'
+    """
+    return path.suffix.lower().removeprefix(".")
 
 
 def refuse_file(path: Path, endings: tuple[str, ...], source: Path | None, *, force: bool) -> None:

@@ -15,8 +15,8 @@ from shoal.frequency import FrequencySet, Reading, joined
 from shoal.hierarchy import TOP
 from shoal.models import measured
 from shoal.report.alpha_files import GraphFile
-from shoal.report.alpha_graph import AlphaGraph
 from shoal.report.homogeneity import measured_alphas, measured_homogeneity
+from shoal.report.plots.alpha_graph import AlphaGraph
 
 _ROWS_NAMED = 10
 

@@ -1,12 +1,13 @@
 """The experiments of the papers, re-run: what they reported beside what is measured here."""
 
+from shoal.studies.directions import Direction
 from shoal.studies.homogeneity import study_homogeneity
 from shoal.studies.inference import study_inference
 from shoal.studies.leakage import study_leakage
 from shoal.studies.partitions import study_partitions
 from shoal.studies.people import People
 from shoal.studies.searches import study_searches
-from shoal.studies.written import Sheet, Study
+from shoal.studies.written import Sheet, Study, write_index
 
 STUDIES = {
     "homogeneity": study_homogeneity,
@@ -17,4 +18,4 @@ STUDIES = {
 }
 """By name, in the order of the papers."""
 
-__all__ = ["STUDIES", "People", "Sheet", "Study"]
+__all__ = ["STUDIES", "Direction", "People", "Sheet", "Study", "write_index"]

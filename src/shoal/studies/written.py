@@ -2,14 +2,15 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from shoal.errors import BadOutput
-from shoal.report.charts import Chart
 from shoal.report.folder import write_whole
+from shoal.report.plots.display import Display
+from shoal.studies.directions import Direction
 
 
 @dataclass(frozen=True)
@@ -49,18 +50,35 @@ class Study:
     title: str
     about: str
     """The paper, the data, how it was measured."""
+    directions: tuple[Direction, ...]
     sheets: tuple[Sheet, ...]
-    charts: dict[str, Chart] = field(default_factory=dict)
-    conclusions: tuple[str, ...] = ()
+    figures: Mapping[str, Display] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """What else is to be said."""
 
-    def page(self) -> str:
-        """As Markdown."""
-        parts = [f"# {self.title}", self.about]
-        parts += ["\n".join(f"- {one}" for one in self.conclusions)] if self.conclusions else []
+    def page(self, folder: str = "", mark: str = "#") -> str:
+        """As Markdown, with its figures in a folder."""
+        parts = [f"{mark} {self.title}", self.about, self.said.markdown(), *self.notes]
         for sheet in self.sheets:
-            parts += [f"## {sheet.title}", sheet.markdown(), *([sheet.note] if sheet.note else [])]
-        parts += [f"![{chart.title}]({name}.svg)" for name, chart in self.charts.items()]
+            parts += [f"{mark}# {sheet.title}", sheet.markdown(), *([sheet.note] if sheet.note else [])]
+        parts += [f"![{name.replace('-', ' ')}]({folder}{name}.svg)" for name in self.figures]
         return "\n\n".join(parts) + "\n"
+
+    @property
+    def said(self) -> Sheet:
+        """The directions as a table."""
+        rows = [(each.paper, each.measured, each.verdict, each.why) for each in self.directions]
+        return Sheet("directions", "What the paper says", ("the paper", "measured here", "verdict", "why"), rows)
+
+    @property
+    def held(self) -> str:
+        """How many directions hold.
+
+        >>> Study("s", "S", "", (Direction("p", "m", None), Direction("p", "m", holds=True)), ()).held
+        '1 hold, 0 do not hold, 1 cannot be told'
+        """
+        many = {which: sum(each.holds is which for each in self.directions) for which in (True, False, None)}
+        return f"{many[True]} hold, {many[False]} do not hold, {many[None]} cannot be told"
 
     def document(self) -> dict[str, Any]:
         """As JSON shows it."""
@@ -68,23 +86,47 @@ class Study:
             "study": self.name,
             "title": self.title,
             "about": self.about,
-            "conclusions": list(self.conclusions),
+            "directions": [each.document() for each in self.directions],
+            "notes": list(self.notes),
             "tables": {sheet.name: sheet.records() for sheet in self.sheets},
         }
 
     def write(self, folder: Path) -> list[Path]:
         """Everything into a folder, over what an earlier study left there."""
-        files = {"study.md": self.page()}
-        files |= {f"{sheet.name}.csv": sheet.csv() for sheet in self.sheets}
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            for name, text in files.items():
-                write_whole(folder / name, text)
-            for name, chart in self.charts.items():
-                write_whole(folder / f"{name}.svg", chart.render("svg"))
-        except OSError as wrong:
-            raise BadOutput(f"{folder.name}: the study could not be written ({wrong.strerror})") from None
-        return [folder / name for name in (*files, *(f"{name}.svg" for name in self.charts))]
+        texts = {"study.md": self.page()} | {f"{sheet.name}.csv": sheet.csv() for sheet in (self.said, *self.sheets)}
+        pictures = {f"{name}.svg": figure.render("svg") for name, figure in self.figures.items()}
+        return _write(folder, {**texts, **pictures})
+
+
+def write_index(folder: Path, studies: Mapping[str, tuple[Study, float]]) -> list[Path]:
+    """Several studies with the seconds that each took: each into a folder of its own, and one page that shows all."""
+    written = [path for name, (study, _) in studies.items() for path in study.write(folder / name)]
+    rows = [
+        (f"[{study.title}](#{_anchor(study.title)})", study.held, f"{seconds:.0f}")
+        for study, seconds in studies.values()
+    ]
+    parts = ["# The papers' experiments, re-run", Sheet("", "", ("study", "directions", "seconds"), rows).markdown()]
+    parts += [study.page(f"{name}/", "##") for name, (study, _) in studies.items()]
+    return [*written, *_write(folder, {"index.md": "\n\n".join(parts)})]
+
+
+def _write(folder: Path, files: Mapping[str, str | bytes]) -> list[Path]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            write_whole(folder / name, content)
+    except OSError as wrong:
+        raise BadOutput(f"{folder.name}: the study could not be written ({wrong.strerror})") from None
+    return [folder / name for name in files]
+
+
+def _anchor(title: str) -> str:
+    """What renderers of Markdown call a heading.
+
+    >>> _anchor("(alp, dif)-anonymity beside k-anonymity")
+    'alp-dif-anonymity-beside-k-anonymity'
+    """
+    return "".join(c for c in title.lower().replace(" ", "-") if c.isalnum() or c == "-")
 
 
 def _cell(cell: Any) -> str:

@@ -12,8 +12,8 @@ from matplotlib.collections import LineCollection
 
 import shoal as sh
 from shoal.lattice import Lattice
-from shoal.report.lattice_picture import MOST_BOXES, draw, label, render
 from shoal.report.lattice_table import LatticeTable, NodeRow
+from shoal.report.plots.lattice_graph import MOST_BOXES, LatticeGraph, label
 
 SEX = {"Sex": ["Male", "Female"] * 3, "PIN_Code": ["110010", "110011", "110011", "110010", "110012", "110012"]}
 SEX_POLICY = {
@@ -45,7 +45,7 @@ def made(*heights, complying=True, names=None, require=({"model": "k-anonymity",
 
 def test_sex_and_pin(sex):
     """S2.2: six nodes at the heights 0 to 3, the bottom at the bottom, all direct generalisations joined."""
-    said = texts(render(sex, "svg"))
+    said = texts(LatticeGraph(sex).render("svg"))
     assert [text for text in said if text.startswith("height")] == [f"height {i}" for i in range(4)]
     labels = [text for text in said if text.startswith("[")]
     assert labels == ["[0,0]", "[0,1]", "[1,0]", "[1,1]", "[2,0]", "[2,1]"]
@@ -53,7 +53,7 @@ def test_sex_and_pin(sex):
     assert "k-anonymity k = 2; 6 rows, none suppressed" in said
     assert "levels of [PIN_Code, Sex]" in said
     assert "does not comply" in said
-    axes = draw(sex).axes[0]
+    axes = LatticeGraph(sex).figure().axes[0]
     where = {text.get_text(): text.get_position() for text in axes.texts if text.get_text().startswith("[")}
     assert where["[0,0]"][1] < where["[0,1]"][1] == where["[1,0]"][1] < where["[1,1]"][1] < where["[2,1]"][1]
     edges = next(drawn for drawn in axes.collections if isinstance(drawn, LineCollection))
@@ -63,19 +63,19 @@ def test_sex_and_pin(sex):
 @pytest.mark.parametrize("kind", ["svg", "png"])
 @pytest.mark.parametrize("heights", [(1, 2), (3, 3, 3), (1,) * 8, (9, 9, 9)])
 def test_the_same_lattice_the_same_bytes(heights, kind):
-    one, two = render(made(*heights), kind), render(made(*heights), kind)
+    one, two = LatticeGraph(made(*heights)).render(kind), LatticeGraph(made(*heights)).render(kind)
     assert one == two
     assert b"<dc:date>" not in one
 
 
 def test_neither_settings_nor_another_process_change_it(sex):
     script = (
-        "import sys, pyarrow as pa, shoal as sh, shoal.report.lattice_picture as p\n"
-        f"sys.stdout.buffer.write(p.render(sh.lattice(pa.table({SEX!r}), {SEX_POLICY!r}), 'svg'))"
+        "import sys, pyarrow as pa, shoal as sh\n"
+        f"sys.stdout.buffer.write(sh.plot.LatticeGraph(sh.lattice(pa.table({SEX!r}), {SEX_POLICY!r})).render('svg'))"
     )
     other = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout
     with mpl.rc_context({"font.size": 30, "svg.fonttype": "path", "lines.linewidth": 9}):
-        ours = render(sex, "svg")
+        ours = LatticeGraph(sex).render("svg")
         assert mpl.rcParams["font.size"] == 30
     assert ours == other
 
@@ -84,13 +84,13 @@ def test_neither_settings_nor_another_process_change_it(sex):
 def test_every_node_has_its_label(heights):
     table = made(*heights)
     assert len(table.nodes) <= MOST_BOXES
-    said = texts(render(table, "svg"))
+    said = texts(LatticeGraph(table).render("svg"))
     assert [text for text in said if text.startswith("[")] == [label(row.levels) for row in table.nodes]
 
 
 def test_no_two_boxes_overlap():
     for heights in ((1, 2), (3, 3, 3), (1,) * 8, (4, 4, 4, 3), (20,)):
-        figure = draw(made(*heights))
+        figure = LatticeGraph(made(*heights)).figure()
         boxes = [
             patch.get_window_extent() for patch in figure.axes[0].patches if type(patch).__name__ == "FancyBboxPatch"
         ]
@@ -102,7 +102,7 @@ def test_no_two_boxes_overlap():
 
 def test_many_nodes_are_counted_for_each_height():
     table = made(9, 9, 9)
-    said = texts(render(table, "svg"))
+    said = texts(LatticeGraph(table).render("svg"))
     assert [text for text in said if text.startswith("height")] == [f"height {i}" for i in range(28)]
     assert "0 of 3 comply" in said
     assert "6 of 6 comply, 6 on the front" in said
@@ -112,7 +112,7 @@ def test_many_nodes_are_counted_for_each_height():
 
 @pytest.mark.parametrize("heights", [(2, 2), (9, 9, 9)])
 def test_nothing_complies(heights):
-    said = texts(render(made(*heights, complying=False), "svg"))
+    said = texts(LatticeGraph(made(*heights, complying=False)).render("svg"))
     assert any("0 of which comply" in text for text in said)
     assert not any(text.startswith("least") for text in said)
 
@@ -120,28 +120,28 @@ def test_nothing_complies(heights):
 def test_names_are_text_and_nothing_else():
     """A name may hold what mathematics, XML or a terminal would read as their own."""
     names = ["$\\frac{1}{2}$", "<b>&amp;", "es\x1b[31m\x00", "名前"]
-    said = texts(render(made(1, 1, 1, 1, names=names), "svg"))
+    said = texts(LatticeGraph(made(1, 1, 1, 1, names=names)).render("svg"))
     assert (
         "levels of [$\\frac{1}{2}$, <b>&amp;, es\N{REPLACEMENT CHARACTER}[31m\N{REPLACEMENT CHARACTER}, 名前]" in said
     )
-    assert render(made(1, 1, 1, 1, names=names), "png").startswith(b"\x89PNG")
+    assert LatticeGraph(made(1, 1, 1, 1, names=names)).render("png").startswith(b"\x89PNG")
 
 
 def test_limits_of_values_are_not_spelled_out():
     require = ({"model": "alpha-k", "alpha": {"hiv": 0.2}, "k": 2, "attribute": "ill"},)
-    said = texts(render(made(1, 1, require=require), "svg"))
+    said = texts(LatticeGraph(made(1, 1, require=require)).render("svg"))
     assert "alpha-k k = 2, attribute = ill; 10 rows, at most 2 suppressed" in said
 
 
 def test_long_titles_are_wrapped():
     names = [f"a-rather-long-name-{i}" for i in range(8)]
-    figure = draw(made(*(1,) * 8, names=names))
+    figure = LatticeGraph(made(*(1,) * 8, names=names)).figure()
     said = [text for text in figure.axes[0].texts if not text.get_text().startswith("[")]
     assert all(text.get_window_extent().x1 <= figure.bbox.width for text in said)
 
 
 def test_a_very_tall_lattice_is_drawn_all_the_same():
-    assert render(made(299), "png").startswith(b"\x89PNG")
+    assert LatticeGraph(made(299)).render("png").startswith(b"\x89PNG")
 
 
 def test_matplotlib_is_loaded_by_a_picture_only(tmp_path):

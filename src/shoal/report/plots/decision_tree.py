@@ -3,25 +3,21 @@
 import heapq
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
-from shoal.errors import BadOutput
 from shoal.mining import Tree
 from shoal.mining.tree import Node
-from shoal.report.pictures import CHARACTER, printable, rendered
+from shoal.report.plots.display import CHARACTER, Display, Pen, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST_LINES = 60
 """Leaves, and branches that are not followed further."""
 _LINE = 0.3
 """Inches from one to the next."""
 _SIZE = 9
-_LONGEST = 40
-"""Characters of a label; more are cut."""
 # Okabe and Ito's colours, made lighter: told apart by colour-blind people too, and every leaf also names its class
 _FILL = ("#9AD0F0", "#F5C67A", "#8FD6BE", "#F2B5D4", "#F7EE9E", "#E8A07A", "#A9C4E6", "#D9D9D9")
 
@@ -32,52 +28,45 @@ class _Drawn:
 
     node: Node
     sons: list["_Drawn"] = field(default_factory=list)
-    y: float = 0.0
+    line: float = 0.0
+    """From the top."""
 
     @property
     def depth(self) -> int:
         return len(self.node.path)
 
 
-def write_tree(tree: Tree, path: Path) -> None:
-    """Draw a tree into a file, .svg or .png."""
-    kind = path.suffix.lower().removeprefix(".")
-    if kind not in {"svg", "png"}:
-        raise BadOutput(f"{path.name}: a picture is written as .svg or .png")
-    path.write_bytes(render(tree, kind))
-
-
-def render(tree: Tree, kind: str) -> bytes:
-    """The picture as the bytes of an SVG or a PNG: the same for the same tree.
+@dataclass(frozen=True)
+class DecisionTree(Display):
+    """A tree of C4.5 (S1.1).
 
     >>> import pyarrow as pa
     >>> from shoal.mining import C45
     >>> tree = C45().fit(pa.table({"age": [25, 29, 45, 52]}), ["well", "well", "ill", "ill"]).tree_
-    >>> b"age" in render(tree, "svg") and b"well (2.0)" in render(tree, "svg")
-    True
+    >>> [text.get_text() for text in DecisionTree(tree).plot().texts][2:]
+    ['age', '<= 29', '> 29', 'well (2.0)', 'ill (2.0)']
     """
-    return rendered(lambda: draw(tree), kind)
 
+    tree: Tree
+    fills: ClassVar[bool] = True
 
-def draw(tree: Tree) -> "Figure":
-    """The picture as a figure of matplotlib."""
-    from matplotlib.figure import Figure
+    @property
+    def figsize(self) -> tuple[float, float]:
+        root, lines = self._chosen
+        return max(_columns(self.tree, _placed(root))[1], 6.0), lines * _LINE + 1.3
 
-    root, lines = _chosen(tree)
-    shown = _placed(root)
-    places, width = _columns(tree, shown)
-    width, height = max(width, 6.0), lines * _LINE + 1.3
-    figure = Figure(figsize=(width, height), facecolor="white")
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, width), ylim=(0, height))
-    axes.axis("off")
-    axes.text(0.3, height - 0.35, "Decision tree", size=13, weight="bold", va="center_baseline")
-    axes.text(0.3, height - 0.65, _said(tree, shown), size=_SIZE, color="#333333", va="center_baseline")
-    for each in shown:
-        each.y = height - 1.1 - each.y * _LINE
-    for each in shown:
-        _draw_node(axes, tree, each, places)
-    return figure
+    def draw(self, axes: "Axes") -> None:
+        width, height = self.figsize
+        pen, shown = Pen.on(axes, width, height), _placed(self._chosen[0])
+        places, _ = _columns(self.tree, shown)
+        pen.text(0.3, height - 0.35, "Decision tree", 13, weight="bold", va="center_baseline")
+        pen.text(0.3, height - 0.65, _said(self.tree, shown), _SIZE, color="#333333", va="center_baseline")
+        for each in shown:
+            _draw_node(pen, self.tree, each, places, height - 1.1)
+
+    @cached_property
+    def _chosen(self) -> tuple["_Drawn", int]:
+        return _chosen(self.tree)
 
 
 def _said(tree: Tree, shown: list[_Drawn]) -> str:
@@ -116,11 +105,11 @@ def _placed(root: _Drawn) -> list[_Drawn]:
         order.append(drawn)
         stack.extend(reversed(drawn.sons))
         if not drawn.sons:
-            drawn.y = lines
+            drawn.line = lines
             lines += 1
     for drawn in reversed(order):
         if drawn.sons:
-            drawn.y = (drawn.sons[0].y + drawn.sons[-1].y) / 2
+            drawn.line = (drawn.sons[0].line + drawn.sons[-1].line) / 2
     return order
 
 
@@ -139,29 +128,24 @@ def _branch(drawn: _Drawn) -> str:
     if not drawn.node.path:
         return ""
     test = drawn.node.path[-1]
-    return _short(f"{test.operator} {test.value}")
+    return shortened(f"{test.operator} {test.value}")
 
 
 def _label(tree: Tree, drawn: _Drawn) -> str:
     node = drawn.node
     if node.attribute is None:
-        return f"{_short(str(tree.classes[node.label]))} {node.counted}"
-    return _short(node.attribute) if drawn.sons else f"{_short(node.attribute)} … {node.counted}"
+        return f"{shortened(str(tree.classes[node.label]))} {node.counted}"
+    return shortened(node.attribute) if drawn.sons else f"{shortened(node.attribute)} … {node.counted}"
 
 
-def _short(text: str) -> str:
-    clean = printable(text)
-    return clean if len(clean) <= _LONGEST else f"{clean[: _LONGEST - 1]}…"
-
-
-def _draw_node(axes: "Axes", tree: Tree, drawn: _Drawn, places: Mapping[int, tuple[float, float]]) -> None:
+def _draw_node(pen: Pen, tree: Tree, drawn: _Drawn, places: Mapping[int, tuple[float, float]], top: float) -> None:
     from matplotlib.patches import FancyBboxPatch
 
-    label, (_, x) = _label(tree, drawn), places[drawn.depth]
+    label, (_, x), y = _label(tree, drawn), places[drawn.depth], top - drawn.line * _LINE
     wide = len(label) * _SIZE * CHARACTER + 0.16
     leaf = drawn.node.attribute is None
     box = FancyBboxPatch(
-        (x, drawn.y - 0.11),
+        (x, y - 0.11),
         wide,
         0.22,
         boxstyle="round,pad=0,rounding_size=0.07" if leaf else "square,pad=0",
@@ -171,10 +155,10 @@ def _draw_node(axes: "Axes", tree: Tree, drawn: _Drawn, places: Mapping[int, tup
         linewidth=0.9,
         zorder=2,
     )
-    axes.add_patch(box)
-    axes.text(x + wide / 2, drawn.y, label, ha="center", va="center_baseline", size=_SIZE, zorder=3)
+    pen.axes.add_patch(box)
+    pen.text(x + wide / 2, y, label, _SIZE, ha="center", va="center_baseline", zorder=3)
     for son in drawn.sons:
         begin, end = places[son.depth]
-        turn = begin + 0.1
-        axes.plot([x + wide, turn, turn, end], [drawn.y, drawn.y, son.y, son.y], color="#8C8C8C", lw=0.8, zorder=1)
-        axes.text(turn + 0.06, son.y + 0.01, _branch(son), va="bottom", size=_SIZE - 1, color="#333333", zorder=3)
+        turn, there = begin + 0.1, top - son.line * _LINE
+        pen.axes.plot([x + wide, turn, turn, end], [y, y, there, there], color="#8C8C8C", lw=0.8, zorder=1)
+        pen.text(turn + 0.06, there + 0.01, _branch(son), _SIZE - 1, va="bottom", color="#333333", zorder=3)

@@ -3,14 +3,14 @@
 from xml.etree import ElementTree as ET
 
 import numpy as np
+import polars as pl
 import pytest
 
 from shoal.counts import ValueCounts
 from shoal.errors import BadInput, BadOutput
-from shoal.report import alpha_graph
 from shoal.report.alpha_files import GraphFile
-from shoal.report.alpha_graph import AlphaGraph
-from shoal.report.alpha_picture import render
+from shoal.report.plots import graphml
+from shoal.report.plots.alpha_graph import AlphaGraph
 
 SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 
@@ -65,7 +65,7 @@ def test_graphml():
 
 
 def test_a_large_graph_leaves_out_what_weighs_nothing(monkeypatch):
-    monkeypatch.setattr(alpha_graph, "COMPLETE", 8)
+    monkeypatch.setattr(graphml, "COMPLETE", 8)
     about, _, edges = parsed(TABLE_2)
     assert about["complete"] == "false"
     assert len(edges) == 8
@@ -95,14 +95,65 @@ def test_picture(kind):
     random = np.random.default_rng(0)
     large = graph(random.poisson(0.5, (300, 50)) + np.eye(300, 50, dtype=int) + 0, [f"$v{i}$" for i in range(50)])
     for found in (TABLE_2, large):
-        assert render(found, kind) == render(found, kind)
-        assert render(found, kind)[:4] in {b"<?xm", b"\x89PNG"}
+        drawn = found.render(kind)
+        assert drawn == found.render(kind)
+        assert drawn[:4] in {b"<?xm", b"\x89PNG"}
 
 
 def test_the_picture_shows_names_and_weights():
-    text = render(TABLE_2, "svg").decode()
+    text = TABLE_2.render("svg").decode()
     for word in ("Brain Cancer", "α = 0.5", "0.25", "E3"):
         assert word in text
+
+
+def by_loop(rows, quasi, sensitive):
+    """Per value, its shares of all classes, sorted: classes are numbered as they come."""
+    held = {}
+    for row in rows:
+        held.setdefault(tuple(row[name] for name in quasi), []).append(row[sensitive])
+    values = sorted({row[sensitive] for row in rows})
+    return [sorted(some.count(value) / len(some) for some in held.values()) for value in values]
+
+
+def test_of_a_release(release):
+    found = AlphaGraph.from_release(release, "ill")
+    expected = by_loop(release.data.to_pylist(), ["age", "$town"], "ill")
+    assert found.values == ["x", "y", "z"]
+    assert np.allclose(np.sort(found.matrix(), axis=1), expected)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "dict"])
+def test_of_a_table_of_any_kind(people, kind):
+    frame = {
+        "arrow": lambda: people,
+        "pandas": people.to_pandas,
+        "polars": lambda: pl.from_arrow(people),
+        "dict": people.to_pydict,
+    }[kind]()
+    found = AlphaGraph.from_table(frame, quasi_identifiers=["$town"], sensitive="ill")
+    assert np.allclose(np.sort(found.matrix(), axis=1), by_loop(people.to_pylist(), ["$town"], "ill"))
+    assert found.totals.sum() == people.num_rows
+
+
+def test_edges_carry_their_weights():
+    """S0.2: what is drawn of table 2 of the paper: nine edges, as wide as their weights, and the weights in words."""
+    axes = TABLE_2.plot()
+    weights = TABLE_2.matrix().ravel().tolist()
+    assert [line.get_linewidth() for line in axes.lines] == [0.5 + 5 * w if w else 0.6 for w in weights]
+    assert [text.get_text() for text in axes.texts[:9]] == [f"{w:.3g}" for w in weights]
+    assert [text.get_text() for text in axes.texts[9:12]] == [f"{v}\nα = 0.5" for v in TABLE_2.values]
+
+
+def test_a_map_shows_the_largest_shares():
+    random = np.random.default_rng(0)
+    found = graph(random.poisson(0.5, (300, 50)) + np.eye(300, 50, dtype=int), [f"v{i}" for i in range(50)])
+    shown = found.plot().images[0].get_array()
+    whole = found.matrix()
+    values, classes = (
+        np.sort(np.argsort(-whole.max(axis=axis), kind="stable")[:most]) for axis, most in ((1, 40), (0, 200))
+    )
+    assert (shown == whole[np.ix_(values, classes)]).all()
+    assert shown.shape == (40, 200)
 
 
 def test_files(tmp_path):

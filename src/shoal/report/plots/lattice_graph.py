@@ -4,15 +4,15 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.lattice import Node
 from shoal.report.lattice_table import LatticeTable, NodeRow
-from shoal.report.pictures import CHARACTER, printable, rendered
+from shoal.report.plots.display import CHARACTER, Display, Pen, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 MOST_BOXES = 500
 """Nodes that are drawn one by one."""
@@ -25,6 +25,8 @@ _BAR = 0.26
 """Inches for the bar of a height."""
 _GAP = 0.25
 """Between two boxes of a height."""
+_BELOW = 1.5
+"""For the legend."""
 
 # Okabe and Ito's colours, told apart by colour-blind people too; each kind also has an outline of its own
 _FILL = {"front": "#E69F00", "complies": "#9AD0F0", "fails": "#F2F2F2"}
@@ -32,18 +34,68 @@ _EDGE = {"front": "#000000", "complies": "#0072B2", "fails": "#8C8C8C"}
 _LINE = {"front": 1.8, "complies": 0.9, "fails": 0.8}
 _STYLE = {"front": "solid", "complies": "solid", "fails": "dashed"}
 _MEANING = {"front": "complies, on the Pareto front", "complies": "complies", "fails": "does not comply"}
-_STAR: dict[str, Any] = {"marker": "*", "color": "#F0E442", "edgecolors": "#000000", "linewidths": 0.9, "zorder": 4}
-_DIAMOND: dict[str, Any] = {"marker": "D", "color": _FILL["front"], "edgecolors": "#000000", "linewidths": 0.9}
+STAR: dict[str, Any] = {"marker": "*", "color": "#F0E442", "edgecolors": "#000000", "linewidths": 0.9, "zorder": 4}
+DIAMOND: dict[str, Any] = {"marker": "D", "color": _FILL["front"], "edgecolors": "#000000", "linewidths": 0.9}
 
 
-def render(table: LatticeTable, kind: str) -> bytes:
-    """The picture as the bytes of an SVG or a PNG: the same for the same table."""
-    return rendered(lambda: draw(table), kind)
+@dataclass(frozen=True)
+class LatticeGraph(Display):
+    """A listed lattice (S2.2): a box for every node, joined to those one step above it; of many, a bar per height.
 
+    >>> import pyarrow as pa
+    >>> import shoal as sh
+    >>> ages = {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}}
+    >>> policy = {"attributes": ages, "require": [{"model": "k-anonymity", "k": 2}]}
+    >>> axes = LatticeGraph(sh.lattice(pa.table({"age": [31, 38, 52, 59]}), policy)).plot()
+    >>> [text.get_text() for text in axes.texts if text.get_text().startswith("[")]
+    ['[0]', '[1]', '[2]']
+    """
 
-def draw(table: LatticeTable) -> "Figure":
-    """The picture as a figure of matplotlib."""
-    return _draw_boxes(table) if len(table.nodes) <= MOST_BOXES else _draw_bars(table)
+    table: LatticeTable
+    fills: ClassVar[bool] = True
+
+    @property
+    def figsize(self) -> tuple[float, float]:
+        width, height = self._inner
+        return width, _BELOW + height + 0.42 + 0.2 * len(self._title)
+
+    def draw(self, axes: "Axes") -> None:
+        pen = Pen.on(axes, *self.figsize)
+        title, *more = self._title
+        top = self.figsize[1]
+        pen.text(0.3, top - 0.35, title, 13, weight="bold", va="center_baseline")
+        for i, line in enumerate(more):
+            pen.text(0.3, top - 0.65 - 0.2 * i, line, color="#333333", va="center_baseline")
+        _draw_legend(pen, self.table)
+        if self._grid is None:
+            _draw_bars(pen, self.table)
+        else:
+            _draw_boxes(pen, self.table, self._grid, self.figsize[0])
+
+    @cached_property
+    def _grid(self) -> "_Grid | None":
+        return _Grid.of(self.table) if len(self.table.nodes) <= MOST_BOXES else None
+
+    @cached_property
+    def _inner(self) -> tuple[float, float]:
+        """What boxes or bars take, in inches."""
+        heights = {row.height for row in self.table.nodes}
+        if self._grid is None:
+            return 10.0, _BAR * len(heights) + 0.3
+        across, up = self._grid.step
+        return max(self._grid.widest * across + 1.4, 7.0), up * (len(heights) - 1) + self._grid.box[1] + 0.3
+
+    @cached_property
+    def _title(self) -> list[str]:
+        table, characters = self.table, int((self._inner[0] - 0.6) / (9 * CHARACTER))
+        complying = sum(row.complies for row in table.nodes)
+        suppressed = f"at most {table.limit:,} suppressed" if table.limit else "none suppressed"
+        lines = [
+            f"{'; '.join(map(_promise, table.require))}; {table.rows:,} rows, {suppressed}",
+            f"levels of [{', '.join(map(printable, table.lattice.attributes))}]",
+        ]
+        wrapped = (part for line in lines for part in textwrap.wrap(line, characters))
+        return [f"Lattice of {len(table.nodes):,} nodes, {complying:,} of which comply", *wrapped]
 
 
 def label(node: Node) -> str:
@@ -75,6 +127,8 @@ def _look(kind: str, line: float | None = None) -> dict[str, Any]:
 class _Grid:
     """Where the boxes stand, in inches."""
 
+    widest: int
+    """Boxes of one height."""
     box: tuple[float, float]
     turned: bool
     size: float
@@ -83,14 +137,15 @@ class _Grid:
     """Between two heights, to see the edges."""
 
     @classmethod
-    def of(cls, table: LatticeTable, widest: int) -> "_Grid":
+    def of(cls, table: LatticeTable) -> "_Grid":
+        widest = max(Counter(row.height for row in table.nodes).values())
         longest = max(len(line) for row in table.nodes for line in _lines(table, row))
         lines = 2 if len(table.nodes) <= _MOST_DETAILED else 1
         room = min(0.5 + 0.025 * widest, 1.6)
         long = longest * 9 * CHARACTER + 0.22
         if widest * (long + _GAP) <= _WIDEST:
-            return cls((long, 0.2 + 0.16 * lines), turned=False, size=9, room=room)
-        return cls((0.21, longest * 7 * CHARACTER + 0.2), turned=True, size=7, room=room)
+            return cls(widest, (long, 0.2 + 0.16 * lines), turned=False, size=9, room=room)
+        return cls(widest, (0.21, longest * 7 * CHARACTER + 0.2), turned=True, size=7, room=room)
 
     @property
     def step(self) -> tuple[float, float]:
@@ -104,27 +159,22 @@ def _lines(table: LatticeTable, row: NodeRow) -> list[str]:
     return [label(row.levels), f"{row.metrics[table.metric]:.3g} | {row.suppressed:,}"]
 
 
-def _draw_boxes(table: LatticeTable) -> "Figure":
+def _draw_boxes(pen: Pen, table: LatticeTable, grid: _Grid, width: float) -> None:
     by_height = defaultdict(list)
     for row in table.nodes:
         by_height[row.height].append(row)
-    widest = max(map(len, by_height.values()))
-    grid = _Grid.of(table, widest)
     low, (across, up) = min(by_height), grid.step
-    width = max(widest * across + 1.4, 7.0)
-    figure, axes, bottom = _canvas(table, width, up * (len(by_height) - 1) + grid.box[1] + 0.3)
-    centre = (width + 0.6) / 2
+    first, centre = _BELOW + grid.box[1] / 2, (width + 0.6) / 2
     places = {
-        row.levels: (centre + (i - (len(rows) - 1) / 2) * across, bottom + grid.box[1] / 2 + (height - low) * up)
+        row.levels: (centre + (i - (len(rows) - 1) / 2) * across, first + (height - low) * up)
         for height, rows in by_height.items()
         for i, row in enumerate(rows)
     }
-    _draw_edges(axes, table, places, grid.box[1] / 2)
+    _draw_edges(pen.axes, table, places, grid.box[1] / 2)
     for row in table.nodes:
-        _draw_box(axes, table, row, places[row.levels], grid)
+        _draw_box(pen, table, row, places[row.levels], grid)
     for height in by_height:
-        axes.text(0.3, bottom + grid.box[1] / 2 + (height - low) * up, f"height {height}", va="center", size=9)
-    return figure
+        pen.text(0.3, first + (height - low) * up, f"height {height}", va="center")
 
 
 def _draw_edges(axes: "Axes", table: LatticeTable, places: Mapping[Node, tuple[float, float]], half: float) -> None:
@@ -136,7 +186,7 @@ def _draw_edges(axes: "Axes", table: LatticeTable, places: Mapping[Node, tuple[f
     axes.add_collection(LineCollection(lines, colors="#B0B0B0", linewidths=0.8 if len(lines) < 300 else 0.4, zorder=1))
 
 
-def _draw_box(axes: "Axes", table: LatticeTable, row: NodeRow, place: tuple[float, float], grid: _Grid) -> None:
+def _draw_box(pen: Pen, table: LatticeTable, row: NodeRow, place: tuple[float, float], grid: _Grid) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     kind, (x, y), (wide, high) = _kind(row), place, grid.box
@@ -148,74 +198,42 @@ def _draw_box(axes: "Axes", table: LatticeTable, row: NodeRow, place: tuple[floa
         zorder=2,
         **_look(kind),
     )
-    axes.add_patch(box)
+    pen.axes.add_patch(box)
     lines = _lines(table, row)
     for i, line in enumerate(lines):
         above = ((len(lines) - 1) / 2 - i) * 0.17
         weight = "bold" if row is table.best and i == 0 else "normal"
         turn: dict[str, Any] = {"rotation": 90, "va": "center"} if grid.turned else {"va": "center_baseline"}
-        axes.text(x, y + above, line, ha="center", size=grid.size, weight=weight, zorder=3, **turn)
+        pen.text(x, y + above, line, grid.size, ha="center", weight=weight, zorder=3, **turn)
     if row is table.best:
-        axes.scatter(
-            [x if grid.turned else x + wide / 2], [y + high / 2 + (0.08 if grid.turned else 0)], s=170, **_STAR
-        )
+        pen.mark(x if grid.turned else x + wide / 2, y + high / 2 + (0.08 if grid.turned else 0), 170, **STAR)
 
 
 # bars
 
 
-def _draw_bars(table: LatticeTable) -> "Figure":
+def _draw_bars(pen: Pen, table: LatticeTable) -> None:
     low, high = table.nodes[0].height, table.nodes[-1].height
-    figure, axes, bottom = _canvas(table, 10.0, _BAR * (high - low + 1) + 0.3)
     counts = Counter((row.height, _kind(row)) for row in table.nodes)
     longest = max(Counter(row.height for row in table.nodes).values())
     for height in range(low, high + 1):
-        y = bottom + _BAR * (height - low + 0.5)
+        y = _BELOW + _BAR * (height - low + 0.5)
         front, other, fails = (counts[height, kind] for kind in _FILL)
-        axes.text(1.1, y, f"height {height}", ha="right", va="center_baseline", size=8)
+        pen.text(1.1, y, f"height {height}", 8, ha="right", va="center_baseline")
         if front:
-            axes.scatter([1.5], [y], s=45, **_DIAMOND)
+            pen.mark(1.5, y, 45, **DIAMOND)
         if table.best is not None and table.best.height == height:
-            axes.scatter([1.28], [y], s=130, **_STAR)
+            pen.mark(1.28, y, 130, **STAR)
         x = 1.65
         for kind, count in (("complies", front + other), ("fails", fails)):
             wide = 5.2 * count / longest
-            axes.barh([y], [wide], 0.8 * _BAR, left=x, **_look(kind, line=0.7 if count else 0))
+            pen.axes.barh([y], [wide], 0.8 * _BAR, left=x, **_look(kind, line=0.7 if count else 0))
             x += wide
         said = f"{front + other:,} of {front + other + fails:,} comply" + (f", {front:,} on the front" if front else "")
-        axes.text(x + 0.1, y, said, va="center_baseline", size=8)
-    return figure
+        pen.text(x + 0.1, y, said, 8, va="center_baseline")
 
 
 # what both have
-
-
-def _canvas(table: LatticeTable, width: float, height: float) -> tuple["Figure", "Axes", float]:
-    """A figure measured in inches with title and legend, and where the rest may begin above its bottom."""
-    from matplotlib.figure import Figure
-
-    title, *more = _title(table, int((width - 0.6) / (9 * CHARACTER)))
-    above, below = 0.62 + 0.2 * len(more), 1.5
-    figure = Figure(figsize=(width, above + height + below), facecolor="white")
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set(xlim=(0, width), ylim=(0, above + height + below))
-    axes.axis("off")
-    axes.text(0.3, above + height + below - 0.35, title, size=13, weight="bold", va="center_baseline")
-    for i, line in enumerate(more):
-        axes.text(0.3, above + height + below - 0.65 - 0.2 * i, line, size=9, color="#333333", va="center_baseline")
-    _draw_legend(axes, table)
-    return figure, axes, below
-
-
-def _title(table: LatticeTable, characters: int) -> list[str]:
-    complying = sum(row.complies for row in table.nodes)
-    suppressed = f"at most {table.limit:,} suppressed" if table.limit else "none suppressed"
-    lines = [
-        f"{'; '.join(map(_promise, table.require))}; {table.rows:,} rows, {suppressed}",
-        f"levels of [{', '.join(map(printable, table.lattice.attributes))}]",
-    ]
-    wrapped = (part for line in lines for part in textwrap.wrap(line, characters))
-    return [f"Lattice of {len(table.nodes):,} nodes, {complying:,} of which comply", *wrapped]
 
 
 def _promise(model: Mapping[str, Any]) -> str:
@@ -224,16 +242,16 @@ def _promise(model: Mapping[str, Any]) -> str:
     return printable(" ".join([str(model["model"]), ", ".join(said)]).strip())
 
 
-def _draw_legend(axes: "Axes", table: LatticeTable) -> None:
+def _draw_legend(pen: Pen, table: LatticeTable) -> None:
     y = 1.1
     for mark, meaning in _legend(table):
         if mark == "front" and len(table.nodes) > MOST_BOXES:
-            axes.scatter([0.45], [y], s=45, **_DIAMOND)
+            pen.mark(0.45, y, 45, **DIAMOND)
         elif mark in _FILL:
-            axes.barh([y], [0.3], 0.16, left=0.3, **_look(mark))
+            pen.axes.barh([y], [0.3], 0.16, left=0.3, **_look(mark))
         elif mark == "star":
-            axes.scatter([0.45], [y], s=130, **_STAR)
-        axes.text(0.75, y, meaning, va="center_baseline", size=9)
+            pen.mark(0.45, y, 130, **STAR)
+        pen.text(0.75, y, meaning, va="center_baseline")
         y -= 0.21
 
 

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from shoal.report.pictures import COLOURS, rendered
+from shoal.report.plots.display import COLOURS, Display, counted, explained, logarithmic, ruled, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _MARKERS = "osD^vP*"
+_ROOM = 24.0
+"""Points between the figures and the title, for a legend."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Chart:
+class Chart(Display):
     """What is drawn.
 
     >>> chart = Chart("SE", "k", "classes", (Series("ours", [2, 5], [9.0, 1.0]),))
@@ -44,34 +45,28 @@ class Chart:
     least: float | None = None
     """Where the axis of the figures begins, if not where matplotlib lets it."""
 
-    def render(self, kind: str) -> bytes:
-        """As the bytes of an SVG or a PNG."""
-        return rendered(self.figure, kind)
-
-    def figure(self) -> "Figure":
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(7.2, 4.2), facecolor="white", layout="constrained")
-        self.draw(figure.add_subplot())
-        return figure
-
-    def draw(self, axes: "Axes") -> "Axes":
-        """Onto axes that somebody else made."""
+    def draw(self, axes: "Axes") -> None:
         (self._bars if self.kind == "bars" else self._lines)(axes)
-        axes.set_title(self.title)
-        axes.set_xlabel(self.across)
-        axes.set_ylabel(self.up)
+        named = len(self.series) > 1
+        titled(axes, self.title, self.across, self.up, _ROOM if named else None)
+        ruled(axes)
         if self.logarithmic:
-            axes.set_yscale("log")
+            logarithmic(axes, "y")
         if self.least is not None:
             axes.set_ylim(bottom=self.least)
-        axes.grid(visible=True, axis="y", alpha=0.3)
-        axes.set_axisbelow(True)
-        if len(self.series) > 1:
-            axes.legend(frameon=False)
-        return axes
+        if named:
+            # in a row between title and figures: lines cross every corner
+            explained(
+                axes, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(self.series), borderaxespad=0.2, fontsize=9
+            )
 
     def _lines(self, axes: "Axes") -> None:
+        for axis, numbers in (
+            (axes.xaxis, [each.x for each in self.series]),
+            (axes.yaxis, [each.y for each in self.series]),
+        ):
+            if all(isinstance(number, int) for some in numbers for number in some):
+                counted(axis)
         for i, each in enumerate(self.series):
             style = {
                 "marker": _MARKERS[i % len(_MARKERS)],

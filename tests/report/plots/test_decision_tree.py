@@ -4,11 +4,9 @@ import re
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
-from shoal.errors import BadOutput
 from shoal.mining import C45
-from shoal.report.tree_picture import MOST_LINES, render, write_tree
+from shoal.report.plots.decision_tree import MOST_LINES, DecisionTree
 
 
 def texts(picture):
@@ -25,7 +23,7 @@ def grown(values, rows=2_000):
 
 def test_every_leaf_is_drawn():  # S1.1
     tree = grown(3)
-    written = texts(render(tree, "svg"))
+    written = texts(DecisionTree(tree).render("svg"))
     assert tree.n_leaves > 5
     assert sum(bool(re.fullmatch(r"[01] \([0-9./]+\)", text)) for text in written) == tree.n_leaves
     assert not any("goes on" in text for text in written)
@@ -33,7 +31,7 @@ def test_every_leaf_is_drawn():  # S1.1
 
 def test_large_trees_show_their_heaviest_branches():
     tree = grown(12)
-    written = texts(render(tree, "svg"))
+    written = texts(DecisionTree(tree).render("svg"))
     assert tree.n_leaves > MOST_LINES
     assert any("goes on" in text for text in written)
     assert sum(text.endswith(")") and "leaves" not in text for text in written) <= MOST_LINES
@@ -41,19 +39,27 @@ def test_large_trees_show_their_heaviest_branches():
 
 def test_names_may_hold_anything():
     frame = pa.table({"$a_<&\x01": ["x" * 90, "\n"] * 4})
-    picture = render(C45().fit(frame, ["<k>", "$"] * 4).tree_, "svg").decode()
+    picture = DecisionTree(C45().fit(frame, ["<k>", "$"] * 4).tree_).render("svg").decode()
     assert "\x01" not in picture
     assert "x" * 90 not in picture
 
 
-def test_same_bytes_and_files(tmp_path):
+def test_same_bytes():
     tree = grown(3)
-    assert render(tree, "png") == render(tree, "png")
-    write_tree(tree, tmp_path / "tree.svg")
-    assert (tmp_path / "tree.svg").read_bytes() == render(tree, "svg")
-    with pytest.raises(BadOutput, match=r"\.svg or \.png"):
-        write_tree(tree, tmp_path / "tree.pdf")
+    assert DecisionTree(tree).render("png") == DecisionTree(tree).render("png")
+
+
+def test_boxes_are_the_nodes_of_the_tree_in_their_order():  # S1.1
+    tree = grown(3)
+    axes = DecisionTree(tree).plot()
+    leaves = [f"{tree.classes[node.label]} {node.counted}" for node in tree.nodes() if node.attribute is None]
+    inner = [node.attribute for node in tree.nodes() if node.attribute is not None]
+    said = [text.get_text() for text in axes.texts[2:]]
+    assert [text for text in said if text.endswith(")")] == leaves
+    assert sorted(text for text in said if text in "abc") == sorted(inner)
+    assert len(axes.patches) == len(leaves) + len(inner)
+    assert len(axes.lines) == len(axes.patches) - 1  # every node but the root hangs on another
 
 
 def test_a_leaf_alone():
-    assert ": " not in texts(render(C45().fit(pa.table({"x": [1, 2]}), [0, 0]).tree_, "svg"))[-1]
+    assert ": " not in texts(DecisionTree(C45().fit(pa.table({"x": [1, 2]}), [0, 0]).tree_).render("svg"))[-1]

@@ -1,0 +1,1 @@
+"""Plots: each holds its numbers, and draws them onto axes of matplotlib."""

@@ -1,0 +1,164 @@
+"""What all plots share: they hold numbers, and draw them onto anybody's axes or into the bytes of a file."""
+
+import io
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+CHARACTER = 0.0078
+"""Width in inches of a character, for each point of its size."""
+_MOST_DOTS = 30_000
+"""Of a PNG in one direction: viewers open no larger one, and matplotlib draws none beyond 65,536."""
+_TEXT: dict[Any, Any] = {"text.parse_math": False}
+"""A name may hold a $."""
+_SETTINGS: dict[Any, Any] = {
+    **_TEXT,
+    "font.family": "sans-serif",
+    "svg.fonttype": "none",  # text stays text: it can be searched, and read aloud
+    "svg.hashsalt": "shoal",
+}
+
+# Okabe and Ito's colours, told apart by colour-blind people too
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+
+class Display(ABC):
+    """Numbers that can be drawn, as scikit-learn's displays: `plot` onto given axes or onto a new figure's."""
+
+    fills: ClassVar[bool] = False
+    """Whether the picture has no scales, so that it takes the whole of its figure."""
+
+    @property
+    def figsize(self) -> tuple[float, float]:
+        """Of a figure of its own, in inches."""
+        return 7.2, 4.2
+
+    @abstractmethod
+    def draw(self, axes: "Axes") -> None:
+        """Onto axes that somebody else made."""
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw onto these axes or, without any, onto those of a new figure of pyplot; nothing is shown or set."""
+        import matplotlib as mpl
+
+        if ax is None:
+            from matplotlib import pyplot as plt
+
+            ax = self._axes(plt.figure(figsize=self.figsize))
+        with mpl.rc_context(_TEXT):
+            self.draw(ax)
+        return ax
+
+    def figure(self) -> "Figure":
+        """A figure that pyplot knows nothing of."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=self.figsize, facecolor="white")
+        self.draw(self._axes(figure))
+        return figure
+
+    def render(self, kind: str) -> bytes:
+        """As the bytes of an SVG or a PNG: the same for the same numbers, whatever matplotlib is set to."""
+        import matplotlib as mpl
+
+        file = io.BytesIO()
+        with mpl.rc_context(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about letters that the font does not have
+            mpl.rcdefaults()
+            mpl.rcParams.update(_SETTINGS)
+            metadata = {"Date": None, "Creator": "Shoal"} if kind == "svg" else {"Software": "Shoal"}
+            figure = self.figure()
+            dots = min(150.0, _MOST_DOTS / max(figure.get_size_inches()))
+            figure.savefig(file, format=kind, dpi=dots, metadata=metadata)
+        return file.getvalue()
+
+    def _axes(self, figure: "Figure") -> "Axes":
+        if self.fills:
+            return figure.add_axes((0, 0, 1, 1))
+        figure.set_layout_engine("constrained")
+        return figure.add_subplot()
+
+
+def titled(axes: "Axes", title: str, across: str = "", up: str = "", pad: float | None = None) -> None:
+    """Title and names of the scales, as text and nothing else."""
+    plain: dict[str, Any] = {"parse_math": False}
+    axes.set_title(title[:1].upper() + title[1:], loc="left", size=11, pad=pad, **plain)
+    axes.set_xlabel(shortened(across), **plain)
+    axes.set_ylabel(shortened(up), **plain)
+
+
+def ruled(axes: "Axes", along: str = "y") -> None:
+    """Thin lines behind the figures, and no box around them."""
+    axes.grid(visible=True, axis=along, alpha=0.3)  # type: ignore[arg-type]
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def explained(axes: "Axes", **where: Any) -> None:
+    """A legend that covers what lies under it."""
+    axes.legend(edgecolor="none", framealpha=0.85, **where)
+
+
+def counted(axis: Any) -> None:
+    """Whole numbers along a scale, thousands told apart."""
+    from matplotlib.ticker import MaxNLocator
+
+    if axis.get_scale() == "linear":
+        axis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_major_formatter(lambda number, _: f"{number:,.0f}")
+
+
+def logarithmic(axes: "Axes", which: Literal["x", "y"], label: Callable[[float, float], str] | None = None) -> None:
+    """A scale of powers whose labels are plain text: what matplotlib writes there is mathematics."""
+    from matplotlib.ticker import NullFormatter
+
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    low, high = axis.get_view_interval()
+    plain = label or (lambda number, _: f"{number:,g}" if number < 1e6 else f"{number:g}")
+    axis.set_major_formatter(plain)
+    axis.set_minor_formatter(plain if high < 10 * low else NullFormatter())
+
+
+@dataclass(frozen=True)
+class Pen:
+    """Draws what is measured in inches onto axes of any size: letters and marks shrink and grow with all else."""
+
+    axes: "Axes"
+    scale: float
+
+    @classmethod
+    def on(cls, axes: "Axes", width: float, height: float) -> "Pen":
+        """Make axes so wide and high, whatever room they take in their figure."""
+        assert axes.figure is not None
+        axes.set(xlim=(0, width), ylim=(0, height))
+        axes.axis("off")
+        box = axes.get_window_extent()
+        return cls(axes, min(box.width / width, box.height / height) / axes.figure.dpi)
+
+    def text(self, x: float, y: float, text: str, size: float = 9, **more: Any) -> None:
+        self.axes.text(x, y, text, size=size * self.scale, **more)
+
+    def mark(self, x: float, y: float, size: float, **more: Any) -> None:
+        self.axes.scatter([x], [y], s=size * self.scale**2, **more)
+
+
+def printable(text: str) -> str:
+    """Without what no XML may hold."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def shortened(text: str, longest: int = 40) -> str:
+    """Printable, and not longer than so many characters.
+
+    >>> shortened("Married-spouse-absent", 8)
+    'Married…'
+    """
+    clean = printable(text)
+    return clean if len(clean) <= longest else f"{clean[: longest - 1]}…"

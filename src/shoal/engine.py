@@ -192,4 +192,3 @@ class Engine(Protocol):
     def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
         """Sorted by all columns as text, null last: for equal rows the same bytes in every engine (design 10)."""
         ...
-

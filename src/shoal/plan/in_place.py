@@ -48,7 +48,12 @@ class Boxing(Protocol):
     """What an engine does that has `Ability.BOXES`: Mondrian where its rows are."""
 
     def box(
-        self, table: Table, quasi_identifiers: Sequence[str], others: Sequence[str], axes: Sequence[Axis], k: int,
+        self,
+        table: Table,
+        quasi_identifiers: Sequence[str],
+        others: Sequence[str],
+        axes: Sequence[Axis],
+        k: int,
         watch: Share,
     ) -> Boxed:
         """The parts of `mondrian` for k alone, and the part of each distinct row of all these columns."""
@@ -136,4 +141,3 @@ def _as_one(quasi: list[str], rows: int) -> FrequencySet:
 
 def _classes(sizes: Longs) -> FrequencySet:
     return FrequencySet(("part",), Layout.of([len(sizes)]), np.arange(len(sizes), dtype=np.uint64)[:, None], sizes)
-

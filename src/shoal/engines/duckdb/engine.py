@@ -134,7 +134,12 @@ class DuckDBEngine:
         return Shown(made, times=times)
 
     def box(
-        self, table: Table, quasi_identifiers: Sequence[str], others: Sequence[str], axes: Sequence[Axis], k: int,
+        self,
+        table: Table,
+        quasi_identifiers: Sequence[str],
+        others: Sequence[str],
+        axes: Sequence[Axis],
+        k: int,
         watch: Watch,
     ) -> Boxed:
         return box(_collected(table), quasi_identifiers, others, axes, k, watch)

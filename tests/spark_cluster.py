@@ -162,7 +162,7 @@ def killed_in_the_middle(cluster, spark, work):
     wait_for(half_way, "the work never got half way")
     assert alive(), "the work was over before a worker could be killed"
     cluster.kill_worker()
-    thread.join(180)
+    thread.join(300)
     cluster.add_worker()
     assert done, "the work did not end well"
     return done[0]

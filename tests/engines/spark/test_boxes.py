@@ -147,10 +147,10 @@ def test_small_tables(spark, seed, rows, missing, k, room, kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("at", ["counted", "finished"])
 def test_a_worker_killed_in_the_middle(cluster, spark, tmp_path, monkeypatch, at):
-    source = written(tmp_path, people(2000))
+    source = written(tmp_path, people(1600))
     expected, _ = made(source, policy(), tmp_path / "arrow", engine="arrow")
-    monkeypatch.setattr(boxing, "_ROOM", 400)
-    monkeypatch.setattr(boxing, "_PER_TASK", 250)
+    monkeypatch.setattr(boxing, "_ROOM", 800)
+    monkeypatch.setattr(boxing, "_PER_TASK", 200)
     monkeypatch.setattr(cutting, at, slowed(getattr(cutting, at), 0.7))
     before = spark.conf.get("spark.sql.shuffle.partitions")
     spark.conf.set("spark.sql.shuffle.partitions", "8")

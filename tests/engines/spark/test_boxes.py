@@ -86,14 +86,14 @@ def levels(monkeypatch):
 
 def test_a_file_and_a_frame(spark, tmp_path, monkeypatch, levels):
     """The bytes of all three engines, verified against the original by DuckDB and by Spark's own SQL."""
-    monkeypatch.setattr(boxing, "_ROOM", 300)
+    monkeypatch.setattr(boxing, "_ROOM", 250)
     source = written(tmp_path, people(700))
     expected, told = made(source, policy(), tmp_path / "arrow", engine="arrow", format="csv")
     assert made(source, policy(), tmp_path / "duckdb", engine="duckdb", format="csv")[0] == expected
     found, manifest = made(source, policy(), tmp_path / "spark", engine=SparkEngine(spark), format="csv")
     assert found == expected
     assert manifest.classes == told.classes
-    assert levels[0] == 1 < max(levels), "all parts of a level are counted together"
+    assert levels == [1, 1, 2], "all parts of a level are counted together"
     private = tmp_path / "spark.private"
     assert {"points.parquet", "boxes.parquet"} <= {path.name for path in private.iterdir()}
     assert all(verdict.holds for verdict in shoal.verify(tmp_path / "spark", original=source))

@@ -90,7 +90,7 @@ def measure(folder: Path, workers: int, sizes: list[int]) -> Iterator[tuple[int,
 
 
 def once(engine: Any, folder: Path, rows: int) -> tuple[Times, int]:
-    from shoal.engines.spark.frames import SparkFrame
+    from shoal.engines.spark.nodes import node_frame
 
     path = folder / f"{rows}.parquet"
     parquet.write_table(people(SURVEY, rows), path, row_group_size=250_000)
@@ -106,7 +106,7 @@ def once(engine: Any, folder: Path, rows: int) -> tuple[Times, int]:
     coarse = classes.rollup({name: hierarchies[name].levels[level] for name, level in levels.items()})
     recoding = NodeRecoding(levels, np.zeros(0, dtype=bool), coarse.kept(coarse.counts >= K))
     with times.of("write"):
-        frame = SparkFrame(table, recoding, hierarchies, list(SURVEY), show=False).data
+        frame = node_frame(table.columns, recoding, hierarchies, list(SURVEY), show=False).data
         frame.write.parquet(f"file:{folder}/{rows}.released")
     return times, len(classes)
 

@@ -35,6 +35,23 @@ ATTRIBUTES = {
 }
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """All tests of Spark go to one worker, so that only one cluster is started.
+
+    Their name tells them: the marks of groups get lost between xdist 3.8 and pytest 9.2 (pytest-xdist#1386).
+    """
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class OneCluster(LoadGroupScheduling):
+        def _split_scope(self, nodeid):
+            return "spark" if "spark" in nodeid else super()._split_scope(nodeid)
+
+    return OneCluster(config, log)
+
+
 @dataclass(frozen=True)
 class Ran:
     """How a command ended."""

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from itertools import count
@@ -123,3 +124,45 @@ def running(folder, workers=2, memory=512, most="4m"):
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+def slowed(make, seconds):
+    """The same work, but each task takes a while."""
+
+    def slow(*given):
+        inner = make(*given)
+
+        def run(batches):
+            import time as clock  # this function travels
+
+            clock.sleep(seconds)
+            yield from inner(batches)
+
+        return run
+
+    return slow
+
+
+def killed_in_the_middle(cluster, spark, work):
+    """Run something, and kill a worker once some tasks are done and others run; it must still end well."""
+    done = []
+    thread = threading.Thread(target=lambda: done.append(work()))
+    status = spark.sparkContext.statusTracker()
+
+    def half_way():
+        stages = [status.getStageInfo(stage) for stage in status.getActiveStageIds()]
+        return (
+            any(s and s.numTasks >= 6 and s.numCompletedTasks >= 2 and s.numActiveTasks for s in stages) or not alive()
+        )
+
+    def alive():
+        return thread.is_alive()
+
+    thread.start()
+    wait_for(half_way, "the work never got half way")
+    assert alive(), "the work was over before a worker could be killed"
+    cluster.kill_worker()
+    thread.join(300)
+    cluster.add_worker()
+    assert done, "the work did not end well"
+    return done[0]

@@ -186,7 +186,7 @@ class Relation:
     """What each column of the table is called in it."""
     setup: tuple[str, ...] = ()
     """What has to be run before."""
-    counted: Callable[[Sequence[str]], pa.Table] | None = None
+    counted: Callable[[Sequence[str]], pa.RecordBatchReader] | None = None
     """For rows that DuckDB cannot read: gives the distinct rows of some columns and how many `times` each occurs."""
 
 

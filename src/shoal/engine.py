@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,6 @@ from shoal.codes import Table
 from shoal.frequency import Counted, FrequencySet
 from shoal.hierarchy import Hierarchy
 from shoal.recode import Recoding, Released
-from shoal.stored import Stored
 
 
 class Ability(StrEnum):
@@ -192,13 +191,4 @@ class Engine(Protocol):
 
     def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
         """Sorted by all columns as text, null last: for equal rows the same bytes in every engine (design 10)."""
-        ...
-
-
-@runtime_checkable
-class Storing(Protocol):
-    """What an engine of boxes does beside: it groups rows into a file, where they do not fit in memory."""
-
-    def store(self, table: Table, columns: Sequence[str]) -> Stored:
-        """The distinct rows of these columns; whoever takes them may make more files in the same folder."""
         ...

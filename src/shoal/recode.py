@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from shoal.codes import Codes, Column, Table
 from shoal.frequency import FrequencySet
 from shoal.hierarchy import TOP, Hierarchy
-from shoal.stored import Stored
 
 _RARE = (pa.types.is_decimal256, pa.types.is_duration)
 """Types that many readers of a file do not know: they are published as text."""
@@ -99,11 +98,11 @@ class PartRecoding:
 
 @dataclass(frozen=True)
 class StoredRecoding:
-    """The same boxes where the rows did not fit in memory: they lie in a file, each with its part."""
+    """The same boxes where the rows stay where they are."""
 
     kind: ClassVar[Literal["boxes"]] = "boxes"
-    lines: Stored
-    """Distinct rows of all released columns."""
+    lines: Any
+    """Distinct rows of all released columns, each with its part, as their engine keeps them."""
     points: Path
     """A Parquet file: the code of each quasi-identifier, in the order of their names (q0, q1, …), and the part."""
     shown: Mapping[str, Mapping[str, Released]]

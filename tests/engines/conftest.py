@@ -12,6 +12,8 @@ def cluster(tmp_path_factory):
     pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'shoal[spark]'")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Spark needs Java, and there is none here")
+    # else another worker would start one, too: see pytest_xdist_make_scheduler
+    assert "spark" in os.environ["PYTEST_CURRENT_TEST"], "the name of a test of the cluster must tell it"
     with running(tmp_path_factory.mktemp("spark")) as cluster:
         yield cluster
 

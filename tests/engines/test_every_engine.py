@@ -28,7 +28,6 @@ ENGINES = {"arrow": ArrowEngine, "duckdb": lambda: DuckDBEngine("256MB"), "spark
 """Every engine there is; another one joins here."""
 ON_A_CLUSTER = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("spark"),
     # sockets that pyspark leaves to the garbage collector, and what it takes from Python's attic
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore:distutils Version classes:DeprecationWarning"),
@@ -215,6 +214,24 @@ def test_csv_of_many_dialects(tmp_path, engine, end, delimiter):
         "require": [{"model": "k-anonymity", "k": 2}],
     }
     same(tmp_path, str(tmp_path / "people.csv"), policy, engine)
+
+
+@pytest.mark.parametrize("to", ["csv", "parquet"])
+def test_boxes_that_are_declared_are_those_of_memory(tmp_path, engine, to):
+    """Manifests differ: measures of every point are left out, and there is no row map."""
+    assert Ability.BOXES in engine.abilities
+    policy = {
+        "attributes": OTHER_ROLES | {"zip": "quasi-identifier", "sex": "quasi-identifier"},
+        "data": {"others": "drop"},
+        "require": K,
+        "method": {"algorithm": "mondrian"},
+    }
+    data = written(tmp_path, table(), "csv")
+    first, _, public = released(tmp_path, "arrow", data, policy, ArrowEngine(), format=to)
+    second, _, other = released(tmp_path, engine.name, data, policy, engine, format=to)
+    assert first == second
+    assert other["classes"] == public["classes"]
+    assert all(verdict.holds for verdict in shoal.verify(tmp_path / engine.name, original=data))
 
 
 CELLS = st.sampled_from(["", "1", "2", "10", "02", "-1", "1.5", "a", "b c", "*", "=a", "?", "1,5", "é", '"', "a;b"])

@@ -16,14 +16,22 @@ from shoal.partition.parts import At, Parts, Points, propose
 
 @dataclass(frozen=True)
 class Cut:
-    """A cut of a part: the axis, the side of each of its positions, and where on an ordered axis the sides meet."""
+    """A cut of a part: the axis, and the last position of each side but the rightmost one.
+
+    >>> Cut(0, np.array([3, 5])).side(np.array([0, 3, 4, 9])).tolist()
+    [0, 0, 1, 2]
+    """
 
     axis: int
-    side: Codes
-    """Sides are numbered from left to right, none is empty; -1 where the part holds nothing."""
-    sides: int
-    last: int
-    first: int
+    ends: Codes
+
+    @property
+    def sides(self) -> int:
+        return len(self.ends) + 1
+
+    def side(self, positions: Codes) -> Longs:
+        """The side of each position that the part holds: from left to right, none is empty."""
+        return np.searchsorted(self.ends, positions)
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,6 @@ class Marginals:
         numbers, sides = np.unique(cuts.side, return_inverse=True)
         if len(numbers) < 2 or np.bincount(sides.ravel(), weights=points.weights).min() < k:
             return None
-        side = np.full(axes[a].size, -1, dtype=np.int32)
-        side[held] = sides.ravel()
-        return Cut(a, side, len(numbers), int(cuts.last[0]), int(cuts.first[0]))
+        if axes[a].hierarchy is None:
+            return Cut(a, cuts.last)
+        return Cut(a, held[np.flatnonzero(np.diff(sides.ravel()))].astype(np.int32))

@@ -4,9 +4,9 @@ from shoal.engine import Engine, Source
 from shoal.plan.blocking import block_channels
 from shoal.plan.cells import plan_cells
 from shoal.plan.counting import orders_of, together, trees_of
+from shoal.plan.in_place import plan_in_place
 from shoal.plan.lacking import refuse_lacking
 from shoal.plan.margin import drawn_margin, with_margin
-from shoal.plan.on_disk import plan_on_disk
 from shoal.plan.population import meet
 from shoal.plan.roles import assign_roles
 from shoal.plan.searching import Task, allowed_lattice, set_task, solve
@@ -45,6 +45,6 @@ def make_plan(
     policy = with_margin(policy)
     if policy.method.of_cells:
         if source.table.relation is not None:
-            return plan_on_disk(source, policy, engine, watch, stop)
+            return plan_in_place(source, policy, engine, watch, stop)
         return plan_cells(source, policy, engine, watch, stop)
     return solve(set_task(source, policy, engine), policy, watch, stop)

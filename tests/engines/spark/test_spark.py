@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-import threading
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ import pyarrow as pa
 import pytest
 import tomli_w
 from pyarrow import parquet
-from spark_cluster import wait_for
+from spark_cluster import killed_in_the_middle, slowed
 
 import shoal
 from shoal import api
@@ -23,7 +22,6 @@ from shoal.scratch import SPILL
 CANARY = "CANARY-7f3"
 
 pytestmark = [
-    pytest.mark.xdist_group("spark"),
     # sockets that pyspark leaves to the garbage collector
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore:distutils Version classes:DeprecationWarning"),
@@ -207,48 +205,6 @@ def test_the_executors_really_group(spark, spread_out, table):
     assert (mine.long["ill"].counts == theirs.long["ill"].counts).all()
 
 
-def slowed(make, seconds):
-    """The same work, but each task takes a while."""
-
-    def slow(*given):
-        inner = make(*given)
-
-        def run(batches):
-            import time
-
-            time.sleep(seconds)
-            yield from inner(batches)
-
-        return run
-
-    return slow
-
-
-def killed_in_the_middle(cluster, spark, work):
-    """Run something, and kill a worker once some tasks are done and others run; it must still end well."""
-    done = []
-    thread = threading.Thread(target=lambda: done.append(work()))
-    status = spark.sparkContext.statusTracker()
-
-    def half_way():
-        stages = [status.getStageInfo(stage) for stage in status.getActiveStageIds()]
-        return (
-            any(s and s.numTasks >= 6 and s.numCompletedTasks >= 2 and s.numActiveTasks for s in stages) or not alive()
-        )
-
-    def alive():
-        return thread.is_alive()
-
-    thread.start()
-    wait_for(half_way, "the work never got half way")
-    assert alive(), "the work was over before a worker could be killed"
-    cluster.kill_worker()
-    thread.join(180)
-    cluster.add_worker()
-    assert done, "the work did not end well"
-    return done[0]
-
-
 @pytest.fixture
 def spread_out(spark, table):
     """The people as a frame of eight partitions."""
@@ -304,10 +260,9 @@ def test_a_worker_killed_while_it_sorts_what_is_too_much_for_the_driver(
 
 
 def test_what_it_lacks_is_declared_and_refused_in_one_sentence(tmp_path):
-    assert SparkEngine.abilities == frozenset()
-    assert set(Ability)
-    boxes = {**POLICIES["numbers, suppression"], "method": {"algorithm": "mondrian"}}
-    for policy in (boxes, {**POLICIES["numbers, suppression"], "release": {"order": "keep"}}):
+    assert SparkEngine.abilities == {Ability.BOXES}
+    relaxed = {**POLICIES["numbers, suppression"], "method": {"algorithm": "mondrian-relaxed"}}
+    for policy in (relaxed, {**POLICIES["numbers, suppression"], "release": {"order": "keep"}}):
         with pytest.raises(BadInput, match="needs the table in memory: leave out --engine spark"):
             shoal.anonymize(tmp_path / "nothing.csv", policy, engine="spark")
     with pytest.raises(BadInput, match="a master is for the spark engine only"):

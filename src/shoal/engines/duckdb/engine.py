@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 
 from shoal.codes import Codes, Table, Uncollected
 from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Written
+from shoal.engines.duckdb.boxing import box
 from shoal.engines.duckdb.dictionaries import SOURCE, Collected, too_many
 from shoal.engines.duckdb.grouping import group, listable
 from shoal.engines.duckdb.places import Place, place_of
 from shoal.engines.duckdb.relations import explain, find_relation
 from shoal.engines.duckdb.session import Session
-from shoal.engines.duckdb.storing import store, stream_boxes
+from shoal.engines.duckdb.storing import stream_boxes
 from shoal.engines.duckdb.streaming import stream
 from shoal.engines.postgres import named, spill_postgres
 from shoal.engines.reading.assemble import marker
@@ -22,9 +23,11 @@ from shoal.errors import BadData
 from shoal.frequency import Counted, FrequencySet, Layout
 from shoal.hierarchy import Hierarchy
 from shoal.memory import bytes_of, enough
+from shoal.partition.axes import Axis
+from shoal.partition.growth import Watch
+from shoal.plan.in_place import Boxed
 from shoal.recode import NodeRecoding, Recoding, StoredRecoding, recode_items
 from shoal.spilled import Spilled
-from shoal.stored import Stored
 
 
 class DuckDBEngine:
@@ -130,8 +133,16 @@ class DuckDBEngine:
         made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
         return Shown(made, times=times)
 
-    def store(self, table: Table, columns: Sequence[str]) -> Stored:
-        return store(_collected(table), columns)
+    def box(
+        self,
+        table: Table,
+        quasi_identifiers: Sequence[str],
+        others: Sequence[str],
+        axes: Sequence[Axis],
+        k: int,
+        watch: Watch,
+    ) -> Boxed:
+        return box(_collected(table), quasi_identifiers, others, axes, k, watch)
 
     def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
         if not isinstance(shown.stream, Stream):

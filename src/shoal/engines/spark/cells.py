@@ -4,8 +4,9 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -18,7 +19,7 @@ from shoal.engines.reading.assemble import FRAME, check_names, check_type
 from shoal.engines.reading.content import open_content
 from shoal.engines.reading.csv_file import Header, read_header
 from shoal.engines.spark import executors
-from shoal.engines.spark.carrying import by_value, collected
+from shoal.engines.spark.carrying import by_value, collected, let_go, streamed
 from shoal.engines.spark.session import told
 from shoal.errors import BadData
 
@@ -67,10 +68,12 @@ def of_frame(frame: "DataFrame") -> Cells:
     return Cells(cells, titles, types, Relation("FROM given_rows", titles, counted=partial(_counted, cells)))
 
 
-def _counted(cells: "DataFrame", names: Sequence[str]) -> pa.Table:
+def _counted(cells: "DataFrame", names: Sequence[str]) -> pa.RecordBatchReader:
     """The distinct raw rows of some columns and how often each occurs (`times`), grouped by Spark's own SQL."""
     with told(FRAME):
-        return collected(cells.groupBy(*names).count().withColumnRenamed("count", "times"))
+        rows = streamed(cells.groupBy(*names).count().withColumnRenamed("count", "times"))
+        first = next(rows)
+    return pa.RecordBatchReader.from_batches(first.schema, chain([first], rows))
 
 
 def _csv(session: "SparkSession", place: Place, found: Found, options: ReadOptions) -> "DataFrame":
@@ -90,18 +93,8 @@ def _csv(session: "SparkSession", place: Place, found: Found, options: ReadOptio
     numbered = session.range(0, len(pieces), 1, len(pieces))
     cells = numbered.mapInArrow(executors.parsed(pieces, end, how, width), schema)
     kept = cells.persist(StorageLevel.MEMORY_AND_DISK)
-    weakref.finalize(kept, _let_go, kept._jdf)  # noqa: SLF001 - the frame itself would never end
+    weakref.finalize(kept, let_go, kept._jdf)  # noqa: SLF001 - the frame itself would never end
     return kept
-
-
-def _let_go(frame: Any) -> None:
-    """Nobody asks for the cells any more; a cluster that is gone has none."""
-    from py4j.protocol import Py4JError
-
-    try:
-        frame.unpersist()
-    except (Py4JError, OSError, AttributeError):
-        return
 
 
 def _pieces(session: "SparkSession", place: Place, options: ReadOptions) -> list[tuple[str, int, int, int]]:

@@ -9,10 +9,11 @@ from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Writ
 from shoal.engines.duckdb.places import place_of
 from shoal.engines.duckdb.relations import explain
 from shoal.engines.reading.assemble import FRAME, marker
+from shoal.engines.spark.boxing import box, box_frame
 from shoal.engines.spark.cells import of_frame, of_place
 from shoal.engines.spark.dictionaries import Collected
-from shoal.engines.spark.frames import SparkFrame
 from shoal.engines.spark.grouping import MOST, group
+from shoal.engines.spark.nodes import node_frame
 from shoal.engines.spark.session import open_session, told
 from shoal.engines.spark.sorting import stream
 from shoal.engines.streams import Stream
@@ -20,7 +21,10 @@ from shoal.engines.writing import style_of, write_shown
 from shoal.errors import BadData
 from shoal.frequency import Counted, FrequencySet
 from shoal.hierarchy import Hierarchy
-from shoal.recode import NodeRecoding, Recoding, recode_items
+from shoal.partition.axes import Axis
+from shoal.partition.growth import Watch
+from shoal.plan.in_place import Boxed
+from shoal.recode import NodeRecoding, Recoding, StoredRecoding, recode_items
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,7 +38,7 @@ class SparkEngine:
     """
 
     name: ClassVar[str] = "spark"
-    abilities: ClassVar[frozenset[Ability]] = frozenset()
+    abilities: ClassVar[frozenset[Ability]] = frozenset({Ability.BOXES})
 
     def __init__(
         self, session: "SparkSession | None" = None, master: str | None = None, spill: Path | None = None
@@ -96,18 +100,31 @@ class SparkEngine:
         *,
         show: bool,
     ) -> Shown:
-        assert isinstance(recoding, NodeRecoding)
         table = source.table
+        if isinstance(recoding, StoredRecoding):
+            return stream(box_frame(_collected(table), recoding, columns))
+        assert isinstance(recoding, NodeRecoding)
         others = [name for name in columns if name not in quasi_identifiers]
         steps = {name: hierarchies[name].levels[level] for name, level in recoding.levels.items()}
         sizes = [len(hierarchies[name].labels[level]) for name, level in recoding.levels.items()]
         sizes += [table[name].size for name in others]
         items = group(_collected(table), [*recoding.levels, *others], steps, sizes, table.rows)
-        frame = SparkFrame(table, recoding, hierarchies, list(columns), show)
+        frame = node_frame(_collected(table), recoding, hierarchies, columns, show=show)
         if items is None:
-            return stream(_collected(table), table, frame)
+            return stream(frame)
         made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
         return Shown(made, times=times, frame=frame)
+
+    def box(
+        self,
+        table: Table,
+        quasi_identifiers: Sequence[str],
+        others: Sequence[str],
+        axes: Sequence[Axis],
+        k: int,
+        watch: Watch,
+    ) -> Boxed:
+        return box(_collected(table), table.rows, quasi_identifiers, others, axes, k, watch)
 
     def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
         if not isinstance(shown.stream, Stream):

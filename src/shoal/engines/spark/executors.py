@@ -19,13 +19,17 @@ def packed() -> Run:
     """Each batch as one cell of bytes: how results reach the driver without becoming Python objects."""
 
     def run(batches: Batches) -> Batches:
-        for block in _blocks(batches):
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, block.schema) as writer:
-                writer.write_batch(block)
-            yield pa.record_batch({"packed": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
+        for block in blocks(batches):
+            yield pa.record_batch({"packed": pa.array([as_bytes(block)], pa.binary())})
 
     return run
+
+
+def as_bytes(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
 
 
 def unpacked(given: Any) -> Run:
@@ -46,7 +50,7 @@ def keyed(given: Any, words: int, changed: str) -> Run:
     """
 
     def run(batches: Batches) -> Batches:
-        for block in _blocks(batches):
+        for block in blocks(batches):
             key = np.zeros((words, block.num_rows), dtype=np.uint64)
             for column, (raws, parts, word) in zip(block.columns, given.value, strict=True):
                 # -0.0 + 0.0 is 0.0: one zero, as Spark groups it
@@ -69,8 +73,45 @@ def labelled(given: Any, names: Sequence[str]) -> Run:
             cells = []
             for values, word, shift, mask in given.value:
                 codes = (words[word] >> np.uint64(shift)) & np.uint64(mask)
-                cells.append(values.take(pa.array(codes.astype(np.int64))))
+                found = values.take(pa.array(codes.astype(np.int64)))
+                cells.append(found.dictionary_decode() if isinstance(found, pa.DictionaryArray) else found)
             yield pa.record_batch(cells, names)
+
+    return run
+
+
+def repeated(begin: Any) -> Run:
+    """The keys of items as often as these occur (`n`), and as one word more the number of their part.
+
+    `begin` is broadcast: for each `top`, the number of the first of its parts.
+    """
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            *keys, n, top, part = (column.to_numpy() for column in batch.columns)
+            words = [*keys, begin.value[top] + part]
+            names = [f"k{w}" for w in range(len(words))]
+            ends = np.cumsum(n)
+            total = int(ends[-1]) if len(ends) else 0
+            for first in range(0, total, _BLOCK):
+                rows = np.searchsorted(ends, np.arange(first, min(first + _BLOCK, total)), side="right")
+                yield pa.record_batch([word[rows] for word in words], names)
+
+    return run
+
+
+def version() -> Run:
+    """Which Shoal there is on an executor; none is an empty text."""
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            try:
+                import shoal.kernels
+
+                found = shoal.__version__
+            except ImportError:
+                found = ""
+            yield pa.record_batch({"version": pa.array([found] * batch.num_rows, pa.string())})
 
     return run
 
@@ -170,7 +211,7 @@ def _rest(file: BinaryIO, line_end: bytes) -> bytes:
     return read
 
 
-def _blocks(batches: Batches) -> Batches:
+def blocks(batches: Batches) -> Batches:
     """The rows in fewer, larger batches: a dictionary is looked into once for each."""
     held: list[pa.RecordBatch] = []
     rows = 0
@@ -178,11 +219,11 @@ def _blocks(batches: Batches) -> Batches:
         held.append(batch)
         rows += batch.num_rows
         if rows >= _BLOCK:
-            yield _joined(held)
+            yield joined(held)
             held, rows = [], 0
     if rows:
-        yield _joined(held)
+        yield joined(held)
 
 
-def _joined(held: list[pa.RecordBatch]) -> pa.RecordBatch:
+def joined(held: list[pa.RecordBatch]) -> pa.RecordBatch:
     return held[0] if len(held) == 1 else pa.Table.from_batches(held).combine_chunks().to_batches()[0]

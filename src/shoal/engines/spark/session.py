@@ -20,6 +20,12 @@ _QUIET = Path(__file__).with_name("quiet.properties")
 CHANGED = "shoal: a value that was not there before"
 """What an executor says that finds one; it names no cell."""
 
+LACKING = (
+    "boxes are finished by Shoal on the executors, and there is none, or another version, on some of them: install "
+    "the same version there, or leave out --engine spark"
+)
+_NO_SHOAL = "No module named 'shoal'"
+
 
 def open_session(master: str | None) -> "SparkSession":
     """The session that runs already, else one of our own at `master`."""
@@ -103,4 +109,6 @@ def told(name: str) -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         if CHANGED in str(error):
             raise BadData(f"{name}: the table changed while it was read; make a copy and use that") from None
+        if _NO_SHOAL in str(error):
+            raise BadInput(LACKING) from None
         raise BadData(f"{name}: Spark could not finish its work on the table; its own logs say why") from None

@@ -8,31 +8,29 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.codes import Codes, Table
+from shoal.codes import Codes
 from shoal.engine import Shown
-from shoal.engines.spark import executors
-from shoal.engines.spark.dictionaries import Collected
+from shoal.engines.spark.carrying import streamed
 from shoal.engines.spark.frames import SparkFrame
 from shoal.engines.spark.session import told
 from shoal.engines.streams import Stream
-from shoal.hierarchy import TOP
-from shoal.recode import Released, shown_values
+from shoal.recode import Released
 
 _NUMBER = count()
 
 
-def stream(columns: Collected, table: Table, frame: SparkFrame) -> Shown:
+def stream(frame: SparkFrame) -> Shown:
     """The rows of a frame in the order of their texts; the driver holds one batch of them at a time."""
     labels, places = {}, {}
-    for name in frame.columns:
-        labels[name], places[name] = _ranked(name, table, frame)
-    path = columns.scratch.path / f"rows{next(_NUMBER)}.arrow"
-    schema = pa.schema([(name, pa.int32()) for name in frame.columns])
+    for name, seen in frame.columns.items():
+        labels[name], places[name] = _ranked(seen.labels)
+    path = frame.table.scratch.path / f"rows{next(_NUMBER)}.arrow"
+    schema = pa.schema([(name, pa.int32()) for name in labels])
     tally = {name: np.zeros(len(each.texts), dtype=np.int64) for name, each in labels.items()}
     total = 0
-    with told(columns.name), pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
+    with told(frame.table.name), pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
         for batch in _in_order(frame, places):
-            for name, numbers in zip(frame.columns, batch.columns, strict=True):
+            for name, numbers in zip(labels, batch.columns, strict=True):
                 tally[name] += np.bincount(numbers.to_numpy(), minlength=len(tally[name]))
             total += batch.num_rows
             writer.write_batch(pa.record_batch(list(batch.columns), schema=schema))
@@ -43,24 +41,12 @@ def stream(columns: Collected, table: Table, frame: SparkFrame) -> Shown:
 def _in_order(frame: SparkFrame, places: Mapping[str, Codes]) -> Iterator[pa.RecordBatch]:
     """The places of the labels of each row, sorted by a range of them per executor."""
     numbered = frame.numbered(places)
-    rows = numbered.orderBy(*numbered.columns).mapInArrow(executors.packed(), "packed binary")
-    for row in rows.toLocalIterator(prefetchPartitions=True):
-        yield from pa.ipc.open_stream(row[0])
+    return streamed(numbered.orderBy(*numbered.columns))
 
 
-def _ranked(name: str, table: Table, frame: SparkFrame) -> tuple[Released, Codes]:
+def _ranked(given: Released) -> tuple[Released, Codes]:
     """The labels of a column in the order of their texts, null last, and the place of each of its codes."""
-    if name not in frame.recoding.levels:
-        given = shown_values(table[name])
-        codes = np.arange(len(given.texts), dtype=np.int32)
-    else:
-        known = list(frame.hierarchies[name].labels[frame.recoding.levels[name]])
-        texts = known if TOP in known or not frame.show else [*known, TOP]
-        star = texts.index(TOP) if frame.show else 0
-        # the code after the last label is that of a suppressed row
-        codes = np.append(np.arange(len(known), dtype=np.int32), np.int32(star))
-        given = Released.of(codes, texts)
     order = pc.sort_indices(given.texts)
     place = np.empty(len(order), dtype=np.int32)
     place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
-    return Released(given.codes, given.values.take(order), given.texts.take(order)), place[codes]
+    return Released(given.codes, given.values.take(order), given.texts.take(order)), place[given.codes]

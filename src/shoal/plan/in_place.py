@@ -1,24 +1,24 @@
 """From a policy to boxes where the rows stay where they are: strict Mondrian for k alone (S4.7)."""
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import parquet
 
-from shoal.codes import Codes
+from shoal.codes import Codes, Table
 from shoal.counts import ClassCounts, Longs
-from shoal.engine import Engine, Source, Storing
+from shoal.engine import Engine, Source
 from shoal.errors import ShoalWarning
 from shoal.frequency import FrequencySet, Layout
 from shoal.metrics import lost_in_cells
 from shoal.partition.axes import Axis, Floats, in_order
 from shoal.partition.boxes import show_boxes
-from shoal.partition.on_disk import mondrian_on_disk
+from shoal.partition.growth import Watch as Share
+from shoal.partition.tops import Boxes
 from shoal.plan.boxes import axes_of
 from shoal.plan.counting import read_columns
 from shoal.plan.feasible import as_one_class, failed_by, refuse_impossible
@@ -32,15 +32,40 @@ from shoal.recode import Released, StoredRecoding
 from shoal.release import Recoded
 from shoal.schema import Role
 from shoal.search import Ask, Stop, Tally, Watch
-from shoal.stored import distinct_of
 
 
-def plan_on_disk(source: Source, policy: Policy, engine: Engine, watch: Watch, stop: Stop) -> Plan:
-    """The boxes that `plan_cells` would make; rows go from file to file until their part fits in memory.
+@dataclass(frozen=True)
+class Boxed:
+    """The boxes of rows that stay where they are, and what `StoredRecoding` says of its lines and points."""
+
+    boxes: Boxes
+    lines: Any
+    points: Path
+
+
+@runtime_checkable
+class Boxing(Protocol):
+    """What an engine does that has `Ability.BOXES`: Mondrian where its rows are."""
+
+    def box(
+        self,
+        table: Table,
+        quasi_identifiers: Sequence[str],
+        others: Sequence[str],
+        axes: Sequence[Axis],
+        k: int,
+        watch: Share,
+    ) -> Boxed:
+        """The parts of `mondrian` for k alone, and the part of each distinct row of all these columns."""
+        ...
+
+
+def plan_in_place(source: Source, policy: Policy, engine: Engine, watch: Watch, stop: Stop) -> Plan:
+    """The boxes that `plan_cells` would make, made by the engine.
 
     Items are distinct rows of all released columns, so that the part of an item is all that its release needs.
     """
-    assert isinstance(engine, Storing)
+    assert isinstance(engine, Boxing)
     table = source.table
     roles = assign_roles(table, policy, source.index)
     quasi = sorted(name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER)
@@ -52,18 +77,13 @@ def plan_on_disk(source: Source, policy: Policy, engine: Engine, watch: Watch, s
     ground = Ground(table, policy, roles, whole, reading, lambda share: watch(Ask((), share), Tally()), stop)
     axes, builders, hierarchies = axes_of(ground)
     ordered = in_order(axes.values())
-    items = engine.store(table, [*quasi, *(n for n, role in roles.items() if role.released and n not in quasi)])
-    lines = items.beside("lines", parted=True)
-    points = _Points(items.path.with_name("points.parquet"), tuple(quasi))
-
-    def keep(piece: FrequencySet, part: Codes) -> None:
-        lines.add(piece, part)
-        points.add(piece, part)
-
-    boxes = mondrian_on_disk(items, ordered, policy.largest_k, keep, watch=ground.watch)
-    points.close()
+    others = [name for name, role in roles.items() if role.released and name not in quasi]
+    boxed = engine.box(table, quasi, others, ordered, policy.largest_k, ground.watch)
+    boxes = boxed.boxes
     if stop():
-        warnings.warn(ShoalWarning("boxes that are made on disk cannot end early: all of them were made"), stacklevel=2)
+        warnings.warn(
+            ShoalWarning("boxes that are made where the rows are cannot end early: all of them were made"), stacklevel=2
+        )
     ranges = {axis.attribute: (boxes.low[:, a], boxes.high[:, a]) for a, axis in enumerate(ordered)}
     made = _shown(ground, axes, {name: ranges[name] for name in quasi}, boxes.rows)
     after = Recoded(_classes(made.sizes), made.sizes, made.losses)
@@ -75,7 +95,7 @@ def plan_on_disk(source: Source, policy: Policy, engine: Engine, watch: Watch, s
         hierarchies=hierarchies,
         before=ground.before,
         after=after,
-        recoding=StoredRecoding(lines, points.path, shown, boxes.rows),
+        recoding=StoredRecoding(boxed.lines, boxed.points, shown, boxes.rows),
         score=metrics["loss"],
         metrics=metrics,
         seconds=perf_counter() - started,
@@ -121,32 +141,3 @@ def _as_one(quasi: list[str], rows: int) -> FrequencySet:
 
 def _classes(sizes: Longs) -> FrequencySet:
     return FrequencySet(("part",), Layout.of([len(sizes)]), np.arange(len(sizes), dtype=np.uint64)[:, None], sizes)
-
-
-@dataclass
-class _Points:
-    """A file of distinct points, each with its part: what a verifier is told."""
-
-    path: Path
-    quasi: tuple[str, ...]
-    _writer: parquet.ParquetWriter = None
-    _known: tuple[int, FrequencySet] | None = field(default=None, repr=False)
-    """The last part where it came in pieces, and its points so far."""
-
-    def add(self, piece: FrequencySet, part: Codes) -> None:
-        points, parts = distinct_of(piece, self.quasi, part)
-        first = int(parts[0])
-        alone = bool((parts == first).all())
-        if self._known is not None and self._known[0] == first:
-            fresh = ~points.among(self._known[1])
-            points, parts = points.kept(fresh), parts[fresh]
-        if alone:
-            before = self._known[1] if self._known is not None and self._known[0] == first else None
-            self._known = first, points if before is None else before.beside(points)
-        codes = {f"q{i}": points.codes(name) for i, name in enumerate(self.quasi)}
-        told = pa.table({**codes, "part": parts})
-        self._writer = self._writer or parquet.ParquetWriter(self.path, told.schema, compression="zstd")
-        self._writer.write_table(told)
-
-    def close(self) -> None:
-        self._writer.close()

@@ -68,7 +68,7 @@ def left_out(manifest: Manifest, plan: Plan) -> list[Section]:
         )
     if manifest.rows.suppressed:
         rows = _reasons(plan)
-        head = ("Their class fails", "Classes", "Rows")
+        head = ("Left out because of", "Classes", "Rows")
         blocks.append(Table(head, rows[:_MOST_REASONS], and_more(len(rows) - _MOST_REASONS, "reasons")))
         blocks.append(Text("Which rows these are is in rows.arrow, where the release has a row map.", "soft"))
     return [Section("suppressed", "Rows that stood out", blocks)] if blocks else []
@@ -86,7 +86,7 @@ def _reasons(plan: Plan) -> list[list[str]]:
     told = []
     for code in np.unique(why).tolist():
         which = ", ".join(name for bit, name in enumerate(names) if code >> bit & 1)
-        told.append([which or "no promise: they were left out for a rule", why == code])
+        told.append((which or "another reason", why == code))
     rows = [[which, f"{int(at.sum()):,}", f"{int(sizes[at].sum()):,}"] for which, at in told]
     rest = getattr(after.classes, "rest", None)
     if rest is not None:

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.attacks import Channel
+from shoal.audit import Audit
+from shoal.audit import Line as Verdict
 from shoal.metrics.measures.sizes import histogram
 from shoal.report.manifest import ModelSummary, PublicManifest
 from shoal.report.pages.blocks import (
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
 MOST_CARDS = 24
 MOST_LABELS = 8
+_ONLY = {Channel.RULES: "rules", Channel.SINGLING_OUT: "singling-out"}
+"""Ways of betraying people that one attack alone looks at."""
 _SMALL = 20
 """A class below this size is worth a word."""
 _TONES: dict[str, Tone] = {"protected": "good", "exposed": "bad", "not looked at": "open"}
@@ -75,7 +80,7 @@ def attacked(visible: Visible, *, private: bool) -> Section:
         [
             QUESTIONS[str(line.channel)],
             Mark(_TONES[line.verdict], line.said.replace("records", "rows")),
-            _sentence(line.why),
+            _sentence(_why(audit, line)),
         ]
         for line in audit.lines
     ]
@@ -97,6 +102,13 @@ def attacked(visible: Visible, *, private: bool) -> Section:
     return Section("attacks", "What an attacker can still learn", blocks)
 
 
+def _why(audit: Audit, line: Verdict) -> str:
+    """What was found, or else why nothing was looked for."""
+    if line.verdict != "not looked at" or line.channel in audit.absent:
+        return line.why
+    return audit.skipped.get(_ONLY.get(line.channel, ""), line.why)
+
+
 def _sentence(text: str) -> str:
     """One that begins and ends like a sentence.
 
@@ -110,17 +122,17 @@ def sized(visible: Visible, manifest: PublicManifest) -> Section:
     """How many look alike: the smaller a class, the likelier a guess in it is right."""
     classes, word = manifest.classes, "group" if manifest.data.separate is not None else "class"
     several = "groups" if word == "group" else "classes"
-    blocks: list[Block] = [
-        Text(
-            f"The rows form {many(classes.count, word, several)} of rows that look alike, of {classes.min:,} to "
-            f"{classes.max:,} rows, {classes.mean:,.1f} on average. Whoever looks for a person in a {word} of n rows "
-            "picks the right one with a chance of 1 in n."
-        )
-    ]
+    if manifest.data.separate is None:
+        says = "Whoever looks for a person in a class of n rows picks the right one with a chance of 1 in n."
+    else:
+        says = "Which value of a group belongs to which of its rows is not told."
+    spread = f"{classes.min:,} to {classes.max:,} rows, {classes.mean:,.1f} on average"
+    size = f"{classes.min:,} rows each" if classes.min == classes.max else spread
+    blocks: list[Block] = [Text(f"The rows form {many(classes.count, word, several)} of {size}. {says}")]
     if visible.sizes is not None and len(visible.sizes):
         total = int(visible.sizes.sum())
         lines = [
-            Line(_span(bucket.least, min(bucket.most, int(visible.sizes.max()))), bucket.rows / total)
+            Line(_span(max(bucket.least, classes.min), min(bucket.most, classes.max)), bucket.rows / total)
             for bucket in histogram(visible.sizes)
         ]
         small = percent(int(visible.sizes[visible.sizes < _SMALL].sum()), total)

@@ -42,9 +42,9 @@ def sign_off(manifest: Manifest, visible: Visible) -> Sequence[tuple[str, Sequen
     asks = [f"{promise(m.model, m.attribute, m.asked)}: attained {attained(m.attained)}" for m in models]
     left_out = f"{rows.suppressed:,} suppressed ({percent(rows.suppressed, rows.read)})"
     worst, mean = (percent(1, max(size, 1)) for size in (classes.min, classes.mean))
-    chances = (
-        f"smallest class {classes.min:,} rows: a guess there is right with {worst} at most, with {mean} on average"
-    )
+    chances = f"smallest class {classes.min:,} rows: a guess is right with {worst} at most, with {mean} on average"
+    if manifest.data.separate is not None:
+        chances = f"smallest group {classes.min:,} rows: which of its values is whose is not told; rows are not hidden"
     return (
         ("Release", [f"{manifest.data.file}, SHA-256 {manifest.data.sha256}"]),
         ("Threshold asked, and what is attained", [*asks, *more]),

@@ -10,6 +10,7 @@ import pytest
 from every_release import KINDS, saved
 
 import shoal as sh
+from shoal.report.pages.figures import number
 
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}, "max-level": 1}
 TOWN = {
@@ -72,7 +73,7 @@ def test_figures_of_the_private_part_do_not_occur(tmp_path, kind):
         word for word in ("Detail left", "What the data lost", "How it was found", "Sign-off") if word not in known
     ] == []
     shares = {f"{100 * value:.1f} %" for name, value in secret["metrics"].items() if name in {"loss", "sse-share"}}
-    told = {name: f"{value:,.4g}" for name, value in secret["metrics"].items() if isinstance(value, float)}
+    told = {name: number(value) for name, value in secret["metrics"].items() if isinstance(value, float)}
     figures = {text for text in told.values() if "." in text and len(text) > 4} | shares
     assert all(figure in known for figure in figures - shares)
     classes = json.loads((out / "manifest.json").read_text())["classes"]
@@ -94,7 +95,8 @@ def test_the_verdict_is_that_of_an_attacker_who_has_nothing_else(tmp_path, kind)
     page = (out / "report.html").read_text("utf-8")
     table = page.partition("Attacks that were run</caption>")[2].partition("</table>")[0]
     told = {
-        name: int(rows.replace(",", "")) for name, rows in re.findall(r'row">([a-z-]+)</th><td>([0-9,]+)</td>', table)
+        name: int(rows.replace(",", ""))
+        for name, rows in re.findall(r'rowheader">([a-z-]+)</th><td[^>]*>([0-9,]+)</td>', table)
     }
     found = {finding.attack: finding.exposed for finding in sh.audit(out).findings}
     assert {"prosecutor", "homogeneity", "background", "skewness", "rules", "singling-out"} >= set(told)

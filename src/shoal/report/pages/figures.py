@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+_LARGE, _HUGE = 1e3, 1e12
+"""Numbers between these are told in full, without decimals."""
 _MOST = 6
 """Values of one parameter that are named."""
 
@@ -10,14 +12,16 @@ _MOST = 6
 def number(value: float | None) -> str:
     """A figure; None is one that no number is large enough for.
 
-    >>> number(1 / 3), number(30162), number(None), number(True)
-    ('0.3333', '30,162', '∞', 'yes')
+    >>> number(1 / 3), number(30162), number(54893.7), number(None), number(True)
+    ('0.3333', '30,162', '54,894', '∞', 'yes')
     """
     if value is None:
         return "∞"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.0f}" if _LARGE <= abs(value) < _HUGE else f"{value:,.4g}"
 
 
 def asked(parameters: Mapping[str, Any]) -> str:

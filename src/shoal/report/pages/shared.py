@@ -79,7 +79,7 @@ def attacked(visible: Visible, *, private: bool) -> Section:
     rows: list[list[Cell]] = [
         [
             QUESTIONS[str(line.channel)],
-            Mark(_TONES[line.verdict], line.said.replace("records", "rows")),
+            Mark(_TONES[line.verdict], verdict(line)),
             _sentence(_why(audit, line)),
         ]
         for line in audit.lines
@@ -100,6 +100,11 @@ def attacked(visible: Visible, *, private: bool) -> Section:
     blocks.append(Text("These verdicts come from attacks that were run, not from promises. To run all of them:"))
     blocks.append(Command("shoal audit out/ --original DATA" if private else "shoal audit out/"))
     return Section("attacks", "What an attacker can still learn", blocks)
+
+
+def verdict(line: Verdict) -> str:
+    """In one word, and of how many rows."""
+    return f"exposed: {many(line.people, 'row')}" if line.verdict == "exposed" else line.verdict
 
 
 def _why(audit: Audit, line: Verdict) -> str:

@@ -34,6 +34,6 @@ def write_public(folder: Path, told: PublicManifest, visible: Visible) -> None:
 
 def used_labels(column: Released) -> tuple[str, ...]:
     """The labels that occur in the release; those of unused values would tell what was in the hierarchy."""
-    present = np.unique(column.codes)
+    present = np.flatnonzero(np.bincount(column.codes))
     labels = column.texts.to_pylist()
     return tuple(sorted(labels[code] for code in present.tolist() if labels[code] is not None))

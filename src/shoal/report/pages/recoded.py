@@ -19,6 +19,21 @@ if TYPE_CHECKING:
 
 _MOST = 60
 """Columns of one table."""
+_SAID = {
+    "bottom": "the low end joined",
+    "csv": "from a file",
+    "dates": "dates by {}",
+    "edges": "ranges between given edges",
+    "flat": "the value, or *",
+    "hipaa": "by HIPAA Safe Harbor",
+    "intervals": "ranges of {}",
+    "mask": "cut from the {}",
+    "rows": "given value by value",
+    "top": "the high end joined",
+    "tree": "a tree",
+}
+"""By the key of a policy's `hierarchy` table."""
+_LISTED = frozenset({"dates", "intervals"})
 _ROLES = {
     Role.QUASI_IDENTIFIER: "Identifying together (quasi-identifiers), made coarser",
     Role.SENSITIVE: "Sensitive, protected by the promises about them",
@@ -95,15 +110,6 @@ def _hierarchy(plan: Plan, policy: Policy, name: str) -> str:
     except BadHierarchy:
         return "made by functions"
     kind, value = next(iter(spec.items()))
-    return {
-        "csv": "from a file",
-        "rows": "given value by value",
-        "tree": "a tree",
-        "flat": "the value, or *",
-        "mask": f"cut from the {value}",
-        "intervals": f"ranges of {listed([f'{width:g}' for width in value], 4)}"
-        if isinstance(value, list | tuple)
-        else "ranges",
-        "dates": f"dates by {listed([str(unit) for unit in value], 4)}" if isinstance(value, list | tuple) else "dates",
-        "edges": "ranges between given edges",
-    }.get(kind, kind)
+    return _SAID.get(kind, "of its own kind").format(
+        listed([str(each) for each in value], 4) if kind in _LISTED else value
+    )

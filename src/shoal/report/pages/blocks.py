@@ -165,16 +165,12 @@ class Page:
     """What the last page states before it is signed: a heading, and what is to be read there."""
 
 
-def capped(items: Sequence[str], most: int, what: str) -> tuple[Sequence[str], str]:
-    """The first ones, and a word about the others.
-
-    >>> capped(["a", "b", "c"], 2, "columns")
-    (['a', 'b'], 'and 1 more columns')
-    """
-    return items[:most], and_more(len(items) - most, what)
-
-
 def and_more(left: int, what: str) -> str:
+    """A word about what is not listed.
+
+    >>> and_more(3, "columns"), and_more(0, "columns")
+    ('and 3 more columns', '')
+    """
     return f"and {left:,} more {what}" if left > 0 else ""
 
 

@@ -27,4 +27,5 @@ command -v c++ >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || command -v c
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 .venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+.venv/bin/python -m compileall -q src/shoal  # as any install does: a start need not compile again
 touch .venv/.ready

@@ -47,6 +47,16 @@ def test_the_manifest_and_the_page_say_what_it_is_and_what_is_weak(anatomy):
     assert private["recoding"]["kind"] == "groups"
 
 
+def test_groups_hide_nobodys_row_from_who_looks_for_it(anatomy):
+    """Rows are shown as they are: the attack that looks a person up counts their values, not their groups."""
+    people = [tuple(line.split(",")[1:3]) for line in anatomy.data.read_text().splitlines()[1:]]
+    alone = sum(count == 1 for count in Counter(people).values())
+    assert alone == 12
+    found = {finding.attack: finding for finding in sh.audit(anatomy.out).findings}
+    assert (found["prosecutor"].exposed, found["prosecutor"].figures["smallest_class"]) == (alone, 1)
+    assert "Can somebody's row be found?" in (anatomy.out / "report.html").read_text().replace("&#39;", "'")
+
+
 def change(path, old, new):
     text = path.read_text()
     assert old in text

@@ -179,7 +179,7 @@ def test_limits_per_value_are_shown_as_asked(desk, monkeypatch):
     for ran in (desk.anonymize(), desk.verify()):
         assert "alpha = hiv 0.6 | cold 0.75, k = 3" in " ".join(ran.out.split())
         assert "flu" not in ran.out
-    assert "alpha = hiv 0.6 | cold 0.75 k = 3" in (desk.out / "report.html").read_text()
+    assert "alpha = hiv 0.6 | cold 0.75, k = 3" in (desk.out / "report.html").read_text()
 
 
 # same bytes

@@ -265,7 +265,9 @@ def test_labels_are_escaped_too(desk):
     )
     assert desk.anonymize().code == 0
     assert "<script>," in (desk.out / "data.csv").read_text()
-    assert "<script>" not in (desk.out / "report.html").read_text()
+    for folder in (desk.out, desk.private):
+        assert "<script>" not in (folder / "report.html").read_text()
+    assert "&lt;script&gt;" in (desk.out / "report.html").read_text()
 
 
 def test_no_spill_outside(desk, monkeypatch, tmp_path_factory):

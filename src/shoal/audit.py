@@ -135,7 +135,7 @@ _WORDS = {
         "no class makes a value {factor:g} times as likely, and likelier than not",
     ),
     "rules": (
-        "{channels:,} perfect rules of a decision tree tell the value of {exposed:,}",
+        "{channels:,} perfect rule(s) of a decision tree tell the value of {exposed:,}",
         "none of {mined_rules:,} rules of a decision tree is perfect",
     ),
     "downcode": (

@@ -287,3 +287,15 @@ def test_what_classes_show_is_told_by_the_names_of_columns_in_order():
     policy = Policy(attributes={"zip": q, "age": q, "s": "sensitive"}, require=require)
     table = pa.table({"zip": [11, 12, 21, 22] * 5, "age": [31, 38, 52, 59] * 5, "s": ["a", "b", "a", "c"] * 5})
     assert all(verdict.holds for verdict in anonymize(table, policy).verdicts)
+
+
+def test_the_class_that_keeps_a_promise_least_is_told_by_its_size():
+    age = {"role": "quasi-identifier", "hierarchy": {"flat": True}, "max-level": 0}
+    table = pa.table({"age": [1, 1, 2, 2, 2, 2], "ill": ["flu", "cold", "flu", "flu", "flu", "flu"]})
+    require = [{"model": "k-anonymity", "k": 2}, {"model": "distinct-l-diversity", "l": 1}]
+    verdicts = {
+        v.promise: v
+        for v in anonymize(table, Policy(attributes={"age": age, "ill": "sensitive"}, require=require)).verdicts
+    }
+    assert (verdicts["k-anonymity"].worst, verdicts["distinct-l-diversity"].worst) == (2, 4)
+    assert verdicts["rows"].worst is None

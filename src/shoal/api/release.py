@@ -30,9 +30,10 @@ from shoal.policy import Policy
 from shoal.recode import GroupRecoding, NodeRecoding, Released, StoredRecoding, decoded
 from shoal.report.added import shown_or_copied
 from shoal.report.folder import Places, known_format, partitioned_format
-from shoal.report.manifest import Data, Manifest, Separate, summarise
+from shoal.report.manifest import Data, Manifest, Separate, seen_if_few, summarise
+from shoal.report.pages import look_at, private_page
 from shoal.report.private import write_boxes, write_private
-from shoal.report.public import write_public
+from shoal.report.public import told_of, write_public
 from shoal.schema import Role
 from shoal.scratch import SPILL, Scratch
 from shoal.verify import (
@@ -158,7 +159,8 @@ class Release:
         """The manifest as a frozen value."""
         second = None if self.separate is None else Separate(columns=tuple(self.separate))
         data = Data(format="frame", columns=tuple(self.columns), separate=second)
-        return summarise(self.plan, self.policy, self.source, self.verdicts, data, self.notes)
+        seen = seen_if_few(self.plan, self.policy, self.source)
+        return summarise(self.plan, self.policy, self.source, self.verdicts, data, self.notes, seen)
 
     @property
     def claim(self) -> Claim:
@@ -257,11 +259,15 @@ class Release:
             )
             tell("written", format=kind, files=1 if second is None else 2, rows=self.shown.count)
             verdicts = self._verify_file(file, data, rows)
-            manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(data))
+            seen = seen_if_few(self.plan, self.policy, self.source)
+            manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(data), seen)
             if reproducible:
                 manifest = manifest.without_times()
-            write_public(public, manifest, self.plan, self.columns)
-            write_private(secret, manifest, self.plan, self.policy, self.source, rows)
+            outside = told_of(manifest, self.plan, self.shown)
+            visible = look_at(outside, self.shown, self.separate)
+            write_public(public, outside, visible)
+            page = private_page(manifest, outside, self.plan, self.policy, self.source, visible, seen)
+            write_private(secret, manifest, self.plan, self.policy, self.source, rows, page)
             if stored is not None:
                 self._store(stored, file, data)
         return manifest

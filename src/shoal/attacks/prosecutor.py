@@ -6,7 +6,10 @@ import numpy as np
 
 from shoal.attacks.finding import Channel, Finding
 from shoal.attacks.published import Published, Truth
+from shoal.codes import Codes
+from shoal.counts import Longs
 from shoal.errors import BadInput
+from shoal.frequency import joined
 from shoal.models import exact
 
 
@@ -28,9 +31,9 @@ class Prosecutor:
         """Sizes of the classes are all that counts."""
         if not 0 < self.threshold <= 1:
             raise BadInput("the threshold of a risk lies above 0 and is at most 1")
-        sizes = published.counts.sizes
+        of_row, sizes = _classes(published)
         shown = np.ones(len(sizes), dtype=bool)
-        hidden = published.class_of_row[published.hidden]
+        hidden = of_row[published.hidden]
         if len(np.unique(hidden)) < len(sizes):  # where nothing stands out, all rows were generalised so
             shown[hidden] = False
         sizes = sizes[shown]
@@ -47,3 +50,11 @@ class Prosecutor:
         }
         said = f"{alone:,} of {rows:,} people are alone in their class; the smallest class has {least:,}"
         return Finding("prosecutor", Channel.RECORD, alone, rows, said, figures)
+
+
+def _classes(published: Published) -> tuple[Codes, Longs]:
+    """Rows that quasi-identifiers do not tell apart; where these are shown as they are, groups hide nobody's row."""
+    if not published.exact:
+        return published.class_of_row, published.counts.sizes
+    of_row, count, _ = joined([(each.codes, len(each.labels)) for each in published.quasi_identifiers.values()])
+    return of_row, np.bincount(of_row, minlength=count)

@@ -119,6 +119,8 @@ class ModelSummary(_Frozen):
     holds: bool
     with_added: bool | None = None
     """Whether it holds only because of rows that were added."""
+    worst: int | None = None
+    """How large the class is that protects its members least, where one does."""
 
 
 class Separate(_Frozen):
@@ -200,12 +202,17 @@ class PublicManifest(_Frozen):
 
 
 def summarise(
-    plan: Plan, policy: Policy, source: Source, verdicts: Sequence[Verdict], data: Data, notes: Sequence[str]
+    plan: Plan,
+    policy: Policy,
+    source: Source,
+    verdicts: Sequence[Verdict],
+    data: Data,
+    notes: Sequence[str],
+    seen: Seen | None,
 ) -> Manifest:
-    """The private manifest of a plan whose outcome was verified."""
+    """The private manifest of a plan whose outcome was verified; `seen` is as `seen_if_few` tells it."""
     after = plan.after
-    few = few_enough(plan)
-    told = measured(seen_of(plan, policy, source)) if few else {}
+    told = {} if seen is None else measured(seen)
     added = 0 if plan.added is None else len(plan.added.copied)
     done, how = plan.blocked, policy.blocking
     return Manifest(
@@ -226,7 +233,7 @@ def summarise(
         measures={name: details for name, each in told.items() if (details := each.details())},
         blocking=None if done is None or how is None else BlockingSummary(**summary_of(done, how.by)),
         data=data,
-        warnings=(*notes, *(() if few else (ON_DISK if isinstance(plan.recoding, StoredRecoding) else TOO_MANY,))),
+        warnings=(*notes, *([_unmeasured(plan)] if seen is None else [])),
     )
 
 
@@ -242,6 +249,10 @@ ON_DISK = (
     "measures that compare every combination of quasi-identifiers with what it became are left out: the boxes were "
     "made where the rows are"
 )
+
+
+def _unmeasured(plan: Plan) -> str:
+    return ON_DISK if isinstance(plan.recoding, StoredRecoding) else TOO_MANY
 
 
 def few_enough(plan: Plan) -> bool:
@@ -359,6 +370,7 @@ def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelS
                 attained=dict(verdict.attained),
                 holds=verdict.holds,
                 with_added=number >= len(policy.models) or None,
+                worst=verdict.worst,
             )
         )
     return tuple(out)
@@ -381,6 +393,11 @@ def seen_of(plan: Plan, policy: Policy, source: Source) -> Seen:
         sensitive=[name for name, role in plan.roles.items() if role is Role.SENSITIVE],
         k=policy.largest_k,
     )
+
+
+def seen_if_few(plan: Plan, policy: Policy, source: Source) -> Seen | None:
+    """The same, unless it would be too much to be looked at."""
+    return seen_of(plan, policy, source) if few_enough(plan) else None
 
 
 def metrics_of(plan: Plan, told: Mapping[str, Told]) -> dict[str, float]:

@@ -1,32 +1,39 @@
 """What goes into `out/`: the manifest and the page that may be published."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
+from shoal.engine import Shown
 from shoal.plan import Plan
 from shoal.recode import GroupRecoding, Released
-from shoal.report.manifest import Manifest, public
+from shoal.report.manifest import Manifest, PublicManifest, public
 from shoal.report.page import render
+from shoal.report.pages import Visible, public_page
 from shoal.schema import Role
 
 
-def write_public(folder: Path, manifest: Manifest, plan: Plan, columns: Mapping[str, Released]) -> None:
-    """Write `manifest.json` and `report.html` beside the table."""
+def told_of(manifest: Manifest, plan: Plan, shown: Shown) -> PublicManifest:
+    """The manifest that may be published."""
+    columns = shown.columns
     ranges = [name for names in plan.released_as.values() for name in names if name not in plan.statistics]
     if isinstance(plan.recoding, GroupRecoding):
         ranges = []  # the values themselves are in the table
     labels = {name: used_labels(columns[name]) for name in ranges}
-    shown = {name: used_labels(columns[name]) for name in columns if plan.roles.get(name) is Role.SENSITIVE}
-    document = public(manifest, plan, labels, shown).document()
-    (folder / "manifest.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    (folder / "report.html").write_text(render("public.html", document), "utf-8")
+    values = {name: used_labels(columns[name]) for name in columns if plan.roles.get(name) is Role.SENSITIVE}
+    return public(manifest, plan, labels, values)
+
+
+def write_public(folder: Path, told: PublicManifest, visible: Visible) -> None:
+    """Write `manifest.json` and `report.html` beside the table."""
+    text = json.dumps(told.document(), indent=2, ensure_ascii=False)
+    (folder / "manifest.json").write_text(text + "\n", "utf-8")
+    (folder / "report.html").write_text(render(public_page(told, visible)), "utf-8")
 
 
 def used_labels(column: Released) -> tuple[str, ...]:
     """The labels that occur in the release; those of unused values would tell what was in the hierarchy."""
-    present = np.unique(column.codes)
+    present = np.flatnonzero(np.bincount(column.codes))
     labels = column.texts.to_pylist()
     return tuple(sorted(labels[code] for code in present.tolist() if labels[code] is not None))

@@ -1,7 +1,7 @@
 """Releases as an attacker has them: in memory, in a published folder, or any table whose columns are named."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shoal.attacks import Published, Shown
 from shoal.attacks.published import classes_of, labels_of
-from shoal.codes import Table, encode
+from shoal.codes import Column, Table, encode
 from shoal.counts import ClassCounts, ValueCounts
 from shoal.errors import BadInput
 from shoal.frequency import FrequencySet
@@ -55,12 +55,26 @@ def published_in_memory(
     separate: Mapping[str, Released] | None = None,
 ) -> Published:
     """The columns of a release as a CSV would show them; `separate` is the other table of Anatomy."""
-    table = _encoded(pa.table({name: each.texts.take(pa.array(each.codes)) for name, each in columns.items()}))
+    coded = {name: shown_as(name, column) for name, column in columns.items()}
+    table = Table(coded, len(next(iter(coded.values())).codes))
     if separate is None:
         return published_of(name, table, roles, builders)
     groups, values, counts = (each.texts.take(pa.array(each.codes)).to_pylist() for each in separate.values())
     other = Separate(groups, values, [int(count) for count in counts])
     return _of_groups(name, table, roles, next(iter(separate)), other, builders)
+
+
+def shown_as(name: str, column: Released) -> Column:
+    """A released column as a reader of the file codes it: by the labels that occur, and no others.
+
+    >>> shown_as("age", Released.of(np.array([2, 0, 2], np.int32), ["3*", "4*", "2*"])).codes.tolist()
+    [0, 1, 0]
+    """
+    used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.texts)))
+    seen = encode(name, column.texts.take(pa.array(used)))
+    place = np.zeros(len(column.texts), dtype=np.int32)
+    place[used] = seen.codes
+    return replace(seen, codes=place[column.codes])
 
 
 def published_of(name: str, table: Table, columns: Columns, builders: Mapping[str, Builder] | None = None) -> Published:

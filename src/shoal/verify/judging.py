@@ -52,7 +52,9 @@ def _judge_model(model: Model, said: Mapping[str, Any] | None, claim: Claim, cou
     attained = model.attained(classes) if counted.rows else {}
     true = _agree(said, attained)
     why = "" if true else "the manifest says that it attains something else"
-    return Verdict(model.name, _holds(kept and true), asked(model), attained, why)
+    worst = model.worst(classes) if counted.rows else None
+    size = None if worst is None else int(classes.sizes[worst])
+    return Verdict(model.name, _holds(kept and true), asked(model), attained, why, size)
 
 
 def _holds(holds: bool) -> Status:

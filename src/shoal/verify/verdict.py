@@ -24,6 +24,8 @@ class Verdict:
     asked: Mapping[str, Any] = field(default_factory=dict)
     attained: Mapping[str, Any] = field(default_factory=dict)
     why: str = ""
+    worst: int | None = None
+    """How large the class is that protects its members least, where one does."""
 
     @property
     def holds(self) -> bool:

@@ -1,0 +1,208 @@
+"""What a page is made of: plain values that one template draws, so that no section writes HTML of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+Tone = Literal["good", "bad", "open", "plain"]
+"""How a figure is to be taken; the page says it by colour, by a sign and by a word."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A verdict of one word."""
+
+    tone: Tone
+    word: str
+
+
+@dataclass(frozen=True)
+class Meter:
+    """A share of 1 as a bar, with its figure."""
+
+    share: float
+    text: str
+
+
+Cell = str | Mark | Meter
+
+
+@dataclass(frozen=True)
+class Text:
+    kind: ClassVar[str] = "text"
+    text: str
+    tone: Literal["", "soft", "warn"] = ""
+
+
+@dataclass(frozen=True)
+class Bullets:
+    kind: ClassVar[str] = "bullets"
+    items: Sequence[str]
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to type to be told more."""
+
+    kind: ClassVar[str] = "command"
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    kind: ClassVar[str] = "table"
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    more: str = ""
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One value of an attribute: its share of the rows before and after; before is known to the owner only."""
+
+    label: str
+    after: float
+    before: float | None = None
+
+
+@dataclass(frozen=True)
+class Bars:
+    """How often each value occurs, a bar for each."""
+
+    kind: ClassVar[str] = "bars"
+    name: str
+    says: str
+    lines: Sequence[Line]
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A distribution of numbers before and after, as the outlines of two histograms; the shape of `d` in SVG."""
+
+    kind: ClassVar[str] = "curve"
+    name: str
+    says: str
+    before: str
+    after: str
+    ends: tuple[str, str]
+    told: str
+    """The same for who cannot see it."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Small pictures side by side."""
+
+    kind: ClassVar[str] = "grid"
+    cards: Sequence[Bars | Curve]
+    more: str = ""
+    key: bool = False
+    """Whether it is to be said which colour is before and which after."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How strongly two attributes go together, from 0 to 1, before and after."""
+
+    names: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Pairs:
+    kind: ClassVar[str] = "pairs"
+    caption: str
+    pairs: Sequence[Pair]
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class Details:
+    """What most readers need not see at once."""
+
+    kind: ClassVar[str] = "details"
+    summary: str
+    blocks: Sequence["Block"]
+
+
+Block = Text | Bullets | Command | Table | Grid | Pairs | Details
+
+
+@dataclass(frozen=True)
+class Card:
+    """One fact of the first screen."""
+
+    title: str
+    figure: str
+    says: str
+    tone: Tone = "plain"
+    share: float | None = None
+
+
+@dataclass(frozen=True)
+class Section:
+    anchor: str
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A whole report."""
+
+    title: str
+    kind: str
+    lead: str
+    cards: Sequence[Card]
+    sections: Sequence[Section]
+    foot: str
+    warning: str = ""
+    sign_off: Sequence[tuple[str, Sequence[str]]] = ()
+    """What the last page states before it is signed: a heading, and what is to be read there."""
+
+
+def and_more(left: int, what: str) -> str:
+    """A word about what is not listed.
+
+    >>> and_more(3, "columns"), and_more(0, "columns")
+    ('and 3 more columns', '')
+    """
+    return f"and {left:,} more {what}" if left > 0 else ""
+
+
+def percent(part: float, whole: float = 1.0) -> str:
+    """A share for people; what is not nothing is never told as nothing, and what is not all never as all.
+
+    >>> percent(1, 3), percent(1, 100_000), percent(99_999, 100_000), percent(0, 5), percent(3, 3)
+    ('33.3 %', '<0.1 %', '>99.9 %', '0 %', '100 %')
+    """
+    share = part / whole if whole else 0.0
+    if share in {0.0, 1.0}:
+        return f"{share:.0%}".replace("%", " %")
+    if share < 0.001:
+        return "<0.1 %"
+    return ">99.9 %" if 0.999 < share < 1 else f"{100 * share:.1f} %"
+
+
+def many(count: int, one: str, several: str | None = None) -> str:
+    """A number and its noun.
+
+    >>> many(1, "row"), many(2_000, "row"), many(2, "class", "classes")
+    ('1 row', '2,000 rows', '2 classes')
+    """
+    return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names one after the other, of many only the first.
+
+    >>> listed(["age"]), listed(["age", "sex", "zip"]), listed(["a", "b", "c"], 2)
+    ('age', 'age, sex and zip', 'a, b and 1 more')
+    """
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

@@ -1,0 +1,164 @@
+"""Before and after, column by column, on the values of the original.
+
+A row that shows a range or a group is spread evenly over the values that rows with this label had: that is what
+somebody who counts the release gets back.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.codes import Column
+from shoal.engine import Source
+from shoal.metrics import Facet, Seen
+from shoal.plan import Plan
+from shoal.report.pages.blocks import Bars, Curve, Grid, Line, Section, Text, and_more, many, percent
+from shoal.report.pages.figures import number
+from shoal.report.pages.shared import MOST_CARDS, MOST_LABELS, labelled
+from shoal.report.pages.visible import Tally, Visible
+from shoal.schema import Role
+
+if TYPE_CHECKING:
+    from shoal.report.pages.blocks import Block
+
+Floats = NDArray[np.float64]
+_BINS = 24
+_WIDE, _HIGH = 240, 64
+"""Of the picture of a distribution, in its own units."""
+_MOST_CELLS = 1 << 22
+"""Labels times values of a column, up to which it is told."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Rows per value of one column, before and after."""
+
+    column: Column
+    before: Floats
+    after: Floats
+    numbers: Floats | None = None
+
+    @property
+    def moved(self) -> float:
+        """The share of the rows that would have to change their value: half the sum of the differences."""
+        return float(np.abs(_shares(self.before) - _shares(self.after)).sum() / 2)
+
+
+def compared(plan: Plan, source: Source, visible: Visible, seen: Seen | None) -> list[Section]:
+    """One small picture per identifying and per sensitive column."""
+    if seen is None:
+        return []
+    facets = sorted(seen.facets, key=lambda facet: plan.quasi_identifiers.index(facet.name))
+    spreads = [_of_facet(seen, facet, source) for facet in facets[:MOST_CARDS]]
+    sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE and name in visible.tallies]
+    spreads += [_of_values(source.table[name], visible.tallies[name]) for name in sensitive[:MOST_LABELS]]
+    cards = [_card(spread) for spread in spreads if spread is not None]
+    blocks: list[Block] = [
+        Text(
+            "The distribution of each column before, and what somebody who counts the release takes it to be: a row "
+            "that shows a range or a group is spread evenly over the values that rows with this label had."
+        ),
+        Grid(cards, and_more(len(facets) + len(sensitive) - len(cards), "columns"), key=True),
+    ]
+    return [Section("compared", "Before and after", blocks)]
+
+
+def _of_facet(seen: Seen, facet: Facet, source: Source) -> Spread | None:
+    """An identifying column; None where it has too many values and labels."""
+    column, codes = source.table[facet.name], seen.points.codes(facet.name)
+    label = facet.alike[facet.of]
+    labels = int(label.max(initial=0)) + 1
+    if labels * column.size > _MOST_CELLS:
+        return None
+    kept = ~seen.out[seen.line]
+    pairs = label[seen.line[kept]].astype(np.int64) * column.size + codes[seen.point[kept]]
+    rows = np.bincount(pairs, weights=seen.counts[kept], minlength=labels * column.size).reshape(labels, column.size)
+    held = rows > 0
+    each = rows.sum(axis=1) / np.maximum(held.sum(axis=1), 1)
+    numbers = None if facet.numbers is None else facet.numbers[0]
+    return Spread(column, facet.rows.astype(np.float64), each @ held, numbers)
+
+
+def _of_values(column: Column, tally: Tally) -> Spread | None:
+    """A column that is shown as it was: rows that were left out or added are all that changed it."""
+    if tally.rows is None:
+        return None
+    place = {text: code for code, text in enumerate(column.texts.to_pylist())}
+    after = np.zeros(column.size)
+    for label, rows in zip(tally.labels, tally.rows.tolist(), strict=True):
+        code = column.null_code if label is None else place.get(label)
+        if code is not None:
+            after[code] += rows
+    return Spread(column, column.counts.astype(np.float64), after)
+
+
+def _card(spread: Spread) -> Bars | Curve:
+    column, values = spread.column, int(np.count_nonzero(spread.before))
+    says = f"{many(values, 'value')}; {percent(spread.moved)} of the rows moved"
+    if spread.numbers is not None and values > MOST_LABELS:
+        return _curve(spread, says)
+    before, after = _shares(spread.before), _shares(spread.after)
+    order = np.arange(column.size)
+    if len(order) > MOST_LABELS:
+        order = np.argsort(-before, kind="stable")[: MOST_LABELS - 1]
+    texts = [*column.texts.to_pylist(), None]
+    lines = [Line(labelled(texts[i]), float(after[i]), float(before[i])) for i in order.tolist()]
+    left = values - len(lines)
+    if left > 0:
+        rest = float(max(1 - after[order].sum(), 0)), float(max(1 - before[order].sum(), 0))
+        lines.append(Line(f"{left:,} others", *rest))
+    return Bars(column.name, says, lines)
+
+
+def _curve(spread: Spread, says: str) -> Curve:
+    """Two histograms over the same bins; heights are shares by width, since the last bin may be narrower."""
+    assert spread.numbers is not None
+    known = ~np.isnan(spread.numbers)
+    numbers = spread.numbers[known]
+    edges = _edges(numbers)
+    before, after = (
+        np.histogram(numbers, edges, weights=_shares(rows)[known])[0] / np.diff(edges)
+        for rows in (spread.before, spread.after)
+    )
+    top = max(float(before.max()), float(after.max()), 1e-300)
+    most = (number(_plain(edges[int(heights.argmax())])) for heights in (before, after))
+    ends = number(_plain(numbers.min())), number(_plain(numbers.max()))
+    told = (
+        f"Histogram of {spread.column.name} from {ends[0]} to {ends[1]}: most frequent from {next(most)} on before, "
+        f"from {next(most)} on after"
+    )
+    across = (edges - edges[0]) / (edges[-1] - edges[0])
+    return Curve(spread.column.name, says, _outline(across, before / top), _outline(across, after / top), ends, told)
+
+
+def _edges(numbers: Floats) -> Floats:
+    """Of equal bins; whole numbers are not cut between, so that every bin holds as many of them.
+
+    >>> _edges(np.arange(50.0)).tolist()[:3]
+    [-0.5, 2.5, 5.5]
+    """
+    least, most = float(numbers.min()), float(numbers.max())
+    if np.array_equal(numbers, np.round(numbers)) and most - least < 2**52:
+        width = np.ceil((most - least + 1) / _BINS)
+        edges = np.arange(least - 0.5, most + 0.5, width)
+        return np.append(edges, most + 0.5)
+    return np.linspace(least, most, _BINS + 1)
+
+
+def _outline(across: Floats, heights: Floats) -> str:
+    """The outline of bars of these heights as a path."""
+    ends = across[1:].tolist()
+    steps = "".join(
+        f"V{_HIGH * (1 - high):.1f}H{_WIDE * end:.1f}" for end, high in zip(ends, heights.tolist(), strict=True)
+    )
+    return f"M0 {_HIGH}{steps}V{_HIGH}Z"
+
+
+def _plain(value: float) -> float:
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _shares(rows: Floats) -> Floats:
+    return rows / max(float(rows.sum()), 1.0)

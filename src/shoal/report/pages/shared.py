@@ -1,0 +1,214 @@
+"""Sections that both reports have: they say what the release shows anyway."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.attacks import Channel
+from shoal.audit import Audit
+from shoal.audit import Line as Verdict
+from shoal.metrics.measures.sizes import histogram
+from shoal.report.manifest import ModelSummary, PublicManifest
+from shoal.report.pages.blocks import (
+    Bars,
+    Bullets,
+    Command,
+    Details,
+    Grid,
+    Line,
+    Mark,
+    Section,
+    Table,
+    Text,
+    Tone,
+    and_more,
+    listed,
+    many,
+    percent,
+)
+from shoal.report.pages.figures import asked, attained
+from shoal.report.pages.visible import Tally, Visible
+from shoal.report.pages.words import QUESTIONS, WORDS
+
+if TYPE_CHECKING:
+    from shoal.report.pages.blocks import (
+        Block,
+        Cell,
+    )
+
+MOST_CARDS = 24
+MOST_LABELS = 8
+_ONLY = {Channel.RULES: "rules", Channel.SINGLING_OUT: "singling-out"}
+"""Ways of betraying people that one attack alone looks at."""
+_SMALL = 20
+"""A class below this size is worth a word."""
+_TONES: dict[str, Tone] = {"protected": "good", "exposed": "bad", "not looked at": "open"}
+
+
+def promised(models: Sequence[ModelSummary], *, persons: bool) -> Section:
+    """Each requirement: what was asked, what is attained, and how large the class is that keeps it least."""
+    rows: list[list[Cell]] = [
+        [
+            f"{model.model} of {model.attribute}" if model.attribute else model.model,
+            WORDS[model.model].means,
+            asked(model.asked),
+            attained(model.attained),
+            "–" if model.worst is None else f"{model.worst:,}",
+            _held(model),
+        ]
+        for model in models
+    ]
+    head = ("Promise", "In plain words", "Asked", "Attained", "Worst class", "Verified")
+    unit = "persons" if persons else "rows"
+    note = (
+        "“Attained” was counted in the published file itself, as it was read again from disk; the worst class is the "
+        f"one that protects its members least, told by its size in {unit}."
+    )
+    return Section("promises", "What it guarantees", [Table(head, rows), Text(note, "soft")])
+
+
+def _held(model: ModelSummary) -> Mark:
+    added = " with the added rows" if model.with_added else ""
+    return Mark("good", f"holds{added}") if model.holds else Mark("bad", "fails")
+
+
+def attacked(visible: Visible, *, private: bool) -> Section:
+    """What an attacker can still learn: the verdict, then what was run and what was not."""
+    audit = visible.audit
+    rows: list[list[Cell]] = [
+        [
+            QUESTIONS[str(line.channel)],
+            Mark(_TONES[line.verdict], verdict(line)),
+            _sentence(_why(audit, line)),
+        ]
+        for line in audit.lines
+    ]
+    blocks: list[Block] = []
+    if visible.missing:
+        blocks.append(Text(f"No attack was run while this was written: {visible.missing}.", "warn"))
+    blocks.append(Table(("Question", "Verdict", "What was found"), rows))
+    told: list[Block] = []
+    if audit.findings:
+        found = [[finding.attack, f"{finding.exposed:,}", _sentence(finding.sentence)] for finding in audit.findings]
+        told.append(Table(("Attack", "Rows", "What it found"), found, caption="Attacks that were run"))
+    if audit.skipped:
+        skipped = [[name, _sentence(why)] for name, why in audit.skipped.items()]
+        told.append(Table(("Attack", "Why not"), skipped, caption="Attacks that were not run"))
+    if told:
+        blocks.append(Details("Attack by attack", told))
+    blocks.append(Text("These verdicts come from attacks that were run, not from promises. To run all of them:"))
+    blocks.append(Command("shoal audit out/ --original DATA" if private else "shoal audit out/"))
+    return Section("attacks", "What an attacker can still learn", blocks)
+
+
+def verdict(line: Verdict) -> str:
+    """In one word, and of how many rows."""
+    return f"exposed: {many(line.people, 'row')}" if line.verdict == "exposed" else line.verdict
+
+
+def _why(audit: Audit, line: Verdict) -> str:
+    """What was found, or else why nothing was looked for."""
+    if line.verdict != "not looked at" or line.channel in audit.absent:
+        return line.why
+    return audit.skipped.get(_ONLY.get(line.channel, ""), line.why)
+
+
+def _sentence(text: str) -> str:
+    """One that begins and ends like a sentence.
+
+    >>> _sentence("none of 3 classes shows one only")
+    'None of 3 classes shows one only.'
+    """
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+def sized(visible: Visible, manifest: PublicManifest) -> Section:
+    """How many look alike: the smaller a class, the likelier a guess in it is right."""
+    classes, word = manifest.classes, "group" if manifest.data.separate is not None else "class"
+    several = "groups" if word == "group" else "classes"
+    if manifest.data.separate is None:
+        says = "Whoever looks for a person in a class of n rows picks the right one with a chance of 1 in n."
+    else:
+        says = "Which value of a group belongs to which of its rows is not told."
+    spread = f"{classes.min:,} to {classes.max:,} rows, {classes.mean:,.1f} on average"
+    size = f"{classes.min:,} rows each" if classes.min == classes.max else spread
+    blocks: list[Block] = [Text(f"The rows form {many(classes.count, word, several)} of {size}. {says}")]
+    if visible.sizes is not None and len(visible.sizes):
+        total = int(visible.sizes.sum())
+        lines = [
+            Line(_span(max(bucket.least, classes.min), min(bucket.most, classes.max)), bucket.rows / total)
+            for bucket in histogram(visible.sizes)
+        ]
+        small = percent(int(visible.sizes[visible.sizes < _SMALL].sum()), total)
+        says = f"{small} of the rows are in {several} of fewer than {_SMALL}"
+        blocks.append(Grid([Bars(f"Rows by the size of their {word}", says, lines)]))
+    return Section("sizes", "How many look alike", blocks)
+
+
+def _span(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} – {most:,}"
+
+
+def distributed(name: str, tally: Tally, says: str = "") -> Bars:
+    """How often each label of a column occurs in the release: all in their order, or of many the most frequent."""
+    assert tally.rows is not None
+    order = np.arange(len(tally.labels))
+    if len(order) > MOST_LABELS:
+        order = np.argsort(-tally.rows, kind="stable")[:MOST_LABELS]
+    total = max(int(tally.rows.sum()), 1)
+    lines = [Line(labelled(tally.labels[i]), int(tally.rows[i]) / total) for i in order.tolist()]
+    return Bars(name, says, lines, and_more(len(tally.labels) - len(lines), "labels"))
+
+
+def labelled(label: str | None) -> str:
+    """A label as a page shows it."""
+    if label is None:
+        return "(missing)"
+    return label if label.strip() else "(empty)"
+
+
+def limits(manifest: PublicManifest) -> Section:
+    """What nobody should believe to be promised."""
+    return Section("limits", "What it does not promise", [Bullets(list(_limits(manifest)))])
+
+
+def _limits(manifest: PublicManifest) -> Iterable[str]:
+    columns = listed(manifest.quasi_identifiers, 6)
+    if manifest.data.separate is not None:
+        yield (
+            f"It does not hide who is in the table: whoever knows a person's {columns} finds the row and the group. "
+            "Only which of the group's values is whose is hidden, and that not from everybody: who can guess from "
+            "the other "
+            "columns which value is likely for whom, or learns the values of some members, learns more about the rest "
+            "(deFinetti attack)."
+        )
+    else:
+        yield (
+            f"It assumes that an attacker tells people apart by {columns} and by nothing else. It does not hide that "
+            "somebody is in the table."
+        )
+    others = [c for c in manifest.data.columns if c not in {*manifest.quasi_identifiers, *manifest.sensitive}]
+    if others and manifest.data.separate is None:
+        is_, was, these = ("is", "it was", "it") if len(others) == 1 else ("are", "they were", "them")
+        yield (
+            f"{listed(others, 6)} {is_} published as {was}: whoever knows {these} of a person as well may tell rows "
+            "apart that look alike here."
+        )
+    if manifest.sensitive:
+        yield (
+            "Rows in a class can share a sensitive value; who knows that a person is in the table then learns it, "
+            "unless a promise above limits that."
+        )
+    if not manifest.persons:
+        yield "One row is taken to be one person. Of somebody with several rows, an attacker may learn more."
+    if manifest.rows.added:
+        marked = any(model.with_added for model in manifest.models)
+        but = ", but for those marked so" if marked else ""
+        yield (
+            f"{many(manifest.rows.added, 'row')} show nobody: they were added so that no rule tells a sensitive "
+            f"value too surely. Every promise holds without them too{but}. Counts in this table include them."
+        )
+    yield "Other tables about the same people can be combined with this one; no promise here speaks of that."
+    yield "Only the attacks named here were run. That none of them succeeds does not prove that no other does."
+    yield "It is not differentially private: it promises something of this table, not of every table there could be."

@@ -1,0 +1,160 @@
+"""What everybody can tell from the published files: the public page is made of this and nothing else (design 11)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.attacks import (
+    Background,
+    Channel,
+    Homogeneity,
+    Prosecutor,
+    Published,
+    Rules,
+    SinglingOut,
+    Skewness,
+)
+from shoal.attacks.published import Shown as _Face
+from shoal.attacks.published import labels_of
+from shoal.audit import Audit, audit
+from shoal.codes import Codes, Table
+from shoal.counts import ClassCounts, Longs, ValueCounts
+from shoal.engine import Shown
+from shoal.errors import BadInput
+from shoal.frequency import joined
+from shoal.hierarchy import TOP
+from shoal.recode import Released
+from shoal.report.manifest import PublicManifest
+from shoal.report.publishing import Columns, published_in_memory, shown_as
+
+if TYPE_CHECKING:
+    from shoal.attacks import (
+        Attack,
+    )
+
+MOST_MINED = 250_000
+"""Rows up to which rules are mined while a release is written: beyond, that would take longer than all the rest."""
+LATER = "it takes longer; `shoal audit` runs it"
+_LATER = ("similarity", "definetti", "downcode")
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The labels of a released column that occur, and the rows of each."""
+
+    labels: tuple[str | None, ...]
+    rows: Longs | None
+    """None where the rows are too many to be here."""
+
+    @property
+    def starred(self) -> int:
+        """Rows that say nothing."""
+        if self.rows is None or TOP not in self.labels:
+            return 0
+        return int(self.rows[self.labels.index(TOP)])
+
+
+@dataclass(frozen=True)
+class Visible:
+    """A release as its readers have it."""
+
+    tallies: Mapping[str, Tally]
+    """Of each column; those of the other table of Anatomy too."""
+    sizes: Longs | None
+    """Rows of each class."""
+    audit: Audit
+    missing: str = ""
+    """Why no attack was run."""
+
+
+def look_at(manifest: PublicManifest, shown: Shown, separate: Mapping[str, Released] | None = None) -> Visible:
+    """Count what is shown, and run the attacks that take next to no time."""
+    tallies = {name: _tally(column, shown) for name, column in shown.columns.items()}
+    if separate is not None:
+        tallies |= _of_values(manifest, separate)
+    try:
+        published, weighted = _published(manifest, shown, separate)
+    except BadInput as why:
+        return Visible(tallies, None, _nothing(manifest, str(why)), str(why).partition(": ")[2] or str(why))
+    return Visible(tallies, published.counts.sizes, _attacked(published, weighted=weighted))
+
+
+def _tally(column: Released, shown: Shown) -> Tally:
+    if shown.stream is not None:
+        return Tally(tuple(column.texts.to_pylist()), None)
+    rows = np.bincount(column.codes, weights=shown.times, minlength=len(column.texts)).astype(np.int64)
+    used = np.flatnonzero(rows)
+    return Tally(tuple(column.texts.take(pa.array(used)).to_pylist()), rows[used])
+
+
+def _of_values(manifest: PublicManifest, separate: Mapping[str, Released]) -> dict[str, Tally]:
+    """How often each sensitive value occurs, by the other table of Anatomy."""
+    _, values, counts = separate.values()
+    often = counts.values.to_numpy()[counts.codes]
+    rows = np.bincount(values.codes, weights=often, minlength=len(values.texts)).astype(np.int64)
+    used = np.flatnonzero(rows)
+    return {manifest.sensitive[0]: Tally(tuple(values.texts.take(pa.array(used)).to_pylist()), rows[used])}
+
+
+def _published(
+    manifest: PublicManifest, shown: Shown, separate: Mapping[str, Released] | None
+) -> tuple[Published, bool]:
+    """The release as an attacker has it, without any hierarchy; and whether its rows are distinct ones that weigh."""
+    if shown.stream is not None:
+        raise BadInput("the release: its rows do not fit in memory")
+    roles = Columns(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
+    if shown.times is not None:
+        return _weighted(shown.columns, shown.times, roles), True
+    return published_in_memory("the release", shown.columns, roles, {}, separate), False
+
+
+def _weighted(columns: Mapping[str, Released], times: Longs, roles: Columns) -> Published:
+    """Distinct rows, of which each stands for many: classes and their values are those of all of them."""
+    if not len(times):
+        raise BadInput("the release: there are no records")
+    table = Table({name: shown_as(name, column) for name, column in columns.items()}, len(times))
+    quasi = [table[name] for name in roles.quasi_identifiers]
+    of_row, count, _ = joined([(column.codes, column.size) for column in quasi])
+    sizes = np.bincount(of_row, weights=times, minlength=count).astype(np.int64)
+    values = {name: _values(table, name, of_row, times, count) for name in roles.sensitive}
+    faces = {column.name: _Face(column.codes, labels_of(table, column.name)) for column in quasi}
+    return Published("the release", table, faces, tuple(roles.sensitive), of_row, ClassCounts(sizes, values))
+
+
+def _values(table: Table, name: str, of_row: Codes, times: Longs, count: int) -> ValueCounts:
+    column = table[name]
+    pairs, at = np.unique(of_row.astype(np.int64) * column.size + column.codes, return_inverse=True)
+    rows = np.bincount(at, weights=times).astype(np.int64)
+    return ValueCounts(pairs // column.size, pairs % column.size, rows, labels_of(table, name), count)
+
+
+def _attacked(published: Published, *, weighted: bool) -> Audit:
+    """Every attack that reads the release alone and is quick; of the others, why not."""
+    attacks: list[tuple[str, Attack | str]] = [("prosecutor", Prosecutor())]
+    if published.sensitive:
+        attacks += [("homogeneity", Homogeneity()), ("background", Background()), ("skewness", Skewness())]
+        few = not weighted and published.rows <= MOST_MINED
+        attacks.append(("rules", Rules() if few else LATER))
+    attacks.append(("singling-out", LATER if weighted else SinglingOut()))
+    attacks += [(name, LATER) for name in _LATER if published.sensitive or name == "downcode"]
+    attacks += [("join", "it needs people whom an attacker knows (--register)")]
+    if published.sensitive:
+        attacks += [
+            ("minimality", "it needs people whom an attacker knows, and the policy (--register)"),
+            ("compose", "it needs other releases about the same people (--other)"),
+        ]
+    return audit(published, attacks, absent=_absent(published.sensitive))
+
+
+def _absent(sensitive: tuple[str, ...]) -> dict[Channel, str]:
+    absent = {Channel.COMPOSITION: "no other release about these people was given"}
+    if not sensitive:
+        absent |= dict.fromkeys((Channel.ATTRIBUTE, Channel.RULES), "no column was declared sensitive")
+    return absent
+
+
+def _nothing(manifest: PublicManifest, why: str) -> Audit:
+    return Audit((), {}, dict.fromkeys(Channel, why.partition(": ")[2] or why) | _absent(manifest.sensitive))

@@ -1,0 +1,79 @@
+"""Releases of every kind, for tests of their reports."""
+
+import warnings
+
+import numpy as np
+import pyarrow as pa
+
+import shoal as sh
+
+QUASI = "quasi-identifier"
+AGE = {"role": QUASI, "hierarchy": {"intervals": [5, 10, 20]}}
+ZIP = {"role": QUASI, "hierarchy": {"mask": "right"}}
+SEX = {"role": QUASI, "hierarchy": {"flat": True}}
+PLAIN = {"name": "identifier", "age": AGE, "zip": ZIP, "sex": SEX, "paid": "insensitive", "ill": "sensitive"}
+NUMBERS = {"name": "identifier", "age": QUASI, "zip": ZIP, "sex": SEX, "paid": "insensitive", "ill": "sensitive"}
+K = {"model": "k-anonymity", "k": 4}
+DIVERSE = {"model": "distinct-l-diversity", "l": 2}
+
+
+def people(rows=240, seed=7):
+    """Made-up people, a few of whom stand out."""
+    random = np.random.default_rng(seed)
+    zips = random.choice([12001, 12002, 12011, 13001, 13002], rows, p=[0.3, 0.2, 0.1, 0.2, 0.2])
+    often = random.choice(["flu", "cold", "gout", "hiv", "mumps"], rows)
+    ill = np.where(zips == 12011, "gout", often)  # a rule to be found
+    return pa.table(
+        {
+            "name": [f"n{i // 2}" for i in range(rows)],
+            "age": pa.array([*random.integers(20, 60, rows - 2).tolist(), 97, 99]),
+            "zip": [str(code) for code in zips],
+            "sex": random.choice(["f", "m"], rows),
+            "paid": random.choice(["yes", "no"], rows),
+            "ill": pa.array([*ill[:-1].tolist(), None]),
+        }
+    )
+
+
+def asked(attributes=None, require=(K,), method=None, **more):
+    return {"attributes": attributes or PLAIN, "require": list(require), "method": method or {}, **more}
+
+
+KINDS = {
+    "node": asked(method={"suppression": 0.05}),
+    "nothing left out": asked(method={"suppression": 0}),
+    "suppressed shown": asked(method={"suppression": 0.3}, release={"suppressed": "show"}),
+    "datafly": asked(method={"algorithm": "datafly"}),
+    "several promises": asked(
+        require=[K, DIVERSE, {"model": "t-closeness", "t": 0.5}, {"model": "average-risk", "max": 0.2}]
+    ),
+    "boxes": asked(NUMBERS, method={"algorithm": "mondrian"}),
+    "relaxed boxes": asked(NUMBERS, method={"algorithm": "mondrian-relaxed"}),
+    "cut one by one": asked(NUMBERS, method={"algorithm": "mondrian-single"}),
+    "cells": asked(method={"algorithm": "local"}),
+    "clusters": asked(
+        {**NUMBERS, "zip": QUASI, "sex": "identifier"},
+        [{"model": "k-anonymity", "k": 6}],
+        {"algorithm": "microaggregation"},
+    ),
+    "groups": asked(require=[DIVERSE], method={"algorithm": "anatomy"}),
+    "rows suppressed": asked(
+        {**PLAIN, "age": "identifier"},
+        [{"model": "k-anonymity", "k": 13}],
+        {"generalise": "none", "suppress": "tuple", "suppression": 1},
+    ),
+    "columns suppressed": asked(method={"generalise": "none", "suppress": "attribute"}),
+    "cells suppressed": asked(method={"generalise": "none", "suppress": "cell"}),
+    "rows added": asked(blocking={"confidence": 0.9, "by": "absent"}, method={"suppression": 0.05}),
+    "rows left out for rules": asked(blocking={"confidence": 0.9, "by": "suppress"}, method={"suppression": 0.5}),
+    "persons": asked({**PLAIN, "name": "unit"}),
+    "no sensitive column": asked({**PLAIN, "ill": "identifier"}),
+}
+"""A policy for each way to release, which the people above can be released by."""
+
+
+def saved(folder, kind, table=None, **how):
+    """The two folders of a release of some kind."""
+    with warnings.catch_warnings(action="ignore"):
+        sh.anonymize(people() if table is None else table, KINDS[kind], **how).save(folder / "out")
+    return folder / "out", folder / "out.private"

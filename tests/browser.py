@@ -1,0 +1,154 @@
+"""Pages in the Chromium that is installed: what it complains of, what it fetches, what axe-core finds, how they look.
+
+Nothing is downloaded: `playwright` drives the browser that is there (`SHOAL_CHROMIUM`, or one on the path), and
+`axe-playwright-python` brings axe-core along. A test that calls `look` is skipped where one of them is missing.
+"""
+
+import functools
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+WIDTHS = (1280, 390)
+"""A desk and a phone."""
+SCHEMES = ("light", "dark")
+SERIOUS = ("serious", "critical")
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_MOTIONLESS = "*, *::before, *::after { transition: none !important; animation: none !important }"
+
+
+@dataclass(frozen=True)
+class Look:
+    """One page at one width, in light or dark."""
+
+    page: str
+    width: int
+    scheme: str
+    errors: tuple[str, ...]
+    """What the console complains of, and what the scripts raised."""
+    outside: tuple[str, ...]
+    """Addresses asked for that are not beside the page."""
+    violations: tuple[str, ...]
+    """Rules of axe-core that the page breaks seriously, with the first place of each."""
+    wider: int
+    """Pixels by which the page is wider than the window."""
+
+    @property
+    def faults(self) -> list[str]:
+        """Everything that is wrong, one line each."""
+        where = f"{self.page} at {self.width} px, {self.scheme}"
+        wide = [f"{self.wider} px wider than the window"] if self.wider > 0 else []
+        return [f"{where}: {each}" for each in (*self.errors, *self.outside, *self.violations, *wide)]
+
+
+def look(
+    *pages: Path,
+    site: Path | None = None,
+    shots: Path | None = None,
+    widths: Sequence[int] = WIDTHS,
+    schemes: Sequence[str] = SCHEMES,
+) -> list[Look]:
+    """Open each page at every width, light and dark; pages of a `site` are served from that folder, others are files.
+
+    With `shots`, pictures of the whole pages are put into that folder as `page-width-scheme.png`.
+    """
+    with _browser() as browser, _served(site) as home:
+        looks = []
+        for scheme in schemes:
+            for width in widths:
+                context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+                for page in pages:
+                    shot = None if shots is None else shots / f"{_name(page, site)}-{width}-{scheme}.png"
+                    looks.append(_looked(context, page, site, home, width, scheme, shot))
+                context.close()
+        return looks
+
+
+def printed(page: Path, pdf: Path) -> int:
+    """Print a page to a PDF file of A4 sheets; how many there are."""
+    with _browser() as browser:
+        tab = browser.new_page()
+        tab.goto(page.resolve().as_uri())
+        tab.pdf(path=str(pdf), format="A4", prefer_css_page_size=True)
+    return pdf.read_bytes().count(b"/Type /Page\n")
+
+
+def _looked(context: Any, page: Path, site: Path | None, home: str, width: int, scheme: str, shot: Path | None) -> Look:
+    from axe_playwright_python.sync_playwright import Axe
+
+    tab = context.new_page()
+    errors: list[str] = []
+    outside: list[str] = []
+    near = home or page.resolve().parent.as_uri()
+    tab.on("console", lambda said: errors.append(said.text) if said.type in {"error", "warning"} else None)
+    tab.on("pageerror", lambda raised: errors.append(str(raised)))
+    tab.on("requestfailed", lambda asked: errors.append(f"{asked.url} could not be had"))
+    tab.on("request", lambda asked: None if _near(asked.url, near) else outside.append(asked.url))
+    tab.goto(f"{home}/{page.resolve().relative_to(site.resolve())}" if site else page.resolve().as_uri())
+    tab.wait_for_load_state("networkidle")
+    tab.add_style_tag(content=_MOTIONLESS)
+    wider = tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    if shot is not None:
+        shot.parent.mkdir(parents=True, exist_ok=True)
+        tab.screenshot(path=str(shot), full_page=True)
+    found = Axe().run(tab).response["violations"]
+    tab.close()
+    broken = tuple(
+        f"{rule['id']} ({rule['impact']}): {rule['help']}: {rule['nodes'][0]['html'][:200]}"
+        for rule in found
+        if rule["impact"] in SERIOUS
+    )
+    return Look(_name(page, site), width, scheme, tuple(errors), tuple(outside), broken, wider)
+
+
+def _near(address: str, near: str) -> bool:
+    return address.startswith((f"{near}/", "data:", "blob:"))
+
+
+def _name(page: Path, site: Path | None) -> str:
+    """The page as a file name tells it."""
+    where = page.resolve().relative_to(site.resolve()) if site else Path(page.name)
+    return "-".join(where.with_suffix("").parts)
+
+
+@contextmanager
+def _browser() -> Iterator[Any]:
+    """The installed Chromium; the test is skipped where there is none."""
+    path = os.environ.get("SHOAL_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+    if path is None:
+        pytest.skip("no Chromium is installed (Debian/Ubuntu: apt install chromium), so no page was opened")
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed, so no page was opened")
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed: no page was opened")
+    with api.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def _served(folder: Path | None) -> Iterator[str]:
+    """Where a browser of this machine finds the folder: scripts may not read their neighbours from plain files."""
+    if folder is None:
+        yield ""
+        return
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_said: object) -> None:
+        """Tests have a quiet console."""

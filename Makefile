@@ -3,12 +3,13 @@ READY = .venv/.ready
 BIN = .venv/bin
 PYTHON ?= python3
 
-.PHONY: help demo test test-all bench lint format clean
+.PHONY: help demo test test-all docs bench lint format clean
 
 help:
 	@echo "make demo      anonymize 30,000 generated people and look at the result"
 	@echo "make test      the tests (minutes)"
 	@echo "make test-all  the tests, slow ones too, and every law on all its tables"
+	@echo "make docs      the documentation site, into site/"
 	@echo "make bench     the benchmarks; writes benchmarks/results.md"
 	@echo "make lint      ruff, mypy, import-linter"
 
@@ -30,6 +31,11 @@ test: $(READY)
 
 test-all: $(READY)
 	SHOAL_TESTS=all $(BIN)/python -m pytest -q -n auto --dist loadgroup
+
+# the examples of the pages are run by the tests
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site lies in site/: open site/index.html."
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
@@ -53,4 +59,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv build demo .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build demo site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

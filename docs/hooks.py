@@ -1,7 +1,8 @@
 """What pages say of models, algorithms, attacks, metrics and engines comes from the code: a table at their head.
 
 A page names its subject in its front matter, `model: k-anonymity`; the table stands before its first section. Where a
-page has the line `<!-- list: models -->`, all pages about models are listed.
+page has the line `<!-- list: models -->`, all pages about models are listed; `figures` are all that a release is told by, `commands`
+what the command line can do.
 """
 
 import re
@@ -35,6 +36,11 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return markdown
     head, section, rest = markdown.partition("\n## ")
     return f"{head}\n{table(facts(*subject, markdown))}{section}{rest}"
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Called by MkDocs for every page: the theme gives its search no name that a screen reader could say."""
+    return output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
 
 
 def subject_of(meta: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -93,6 +99,8 @@ def table(rows: Facts) -> str:
 
 def listing(kind: str, where: Path) -> str:
     """The pages of a kind, `models` for those about a model, with the first sentence of each."""
+    if kind in LISTS:
+        return LISTS[kind]()
     lines = []
     for (of, name), paths in pages().items():
         if f"{of}s" != kind:
@@ -102,6 +110,38 @@ def listing(kind: str, where: Path) -> str:
         link = paths[0].relative_to(DOCS / where)
         lines.append(f"| [{title.removeprefix('# ')}]({link}) | `{name}` | {' '.join(sentence.split())} |")
     return "\n".join(["| page | name | in a sentence |", "|---|---|---|", *lines])
+
+
+def _figures() -> str:
+    from shoal.metrics import CATALOGUE
+
+    lines = [f"| `{each.name}` | {each.tells} | {each.range} | {each.source} |" for each in CATALOGUE]
+    return "\n".join(["| name | tells | range | source |", "|---|---|---|---|", *lines])
+
+
+def _commands() -> str:
+    """What `--help` prints of each command."""
+    import os
+
+    import typer
+
+    from shoal.cli import run
+
+    os.environ["COLUMNS"] = "96"
+    root = typer.main.get_command(run.app)
+    return "\n".join(_helped("shoal", root, None))
+
+
+def _helped(name: str, command: Any, above: Any) -> Iterable[str]:
+    context = command.make_context(name.rsplit(" ", 1)[-1], [], parent=above, resilient_parsing=True)
+    inner = getattr(command, "commands", {})
+    if not inner:
+        yield f"## {name}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
+    for each, its in inner.items():
+        yield from _helped(f"{name} {each}", its, context)
+
+
+LISTS: dict[str, Callable[[], str]] = {"figures": _figures, "commands": _commands}
 
 
 def _model(name: str, markdown: str) -> Facts:
@@ -225,7 +265,7 @@ def _parameter(name: str, field: Any) -> str:
     shown = f"`{name}`: {_kind(field.type)}"
     if field.default is MISSING:
         return shown
-    return shown if field.default is None else f"{shown}, `{_written(field.default)}` unless given"
+    return shown if field.default in (None, ()) else f"{shown}, `{_written(field.default)}` unless given"
 
 
 def _written(value: object) -> str:
@@ -246,10 +286,10 @@ def _kind(kind: Any) -> str:
         return " or ".join(f'"{each}"' if isinstance(each, str) else str(each) for each in get_args(kind))
     if hasattr(kind, "__metadata__"):
         limits = [limit for each in kind.__metadata__ if (limit := _limit(each))]
-        return " ".join([_kind(kind.__origin__), *limits])
+        return f"{_kind(kind.__origin__)} {' and '.join(limits)}".strip()
     plain = {int: "whole number", float: "number", str: "text", bool: "true or false", Any: "table"}
     return plain.get(kind) or {"tuple": "list", "Mapping": "table", "dict": "table"}.get(
-        getattr(get_origin(kind), "__name__", ""), "list" if "equence" in str(kind) else "see the class"
+        getattr(get_origin(kind), "__name__", ""), "list" if re.search("equence|ollection", str(kind)) else "see the class"
     )
 
 

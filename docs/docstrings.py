@@ -9,10 +9,10 @@ _EXAMPLE = re.compile(r"(?:^|(?<=\n\n))>>> .*?(?=\n\n|\Z)", re.DOTALL)
 
 
 def fenced(text: str) -> str:
-    """The text with a fence around every example.
+    r"""The text with a fence around every example.
 
-    >>> fenced("One.\\n\\n>>> 1 + 1\\n2")
-    'One.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
+    >>> fenced("One.\n\n>>> 1 + 1\n2")
+    'One.\n\n```pycon\n>>> 1 + 1\n2\n```'
     """
     return _EXAMPLE.sub(lambda example: f"```pycon\n{example.group()}\n```", text)
 

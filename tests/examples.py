@@ -19,7 +19,7 @@ from pathlib import Path
 
 from shoal.policy import Policy
 
-WIDTH = 96
+WIDTH = 88
 """Columns of the terminal that pages show."""
 _FENCE = re.compile(r'^( *)```(\w*)(?: title="([^"]+)")?\n(.*?)^\1```$', re.MULTILINE | re.DOTALL)
 _SHOWN = {"", "text", "csv", "json"}
@@ -136,7 +136,7 @@ class Reader:
         printed = io.StringIO()
         code = compile(block.text, f"line {block.line}", "exec")
         with contextlib.redirect_stdout(printed), contextlib.chdir(self.folder):
-            exec(code, self._names)  # noqa: S102 - our own pages
+            exec(code, self._names)
         return printed.getvalue()
 
 

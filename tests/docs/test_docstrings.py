@@ -1,12 +1,6 @@
 """How docstrings become pages."""
 
-import importlib.util
-from pathlib import Path
-
-_path = Path(__file__).parents[2] / "docs" / "docstrings.py"
-_spec = importlib.util.spec_from_file_location("docstrings", _path)
-docstrings = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(docstrings)
+import docstrings
 
 
 def test_examples_are_fenced_and_text_is_not():

@@ -1,21 +1,17 @@
 """Every model, algorithm, attack, metric and engine has one page, which says what the code says."""
 
-import importlib.util
 import re
 from dataclasses import fields
-from pathlib import Path
 
+import facts
+import hooks
 import pytest
 import yaml
 
 import shoal
 
-DOCS = Path(__file__).parents[2] / "docs"
-_spec = importlib.util.spec_from_file_location("hooks", DOCS / "hooks.py")
-hooks = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(hooks)
-
-REGISTERED = [(kind, name) for kind, names in hooks.registered().items() for name in names]
+DOCS = hooks.DOCS
+REGISTERED = [(kind, name) for kind, names in facts.registered().items() for name in names]
 PAGES = {path: path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md"))}
 FOLDERS = {"model": "models", "algorithm": "algorithms", "attack": "attacks", "metric": "metrics", "engine": "engines"}
 SECTIONS = {
@@ -32,7 +28,9 @@ def test_it_has_one_page(kind, name):
     where = f"docs/{FOLDERS[kind]}/{name}.md"
     paths = hooks.pages().get((kind, name), [])
     assert paths, f"{kind} {name!r} has no page: write {where}, which begins with '---\\n{kind}: {name}\\n---'"
-    assert paths == [DOCS / FOLDERS[kind] / f"{name}.md"], f"{kind} {name!r} has its page elsewhere than {where}, or two"
+    assert paths == [DOCS / FOLDERS[kind] / f"{name}.md"], (
+        f"{kind} {name!r} has its page elsewhere than {where}, or two"
+    )
 
 
 def test_no_page_is_about_what_is_not_there():
@@ -46,28 +44,29 @@ def test_its_sections(kind, name):
     assert re.search(r"^```(console|python)", PAGES[path], flags=re.MULTILINE), "an example that runs"
 
 
-@pytest.mark.parametrize("name", hooks.registered()["model"])
+@pytest.mark.parametrize("name", facts.registered()["model"])
 def test_the_facts_of_a_model_are_those_of_its_class(name):
     from shoal.models import MODELS
     from shoal.models.spec import kebab
 
     (path,) = hooks.pages()["model", name]
-    facts = dict(hooks.facts("model", name, PAGES[path]))
-    assert facts["Closure declared"].startswith(f"`{MODELS[name].closure.name}`:")
-    named = re.findall(r"(?:^|; )`([\w-]+)`:", facts["Parameters"])
+    said = dict(facts.facts("model", name, PAGES[path]))
+    assert said["Closure declared"].startswith(f"`{MODELS[name].closure.name}`:")
+    named = re.findall(r"(?:^|; )`([\w-]+)`:", said["Parameters"])
     assert named == [kebab(field.name) for field in fields(MODELS[name])]
 
 
 def test_a_model_without_an_example_is_refused():
     with pytest.raises(ValueError, match="the page about k-map has no example of it in a policy"):
-        hooks.facts("model", "k-map", "# k-map")
+        facts.facts("model", "k-map", "# k-map")
 
 
 def test_every_page_is_in_the_navigation():
     def listed(entry):
         if isinstance(entry, str):
             return [entry]
-        return [page for each in entry for page in listed(each if isinstance(each, str) else list(each.values())[0])]
+        parts = (each if isinstance(each, str) else next(iter(each.values())) for each in entry)
+        return [page for part in parts for page in listed(part)]
 
     config = (DOCS.parent / "mkdocs.yml").read_text("utf-8")
     pages = listed(yaml.safe_load(config)["nav"])
@@ -75,6 +74,8 @@ def test_every_page_is_in_the_navigation():
 
 
 def test_everything_public_is_in_the_reference():
-    shown = {line.rsplit(".", 1)[-1] for text in PAGES.values() for line in re.findall(r"^::: (\S+)$", text, re.MULTILINE)}
-    classes = {kind.__name__ for kind in hooks._attacks().values()}
+    shown = {
+        line.rsplit(".", 1)[-1] for text in PAGES.values() for line in re.findall(r"^::: (\S+)$", text, re.MULTILINE)
+    }
+    classes = {kind.__name__ for kind in facts._attacks().values()}
     assert ({*shoal.__all__, *classes} - {"attacks"}) <= shown

@@ -53,10 +53,13 @@ def test_pages_in_a_browser(site):
 
 
 def test_search_works_from_a_folder(site):
-    assert look(site / "index.html", widths=[1280], schemes=["light"])[0].faults == []
     with _browser() as browser:
         tab = browser.new_page()
+        said = []
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda raised: said.append(str(raised)))
         tab.goto((site / "models" / "k-map.html").as_uri())
         tab.locator("input.md-search__input").fill("closeness")
         tab.locator(".md-search-result__item").first.wait_for(state="attached")
         assert "t-closeness" in tab.locator(".md-search-result__list").inner_text()
+        assert said == []

@@ -71,8 +71,10 @@ def _algorithm(name: str, _: str) -> Facts:
         rows.append(("Its own options", _joined(f"`{option}`" for option in own)))
     if name in SEARCHES:
         rows.append(("Shows", "one level of its hierarchy per attribute"))
+    if name == "optimal" or (name in WALKS and WALKS[name].lists):
         metrics = ", ".join(f"`{each}`" for each in get_args(Method.model_fields["metric"].annotation))
-        rows.append(("Metrics", f"{'minimises' if name == 'optimal' else 'chooses among equals by'} {metrics}"))
+        which = "the least of all nodes" if name == "optimal" else "the least of the nodes found"
+        rows.append(("Metric", f"{which}, by {metrics}"))
     if name in WALKS and WALKS[name].closed:
         needed = "`UNION` where no row may be suppressed, else `SUPERSET`; refused otherwise"
         rows.append(("Closure needed", needed))

@@ -73,11 +73,11 @@ def listing(kind: str, where: Path) -> str:
     if kind in LISTS:
         return LISTS[kind]()
     lines = []
-    for (of, name), paths in pages().items():
+    for (of, _), paths in pages().items():
         if f"{of}s" != kind:
             continue
         text = _FRONT.sub("", paths[0].read_text("utf-8"))
         title, sentence = (part.strip() for part in text.split("\n\n", 2)[:2])
         link = paths[0].relative_to(DOCS / where)
-        lines.append(f"| [{title.removeprefix('# ')}]({link}) | `{name}` | {' '.join(sentence.split())} |")
-    return "\n".join(["| page | name | in a sentence |", "|---|---|---|", *lines])
+        lines.append(f"| [{title.removeprefix('# ')}]({link}) | {' '.join(sentence.split())} |")
+    return "\n".join(["| page | in a sentence |", "|---|---|", *lines])

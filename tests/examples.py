@@ -22,7 +22,7 @@ from shoal.policy import Policy
 WIDTH = 88
 """Columns of the terminal that pages show."""
 _FENCE = re.compile(r'^( *)```(\w*)(?: title="([^"]+)")?\n(.*?)^\1```$', re.MULTILINE | re.DOTALL)
-_SHOWN = {"", "text", "csv", "json"}
+_SHOWN = {"", "text", "json"}
 _MASKS = ((re.compile(r"\b\d+(\.\d+)? s\b"), "… s"), (re.compile(r"\bshoal \d+\.\d+\.\d+\b"), "shoal …"))
 _PART = {
     "attributes": {"age": "quasi-identifier", "disease": "sensitive"},
@@ -77,18 +77,21 @@ class Reader:
 
     def read(self, page: str) -> str:
         """Run every example; the page with what really came out, which is the page itself if it tells the truth."""
-        fresh, upto, printed = [], 0, ""
+        fresh, upto, printed = [], 0, None
         for block in blocks(page):
-            shown = self._done(block, printed)
-            printed = shown if block.language == "python" else ""
-            if block.language == "console" or (block.language == "text" and block.follows):
+            answers = block.language == "text" and block.follows and printed is not None
+            assert answers or not printed, f"line {block.line}: what the example above prints is not shown"
+            shown = printed if answers else self._done(block)
+            printed = shown if block.language == "python" and block.title is None else None
+            if answers or block.language == "console":
                 start, stop = block.span
                 kept = block.text if masked(shown) == masked(block.text) else shown.rstrip("\n") + "\n"
                 fresh += [page[upto:start], kept]
                 upto = stop
+        assert not printed, "what the last example prints is not shown"
         return "".join([*fresh, page[upto:]])
 
-    def _done(self, block: Block, printed: str) -> str:
+    def _done(self, block: Block) -> str:
         """What a block shows, or prints, once it is done."""
         if block.title is not None:
             path = self.folder / block.title
@@ -98,8 +101,6 @@ class Reader:
             return "".join(self._commands(block))
         elif block.language == "python":
             return self._python(block)
-        elif block.language == "text":
-            return printed or block.text
         elif block.language == "toml":
             Policy(**(_PART | tomllib.loads(block.text)))
         else:

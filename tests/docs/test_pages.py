@@ -79,3 +79,11 @@ def test_everything_public_is_in_the_reference():
     }
     classes = {kind.__name__ for kind in facts._attacks().values()}
     assert ({*shoal.__all__, *classes} - {"attacks"}) <= shown
+
+
+def test_the_page_about_policies_knows_every_hierarchy_and_role():
+    from shoal.hierarchy.build import BUILDERS
+
+    text = PAGES[DOCS / "reference" / "policy.md"]
+    assert [name for name in BUILDERS if not re.search(rf"\b{name} = ", text)] == []
+    assert [role for role in shoal.Role if f"| `{role}` |" not in text] == []

@@ -10,7 +10,7 @@ PYTHON = "```python\nprint(1 + 1)\n```\n\n"
 
 @pytest.fixture
 def reader(tmp_path):
-    return Reader(tmp_path, lambda words: " ".join(words))
+    return Reader(tmp_path, " ".join)
 
 
 def test_what_is_true_stays(reader):

@@ -15,6 +15,7 @@ OPENED = (
     "tutorial.html",
     "choosing.html",
     "models/t-closeness.html",
+    "metrics/index.html",
     "reference/index.html",
     "growth.html",
 )

@@ -60,7 +60,9 @@ def test_search_works_from_a_folder(site):
         tab.on("console", lambda message: said.append(message.text))
         tab.on("pageerror", lambda raised: said.append(str(raised)))
         tab.goto((site / "models" / "k-map.html").as_uri())
-        tab.locator("input.md-search__input").fill("closeness")
+        tab.wait_for_load_state("networkidle")
+        tab.locator("input.md-search__input").click()
+        tab.keyboard.type("closeness")
         tab.locator(".md-search-result__item").first.wait_for(state="attached")
         assert "t-closeness" in tab.locator(".md-search-result__list").inner_text()
         assert said == []

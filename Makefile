@@ -3,13 +3,14 @@ READY = .venv/.ready
 BIN = .venv/bin
 PYTHON ?= python3
 
-.PHONY: help demo studies test test-all bench lint format clean
+.PHONY: help demo studies test test-all docs bench lint format clean
 
 help:
 	@echo "make demo      anonymize 30,000 generated people and look at the result"
 	@echo "make studies   the papers' experiments, re-run; ADULT=folder of UCI's Adult, else an invented census"
 	@echo "make test      the tests (minutes)"
 	@echo "make test-all  the tests, slow ones too, and every law on all its tables"
+	@echo "make docs      the documentation site, into site/"
 	@echo "make bench     the benchmarks; writes benchmarks/results.md"
 	@echo "make lint      ruff, mypy, import-linter"
 
@@ -36,6 +37,11 @@ test: $(READY)
 test-all: $(READY)
 	SHOAL_TESTS=all $(BIN)/python -m pytest -q -n auto --dist loadgroup
 
+# the examples of the pages are run by the tests
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site lies in site/: open site/index.html."
+
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/survey.py
@@ -58,4 +64,4 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv build demo studies .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build demo studies site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

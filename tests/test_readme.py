@@ -1,12 +1,12 @@
 """What the README shows is run as it is written."""
 
-import re
 import shlex
 import tomllib
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from examples import blocks
 
 from shoal.policy import Policy
 from shoal.policy.method import PAIRS
@@ -25,7 +25,7 @@ PEOPLE = pd.DataFrame(
 
 
 def block(language, which=0):
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)[which]
+    return [each.text for each in blocks(README) if each.language == language][which]
 
 
 @pytest.fixture

@@ -1,0 +1,199 @@
+"""What the code says of models, algorithms, attacks, metrics and engines, for the heads of their pages."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+_TOML = re.compile(r"^```toml[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+Facts = list[tuple[str, str]]
+
+MERGING = {
+    "NOT": "nothing is promised when classes merge, so no search may prune on it",
+    "UNION": "complying classes that merge comply: pruned where no row may be suppressed",
+    "SUPERSET": "a complying class that merges with any other complies: always pruned",
+}
+
+
+def registered() -> dict[str, list[str]]:
+    """The names of everything that needs a page, by its kind."""
+    from shoal.engines.choosing import NAMES
+    from shoal.metrics import METRICS
+    from shoal.models import MODELS
+    from shoal.policy.method import PAIRS
+
+    return {
+        "model": list(MODELS),
+        "algorithm": sorted({name for every in PAIRS.values() for name in every}),
+        "attack": sorted(_attacks()),
+        "metric": list(METRICS),
+        "engine": [name for name in NAMES if name != "auto"],
+    }
+
+
+def facts(kind: str, name: str, markdown: str) -> Facts:
+    """What the code says of a subject."""
+    return SUBJECTS[kind](name, markdown)
+
+
+def _model(name: str, markdown: str) -> Facts:
+    from shoal.models import MODELS
+    from shoal.models.spec import kebab, model_of
+
+    kind = MODELS[name]
+    rows = [
+        ("In a policy", f'`[[require]]` with `model = "{name}"`'),
+        ("Parameters", _joined(_parameter(kebab(each.name), each) for each in fields(kind))),
+        ("Closure declared", f"`{kind.closure.name}`: {MERGING[kind.closure.name]}"),
+    ]
+    example = next((each for each in _required(markdown) if each["model"] == name), None)
+    if example is None:
+        raise ValueError(f"the page about {name} has no example of it in a policy")
+    model = model_of(example)
+    if model.merging != kind.closure:
+        rows.append(("As in the example", f"`{model.merging.name}`: {MERGING[model.merging.name]}"))
+    judged = "the release as a whole, after suppression" if model.table_wide else "each class by itself"
+    needs = " and the ".join(sorted(model.needs))
+    rows.append(("Judged on", judged + (f"; verifying needs the {needs}" if needs else "")))
+    return [*rows, ("Class", f"[`{kind.__name__}`][{kind.__module__}.{kind.__qualname__}]")]
+
+
+def _algorithm(name: str, _: str) -> Facts:
+    from shoal.policy.method import ALGORITHM_OPTIONS, PAIRS, SEARCHES, Method
+    from shoal.search.algorithms import WALKS
+
+    pairs = [f"{one} × {other}" for (one, other), names in PAIRS.items() if name in names]
+    rows = [("In a policy", f'`[method]` with `algorithm = "{name}"`'), ("generalise × suppress", ", ".join(pairs))]
+    own = [option for option, names in ALGORITHM_OPTIONS.items() if name in names]
+    if own:
+        rows.append(("Its own options", _joined(f"`{option}`" for option in own)))
+    if name in SEARCHES:
+        rows.append(("Shows", "one level of its hierarchy per attribute"))
+    if name == "optimal" or (name in WALKS and WALKS[name].lists):
+        metrics = ", ".join(f"`{each}`" for each in get_args(Method.model_fields["metric"].annotation))
+        which = "the least of all nodes" if name == "optimal" else "the least of the nodes found"
+        rows.append(("Metric", f"{which}, by {metrics}"))
+    if name in WALKS and WALKS[name].closed:
+        needed = "`UNION` where no row may be suppressed, else `SUPERSET`; refused otherwise"
+        rows.append(("Closure needed", needed))
+    elif name in SEARCHES:
+        rows.append(("Closure needed", "none; closed models only make it faster"))
+    return rows
+
+
+def _attack(name: str, _: str) -> Facts:
+    from shoal.cli.attacking import attack_app
+
+    kind = _attacks()[name]
+    known = {(command.name or command.callback.__name__) for command in attack_app.registered_commands}  # type: ignore[union-attr]
+    how = f"`shoal attack {name} RELEASE`" if name in known else "part of `shoal audit RELEASE`"
+    return [
+        ("Command", how),
+        ("In Python", f"`shoal.attack(release, shoal.attacks.{kind.__name__}(…))`"),
+        ("Options", _joined(_parameter(each.name, each) for each in fields(kind)) or "none"),
+        ("Class", f"[`{kind.__name__}`][{kind.__module__}.{kind.__qualname__}]"),
+    ]
+
+
+def _metric(name: str, _: str) -> Facts:
+    from shoal.metrics import CATALOGUE
+
+    entry = next(entry for entry in CATALOGUE if entry.name == name)
+    return [
+        ("In a policy", f'`[method]` with `metric = "{name}"`'),
+        ("Tells", entry.tells),
+        ("Range", entry.range),
+        ("Source", entry.source),
+    ]
+
+
+def _engine(name: str, _: str) -> Facts:
+    from shoal.engine import Ability
+    from shoal.engines.arrow import ArrowEngine
+    from shoal.engines.duckdb import DuckDBEngine
+    from shoal.engines.spark import SparkEngine
+
+    kind = next(each for each in (ArrowEngine, DuckDBEngine, SparkEngine) if each.name == name)
+    can = [ability for ability in Ability if ability in kind.abilities]
+    return [
+        ("Chosen by", f'`--engine {name}`, in Python `engine="{name}"`'),
+        ("Abilities", _joined(f"{ability}" for ability in can) or "none beyond one level per column"),
+        ("Lacks", _joined(f"{ability}" for ability in Ability if ability not in can) or "nothing"),
+    ]
+
+
+def _attacks() -> dict[str, Any]:
+    """The classes of attacks by the name that an audit gives them."""
+    from shoal import attacks
+
+    every = (getattr(attacks, name) for name in attacks.__all__)
+    found = [each for each in every if isinstance(each, type) and hasattr(each, "on") and each is not attacks.Attack]
+    return {_called(each.__name__): each for each in found}
+
+
+def _called(name: str) -> str:
+    """How the command line calls a class.
+
+    >>> _called("SinglingOut"), _called("DeFinetti")
+    ('singling-out', 'definetti')
+    """
+    return "definetti" if name == "DeFinetti" else re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+def _required(markdown: str) -> Iterable[dict[str, Any]]:
+    """The models that the policies of a page ask for."""
+    for block in _TOML.findall(markdown):
+        yield from tomllib.loads(block).get("require", [])
+
+
+def _parameter(name: str, field: Any) -> str:
+    shown = f"`{name}`: {_kind(field.type)}"
+    if field.default is MISSING:
+        return shown
+    return shown if field.default in (None, ()) else f"{shown}, `{_written(field.default)}` unless given"
+
+
+def _written(value: object) -> str:
+    """As a policy writes it."""
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _kind(kind: Any) -> str:
+    """What may be given for a parameter, in words.
+
+    >>> _kind(int), _kind(float | None), _kind(Literal["basic", "enhanced"])
+    ('whole number', 'number, optional', '"basic" or "enhanced"')
+    """
+    if get_origin(kind) in {Union, UnionType}:
+        parts = [_kind(each) for each in get_args(kind) if each is not type(None)]
+        return " or ".join(dict.fromkeys(parts)) + (", optional" if type(None) in get_args(kind) else "")
+    if get_origin(kind) is Literal:
+        return " or ".join(f'"{each}"' if isinstance(each, str) else str(each) for each in get_args(kind))
+    if hasattr(kind, "__metadata__"):
+        limits = [limit for each in kind.__metadata__ if (limit := _limit(each))]
+        return f"{_kind(kind.__origin__)} {' and '.join(limits)}".strip()
+    plain = {int: "whole number", float: "number", str: "text", bool: "true or false", Any: "table"}
+    return plain.get(kind) or {"tuple": "list", "Mapping": "table", "dict": "table"}.get(
+        getattr(get_origin(kind), "__name__", ""),
+        "list" if re.search("equence|ollection", str(kind)) else "see the class",
+    )
+
+
+def _limit(given: Any) -> str:
+    signs = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
+    return "".join(f"{sign} {getattr(given, name)}" for name, sign in signs.items() if hasattr(given, name))
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return "; ".join(parts)
+
+
+SUBJECTS: dict[str, Callable[[str, str], Facts]] = {
+    "model": _model,
+    "algorithm": _algorithm,
+    "attack": _attack,
+    "metric": _metric,
+    "engine": _engine,
+}

@@ -1,0 +1,35 @@
+"""Lists that pages show of what the code has: the figures told of a release, and the commands."""
+
+import os
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def _figures() -> str:
+    from shoal.metrics import CATALOGUE
+
+    lines = [f"| `{each.name}` | {each.tells} | {each.range} | {each.source} |" for each in CATALOGUE]
+    return "\n".join(["| name | tells | range | source |", "|---|---|---|---|", *lines])
+
+
+def _commands() -> str:
+    """What `--help` prints of each command."""
+    import typer
+
+    from shoal.cli import run
+
+    os.environ["COLUMNS"] = "96"
+    root = typer.main.get_command(run.app)
+    return "\n".join(_helped("shoal", root, None))
+
+
+def _helped(name: str, command: Any, above: Any) -> Iterable[str]:
+    context = command.make_context(name.rsplit(" ", 1)[-1], [], parent=above, resilient_parsing=True)
+    inner = getattr(command, "commands", {})
+    if not inner:
+        yield f"## {name}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
+    for each, its in inner.items():
+        yield from _helped(f"{name} {each}", its, context)
+
+
+LISTS: dict[str, Callable[[], str]] = {"figures": _figures, "commands": _commands}

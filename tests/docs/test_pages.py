@@ -1,0 +1,89 @@
+"""Every model, algorithm, attack, metric and engine has one page, which says what the code says."""
+
+import re
+from dataclasses import fields
+
+import facts
+import hooks
+import pytest
+import yaml
+
+import shoal
+
+DOCS = hooks.DOCS
+REGISTERED = [(kind, name) for kind, names in facts.registered().items() for name in names]
+PAGES = {path: path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md"))}
+FOLDERS = {"model": "models", "algorithm": "algorithms", "attack": "attacks", "metric": "metrics", "engine": "engines"}
+SECTIONS = {
+    "model": ("Definition", "Source", "Example", "When not to use it"),
+    "algorithm": ("How it works", "Source", "Example", "When not to use it"),
+    "attack": ("How it works", "Source", "Example", "When not to trust it"),
+    "metric": ("Definition", "Source", "Example", "When not to use it"),
+    "engine": ("How it works", "Example", "When not to use it"),
+}
+
+
+@pytest.mark.parametrize(("kind", "name"), REGISTERED)
+def test_it_has_one_page(kind, name):
+    where = f"docs/{FOLDERS[kind]}/{name}.md"
+    paths = hooks.pages().get((kind, name), [])
+    assert paths, f"{kind} {name!r} has no page: write {where}, which begins with '---\\n{kind}: {name}\\n---'"
+    assert paths == [DOCS / FOLDERS[kind] / f"{name}.md"], (
+        f"{kind} {name!r} has its page elsewhere than {where}, or two"
+    )
+
+
+def test_no_page_is_about_what_is_not_there():
+    assert sorted(hooks.pages()) == sorted(REGISTERED)
+
+
+@pytest.mark.parametrize(("kind", "name"), REGISTERED)
+def test_its_sections(kind, name):
+    (path,) = hooks.pages()[kind, name]
+    assert tuple(re.findall(r"^## (.*)$", PAGES[path], flags=re.MULTILINE)) == SECTIONS[kind]
+    assert re.search(r"^```(console|python)", PAGES[path], flags=re.MULTILINE), "an example that runs"
+
+
+@pytest.mark.parametrize("name", facts.registered()["model"])
+def test_the_facts_of_a_model_are_those_of_its_class(name):
+    from shoal.models import MODELS
+    from shoal.models.spec import kebab
+
+    (path,) = hooks.pages()["model", name]
+    said = dict(facts.facts("model", name, PAGES[path]))
+    assert said["Closure declared"].startswith(f"`{MODELS[name].closure.name}`:")
+    named = re.findall(r"(?:^|; )`([\w-]+)`:", said["Parameters"])
+    assert named == [kebab(field.name) for field in fields(MODELS[name])]
+
+
+def test_a_model_without_an_example_is_refused():
+    with pytest.raises(ValueError, match="the page about k-map has no example of it in a policy"):
+        facts.facts("model", "k-map", "# k-map")
+
+
+def test_every_page_is_in_the_navigation():
+    def listed(entry):
+        if isinstance(entry, str):
+            return [entry]
+        parts = (each if isinstance(each, str) else next(iter(each.values())) for each in entry)
+        return [page for part in parts for page in listed(part)]
+
+    config = (DOCS.parent / "mkdocs.yml").read_text("utf-8")
+    pages = listed(yaml.safe_load(config)["nav"])
+    assert sorted(pages) == sorted(str(path.relative_to(DOCS)) for path in PAGES)
+
+
+def test_everything_public_is_in_the_reference():
+    shown = {
+        line.rsplit(".", 1)[-1] for text in PAGES.values() for line in re.findall(r"^::: (\S+)$", text, re.MULTILINE)
+    }
+    classes = {kind.__name__ for kind in facts._attacks().values()}
+    assert ({*shoal.__all__, *classes} - {"attacks"}) <= shown
+
+
+def test_the_page_about_policies_knows_every_hierarchy_and_role():
+    from shoal.hierarchy.build import BUILDERS
+
+    text = PAGES[DOCS / "reference" / "policy.md"]
+    assert [name for name in BUILDERS if not re.search(rf"\b{name} = ", text)] == []
+    assert [role for role in shoal.Role if f"| `{role}` |" not in text] == []

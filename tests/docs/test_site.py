@@ -1,0 +1,68 @@
+"""The site as a browser shows it: built strictly, at both widths, light and dark, without a fault."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from browser import _browser, look
+
+ROOT = Path(__file__).parents[2]
+OPENED = (
+    "index.html",
+    "tutorial.html",
+    "choosing.html",
+    "models/t-closeness.html",
+    "metrics/index.html",
+    "reference/index.html",
+    "growth.html",
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site") / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_nothing_outside_is_named_as_a_part_of_a_page(site):
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        for part in ('src="http', 'src="//', 'rel="stylesheet" href="http', 'rel="preconnect"'):
+            assert part not in text, f"{page.name} has {part}"
+
+
+def test_the_facts_are_on_the_pages(site):
+    text = (site / "models" / "entropy-l-diversity.html").read_text("utf-8")
+    assert "Closure declared" in text
+    assert "<code>UNION</code>" in text
+    assert "pycon" in (site / "reference" / "models.html").read_text("utf-8")
+    assert "shoal anonymize" in (site / "reference" / "commands.html").read_text("utf-8")
+
+
+def test_pages_in_a_browser(site):
+    shots = os.environ.get("SHOAL_SHOTS")
+    looks = look(*(site / page for page in OPENED), site=site, shots=None if shots is None else Path(shots))
+    assert [fault for each in looks for fault in each.faults] == []
+
+
+def test_search_works_from_a_folder(site):
+    with _browser() as browser:
+        tab = browser.new_page()
+        said = []
+        tab.on("console", lambda message: said.append(message.text))
+        tab.on("pageerror", lambda raised: said.append(str(raised)))
+        tab.goto((site / "models" / "k-map.html").as_uri())
+        tab.wait_for_load_state("networkidle")
+        tab.locator("input.md-search__input").click()
+        tab.keyboard.type("closeness")
+        tab.locator(".md-search-result__item").first.wait_for(state="attached")
+        assert "t-closeness" in tab.locator(".md-search-result__list").inner_text()
+        assert said == []

@@ -178,7 +178,7 @@ class Release:
             observed=self.plan.observed,
             by_label=self.plan.by_label,
             added=self.shown.added,
-            further=len(self.policy.promises) - len(self.policy.models),
+            further=self.policy.further,
         )
 
     def original(self, rows: NDArray[np.int64] | None) -> Original:

@@ -22,13 +22,14 @@ from shoal.engines import choose_engine, named, refuse_target
 from shoal.errors import BadInput, ShoalWarning
 from shoal.events import run, tell
 from shoal.memory import bytes_of
-from shoal.plan import Plan, block_channels, make_plan, refuse_lacking
+from shoal.plan import Plan, block_channels, grow, make_plan, refuse_lacking
 from shoal.policy import Policy
 from shoal.report.blocked import unblocked
 from shoal.report.earlier import COMPARED, Earlier
 from shoal.report.figures import released_by
 from shoal.report.folder import Places, known_format
 from shoal.report.manifest import Manifest
+from shoal.republish.history import History
 from shoal.search import Stop, Watch
 from shoal.verify import Room, refuse_failures
 
@@ -182,8 +183,12 @@ def prepare(
     memory: str | int | None = None,
     master: str | None = None,
     spill: Path | None = None,
+    history: History | None = None,
 ) -> Release:
-    """A release that was not judged yet; what does not fit in memory is spilled into a private folder in `spill`."""
+    """A release that was not judged yet; what does not fit in memory is spilled into a private folder in `spill`.
+
+    With a policy of growing tables, `history` is what the releases before it showed.
+    """
     chosen = engine == "auto"
     if isinstance(engine, str):
         engine = choose_engine(engine, memory, source, spill, master)
@@ -207,7 +212,10 @@ def prepare(
             rows=read.table.rows,
             columns=len(read.table.columns),
         )
-        plan = block_channels(read, policy, make_plan(read, policy, engine, watch, stop), engine)
+        if policy.republish is None:
+            plan = block_channels(read, policy, make_plan(read, policy, engine, watch, stop), engine)
+        else:
+            read, plan = grow(read, policy, engine, history, lambda of, by: make_plan(of, by, engine, watch, stop))
         if plan.blocked is not None and plan.blocked.left:
             warnings.warn(ShoalWarning(unblocked(plan.blocked)), stacklevel=2)
         if policy.release.order == "keep":

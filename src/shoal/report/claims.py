@@ -79,7 +79,7 @@ def _compared(claim: Claim, policy: Policy, counted: Counted) -> dict[str, bool]
         "sensitive attributes": set(claim.sensitive) == set(policy.named(Role.SENSITIVE)),
         "models or their parameters": _same_models(claim.models, policy.promises, counted),
         "whether persons are counted": claim.persons == (policy.unit is not None),
-        "whether rows were added": not claim.added or policy.blocking is not None,
+        "whether rows were added": not claim.added or policy.blocking is not None or policy.further > 0,
         "whether suppressed rows are shown": not claim.shown or policy.release.suppressed == "show",
     }
 

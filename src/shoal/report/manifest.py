@@ -356,7 +356,7 @@ def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelS
                 asked=asked,
                 attained=dict(verdict.attained),
                 holds=verdict.holds,
-                with_added=number >= len(policy.models) or None,
+                with_added=number >= len(policy.promises) - policy.further or None,
             )
         )
     return tuple(out)

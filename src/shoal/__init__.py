@@ -36,6 +36,8 @@ _HOME = {
     "lattice": "api",
     "learn": "api",
     "measure": "api",
+    "remove": "api",
+    "republish": "api",
     "risk": "api",
     "verify": "api",
     "workload": "api",
@@ -66,6 +68,8 @@ __all__ = [
     "lattice",
     "learn",
     "measure",
+    "remove",
+    "republish",
     "risk",
     "verify",
     "workload",
@@ -83,6 +87,8 @@ if TYPE_CHECKING:
         lattice,
         learn,
         measure,
+        remove,
+        republish,
         risk,
         verify,
         workload,
@@ -113,6 +119,7 @@ class _Package(ModuleType):
 
     audit = _function("audit")
     lattice = _function("lattice")
+    republish = _function("republish")
     risk = _function("risk")
     verify = _function("verify")
     workload = _function("workload")

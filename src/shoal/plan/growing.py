@@ -17,7 +17,7 @@ from shoal.errors import Infeasible
 from shoal.metrics import lost_in_cells
 from shoal.models import exact
 from shoal.plan.invariance import grow_invariant
-from shoal.plan.monotone import begin_monotone, grow_monotone
+from shoal.plan.monotone import begin_monotone, grow_monotone, increment_monotone
 from shoal.plan.showing import show_levels
 from shoal.plan.stage import Grown, Make, Next, Stage
 from shoal.plan.values import Plan
@@ -27,10 +27,12 @@ from shoal.release import Recoded
 from shoal.republish.history import History
 
 
-def grow(source: Source, policy: Policy, engine: Engine, history: History | None, make: Make) -> tuple[Source, Plan]:
+def grow(
+    source: Source, policy: Policy, engine: Engine, history: History | None, make: Make, *, increment: bool = False
+) -> tuple[Source, Plan]:
     """The plan of the next release, or why there is none; and the table in codes that know the values of before.
 
-    `make` plans a table as if it were the first.
+    `make` plans a table as if it were the first. An increment has new rows only, which are published alone.
     """
     assert policy.republish is not None
     started = perf_counter()
@@ -40,6 +42,8 @@ def grow(source: Source, policy: Policy, engine: Engine, history: History | None
     elif history is None:
         plan, after = begin_monotone(stage, make)
         return stage.source, replace(plan, grown=_judged(stage, after, plan.class_of_row))
+    elif increment:
+        after = increment_monotone(stage, make)
     else:
         after = _unexposed(stage, lambda out: grow_monotone(stage, make, out), lifting=False)
     _refuse_left_out(stage, after)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from shoal.attacks.running import Candidates, sets_of
 from shoal.codes import Codes
 from shoal.counts import Flags
-from shoal.errors import Infeasible
+from shoal.errors import BadData, Infeasible
 from shoal.frequency import joined
 from shoal.plan.leaking import calmed
 from shoal.plan.stage import Make, Next, Stage
@@ -44,6 +44,23 @@ def begin_monotone(stage: Stage, make: Make) -> tuple[Plan, Next]:
     part[part >= 0] = at.ravel()
     levels = _levels(stage, plan, np.flatnonzero(part >= 0), part[part >= 0], len(kept))
     return plan, _remembered(stage, stage.history, part, levels, np.zeros(0, np.int32))
+
+
+def increment_monotone(stage: Stage, make: Make) -> Next:
+    """New rows alone; whoever was shown before is as before."""
+    history, known = stage.history, int((stage.matched.line >= 0).sum())
+    if known:
+        raise BadData(
+            f"{stage.source.name}: {known:,} row(s) are of people who were released before; an increment has new people "
+            "only, so leave them out, or give the whole table without --increment"
+        )
+    groups = int(history.group.max(initial=-1)) + 1
+    batch, new = _batch(stage, np.arange(stage.table.rows), make)
+    part = np.where(batch < 0, -1, batch + groups).astype(np.int32)
+    levels = np.concatenate([np.zeros((groups, len(stage.quasi)), np.int16), new])
+    after = _remembered(stage, history, calmed(stage, part, levels, groups, history.group), levels, history.group)
+    shown = np.append(history.shown, after.history.shown[len(history) :])
+    return replace(after, history=replace(after.history, shown=shown))
 
 
 def grow_monotone(stage: Stage, make: Make, out: Flags) -> Next:

@@ -12,9 +12,11 @@ from shoal.scratch import SPILL, Scratch, clear
 
 _OURS = {
     "boxes.parquet",
+    "counterfeits.csv",
     "data.csv",
     "data.parquet",
     "hierarchies",
+    "history.parquet",
     "manifest.json",
     "points.parquet",
     "policy.toml",

@@ -10,6 +10,7 @@ from shoal.plan import Plan
 from shoal.recode import GroupRecoding, Released
 from shoal.report.manifest import Manifest, public
 from shoal.report.page import render
+from shoal.report.republished import FILE, counterfeits_of
 from shoal.schema import Role
 
 
@@ -23,6 +24,9 @@ def write_public(folder: Path, manifest: Manifest, plan: Plan, columns: Mapping[
     document = public(manifest, plan, labels, shown).document()
     (folder / "manifest.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
     (folder / "report.html").write_text(render("public.html", document), "utf-8")
+    beside = counterfeits_of(plan)
+    if beside is not None:
+        (folder / FILE).write_text(beside, "utf-8")
 
 
 def used_labels(column: Released) -> tuple[str, ...]:

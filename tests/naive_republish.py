@@ -39,7 +39,7 @@ def intersected(releases):
 
 
 def possible(releases, spells, person, values, wanted):
-    """At least `wanted` values that a person has in some world in which all releases look as they do; else all there are.
+    """At least `wanted` values that a person has in worlds in which all releases look as they do; else all there are.
 
     A world gives each spell of each person a value; of each class the people's values are among those shown.
     """

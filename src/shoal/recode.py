@@ -89,7 +89,7 @@ class PartRecoding:
 
     @property
     def suppressed(self) -> NDArray[np.bool_]:
-        return self.part == (-1 if self.left_out is None else self.left_out)
+        return np.asarray(self.part == (-1 if self.left_out is None else self.left_out))
 
     def columns_of(self, name: str) -> tuple[str, ...]:
         return tuple(self.shown[name])

@@ -228,7 +228,7 @@ class Recoded:
     @cached_property
     def suppressed(self) -> NDArray[np.bool_]:
         """Per class."""
-        return np.arange(len(self.classes)) == (-1 if self.left_out is None else self.left_out)
+        return np.asarray(np.arange(len(self.classes)) == (-1 if self.left_out is None else self.left_out))
 
     @property
     def kept(self) -> NDArray[np.int64]:

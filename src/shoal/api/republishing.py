@@ -62,9 +62,7 @@ def remove(rows: Path_ | Sequence[str], private: Path_, original: Source_, polic
         return handed_out(prepare(left, following))
 
 
-def again(
-    private: Path_, policy: Policy_ | None = None, *, original: Source_ = None, increment: bool = False
-) -> Again:
+def again(private: Path_, policy: Policy_ | None = None, *, original: Source_ = None, increment: bool = False) -> Again:
     """What the next release follows."""
     if isinstance(policy, Again | Earlier):
         raise BadInput("give a policy, not an earlier release: that is named by its private folder")
@@ -104,7 +102,9 @@ def removing(
     strange = len(keys) - int(pc.sum(pc.is_in(keys, value_set=column.texts)).as_py() or 0)
     if strange:
         raise BadInput(f"{read.name}: {strange} of {len(keys)} keys to remove are of nobody in column {key!r}")
-    stay = np.flatnonzero(~np.append(pc.is_in(column.texts, value_set=keys).to_numpy(zero_copy_only=False), False)[column.codes])
+    stay = np.flatnonzero(
+        ~np.append(pc.is_in(column.texts, value_set=keys).to_numpy(zero_copy_only=False), False)[column.codes]
+    )
     if not len(stay):
         raise BadInput(f"{read.name}: nobody would be left; withdraw the release instead")
     columns = {name: alone(replace(each, codes=each.codes[stay])) for name, each in read.table.columns.items()}
@@ -121,4 +121,3 @@ def _keys(rows: Path_ | Sequence[str], key: str) -> pa.Array:
     if key not in table.columns:
         raise BadInput(f"{Path(rows).name}: it has no column {key!r}, which tells who is to be removed")
     return table[key].texts
-

@@ -87,4 +87,3 @@ def remove(
         following, left = api.removing(rows if Path(rows).is_file() else listed([rows]), earlier, original, rules)
         document = release(left, following, out, dry_run=dry_run, quiet=as_json, **how)
     show(document, None if dry_run else out, private, as_json=as_json)
-

@@ -57,8 +57,8 @@ def _refuse_left_out(stage: Stage, after: Next) -> None:
         raise Infeasible("nobody could be shown in this release; wait for more rows, or weaken the policy")
     if out > limit:
         raise Infeasible(
-            f"{out:,} of {len(after.part):,} rows would have to be left out, so that nobody is betrayed by a difference "
-            f"between the releases, and suppression allows {limit:,}; raise it, wait for more rows, or use way = "
+            f"{out:,} of {len(after.part):,} rows would have to be left out, so that nobody is betrayed by a "
+            f"difference between the releases, and suppression allows {limit:,}; raise it, wait for more rows, or use way = "
             "'m-invariance'"
         )
 
@@ -76,8 +76,8 @@ def _planned(stage: Stage, after: Next, started: float) -> Plan:
     showing = show_levels(stage.rows, part, levels, stage.hierarchies)
     alike, classes = showing.alike()
     if out.any():
-        _, alike = np.unique(np.append(alike[:-1], classes), return_inverse=True)
-        alike, classes = alike.ravel().astype(np.int32), int(alike.max()) + 1
+        number = np.unique(np.append(alike[:-1], classes), return_inverse=True)[1]
+        alike, classes = number.ravel().astype(np.int32), int(number.max()) + 1
     of_row = alike[part]
     left_out = int(alike[-1]) if out.any() else None
     released = stage.rows.parted(of_row, classes)

@@ -14,7 +14,7 @@ from shoal.partition.axes import Floats, hierarchy_axis
 from shoal.plan.stage import Next, Stage
 from shoal.plan.values import Added
 from shoal.republish.history import History, labels, typed
-from shoal.republish.invariance import Invariant, Signature, invariant
+from shoal.republish.invariance import Invariant, invariant
 from shoal.republish.levels import lowest
 
 
@@ -26,7 +26,7 @@ def grow_invariant(stage: Stage, out: Flags) -> Next:
     column, history, line = stage.table[name], stage.history, stage.matched.line
     known = history.signatures or Candidates.none(labels(column), len(history))
     known = known.among(labels(column))
-    signatures: list[Signature] = [tuple(np.flatnonzero(each).tolist()) for each in known.flags()]
+    signatures = [tuple(np.flatnonzero(each).tolist()) for each in known.flags()]
     rows = np.flatnonzero(~out & (column.codes != (-1 if column.null_code is None else column.null_code)))
     of, last = np.append(known.of, -1)[line[rows]], np.append(np.where(history.shown, history.group, -1), -1)
     found = invariant(
@@ -42,8 +42,8 @@ def grow_invariant(stage: Stage, out: Flags) -> Next:
     groups, values = found.counterfeits
     if len(groups) > exact("counterfeits", how.counterfeits) * (len(rows) + len(groups)):
         raise Infeasible(
-            f"m-invariance needs {len(groups):,} rows that show nobody beside {len(rows):,} that do, and counterfeits = "
-            f"{how.counterfeits!r}; raise it, ask for a smaller m, or wait for rows of other values"
+            f"m-invariance needs {len(groups):,} rows that show nobody beside {len(rows):,} that do, and "
+            f"counterfeits = {how.counterfeits!r}; raise it, ask for a smaller m, or wait for rows of other values"
         )
     part = np.full(stage.table.rows, -1, dtype=np.int32)
     part[rows] = found.group

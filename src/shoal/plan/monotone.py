@@ -1,9 +1,9 @@
 """From a policy and a history to the next release in which nobody's earlier class is split (Wu, Sun and Wang 2009).
 
-All that subtracting releases from each other tells is the sensitive values of groups of people: those who came together,
-those of them who are still shown, those who are not. Each of these keeps the policy as if it were a class. So new rows
-are planned as a table of their own, which could be published alone; who was shown before stays at the labels of before,
-or above them where somebody moved; and who left is hidden among others who are left out.
+All that subtracting releases from each other tells is the sensitive values of groups of people: those who came
+together, those of them who are still shown, those who are not. Each of these keeps the policy as if it were a class. So
+new rows are planned as a table of their own, which could be published alone; who was shown before stays at the labels
+of before, or above them where somebody moved; and who left is hidden among others who are left out.
 """
 
 from dataclasses import replace
@@ -51,8 +51,8 @@ def increment_monotone(stage: Stage, make: Make) -> Next:
     history, known = stage.history, int((stage.matched.line >= 0).sum())
     if known:
         raise BadData(
-            f"{stage.source.name}: {known:,} row(s) are of people who were released before; an increment has new people "
-            "only, so leave them out, or give the whole table without --increment"
+            f"{stage.source.name}: {known:,} row(s) are of people who were released before; an increment has new "
+            "people only, so leave them out, or give the whole table without --increment"
         )
     groups = int(history.group.max(initial=-1)) + 1
     batch, new = _batch(stage, np.arange(stage.table.rows), make)
@@ -243,9 +243,7 @@ def _remembered(stage: Stage, history: History, part: Codes, levels: Levels, gro
             shown=row >= 0,
             levels=np.concatenate([own[kept], levels[np.maximum(number, 0)] if len(levels) else own[:0]]),
             values={
-                name: typed(
-                    stage.table[name], np.append(matched.past[name].codes[kept], stage.table[name].codes[new])
-                )
+                name: typed(stage.table[name], np.append(matched.past[name].codes[kept], stage.table[name].codes[new]))
                 for name in stage.sensitive
             },
             domains={name: stage.table[name].values for name in stage.sensitive},

@@ -115,7 +115,9 @@ def show_parts(
     return out
 
 
-def show_levels(items: FrequencySet, part: Codes, levels: Codes, hierarchies: Sequence[Hierarchy]) -> Showing:
+def show_levels(
+    items: FrequencySet, part: Codes, levels: NDArray[np.integer], hierarchies: Sequence[Hierarchy]
+) -> Showing:
     """The label of every part at its levels: levels[part, attribute]."""
     out = Showing()
     first = np.zeros(len(levels), dtype=np.int64)

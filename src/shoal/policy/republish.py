@@ -104,7 +104,7 @@ def values_asked(model: Model) -> int:
     >>> values_asked(MODELS["entropy-l-diversity"](l=2.5, attribute="ill"))
     3
     """
-    many: Any = getattr(model, "l", None) or getattr(model, "p", None) or 1
+    many = float(getattr(model, "l", None) or getattr(model, "p", None) or 1)
     alpha: Any = getattr(model, "alpha", None)
     shares = [exact("alpha", alpha)] if isinstance(alpha, float) and model.name == "alpha-k" else []
     return max([ceil(many), *(ceil(1 / share) for share in shares)])

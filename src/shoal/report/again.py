@@ -53,6 +53,8 @@ def _following(before: Policy, now: Policy) -> Policy:
     differ = sorted({name for name, _ in roles[0].items() ^ roles[1].items()})
     if differ:
         raise BadPolicy(f"attributes.{differ[0]}: its role is not that of the earlier release; keep the roles")
-    kept = {name: now.attributes[name].model_copy(update={"hierarchy": each.hierarchy}) for name, each in before.attributes.items()}
+    kept = {
+        name: now.attributes[name].model_copy(update={"hierarchy": each.hierarchy})
+        for name, each in before.attributes.items()
+    }
     return now.model_copy(update={"attributes": kept})
-

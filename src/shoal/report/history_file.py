@@ -2,15 +2,18 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from shoal.attacks.running import Bits, Candidates
+from shoal.attacks.running import Candidates
 from shoal.errors import BadInput
 from shoal.republish.history import History
+
+if TYPE_CHECKING:
+    from shoal.attacks.running import Bits
 
 NAME = "history.parquet"
 _FORMAT = 1

@@ -91,9 +91,7 @@ def match(table: Table, key: str, history: History, name: str) -> Matched:
     columns, past = dict(table.columns), {}
     for attribute in history.sensitive:
         ever = pa.concat_arrays([history.values[attribute], history.domains[attribute]])
-        columns[attribute], known = united(
-            table[attribute], encode(attribute, ever, decimal=table[attribute].decimal)
-        )
+        columns[attribute], known = united(table[attribute], encode(attribute, ever, decimal=table[attribute].decimal))
         past[attribute] = replace(known, codes=known.codes[: len(history)])
     return Matched(replace(table, columns=columns), past, line, row)
 

@@ -123,7 +123,7 @@ def _whole(group: Codes, keeps: Flags, buckets: Buckets) -> Flags:
 
 
 def _give_changed(buckets: Buckets, rows: NDArray[np.intp]) -> None:
-    """Whose value left the signature gets one that has nothing in common with it, so that it tells no more than that."""
+    """Whose value left the signature gets another that has nothing in common with it, and so tells no more."""
     chosen: dict[tuple[int, int], int | None] = {}
     for row in rows.tolist():
         old, value = int(buckets.signature[row]), int(buckets.value[row])

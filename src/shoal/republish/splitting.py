@@ -53,4 +53,4 @@ def _widest(part: Longs, places: Sequence[Floats]) -> Longs:
         np.minimum.at(low, part, place)
         np.maximum.at(high, part, place)
         widths[i] = high - low
-    return widths.argmax(axis=0)
+    return np.asarray(widths.argmax(axis=0), dtype=np.int64)

@@ -477,7 +477,7 @@ NAMES = [
         "datasets",
         "lattice",
     ),
-    *("learn", "measure", "risk", "verify", "workload"),
+    *("learn", "measure", "remove", "republish", "risk", "verify", "workload"),
 ]
 
 

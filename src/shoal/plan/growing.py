@@ -58,8 +58,8 @@ def _refuse_left_out(stage: Stage, after: Next) -> None:
     if out > limit:
         raise Infeasible(
             f"{out:,} of {len(after.part):,} rows would have to be left out, so that nobody is betrayed by a "
-            f"difference between the releases, and suppression allows {limit:,}; raise it, wait for more rows, or use way = "
-            "'m-invariance'"
+            f"difference between the releases, and suppression allows {limit:,}; raise it, wait for more rows, or "
+            "use way = 'm-invariance'"
         )
 
 

@@ -64,7 +64,7 @@ def again(policy, release):
 class TestExamples:
     def test_bob_stands_beside_a_counterfeit_once_his_partner_left(self):  # models.md 1.16
         rows = {"name": ["bob", "ann", "joe", "eve"], "age": [21, 22, 41, 42]}
-        disease = ["dyspepsia", "bronchitis", "flu", "gastritis"]
+        disease = ["dyspepsia", "bronchitis", "flu", "cold"]
         policy = {
             "attributes": {"name": "identifier", "age": AGE, "disease": "sensitive"},
             "require": [{"model": "distinct-l-diversity", "l": 2}],
@@ -73,7 +73,7 @@ class TestExamples:
         first = pa.table({**rows, "disease": disease})
         before = prepare(first, policy)
         assert class_of(before, 0) == ["bronchitis", "dyspepsia"]
-        new = pa.table({"name": ["ray", "may"], "age": [23, 24], "disease": ["flu", "gastritis"]})
+        new = pa.table({"name": ["ray", "may"], "age": [23, 24], "disease": ["flu", "cold"]})
         second = pa.concat_tables([first.take([0, 2, 3]), new])
         after = prepare(second, again(policy, before))
         assert class_of(after, 0) == ["bronchitis", "dyspepsia"]

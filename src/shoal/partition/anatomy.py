@@ -26,7 +26,7 @@ def anatomy(values: Codes, l: int, seed: int = 0) -> Codes:
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(len(values))
     bucketed = shuffled[np.argsort(values[shuffled], kind="stable")]
-    drawn = drawn_values(counts, l)
+    drawn = _drawn(counts, l)
     groups = np.full(len(values), -1, dtype=np.int32)
     by_value = np.argsort(drawn, kind="stable")
     groups[_heads(bucketed, counts, np.bincount(drawn, minlength=len(counts)))] = by_value // l
@@ -47,7 +47,7 @@ def _refuse_frequent(most: int, rows: int, l: int) -> None:
         )
 
 
-def drawn_values(counts: NDArray[np.int64], l: int) -> Codes:
+def _drawn(counts: NDArray[np.int64], l: int) -> Codes:
     """The values of all groups, l for each, one group after the other: those of the l largest buckets, ties by code."""
     size = len(counts)
     # a bucket as one number that sorts by size and then by code; one row less is `size` more, and none is 0 or above

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from shoal.codes import Codes
 from shoal.counts import Flags, Longs
 from shoal.errors import Infeasible
-from shoal.partition.anatomy import drawn_values
 from shoal.partition.axes import Floats
 from shoal.republish.splitting import split
 
@@ -148,23 +147,42 @@ def _assign(buckets: Buckets, new: NDArray[np.intp], rng: np.random.Generator) -
         return
     if buckets.size < buckets.m:
         raise Infeasible(f"m-invariance: {buckets.size} sensitive value(s) occur, and m = {buckets.m} are needed")
+    counts = np.bincount(buckets.value[new], minlength=buckets.size)
+    taken, groups = _most(counts, buckets.m)
     shuffled = rng.permutation(new)
     shuffled = shuffled[np.argsort(buckets.value[shuffled], kind="stable")]
-    counts = np.bincount(buckets.value[new], minlength=buckets.size)
-    drawn = drawn_values(counts, buckets.m).reshape(-1, buckets.m)
-    taken = np.bincount(drawn.ravel(), minlength=buckets.size)
     within = np.arange(len(new)) - np.repeat(np.cumsum(counts) - counts, counts)
     first = within < np.repeat(taken, counts)
-    of_row = np.empty(drawn.size, dtype=np.int64)
-    of_row[:] = np.argsort(drawn.ravel(), kind="stable") // buckets.m
-    sets, which = np.unique(np.sort(drawn, axis=1), axis=0, return_inverse=True)
+    # value after value in one line, cut into m pieces: no value has more rows than a piece, so none meets itself
+    rows = shuffled[first].reshape(buckets.m, groups).T
+    sets, which = np.unique(buckets.value[rows], axis=0, return_inverse=True)
     numbers = np.array([buckets.number(tuple(each)) for each in sets.tolist()], dtype=np.int32)
-    buckets.signature[shuffled[first]] = numbers[which.ravel()][of_row] if len(drawn) else 0
-    _join(buckets, drawn, shuffled[first][np.argsort(of_row, kind="stable")].reshape(-1, buckets.m), shuffled[~first])
+    buckets.signature[rows] = numbers[which.ravel()][:, None] if groups else 0
+    _join(buckets, rows, shuffled[~first])
 
 
-def _join(buckets: Buckets, drawn: Codes, rows: NDArray[np.intp], left: NDArray[np.intp]) -> None:
-    """Rows left over join groups that were just drawn and lack their value, each group one; else they stand alone."""
+def _most(counts: Longs, m: int) -> tuple[Longs, int]:
+    """How many rows of each value go into groups of m different ones, if the groups are as many as can be.
+
+    >>> _most(np.array([5, 2, 2]), 2)
+    (array([4, 2, 2]), 4)
+    """
+    groups, above = 0, int(counts.sum()) // m + 1
+    while above - groups > 1:
+        middle = (groups + above) // 2
+        groups, above = (middle, above) if np.minimum(counts, middle).sum() >= m * middle else (groups, middle)
+    taken = np.minimum(counts, groups)
+    over = int(taken.sum()) - m * groups
+    for value in np.argsort(-counts, kind="stable").tolist():
+        less = min(over, int(taken[value]))
+        taken[value] -= less
+        over -= less
+    return taken, groups
+
+
+def _join(buckets: Buckets, rows: NDArray[np.intp], left: NDArray[np.intp]) -> None:
+    """Rows left over join new groups that lack their value, each group one; else they stand beside counterfeits."""
+    drawn = buckets.value[rows]
     free = np.ones(len(drawn), dtype=bool)
     for value in np.unique(buckets.value[left]).tolist():
         these = left[buckets.value[left] == value]

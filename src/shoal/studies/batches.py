@@ -156,7 +156,7 @@ def _conclusions(found: Mapping[str, list[Figures]]) -> tuple[str, ...]:
     last = {way: figures[-1] for way, figures in found.items()}
     safe = all(each.exposed == 0 for way in last if way != AFRESH for each in found[way])
     return (
-        f"Anonymizing afresh exposes {last[AFRESH].exposed:,} people by release {BATCHES}; every release keeps the policy.",
+        f"Anonymizing afresh exposes {last[AFRESH].exposed:,} people by release {BATCHES}; each keeps the policy.",
         f"The three ways expose {'nobody' if safe else 'SOMEBODY'} in any release.",
         *(
             f"{way}: loss {each.loss:.3f} at release {BATCHES}, where anonymizing afresh has {last[AFRESH].loss:.3f}; "

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.attacks.running import Candidates
 from shoal.codes import Codes
@@ -49,9 +50,13 @@ def grow_invariant(stage: Stage, out: Flags) -> Next:
     part[rows] = found.group
     shown = np.flatnonzero(part >= 0)
     parts = int(part.max(initial=-1)) + 1
-    levels = lowest(part[shown], parts, [codes[shown] for codes in stage.codes], stage.hierarchies)
     first = np.zeros(parts, dtype=np.int64)
     first[part[shown][::-1]] = shown[::-1]
+    # a row that shows nobody must not leave one person's own values as the label: a neighbour's lie under it too
+    beside = np.unique(groups)
+    every = np.append(shown, _neighbours(stage)[first[beside]])
+    together = np.append(part[shown], beside)
+    levels = lowest(together, parts, [codes[every] for codes in stage.codes], stage.hierarchies)
     added = Added(name, first[groups], values) if len(groups) else None
     return Next(part, levels, *_history(stage, part, known, rows, found), added=added)
 
@@ -62,9 +67,17 @@ def _places(stage: Stage) -> list[Floats]:
     return [axis.positions[codes] / max(axis.size - 1, 1) for axis, codes in zip(axes, stage.codes, strict=True)]
 
 
+def _neighbours(stage: Stage) -> NDArray[np.int64]:
+    """The next row of each, in the order of the quasi-identifiers."""
+    order = np.lexsort(_places(stage)[::-1])
+    after = np.empty(len(order), dtype=np.int64)
+    after[order] = np.roll(order, -1)
+    return after
+
+
 def _history(
-    stage: Stage, part: Codes, known: Candidates, rows: "np.ndarray[tuple[int], np.dtype[np.intp]]", found: Invariant
-) -> tuple[History, "np.ndarray[tuple[int], np.dtype[np.int64]]"]:
+    stage: Stage, part: Codes, known: Candidates, rows: NDArray[np.intp], found: Invariant
+) -> tuple[History, NDArray[np.int64]]:
     """One line for everybody: the signature that is kept, and the group of this release."""
     history, line, (name,) = stage.history, stage.matched.line, stage.sensitive
     new = np.flatnonzero((part >= 0) & (line < 0))

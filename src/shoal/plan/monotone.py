@@ -33,7 +33,7 @@ Rows = NDArray[np.intp]
 _MOST_COMPANY = 8
 """How many times the largest k are left out beside who left before the whole group is."""
 _TRIES = 4
-"""How often a batch is planned anew without people whom it would narrow down; then they all wait."""
+"""How often a batch is planned anew without people whom it would narrow down; then all who were shown before wait."""
 
 
 def begin_monotone(stage: Stage, make: Make) -> tuple[Plan, Next]:
@@ -138,7 +138,7 @@ def _batch(stage: Stage, rows: Rows, make: Make) -> tuple[Codes, Levels]:
     Who comes back with another value waits where the new class would narrow down what the old one left.
     """
     waits = np.zeros(len(rows), dtype=bool)
-    for _ in range(_TRIES):
+    for tried in range(_TRIES):
         some, part = rows[~waits], np.full(len(rows), -1, dtype=np.int32)
         try:
             plan = make(stage.some(some), _alone(stage)) if len(some) else None
@@ -153,7 +153,7 @@ def _batch(stage: Stage, rows: Rows, make: Make) -> tuple[Codes, Levels]:
             used, at = np.unique(part[part >= 0], return_inverse=True)
             part[part >= 0] = at.ravel()
             return part, _levels(stage, plan, rows[part >= 0], part[part >= 0], len(used))
-        waits |= narrowed
+        waits |= narrowed if tried < _TRIES - 2 else stage.matched.line[rows] >= 0
     return np.full(len(rows), -1, np.int32), np.zeros((0, len(stage.quasi)), np.int16)
 
 

@@ -77,7 +77,8 @@ class Stage:
     @classmethod
     def set(cls, source: Source, policy: Policy, engine: Engine, history: History | None) -> "Stage":
         roles = assign_roles(source.table, policy, source.index)
-        quasi = tuple(in_order((name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER), policy.method))
+        named = in_order((name for name, role in roles.items() if role is Role.QUASI_IDENTIFIER), policy.method)
+        quasi = tuple(named) if history is None else history.quasi
         refuse_misfits(policy, source.table, roles)
         sensitive = tuple(name for name, role in roles.items() if role is Role.SENSITIVE)
         history = history or begun(quasi, sensitive, source.table)

@@ -74,6 +74,8 @@ def _misfits_of_invariance(policy: "Policy", how: Republish) -> Iterator[str]:
         return
     if len(sensitive) != 1:
         yield f"republish.way = 'm-invariance' is about one sensitive attribute; {len(sensitive)} are declared"
+    if policy.unit is not None:
+        yield "republish.way = 'm-invariance' counts rows that show nobody, not persons; give the unit as key instead"
     if policy.named(Role.INSENSITIVE) or policy.data.others == "insensitive":
         yield (
             "republish.way = 'm-invariance': a row that shows nobody has no insensitive values of its own, by which it "

@@ -77,7 +77,7 @@ class TestExamples:
         first = pa.table({**rows, "disease": disease})
         before = prepare(first, policy)
         assert class_of(before, 0) == ["bronchitis", "dyspepsia"]
-        new = pa.table({"name": ["ray", "may"], "age": [23, 24], "disease": ["flu", "cold"]})
+        new = pa.table({"name": ["ray", "may"], "age": [51, 52], "disease": ["flu", "cold"]})
         second = pa.concat_tables([first.take([0, 2, 3]), new])
         after = prepare(second, again(policy, before))
         assert class_of(after, 0) == ["bronchitis", "dyspepsia"]
@@ -194,6 +194,11 @@ class TestCounterfeits:
         assert {(line["age"], line["sex"]) for line in lines} <= shown
         public = json.loads((out / "manifest.json").read_text())
         assert public["republish"] == {"way": "m-invariance", "release": 2}
+        assert desk.run("verify", out).code == 0
+        (out / "counterfeits.csv").write_text((out / "counterfeits.csv").read_text() + "*,*,1\n")
+        assert desk.run("verify", out).code == 4
+        (out / "counterfeits.csv").unlink()
+        assert desk.run("verify", out).code == 4
         page = (out / "report.html").read_text("utf-8")
         assert "counterfeits.csv" in page
         assert "release 2 of a table that grows" in page

@@ -1,5 +1,6 @@
 """What a published folder claims, and whether that is what the policy asked for."""
 
+import csv
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -11,6 +12,7 @@ from shoal.errors import BadInput
 from shoal.models import MODELS, Model, asked
 from shoal.policy import Policy
 from shoal.report.manifest import NO_LIMIT, ModelSummary, PublicManifest, told
+from shoal.report.republished import COUNT, FILE
 from shoal.schema import Role
 from shoal.verify import Claim, Counted, Status, Verdict, read_json
 
@@ -60,6 +62,19 @@ def _promised(said: ModelSummary, folder: Path) -> Model:
     except (KeyError, TypeError, ValueError):
         raise BadInput(f"{folder.name}/manifest.json: it promises a model that this version does not know") from None
     return model
+
+
+def counterfeits_told(manifest: PublicManifest, folder: Path) -> list[Verdict]:
+    """Where rows stand in for people who left: whether the file beside tells how many there are."""
+    if manifest.republish is None or not manifest.rows.added:
+        return []
+    try:
+        lines = csv.DictReader((folder / FILE).read_text("utf-8").splitlines())
+        found = sum(int(line[COUNT]) for line in lines)
+    except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError):
+        return [Verdict(COUNT, Status.FAILS, why=f"{FILE} is missing or damaged")]
+    status = Status.HOLDS if found == manifest.rows.added else Status.FAILS
+    return [Verdict(COUNT, status, {"rows": manifest.rows.added}, {"rows": found})]
 
 
 def agrees(claim: Claim, policy: Policy, counted: Counted) -> Verdict:

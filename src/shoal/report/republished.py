@@ -10,7 +10,7 @@ from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.recode import PartRecoding
 
-FILE = "counterfeits.csv"
+FILE, COUNT = "counterfeits.csv", "counterfeits"
 
 
 def summary_of(plan: Plan, policy: Policy) -> dict[str, Any] | None:
@@ -41,5 +41,5 @@ def counterfeits_of(plan: Plan) -> str | None:
     labels = [[shown[name].texts[int(code)].as_py() for code in shown[name].codes[parts]] for name in names]
     lines = sorted(zip(*labels, counts.tolist(), strict=True), key=lambda line: [str(cell or "") for cell in line])
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([[*names, "counterfeits"], *lines])
+    csv.writer(text, lineterminator="\n").writerows([[*names, COUNT], *lines])
     return text.getvalue()

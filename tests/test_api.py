@@ -477,7 +477,7 @@ NAMES = [
         "datasets",
         "lattice",
     ),
-    *("learn", "measure", "plot", "risk", "verify", "workload"),
+    *("learn", "measure", "plot", "remove", "republish", "risk", "verify", "workload"),
 ]
 
 

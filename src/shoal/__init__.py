@@ -37,6 +37,8 @@ _HOME = {
     "learn": "api",
     "measure": "api",
     "plot": "",
+    "remove": "api",
+    "republish": "api",
     "risk": "api",
     "verify": "api",
     "workload": "api",
@@ -68,6 +70,8 @@ __all__ = [
     "learn",
     "measure",
     "plot",
+    "remove",
+    "republish",
     "risk",
     "verify",
     "workload",
@@ -85,6 +89,8 @@ if TYPE_CHECKING:
         lattice,
         learn,
         measure,
+        remove,
+        republish,
         risk,
         verify,
         workload,
@@ -115,6 +121,7 @@ class _Package(ModuleType):
 
     audit = _function("audit")
     lattice = _function("lattice")
+    republish = _function("republish")
     risk = _function("risk")
     verify = _function("verify")
     workload = _function("workload")

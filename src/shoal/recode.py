@@ -83,10 +83,12 @@ class PartRecoding:
     """Of each row of the input."""
     shown: Mapping[str, Mapping[str, Released]]
     """Per quasi-identifier the columns that are released of it, a code for every part."""
+    left_out: int | None = None
+    """The part of the rows that are left out, if there are such."""
 
     @property
     def suppressed(self) -> NDArray[np.bool_]:
-        return np.zeros(len(self.part), dtype=bool)
+        return np.asarray(self.part == (-1 if self.left_out is None else self.left_out))
 
     def columns_of(self, name: str) -> tuple[str, ...]:
         return tuple(self.shown[name])

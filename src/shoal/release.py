@@ -222,16 +222,18 @@ class Recoded:
     """losses[part, attribute]: the share of its values that the part cannot tell apart."""
     covers: tuple[Covers, ...] = ()
     """Of each attribute what every part shows; none where rows show their own values."""
+    left_out: int | None = None
+    """The class of the rows that are left out, if there are such."""
 
     @cached_property
     def suppressed(self) -> NDArray[np.bool_]:
-        """Per class: no row is left out."""
-        return np.zeros(len(self.classes), dtype=bool)
+        """Per class."""
+        return np.asarray(np.arange(len(self.classes)) == (-1 if self.left_out is None else self.left_out))
 
     @property
     def kept(self) -> NDArray[np.int64]:
-        return self.classes.counts
+        return self.classes.counts[~self.suppressed]
 
     @property
     def suppressed_rows(self) -> int:
-        return 0
+        return int(self.classes.counts[self.suppressed].sum())

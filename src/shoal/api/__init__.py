@@ -6,12 +6,14 @@ from shoal.api.exploring import compare, draft, lattice, learn, measure
 from shoal.api.querying import workload
 from shoal.api.release import Release
 from shoal.api.releasing import anonymize, apply, dry_run, prepare, publish
+from shoal.api.republishing import again, remove, removing, republish
 from shoal.api.risking import risk
 from shoal.api.verifying import NEED_ORIGINAL, verify
 
 __all__ = [
     "NEED_ORIGINAL",
     "Release",
+    "again",
     "anonymize",
     "apply",
     "attack",
@@ -24,6 +26,9 @@ __all__ = [
     "measure",
     "prepare",
     "publish",
+    "remove",
+    "removing",
+    "republish",
     "risk",
     "rule_tree",
     "verify",

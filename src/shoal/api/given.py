@@ -12,6 +12,7 @@ from shoal.engines import Postgres, local_path, named
 from shoal.errors import BadOutput, BadPolicy, ShoalWarning
 from shoal.plan import meet
 from shoal.policy import Policy
+from shoal.report.again import Again
 from shoal.report.earlier import Earlier
 
 Source_ = Any
@@ -19,7 +20,7 @@ Source_ = Any
 Path_ = str | os.PathLike[str]
 Target_ = Postgres | str | None
 """A table of a database, `postgres:schema.table`."""
-Policy_ = Policy | Path_ | Mapping[str, Any] | Earlier
+Policy_ = Policy | Path_ | Mapping[str, Any] | Earlier | Again
 """A policy, the path of its file, a mapping of its parts, or an earlier release."""
 
 
@@ -36,7 +37,7 @@ def policy_of(given: Policy | Path_ | Mapping[str, Any]) -> Policy:
 
 
 def folder_of(policy: Policy_) -> Path | None:
-    return policy.folder if isinstance(policy, Earlier) else None
+    return policy.folder if isinstance(policy, Earlier | Again) else None
 
 
 def path_of(source: Source_) -> Path | None:

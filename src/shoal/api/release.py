@@ -34,6 +34,7 @@ from shoal.report.manifest import Data, Manifest, Separate, seen_if_few, summari
 from shoal.report.pages import look_at, private_page
 from shoal.report.private import write_boxes, write_private
 from shoal.report.public import told_of, write_public
+from shoal.report.republished import counterfeits_of
 from shoal.schema import Role
 from shoal.scratch import SPILL, Scratch
 from shoal.verify import (
@@ -181,7 +182,7 @@ class Release:
             observed=self.plan.observed,
             by_label=self.plan.by_label,
             added=self.shown.added,
-            further=len(self.policy.promises) - len(self.policy.models),
+            further=self.policy.further,
         )
 
     def original(self, rows: NDArray[np.int64] | None) -> Original:
@@ -265,7 +266,7 @@ class Release:
                 manifest = manifest.without_times()
             outside = told_of(manifest, self.plan, self.shown)
             visible = look_at(outside, self.shown, self.separate)
-            write_public(public, outside, visible)
+            write_public(public, outside, visible, counterfeits_of(self.plan))
             page = private_page(manifest, outside, self.plan, self.policy, self.source, visible, seen)
             write_private(secret, manifest, self.plan, self.policy, self.source, rows, page)
             if stored is not None:

@@ -1,7 +1,7 @@
 """anonymize, apply, publish: from a table and a policy to a release."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,13 +18,14 @@ from shoal.api.given import (
     target_of,
 )
 from shoal.api.release import Release, tell_verdicts
-from shoal.engine import Engine
+from shoal.engine import Engine, Source
 from shoal.engines import choose_engine, named, refuse_target
 from shoal.errors import BadInput, ShoalWarning
 from shoal.events import run, tell
 from shoal.memory import bytes_of, enough
-from shoal.plan import Plan, block_channels, make_plan, refuse_lacking
+from shoal.plan import Plan, block_channels, grow, make_plan, refuse_lacking
 from shoal.policy import Policy
+from shoal.report.again import Again
 from shoal.report.blocked import unblocked
 from shoal.report.earlier import COMPARED, Earlier
 from shoal.report.figures import released_by
@@ -62,7 +63,7 @@ def anonymize(
     ['[30, 40)', '[30, 40)', '[30, 40)', '[50, 60)', '[50, 60)', '[50, 60)']
     """
     with run("anonymize"), enough():
-        return _handed_out(prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master))
+        return handed_out(prepare(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master))
 
 
 def apply(
@@ -93,10 +94,10 @@ def apply(
     """
     with run("apply"), enough():
         earlier = Earlier.load(private, suppression=suppression, delimiter=delimiter, encoding=encoding)
-        return _handed_out(prepare(source, earlier, engine=engine, memory=memory, master=master))
+        return handed_out(prepare(source, earlier, engine=engine, memory=memory, master=master))
 
 
-def _handed_out(release: Release) -> Release:
+def handed_out(release: Release) -> Release:
     """The release once it is verified, its notes shown to the caller of the caller."""
     tell_verdicts(release.verdicts)
     refuse_failures(release.verdicts)
@@ -135,7 +136,7 @@ def publish(
 
 
 def _doing(policy: Policy_) -> str:
-    return "apply" if isinstance(policy, Earlier) else "anonymize"
+    return {Earlier: "apply", Again: "republish"}.get(type(policy), "anonymize")
 
 
 def _refuse_target(to: Target_, source: Source_, *, force: bool) -> None:
@@ -197,12 +198,13 @@ def prepare(
                 source, policy.policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master, spill=spill
             )
         return replace(release, notes=(*release.notes, COMPARED), earlier=policy.folder)
-    policy = policy_of(policy)
+    again = policy if isinstance(policy, Again) else None
+    policy = policy_of(policy.policy if isinstance(policy, Again) else policy)
     refuse_lacking(policy, engine)
     with noted() as notes:
         if chosen and engine.name != "arrow":
             warnings.warn(ShoalWarning(f"the table was read where it is, by the {engine.name} engine"), stacklevel=2)
-        read = read_for(source, policy, engine)
+        read = source if isinstance(source, Source) else read_for(source, policy, engine)
         tell(
             "read",
             name=read.name,
@@ -211,7 +213,10 @@ def prepare(
             rows=read.table.rows,
             columns=len(read.table.columns),
         )
-        plan = block_channels(read, policy, make_plan(read, policy, engine, watch, stop), engine)
+        if policy.republish is None:
+            plan = block_channels(read, policy, make_plan(read, policy, engine, watch, stop), engine)
+        else:
+            read, plan = _grown(read, policy, engine, again, lambda of, by: make_plan(of, by, engine, watch, stop))
         if plan.blocked is not None and plan.blocked.left:
             warnings.warn(ShoalWarning(unblocked(plan.blocked)), stacklevel=2)
         if policy.release.order == "keep":
@@ -220,7 +225,19 @@ def prepare(
     shown = released_by(plan, policy, read, engine)
     tell("recoded", released=shown.count, suppressed=plan.after.suppressed_rows, added=shown.added)
     room = Room(None if memory is None else bytes_of(memory), spill)
-    return Release(policy, read, plan, shown, tuple(dict.fromkeys(notes)), engine, path_of(source), room)
+    earlier = None if again is None else again.folder
+    return Release(policy, read, plan, shown, tuple(dict.fromkeys(notes)), engine, path_of(source), room, earlier)
+
+
+def _grown(
+    read: Source, policy: Policy, engine: Engine, again: Again | None, make: Callable[[Source, Policy], Plan]
+) -> tuple[Source, Plan]:
+    """The next release of a growing table, or its first."""
+    if again is None:
+        return grow(read, policy, engine, None, make)
+    read, plan = grow(read, policy, engine, again.history, make, increment=again.increment)
+    assert plan.grown is not None
+    return read, replace(plan, grown=replace(plan.grown, history=again.forgotten(plan.grown.history)))
 
 
 def _tell_search(plan: Plan, policy: Policy) -> None:

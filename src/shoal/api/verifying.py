@@ -20,7 +20,7 @@ from shoal.memory import bytes_of, enough
 from shoal.models import Need
 from shoal.plan import meet, orders_of, refuse_lacking, together, trees_of
 from shoal.policy import Policy
-from shoal.report.claims import agrees, claim_of, load_public
+from shoal.report.claims import agrees, claim_of, counterfeits_told, load_public
 from shoal.report.private import load_private
 from shoal.verify import (
     Original,
@@ -69,7 +69,7 @@ def _verified(
         ArrowEngine().read(population, ReadOptions())
     if population is not None and not asked_for:
         warnings.warn(ShoalWarning("no promise of this release looks at the population"), stacklevel=2)
-    verdicts = [check_hash(file, data.sha256 or "")]
+    verdicts = [check_hash(file, data.sha256 or ""), *counterfeits_told(manifest, folder)]
     everybody = population if asked_for else None
     policy, true = (None, None) if original is None else _original(folder, private, original, everybody, memory)
     listed = true is not None and true.rows is not None

@@ -190,7 +190,7 @@ def anonymize(
     """Make the release of least loss that keeps a policy."""
     from shoal.policy import Policy
 
-    _refuse_nowhere(out, dry_run=dry_run)
+    refuse_nowhere(out, dry_run=dry_run)
     rules = within(Policy.load(policy), time_limit)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     how |= {
@@ -202,8 +202,8 @@ def anonymize(
     }
     table = _table(data, connection_file)
     with revealing(show_values=show_values), stopping(on_interrupt=keep_best) as stop, logged(log_json):
-        document = _release(table, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
-    _show(document, None if dry_run else out, private, as_json=as_json)
+        document = release(table, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
+    show(document, None if dry_run else out, private, as_json=as_json)
 
 
 @app.command()
@@ -234,7 +234,7 @@ def apply(
     """Apply the recoding of an earlier release to new rows."""
     from shoal.report.earlier import Earlier
 
-    _refuse_nowhere(out, dry_run=dry_run)
+    refuse_nowhere(out, dry_run=dry_run)
     share = None if suppression is None else number_or_text(suppression)
     rules = Earlier.load(earlier, suppression=share, delimiter=delimiter, encoding=encoding)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
@@ -247,8 +247,8 @@ def apply(
     }
     table = _table(data, connection_file)
     with revealing(show_values=show_values), logged(log_json):
-        document = _release(table, rules, out, dry_run=dry_run, quiet=as_json, **how)
-    _show(document, None if dry_run else out, private, as_json=as_json)
+        document = release(table, rules, out, dry_run=dry_run, quiet=as_json, **how)
+    show(document, None if dry_run else out, private, as_json=as_json)
 
 
 def _table(given: str | None, connection_file: Path | None) -> Any:
@@ -258,12 +258,12 @@ def _table(given: str | None, connection_file: Path | None) -> Any:
     return named(given, connection_file) or given
 
 
-def _refuse_nowhere(out: Path | None, *, dry_run: bool) -> None:
+def refuse_nowhere(out: Path | None, *, dry_run: bool) -> None:
     if out is None and not dry_run:
         raise BadInput("give a folder for the release with --out, or --dry-run to write nothing")
 
 
-def _release(data: Any, rules: Any, out: Path | None, *, dry_run: bool, quiet: bool, **how: Any) -> dict[str, Any]:
+def release(data: Any, rules: Any, out: Path | None, *, dry_run: bool, quiet: bool, **how: Any) -> dict[str, Any]:
     """The manifest of what was written, or would be."""
     from shoal import api
 
@@ -273,7 +273,7 @@ def _release(data: Any, rules: Any, out: Path | None, *, dry_run: bool, quiet: b
         return api.publish(data, rules, out, watch=watch, **how).document()
 
 
-def _show(document: dict[str, Any], out: Path | None, private: Path | None, *, as_json: bool) -> None:
+def show(document: dict[str, Any], out: Path | None, private: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json(document)
     else:

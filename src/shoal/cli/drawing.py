@@ -180,6 +180,7 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         (method["metric"], f"{method['score']:.6g} ({_how_good(method)})"),
         ("search", _search(method)),
         *([("blocking", _blocked(document["blocking"]))] if "blocking" in document else []),
+        *([("republish", _followed(document["republish"]))] if "republish" in document else []),
     ]
     if out is not None:
         facts.append(("release", f"{out} (publish this)"))
@@ -204,6 +205,11 @@ def _blocked(told: dict[str, Any]) -> str:
     if "seen_without_nulls" in told:
         said += f"; who drops rows without a value still sees {told['seen_without_nulls']:,}"
     return said
+
+
+def _followed(told: dict[str, Any]) -> str:
+    """Which release it is, and what all of them tell together."""
+    return f"release {told['release']:,} by {told['way']}; {told['finding']}"
 
 
 def _search(method: dict[str, Any]) -> str:

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import typer
 
-from shoal.cli import attack_deeper, attack_linkage, attack_rules, auditing, exploring, risking, studying  # noqa: F401
+from shoal.cli import (  # noqa: F401 - they are the commands
+    attack_deeper,
+    attack_linkage,
+    attack_rules,
+    auditing,
+    exploring,
+    republishing,
+    risking,
+    studying,
+)
 from shoal.cli.commands import app
 from shoal.cli.drawing import clean
 from shoal.errors import ShoalError

@@ -4,18 +4,21 @@ from shoal.engine import Engine, Source
 from shoal.plan.blocking import block_channels
 from shoal.plan.cells import plan_cells
 from shoal.plan.counting import orders_of, together, trees_of
+from shoal.plan.growing import grow
 from shoal.plan.in_place import plan_in_place
 from shoal.plan.lacking import refuse_lacking
 from shoal.plan.margin import drawn_margin, with_margin
 from shoal.plan.population import meet
 from shoal.plan.roles import assign_roles
 from shoal.plan.searching import Task, allowed_lattice, set_task, solve
+from shoal.plan.stage import Grown
 from shoal.plan.values import Added, Plan, Searched
 from shoal.policy import Policy
 from shoal.search import Stop, Watch
 
 __all__ = [
     "Added",
+    "Grown",
     "Plan",
     "Searched",
     "Task",
@@ -23,6 +26,7 @@ __all__ = [
     "assign_roles",
     "block_channels",
     "drawn_margin",
+    "grow",
     "make_plan",
     "meet",
     "orders_of",

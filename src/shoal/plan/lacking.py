@@ -22,6 +22,8 @@ def _needed(policy: Policy) -> Iterator[tuple[Ability, str]]:
         yield (Ability.BOXES, "algorithm 'mondrian'") if why is None else (Ability.CELLS, why)
     if policy.blocking is not None:
         yield Ability.CELLS, "[blocking]"
+    if policy.republish is not None:
+        yield Ability.CELLS, "[republish]"
     if policy.unit is not None:
         yield Ability.PERSONS, f"the role 'unit' of attribute {policy.unit!r}"
     if policy.population is not None:

@@ -1,9 +1,10 @@
 """What parts show of each quasi-identifier: ranges, labels, bounds, statistics (S4.6)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.codes import Codes, Column, Kind, Table
 from shoal.counts import Longs
@@ -114,23 +115,31 @@ def show_parts(
     return out
 
 
-def show_levels(items: FrequencySet, part: Codes, levels: Codes, hierarchies: Sequence[Hierarchy]) -> Showing:
+def show_levels(
+    items: FrequencySet, part: Codes, levels: NDArray[np.integer], hierarchies: Sequence[Hierarchy]
+) -> Showing:
     """The label of every part at its levels: levels[part, attribute]."""
     out = Showing()
     first = np.zeros(len(levels), dtype=np.int64)
     first[part[::-1]] = np.arange(len(part))[::-1]
     for i, hierarchy in enumerate(hierarchies):
         codes = items.codes(hierarchy.attribute)[first]
-        texts: list[str | None] = [None] * len(levels)
-        for level in range(hierarchy.height + 1):
-            at = np.flatnonzero(levels[:, i] == level)
-            groups = hierarchy.levels[level][codes[at]]
-            for where, group in zip(at.tolist(), groups.tolist(), strict=True):
-                texts[where] = hierarchy.labels[level][group]
         rows = _marginal(items, hierarchy.attribute, hierarchy.groups(0))
         covers = Covers.along(hierarchy, codes, levels[:, i], rows)
-        out.add(hierarchy.attribute, {hierarchy.attribute: labels_shown(texts)}, covers)
+        out.add(hierarchy.attribute, {hierarchy.attribute: labels_at(hierarchy, codes, levels[:, i])}, covers)
     return out
+
+
+def labels_at(hierarchy: Hierarchy, codes: Codes, levels: NDArray[np.integer]) -> Released:
+    """The label of each code at its level."""
+    place = np.zeros(len(levels), dtype=np.int64)
+    for level in range(hierarchy.height + 1):
+        at = levels == level
+        place[at] = level * hierarchy.groups(0) + hierarchy.levels[level][codes[at]]
+    used, which = np.unique(place, return_inverse=True)
+    texts = [hierarchy.labels[each // hierarchy.groups(0)][each % hierarchy.groups(0)] for each in used.tolist()]
+    labels = labels_shown(texts)
+    return replace(labels, codes=labels.codes[which.ravel()])
 
 
 def _covers(axis: Axis, ranges: Ranges, losses: Floats, rows: Longs) -> Covers:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from shoal.recode import Recoding
 from shoal.release import After, Before, Recoded
 from shoal.schema import Role
 from shoal.search import Found, Tally
+
+if TYPE_CHECKING:
+    from shoal.plan.stage import Grown
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,8 @@ class Plan:
     """The rows that it added."""
     by_label: bool = False
     """Whether those are instead the least and the greatest value of all rows with the same range."""
+    grown: "Grown | None" = None
+    """Where the table is published again, or will be: what a later release must know."""
 
     @property
     def released_as(self) -> dict[str, tuple[str, ...]]:

@@ -29,6 +29,7 @@ from shoal.policy.parts import (
     whole,
 )
 from shoal.policy.paths import Located, moved, population_of
+from shoal.policy.republish import Republish, misfit_of_republish, values_asked
 from shoal.policy.schema import json_schema
 from shoal.policy.sentences import sentence
 from shoal.schema import Role
@@ -52,6 +53,8 @@ class Policy(Part):
     release: ReleaseOptions = ReleaseOptions()
     blocking: Blocking | None = None
     """Left out, inference channels stay."""
+    republish: Republish | None = None
+    """Left out, the release is the first and the last of its table."""
 
     def __init__(self, **given: Any) -> None:
         try:
@@ -96,7 +99,7 @@ class Policy(Part):
 
     @model_validator(mode="after")
     def _fits_its_algorithm(self) -> Self:
-        misfit = misfit_of_cells(self) or misfit_of_blocking(self)
+        misfit = misfit_of_cells(self) or misfit_of_blocking(self) or misfit_of_republish(self)
         if misfit is not None:
             raise ValueError(misfit)
         return self
@@ -111,6 +114,28 @@ class Policy(Part):
         """What is promised of the release: the models required, and those that blocking attains on top."""
         further = () if self.blocking is None else self.blocking.require
         return [*self.models, *(replace(m, attribute=self.blocked) if m.attribute is None else m for m in further)]
+
+    @property
+    def further(self) -> int:
+        """How many of the promises, the last ones, hold only because of rows that show nobody."""
+        if self.republish is not None and self.republish.way == "m-invariance":
+            return len(self.promises)
+        return len(self.promises) - len(self.models)
+
+    @property
+    def key(self) -> str | None:
+        """The column by which persons are known again in later tables, if there is one."""
+        return None if self.republish is None else self.republish.key or self.unit
+
+    @property
+    def values_left(self) -> dict[str, int]:
+        """How many values of each sensitive attribute all releases together must leave to everybody."""
+        asked = dict.fromkeys(self.named(Role.SENSITIVE), 1)
+        for model in self.models:
+            if model.about is not None:
+                asked[model.about] = max(asked[model.about], values_asked(model))
+        given = None if self.republish is None else self.republish.m
+        return {name: given or least for name, least in asked.items()}
 
     @property
     def quasi_identifiers(self) -> list[str]:

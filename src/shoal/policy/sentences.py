@@ -8,6 +8,7 @@ from shoal.models.spec import kebab, nearest
 from shoal.policy.blocking import Blocking
 from shoal.policy.method import Method
 from shoal.policy.parts import Attribute, DataOptions, ReleaseOptions
+from shoal.policy.republish import Republish
 
 _LATER = {
     "categories": "categories of sensitive values are not in this version; leave the key out",
@@ -20,6 +21,7 @@ _TABLES: dict[str, type[BaseModel]] = {
     "method": Method,
     "release": ReleaseOptions,
     "blocking": Blocking,
+    "republish": Republish,
 }
 
 

@@ -1,5 +1,6 @@
 """What a published folder claims, and whether that is what the policy asked for."""
 
+import csv
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import Path
@@ -11,6 +12,7 @@ from shoal.errors import BadInput
 from shoal.models import MODELS, Model, asked
 from shoal.policy import Policy
 from shoal.report.manifest import NO_LIMIT, ModelSummary, PublicManifest, told
+from shoal.report.republished import COUNT, FILE
 from shoal.schema import Role
 from shoal.verify import Claim, Counted, Status, Verdict, read_json
 
@@ -62,6 +64,19 @@ def _promised(said: ModelSummary, folder: Path) -> Model:
     return model
 
 
+def counterfeits_told(manifest: PublicManifest, folder: Path) -> list[Verdict]:
+    """Where rows stand in for people who left: whether the file beside tells how many there are."""
+    if manifest.republish is None or not manifest.rows.added:
+        return []
+    try:
+        lines = csv.DictReader((folder / FILE).read_text("utf-8").splitlines())
+        found = sum(int(line[COUNT]) for line in lines)
+    except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError):
+        return [Verdict(COUNT, Status.FAILS, why=f"{FILE} is missing or damaged")]
+    status = Status.HOLDS if found == manifest.rows.added else Status.FAILS
+    return [Verdict(COUNT, status, {"rows": manifest.rows.added}, {"rows": found})]
+
+
 def agrees(claim: Claim, policy: Policy, counted: Counted) -> Verdict:
     """Whether a claim is the one that the policy makes: the same columns, the same models, the same numbers."""
     differ = [what for what, same in _compared(claim, policy, counted).items() if not same]
@@ -79,7 +94,7 @@ def _compared(claim: Claim, policy: Policy, counted: Counted) -> dict[str, bool]
         "sensitive attributes": set(claim.sensitive) == set(policy.named(Role.SENSITIVE)),
         "models or their parameters": _same_models(claim.models, policy.promises, counted),
         "whether persons are counted": claim.persons == (policy.unit is not None),
-        "whether rows were added": not claim.added or policy.blocking is not None,
+        "whether rows were added": not claim.added or policy.blocking is not None or policy.further > 0,
         "whether suppressed rows are shown": not claim.shown or policy.release.suppressed == "show",
     }
 

@@ -12,10 +12,12 @@ from shoal.scratch import SPILL, Scratch, clear
 
 _OURS = {
     "boxes.parquet",
+    "counterfeits.csv",
     "data",
     "data.csv",
     "data.parquet",
     "hierarchies",
+    "history.parquet",
     "manifest.json",
     "points.parquet",
     "policy.toml",

@@ -17,6 +17,7 @@ from shoal.recode import GroupRecoding, NodeRecoding, PartRecoding, StoredRecodi
 from shoal.recode import Recoding as Decided
 from shoal.report.blocked import summary_of
 from shoal.report.fixed import FIXED, Fixed
+from shoal.report.republished import summary_of as summary_of_republished
 from shoal.schema import Role
 from shoal.verify import Verdict
 
@@ -102,6 +103,24 @@ class BlockingSummary(_Frozen):
     unblocked: tuple[str, ...]
 
 
+class RepublishSummary(_Frozen):
+    """What a release adds to the ones before it, and what all of them tell together."""
+
+    way: str
+    release: int
+    """How many there are with this one."""
+    people: int
+    """Whom the composition attack looked at: everybody who is in one of them."""
+    exposed: int
+    finding: str
+    figures: Annotated[dict[str, Any], FIXED]
+
+
+class PublicRepublish(_Frozen):
+    way: str
+    release: int
+
+
 class Classes(_Frozen):
     count: int
     min: int
@@ -163,6 +182,7 @@ class Manifest(_Frozen):
     measures: Annotated[dict[str, Any], FIXED] = {}
     """What those are made of: per attribute, per pair of attributes, per size of class."""
     blocking: BlockingSummary | None = None
+    republish: RepublishSummary | None = None
     data: Data
     warnings: tuple[str, ...] = ()
 
@@ -195,6 +215,8 @@ class PublicManifest(_Frozen):
     labels: Annotated[dict[str, tuple[str, ...]], FIXED]
     rows: PublicRows
     classes: Classes
+    republish: PublicRepublish | None = None
+    """Where the table was published before, or will be again."""
     data: Data
 
     def document(self) -> dict[str, Any]:
@@ -231,6 +253,7 @@ def summarise(
         models=model_summaries(policy, verdicts),
         metrics=metrics_of(plan, told),
         measures={name: details for name, each in told.items() if (details := each.details())},
+        republish=None if (again := summary_of_republished(plan, policy)) is None else RepublishSummary(**again),
         blocking=None if done is None or how is None else BlockingSummary(**summary_of(done, how.by)),
         data=data,
         warnings=(*notes, *([_unmeasured(plan)] if seen is None else [])),
@@ -279,8 +302,9 @@ def _method(plan: Plan, policy: Policy) -> MethodSummary:
             "solutions": search.found.nodes or None,
         }
     )
+    again = policy.republish if plan.grown is not None and search is None else None
     return MethodSummary(
-        algorithm=policy.method.algorithm,
+        algorithm=policy.method.algorithm if again is None else again.way,
         metric=policy.method.metric,
         score=plan.score,
         proved=search is not None and search.found.proved,
@@ -329,6 +353,9 @@ def public(
         labels=labels,
         rows=PublicRows(**manifest.rows.model_dump(exclude={"read"})),
         classes=manifest.classes,
+        republish=None
+        if manifest.republish is None
+        else PublicRepublish(way=manifest.republish.way, release=manifest.republish.release),
         data=manifest.data,
     )
 
@@ -369,7 +396,7 @@ def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelS
                 asked=asked,
                 attained=dict(verdict.attained),
                 holds=verdict.holds,
-                with_added=number >= len(policy.models) or None,
+                with_added=number >= len(policy.promises) - policy.further or None,
                 worst=verdict.worst,
             )
         )

@@ -19,6 +19,7 @@ from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.policy.paths import anchored
 from shoal.recode import StoredRecoding
+from shoal.report.history_file import write_history
 from shoal.report.manifest import Manifest, Recoding, saveable
 from shoal.report.page import render
 from shoal.report.pages.blocks import Page
@@ -47,6 +48,8 @@ def write_private(
     if isinstance(plan.recoding, StoredRecoding):
         shutil.copyfile(plan.recoding.points, folder / "points.parquet")
         write_boxes(folder / "boxes.parquet", plan)
+    if plan.grown is not None:
+        write_history(folder, plan.grown.history)
     for path in folder.rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
 

@@ -11,6 +11,7 @@ from shoal.recode import GroupRecoding, Released
 from shoal.report.manifest import Manifest, PublicManifest, public
 from shoal.report.page import render
 from shoal.report.pages import Visible, public_page
+from shoal.report.republished import FILE
 from shoal.schema import Role
 
 
@@ -25,11 +26,13 @@ def told_of(manifest: Manifest, plan: Plan, shown: Shown) -> PublicManifest:
     return public(manifest, plan, labels, values)
 
 
-def write_public(folder: Path, told: PublicManifest, visible: Visible) -> None:
-    """Write `manifest.json` and `report.html` beside the table."""
+def write_public(folder: Path, told: PublicManifest, visible: Visible, counterfeits: str | None = None) -> None:
+    """Write `manifest.json` and `report.html` beside the table, and how many rows of each class show nobody."""
     text = json.dumps(told.document(), indent=2, ensure_ascii=False)
     (folder / "manifest.json").write_text(text + "\n", "utf-8")
     (folder / "report.html").write_text(render(public_page(told, visible)), "utf-8")
+    if counterfeits is not None:
+        (folder / FILE).write_text(counterfeits, "utf-8")
 
 
 def used_labels(column: Released) -> tuple[str, ...]:

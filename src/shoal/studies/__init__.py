@@ -1,5 +1,6 @@
 """The experiments of the papers, re-run: what they reported beside what is measured here."""
 
+from shoal.studies.batches import study_batches
 from shoal.studies.directions import Direction
 from shoal.studies.homogeneity import study_homogeneity
 from shoal.studies.inference import study_inference
@@ -15,6 +16,7 @@ STUDIES = {
     "searches": study_searches,
     "leakage": study_leakage,
     "partitions": study_partitions,
+    "batches": study_batches,
 }
 """By name, in the order of the papers."""
 

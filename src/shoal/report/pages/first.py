@@ -20,7 +20,7 @@ def rows_card(manifest: PublicManifest) -> Card:
     else:
         says = "No row had to be left out."
     if rows.added:
-        says += f" {many(rows.added, 'row')} of those published show nobody: they were added as a decoy."
+        says += f" {many(rows.added, 'row')} of those published show nobody: they were added to hide others."
     own = rows.released - rows.added
     return Card("Rows published", f"{own:,} of {total:,}", says, share=own / total if total else 0.0)
 

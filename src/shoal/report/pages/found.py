@@ -94,6 +94,18 @@ def _reasons(plan: Plan) -> list[list[str]]:
     return rows
 
 
+def together(manifest: Manifest) -> list[Section]:
+    """What all releases of a growing table tell together."""
+    again = manifest.republish
+    if again is None:
+        return []
+    said = (
+        f"This is release {again.release:,} of a growing table ({again.way}). Whoever has all of them and knows who is "
+        f"in which class: {again.finding}."
+    )
+    return [Section("together", "All releases together", [Text(said)])]
+
+
 def blocked(manifest: Manifest) -> list[Section]:
     """Inference channels: how many there were, what is left, and the rules themselves."""
     done = manifest.blocking

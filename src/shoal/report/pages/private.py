@@ -8,7 +8,7 @@ from shoal.report.manifest import Manifest, PublicManifest
 from shoal.report.pages.blocks import Bullets, Page, Section, Text
 from shoal.report.pages.compared import compared
 from shoal.report.pages.first import attacks_card, detail_card, hiding_card, rows_card
-from shoal.report.pages.found import blocked, found, left_out
+from shoal.report.pages.found import blocked, found, left_out, together
 from shoal.report.pages.lost import lost
 from shoal.report.pages.recoded import asked, recoded
 from shoal.report.pages.shared import attacked, limits, promised, sized
@@ -50,6 +50,7 @@ def private_page(
             lost(manifest),
             *compared(plan, source, visible, seen),
             found(manifest),
+            *together(manifest),
             *blocked(manifest),
             *_notes(manifest),
             limits(told),

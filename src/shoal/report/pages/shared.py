@@ -202,13 +202,25 @@ def _limits(manifest: PublicManifest) -> Iterable[str]:
         )
     if not manifest.persons:
         yield "One row is taken to be one person. Of somebody with several rows, an attacker may learn more."
-    if manifest.rows.added:
+    again = manifest.republish
+    if manifest.rows.added and again is not None:
+        yield (
+            f"{many(manifest.rows.added, 'row')} show nobody: they stand in for people who are no longer in the table, "
+            "and counterfeits.csv tells how many there are in each class. Counts in this table include them."
+        )
+    elif manifest.rows.added:
         marked = any(model.with_added for model in manifest.models)
         but = ", but for those marked so" if marked else ""
         yield (
             f"{many(manifest.rows.added, 'row')} show nobody: they were added so that no rule tells a sensitive "
             f"value too surely. Every promise holds without them too{but}. Counts in this table include them."
         )
-    yield "Other tables about the same people can be combined with this one; no promise here speaks of that."
+    if again is not None and again.release > 1:
+        yield (
+            f"It is release {again.release:,} of a table that grows ({again.way}): it was made so that all releases "
+            "together do not tell more than each of them promises."
+        )
+    other = "Other tables" if again is None else "Tables that are no releases of this one but"
+    yield f"{other} about the same people can be combined with this one; no promise here speaks of that."
     yield "Only the attacks named here were run. That none of them succeeds does not prove that no other does."
     yield "It is not differentially private: it promises something of this table, not of every table there could be."

@@ -1,0 +1,123 @@
+"""republish, remove: a table that has grown, or that people were erased from, published again."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.api.given import Path_, Policy_, Source_, policy_of, read_options
+from shoal.api.release import Release
+from shoal.api.releasing import handed_out, prepare
+from shoal.codes import Table, alone
+from shoal.engine import ReadOptions, Source
+from shoal.engines import ArrowEngine
+from shoal.errors import BadInput, BadPolicy
+from shoal.events import run
+from shoal.plan.remembering import remember
+from shoal.report.again import Again
+from shoal.report.earlier import Earlier
+from shoal.report.private import load_private, load_rows
+
+
+def republish(
+    private: Path_, source: Source_, policy: Policy_ | None = None, *, original: Source_ = None, increment: bool = False
+) -> Release:
+    """The next release of a table that was published before, found in its private folder; verified like any other.
+
+    Nobody is told more of by all releases together than the policy allows, else Infeasible is raised. With `increment`
+    the table has new rows only, which are published alone. `original` is the table of the release before, needed once
+    if that was made without [republish] in its policy.
+
+    >>> import tempfile
+    >>> from shoal.api import anonymize
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
+    >>> policy = {
+    ...     "attributes": {"name": "identifier", "age": age, "ill": "sensitive"},
+    ...     "require": [{"model": "distinct-l-diversity", "l": 2}],
+    ...     "republish": {"key": "name", "way": "m-invariance", "m": 2, "counterfeits": 0.5},
+    ... }
+    >>> before = pa.table({"name": ["bob", "ann"], "age": [31, 38], "ill": ["dyspepsia", "bronchitis"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = anonymize(before, policy).save(f"{folder}/out")
+    ...     release = republish(f"{folder}/out.private", before.slice(0, 1))
+    >>> sorted(release.data["ill"].to_pylist()), release.summary.rows.added
+    (['bronchitis', 'dyspepsia'], 1)
+    """
+    with run("republish"):
+        return handed_out(prepare(source, again(private, policy, original=original, increment=increment)))
+
+
+def remove(rows: Path_ | Sequence[str], private: Path_, original: Source_, policy: Policy_ | None = None) -> Release:
+    """The release without people who are to be erased: named by their keys, or by a table with a column of them.
+
+    `original` is the table that was released. Who else must be left out so that nobody is betrayed by the difference
+    is left out too; of those who are erased, the new private folder keeps nothing.
+    """
+    with run("remove"):
+        following, left = removing(rows, private, original, policy)
+        return handed_out(prepare(left, following))
+
+
+def again(private: Path_, policy: Policy_ | None = None, *, original: Source_ = None, increment: bool = False) -> Again:
+    """What the next release follows."""
+    if isinstance(policy, Again | Earlier):
+        raise BadInput("give a policy, not an earlier release: that is named by its private folder")
+    found = Again.load(private, None if policy is None else policy_of(policy), increment=increment)
+    if found.history is not None:
+        return found
+    if original is None:
+        raise BadInput(
+            f"{found.folder.name}: its policy had no [republish], so it does not tell who is who; give the table it "
+            "was made from with --original"
+        )
+    known = load_private(found.folder)
+    assert found.policy.republish is not None
+    if not known.levels or known.rows is not None or found.policy.republish.way == "m-invariance":
+        raise BadPolicy(
+            f"{found.folder.name}: only releases with one level per attribute can be continued that way, and not by "
+            "m-invariance; anonymize afresh with [republish] in the policy"
+        )
+    read = ArrowEngine().read(original, read_options(found.policy))
+    rows = load_rows(found.folder)
+    if len(rows) and int(rows.max()) >= read.table.rows:
+        raise BadInput(f"{read.name}: this is not the original: it has fewer rows than the release tells of")
+    return replace(found, history=remember(read.table, found.policy, known.levels, rows, read.name))
+
+
+def removing(
+    rows: Path_ | Sequence[str], private: Path_, original: Source_, policy: Policy_ | None = None
+) -> tuple[Again, Source]:
+    """What the release without some people follows, and the table without them."""
+    found = again(private, policy, original=original)
+    key = found.policy.key or ""
+    read = ArrowEngine().read(original, read_options(found.policy))
+    if key not in read.table.columns:
+        raise BadInput(f"{read.name}: this is not the original: it has no column {key!r}")
+    keys = _keys(rows, key)
+    column = read.table[key]
+    strange = len(keys) - int(pc.sum(pc.is_in(keys, value_set=column.texts)).as_py() or 0)
+    if strange:
+        raise BadInput(f"{read.name}: {strange} of {len(keys)} keys to remove are of nobody in column {key!r}")
+    stay = np.flatnonzero(
+        ~np.append(pc.is_in(column.texts, value_set=keys).to_numpy(zero_copy_only=False), False)[column.codes]
+    )
+    if not len(stay):
+        raise BadInput(f"{read.name}: nobody would be left; withdraw the release instead")
+    columns = {name: alone(replace(each, codes=each.codes[stay])) for name, each in read.table.columns.items()}
+    return replace(found, erased=keys), replace(read, table=Table(columns, len(stay)), native=None)
+
+
+def _keys(rows: Path_ | Sequence[str], key: str) -> pa.Array:
+    """Whom to remove, each once."""
+    if not isinstance(rows, str | os.PathLike):
+        return pa.array(list(dict.fromkeys(map(str, rows))), pa.string())
+    if not Path(rows).is_file():
+        raise BadInput(f"{Path(rows).name}: there is no such file; name the table of those to remove, or their keys")
+    table = ArrowEngine().read(rows, ReadOptions()).table
+    if key not in table.columns:
+        raise BadInput(f"{Path(rows).name}: it has no column {key!r}, which tells who is to be removed")
+    return table[key].texts

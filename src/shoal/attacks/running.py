@@ -1,0 +1,120 @@
+"""The composition attack, release after release: what is left of everybody's sensitive values so far."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.finding import Channel, Finding
+from shoal.codes import Codes
+from shoal.counts import Flags, Longs
+
+Bits = NDArray[np.uint8]
+"""Sets of values, one a line, a bit for each value."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The values of one sensitive attribute that all releases together leave to everybody who is in them.
+
+    It is `Compose` by halves: what is left after one more release needs that release and what was left before, so the
+    earlier ones are not read again. The attacker knows who is in which class of which release.
+
+    >>> told = Candidates.none(["flu", "hiv", "ulcer", "cancer"], 3)
+    >>> told = told.after(np.array([0, 0, 0]), sets_of([0, 0, 0], [0, 1, 2], 1, 4))
+    >>> told = told.after(np.array([0, -1, -1]), sets_of([0, 0], [1, 3], 1, 4))
+    >>> told.left().tolist()
+    [1, 3, 3]
+    """
+
+    values: tuple[str | None, ...]
+    """What the bits stand for; None is null, which protects nobody."""
+    sets: Bits
+    of: Codes
+    """The set of each person; -1 of who was in no release."""
+
+    @classmethod
+    def none(cls, values: Sequence[str | None], people: int = 0) -> "Candidates":
+        """Of people who were in no release yet."""
+        width = _width(len(values))
+        return cls(tuple(values), np.zeros((0, width), np.uint8), np.full(people, -1, np.int32))
+
+    def among(self, values: Sequence[str | None]) -> "Candidates":
+        """The same in the bits of other values, of which all that were known are some."""
+        place = {value: at for at, value in enumerate(values)}
+        at = [place[value] for value in self.values]
+        flags = np.zeros((len(self.sets), len(values)), dtype=bool)
+        flags[:, at] = self.flags()
+        return replace(self, values=tuple(values), sets=np.packbits(flags, axis=1))
+
+    def flags(self) -> Flags:
+        """Set by set, which values are in it."""
+        return np.unpackbits(self.sets, axis=1, count=len(self.values)).astype(bool)
+
+    def joined_by(self, people: int) -> "Candidates":
+        """With so many people more, who were in no release yet."""
+        return replace(self, of=np.append(self.of, np.full(people, -1, np.int32)))
+
+    def after(self, shown: Codes, classes: Bits) -> "Candidates":
+        """After one more release: the class of each person in it, -1 of who is not, and the values of each class.
+
+        Where nothing is left, the value has changed meanwhile, and the attacker begins anew.
+        """
+        there = shown >= 0
+        pairs, at = np.unique((self.of[there] + np.int64(1)) * max(len(classes), 1) + shown[there], return_inverse=True)
+        before, now = pairs // max(len(classes), 1) - 1, classes[pairs % max(len(classes), 1)]
+        both = now & self.sets[before] if len(self.sets) else now
+        fresh = (before < 0) | ~both.any(axis=1)
+        of = self.of.copy()
+        of[there] = len(self.sets) + at.ravel()
+        return replace(self, sets=np.concatenate([self.sets, np.where(fresh[:, None], now, both)]), of=of).packed()
+
+    def packed(self) -> "Candidates":
+        """Every set once, and none that nobody has."""
+        used, at = np.unique(self.of, return_inverse=True)
+        held = used[used >= 0]
+        sets, which = np.unique(self.sets[held], axis=0, return_inverse=True)
+        number = np.append(np.full(len(used) - len(held), -1), which.ravel())
+        return replace(self, sets=sets.reshape(len(sets), self.sets.shape[1]), of=number[at.ravel()].astype(np.int32))
+
+    def left(self) -> Longs:
+        """How many values are left to each person; as many as there are to who was in no release."""
+        known = np.array([value is not None for value in self.values], dtype=bool)
+        many = np.append(self.flags()[:, known].sum(axis=1), known.sum()).astype(np.int64)
+        return many[self.of]
+
+
+def sets_of(classes: Sequence[int] | Codes, values: Sequence[int] | Codes, count: int, size: int) -> Bits:
+    """The values of each of `count` classes, given the class and the value of every row.
+
+    >>> sets_of([0, 0, 1], [0, 2, 1], 2, 3).tolist()
+    [[160], [64]]
+    """
+    flags = np.zeros((count, size), dtype=bool)
+    flags[classes, values] = True
+    return np.packbits(flags, axis=1).reshape(count, _width(size))
+
+
+def told(candidates: Mapping[str, Candidates], least: Mapping[str, int], releases: int) -> Finding:
+    """What all releases tell of everybody who is in one: exposed is who has fewer values left than is asked for."""
+    left = {name: each.left()[each.of >= 0] for name, each in candidates.items()}
+    people = max((len(each) for each in left.values()), default=0)
+    below = np.zeros(people, dtype=bool)
+    for name, each in left.items():
+        below |= each < least[name]
+    exposed = int(below.sum())
+    figures = {
+        "releases": releases,
+        "people": people,
+        "values_asked": dict(least),
+        "values_left_least": {name: int(each.min()) for name, each in left.items() if len(each)},
+        "values_left_mean": {name: float(each.mean()) for name, each in left.items() if len(each)},
+        "one_value_left": {name: int((each == 1).sum()) for name, each in left.items()},
+    }
+    sentence = f"{exposed:,} of {people:,} people have fewer sensitive values left than asked for"
+    return Finding("compose", Channel.COMPOSITION, exposed, people, sentence, figures)
+
+
+def _width(values: int) -> int:
+    return (values + 7) // 8

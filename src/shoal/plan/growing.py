@@ -1,0 +1,183 @@
+"""From a table that was published before to the recoding of its next release (S3.10)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.attacks.finding import Finding
+from shoal.attacks.running import Candidates, sets_of, told
+from shoal.codes import Codes
+from shoal.counts import Flags
+from shoal.engine import Engine, Source
+from shoal.errors import Infeasible
+from shoal.metrics import lost_in_cells
+from shoal.models import exact
+from shoal.plan.invariance import grow_invariant
+from shoal.plan.monotone import begin_monotone, grow_monotone, increment_monotone
+from shoal.plan.showing import show_levels
+from shoal.plan.stage import Grown, Make, Next, Stage
+from shoal.plan.values import Plan
+from shoal.policy import Policy
+from shoal.recode import PartRecoding
+from shoal.release import Recoded
+from shoal.republish.history import History
+
+
+def grow(
+    source: Source, policy: Policy, engine: Engine, history: History | None, make: Make, *, increment: bool = False
+) -> tuple[Source, Plan]:
+    """The plan of the next release, or why there is none; and the table in codes that know the values of before.
+
+    `make` plans a table as if it were the first. An increment has new rows only, which are published alone.
+    """
+    assert policy.republish is not None
+    started = perf_counter()
+    stage = Stage.set(source, policy, engine, history)
+    if policy.republish.way == "m-invariance":
+        after = _unexposed(stage, lambda out: grow_invariant(stage, out), lifting=True)
+    elif history is None:
+        plan, after = begin_monotone(stage, make)
+        return stage.source, replace(plan, grown=_judged(stage, after, plan.class_of_row))
+    elif increment:
+        after = increment_monotone(stage, make)
+    else:
+        after = _unexposed(stage, lambda out: grow_monotone(stage, make, out), lifting=False)
+    _refuse_left_out(stage, after)
+    plan = _planned(stage, after, started)
+    return stage.source, replace(plan, grown=_judged(stage, after, plan.class_of_row))
+
+
+def _refuse_left_out(stage: Stage, after: Next) -> None:
+    out, limit = int((after.part < 0).sum()), stage.policy.suppressible(stage.table.rows)
+    if out == len(after.part):
+        raise Infeasible("nobody could be shown in this release; wait for more rows, or weaken the policy")
+    if out > limit:
+        raise Infeasible(
+            f"{out:,} of {len(after.part):,} rows would have to be left out, so that nobody is betrayed by a "
+            f"difference between the releases, and suppression allows {limit:,}; raise it, wait for more rows, or "
+            "use way = 'm-invariance'"
+        )
+
+
+def _planned(stage: Stage, after: Next, started: float) -> Plan:
+    """Those who are left out are a part and a class of their own, all `*`."""
+    out = after.part < 0
+    used, at = np.unique(after.part[~out], return_inverse=True)
+    levels, parts = after.levels[used], len(used)
+    part = np.full(len(out), parts, dtype=np.int32)
+    part[~out] = at.ravel()
+    if out.any():
+        top = [hierarchy.height for hierarchy in stage.hierarchies]
+        levels = np.append(levels, np.array([top], dtype=np.int16), axis=0)
+    showing = show_levels(stage.rows, part, levels, stage.hierarchies)
+    alike, classes = showing.alike()
+    if out.any():
+        number = np.unique(np.append(alike[:-1], classes), return_inverse=True)[1]
+        alike, classes = number.ravel().astype(np.int32), int(number.max()) + 1
+    of_row = alike[part]
+    left_out = int(alike[-1]) if out.any() else None
+    released = stage.rows.parted(of_row, classes)
+    sizes = np.bincount(part, minlength=len(levels)).astype(np.int64)
+    recoded = Recoded(released, sizes, showing.losses, tuple(showing.covers.values()), left_out)
+    metrics = lost_in_cells(stage.ground.before, recoded)
+    return Plan(
+        roles=stage.roles,
+        builders=stage.builders,
+        hierarchies=dict(zip(stage.quasi, stage.hierarchies, strict=True)),
+        before=stage.ground.before,
+        after=recoded,
+        recoding=PartRecoding("cells", part, showing.shown, parts if out.any() else None),
+        score=metrics["loss"],
+        metrics=metrics,
+        seconds=perf_counter() - started,
+        failed={"republish": recoded.suppressed},
+        class_of_row=of_row,
+        reading=stage.reading,
+        added=after.added,
+    )
+
+
+def _narrowed(stage: Stage, after: Next, class_of_row: Codes) -> dict[str, Candidates]:
+    """What is left of everybody's values after this release."""
+    shown = np.where(after.row >= 0, class_of_row[after.row], -1)
+    rows, classes = after.row[after.row >= 0], int(class_of_row.max()) + 1
+    left = {}
+    for name, candidates in after.history.candidates.items():
+        column = stage.table[name]
+        held, values = class_of_row[rows], column.codes[rows]
+        if after.added is not None:
+            held, values = (
+                np.append(held, class_of_row[after.added.copied]),
+                np.append(values, after.added.codes),
+            )
+        left[name] = candidates.after(shown, sets_of(held, values, classes, column.size))
+    return left
+
+
+def _judged(stage: Stage, after: Next, class_of_row: Codes) -> Grown:
+    """The composition attack over all releases; refused where it finds more than the policy allows."""
+    policy, history = stage.policy, after.history
+    assert policy.republish is not None
+    left = _narrowed(stage, after, class_of_row)
+    finding = _with_differences(stage, after, told(left, policy.values_left, history.releases))
+    if finding.exposed > exact("limit", policy.republish.limit) * finding.of:
+        raise Infeasible(
+            f"the composition attack over {history.releases} release(s) exposes {finding.exposed:,} of {finding.of:,} "
+            f"people, and limit = {policy.republish.limit!r}; nothing is released"
+        )
+    return Grown(replace(history, candidates=left), finding)
+
+
+def _with_differences(stage: Stage, after: Next, finding: Finding) -> Finding:
+    """The same with what subtracting releases tells: of groups that do not keep the policy, everybody is exposed."""
+    history, touched = after.history, after.touched
+    if touched is None or not touched.any():
+        return finding
+    _, group = np.unique(history.group[touched], return_inverse=True)
+    values = {name: _coded(stage, name, history.values[name].filter(pa.array(touched))) for name in stage.sensitive}
+    fine = stage.comply(values, group.ravel().astype(np.int32), int(group.max()) + 1)
+    below = int((~fine)[group].sum())
+    figures = {**finding.figures, "people_in_groups_told_apart": int(touched.sum()), "of_them_below_the_policy": below}
+    sentence = f"{finding.sentence}; {below:,} stand in groups that differences tell apart and that do not comply"
+    return replace(finding, exposed=finding.exposed + below, sentence=sentence, figures=figures)
+
+
+def _coded(stage: Stage, name: str, values: pa.Array) -> Codes:
+    """Values of the history in the codes of the table."""
+    column = stage.table[name]
+    found = pc.index_in(values, value_set=column.values).fill_null(len(column.values))
+    codes: Codes = found.to_numpy(zero_copy_only=False).astype(np.int32)
+    return codes
+
+
+def _unexposed(stage: Stage, way: Callable[[Flags], Next], *, lifting: bool) -> Next:
+    """The next release in which no class narrows down what was left to somebody whose value changed.
+
+    Parts that look like others do so if those hold what was left: they are generalised further where that is allowed,
+    until they look like no such ones; where that does not help, the person is left out.
+    """
+    top = np.array([hierarchy.height for hierarchy in stage.hierarchies], dtype=np.int16)
+    out = np.zeros(stage.table.rows, dtype=bool)
+    after = way(out)
+    while True:
+        left = _narrowed(stage, after, np.append(stage.alike(after.part, after.levels), -1)[after.part])
+        below = np.zeros(len(after.row), dtype=bool)
+        for name, each in left.items():
+            below |= each.left() < stage.policy.values_left[name]
+        changed = np.append(stage.matched.line, 0)[after.row] >= 0
+        rows = after.row[below & (after.row >= 0) & changed]
+        if not len(rows) or out[rows].all():
+            return after
+        lift = np.unique(after.part[rows])
+        lift = lift[(after.levels[lift] < top).any(axis=1)] if lifting else lift[:0]
+        if len(lift):
+            levels = after.levels.copy()
+            levels[lift, (levels[lift] < top).argmax(axis=1)] += 1
+            after = replace(after, levels=levels)
+        else:
+            out[rows] = True
+            after = way(out)

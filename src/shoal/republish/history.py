@@ -1,0 +1,120 @@
+"""What a later release must know of all earlier ones: carried forward from each to the next, never read again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.attacks.running import Candidates
+from shoal.codes import Codes, Column, Table, encode, united
+from shoal.counts import Flags
+from shoal.errors import BadData
+
+Levels = NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class History:
+    """Everybody who was ever shown, line by line: a person has a second line once the sensitive value changed.
+
+    A group is what the attacker can subtract out of all releases: the sensitive values of its people together are
+    known, and nothing else of them. In m-invariance it is a group of the last release.
+    """
+
+    quasi: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    releases: int = 0
+    keys: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
+    """Who it is; null where nobody can come back: the value changed, or the person was erased."""
+    group: Codes = field(default_factory=lambda: np.zeros(0, np.int32))
+    """-1 where the line is in none."""
+    shown: Flags = field(default_factory=lambda: np.zeros(0, bool))
+    """Whether the last release showed it."""
+    levels: Levels = field(default_factory=lambda: np.zeros((0, 0), np.int16))
+    """levels[line, quasi-identifier]: how far it was generalised."""
+    values: Mapping[str, pa.Array] = field(default_factory=dict)
+    """Of each sensitive attribute, in the type it came in."""
+    domains: Mapping[str, pa.Array] = field(default_factory=dict)
+    """Every value of each that was ever shown or could have been."""
+    candidates: Mapping[str, Candidates] = field(default_factory=dict)
+    signatures: Candidates | None = None
+    """Of m-invariance: the values that everybody keeps."""
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def forgetting(self, keys: pa.Array) -> "History":
+        """The same without who these are: their lines stay as nobody's, since others are hidden among them."""
+        gone = pc.is_in(self.keys, value_set=keys)
+        return replace(self, keys=pc.if_else(gone, pa.scalar(None, pa.string()), self.keys))
+
+
+@dataclass(frozen=True)
+class Matched:
+    """A new table beside the history: who is who."""
+
+    table: Table
+    """With sensitive columns that know the values of the history too."""
+    past: Mapping[str, Column]
+    """Of each sensitive attribute, the history's values in the codes of the table."""
+    line: NDArray[np.int64]
+    """Of each row of the table its line in the history; -1 of who is new."""
+    row: NDArray[np.int64]
+    """Of each line its row in the table; -1 of who is not there."""
+
+    @property
+    def same(self) -> Flags:
+        """Per line: the person is there, with the sensitive values of before."""
+        flags = self.row >= 0
+        for name, column in self.past.items():
+            flags &= column.codes == self.table[name].codes[self.row]
+        return flags
+
+
+def match(table: Table, key: str, history: History, name: str) -> Matched:
+    """Find everybody again by the key, of which every row has one of its own; `name` is what errors call the table."""
+    column = table[key]
+    if column.has_null or len(column.values) < table.rows:
+        code = column.null_code if column.has_null else int((column.counts > 1).argmax())
+        what = "has none" if column.has_null else "has that of another row"
+        raise BadData(
+            f"{name}: column {key!r} must tell persons apart, one row for each, and row {column.first_row(code or 0)} "
+            f"{what}; correct it, or name another key under [republish]"
+        )
+    found = pc.index_in(column.texts, value_set=history.keys).fill_null(-1).to_numpy(zero_copy_only=False)
+    line = found.astype(np.int64)[column.codes]
+    row = np.full(len(history), -1, dtype=np.int64)
+    row[line[line >= 0]] = np.flatnonzero(line >= 0)
+    columns, past = dict(table.columns), {}
+    for attribute in history.sensitive:
+        ever = pa.concat_arrays([history.values[attribute], history.domains[attribute]])
+        columns[attribute], known = united(table[attribute], encode(attribute, ever, decimal=table[attribute].decimal))
+        past[attribute] = replace(known, codes=known.codes[: len(history)])
+    return Matched(replace(table, columns=columns), past, line, row)
+
+
+def labels(column: Column) -> list[str | None]:
+    """The text behind each code; None is null."""
+    return [*column.texts.to_pylist(), None][: column.size]
+
+
+def typed(column: Column, codes: Codes) -> pa.Array:
+    """The values behind some codes, in the type they came in."""
+    values = pa.concat_arrays([column.values, pa.nulls(1, column.values.type)])
+    return values.take(pa.array(codes))
+
+
+def begun(quasi: Sequence[str], sensitive: Sequence[str], table: Table) -> History:
+    """The history of a table that nothing was released of."""
+    nothing = np.zeros(0, np.int32)
+    return History(
+        tuple(quasi),
+        tuple(sensitive),
+        levels=np.zeros((0, len(quasi)), np.int16),
+        values={name: typed(table[name], nothing) for name in sensitive},
+        domains={name: table[name].values for name in sensitive},
+        candidates={name: Candidates.none(labels(table[name])) for name in sensitive},
+    )

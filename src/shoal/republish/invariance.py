@@ -1,0 +1,238 @@
+"""m-invariance: in every release a person stands among the same sensitive values (Xiao and Tao, SIGMOD 2007).
+
+Every group has one row of each value of its signature, at least m, and everybody keeps the signature. So exchanging the
+values of a signature in all releases at once gives a history that looks the same: each of them is equally likely, who
+ever left or came. Only groups that lost somebody, or lack somebody, are made anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.codes import Codes
+from shoal.counts import Flags, Longs
+from shoal.errors import Infeasible
+from shoal.partition.axes import Floats
+from shoal.republish.splitting import split
+
+Signature = tuple[int, ...]
+
+
+@dataclass
+class Buckets:
+    """Rows by the signature that they keep or get; filled step by step."""
+
+    value: Codes
+    signature: Codes
+    """Of each row; -1 of who has none yet."""
+    signatures: list[Signature]
+    m: int
+    size: int
+    """How many sensitive values there are."""
+
+    def number(self, signature: Signature) -> int:
+        if signature not in self.signatures:
+            self.signatures.append(signature)
+        return self.signatures.index(signature)
+
+    @property
+    def member(self) -> Flags:
+        """member[signature, value]."""
+        flags = np.zeros((len(self.signatures), self.size), dtype=bool)
+        for number, values in enumerate(self.signatures):
+            flags[number, list(values)] = True
+        return flags
+
+    def counts(self, rows: Flags) -> Longs:
+        """counts[signature, value] of some rows."""
+        at = self.signature[rows].astype(np.int64) * self.size + self.value[rows]
+        return np.bincount(at, minlength=len(self.signatures) * self.size).reshape(-1, self.size)
+
+    def lacking(self, rows: Flags) -> Longs:
+        """lacking[signature, value]: rows that a value has less than the most frequent one of its signature."""
+        counts = self.counts(rows)
+        return np.where(self.member, counts.max(axis=1, initial=0, keepdims=True) - counts, 0)
+
+    def other_signature(self, value: int, apart: Signature = ()) -> int | None:
+        """One that has the value and none of `apart`: the most used one, or a new one of the most frequent values."""
+        used = np.bincount(self.signature[self.signature >= 0], minlength=len(self.signatures))
+        known = [n for n, each in enumerate(self.signatures) if value in each and not {*each} & {*apart}]
+        if known:
+            return max(known, key=lambda number: (int(used[number]), -number))
+        often = np.argsort(-np.bincount(self.value, minlength=self.size), kind="stable")
+        others = [code for code in often.tolist() if code != value and code not in apart][: self.m - 1]
+        return self.number(tuple(sorted([value, *others]))) if len(others) == self.m - 1 else None
+
+
+@dataclass(frozen=True)
+class Invariant:
+    """Groups of one release."""
+
+    group: Codes
+    """Of each row; -1 of who is left out."""
+    signature: Codes
+    signatures: list[Signature]
+    counterfeits: tuple[Codes, Codes]
+    """The group and the value of every row that shows nobody."""
+
+
+def invariant(
+    value: Codes,
+    signature: Codes,
+    signatures: Sequence[Signature],
+    group: Codes,
+    m: int,
+    size: int,
+    places: Sequence[Floats],
+    seed: int = 0,
+) -> Invariant:
+    """The groups of the next release, given the signature and the last group of each row, -1 of who has none.
+
+    >>> none = np.full(4, -1, np.int32)
+    >>> first = invariant(np.array([0, 1, 1, 0]), none, [], none, 2, 2, [np.array([0.0, 1.0, 0.1, 0.9])])
+    >>> first.group.tolist(), first.signatures
+    ([0, 1, 0, 1], [(0, 1)])
+    """
+    rng = np.random.default_rng([seed, 3])
+    buckets = Buckets(value, signature.copy(), list(signatures), m, size)
+    there = np.flatnonzero(signature >= 0)
+    keeps = np.zeros(len(value), dtype=bool)
+    keeps[there] = buckets.member[signature[there], value[there]] if len(there) else False
+    whole = _whole(group, keeps, buckets)
+    _give_changed(buckets, np.flatnonzero((signature >= 0) & ~keeps))
+    new = (signature < 0) & (buckets.signature < 0)
+    _balance(buckets, np.flatnonzero(new), ~whole & (buckets.signature >= 0), rng)
+    _assign(buckets, np.flatnonzero(new & (buckets.signature < 0)), rng)
+    return _partition(buckets, group, whole, places, rng)
+
+
+def _whole(group: Codes, keeps: Flags, buckets: Buckets) -> Flags:
+    """Division: groups in which every value of the signature still has its row stay as they are."""
+    flags = keeps & (group >= 0)
+    if not flags.any():
+        return flags
+    people = np.bincount(group[flags], minlength=int(group.max()) + 1)
+    pairs = np.unique(group[flags].astype(np.int64) * buckets.size + buckets.value[flags])
+    values = np.bincount(pairs // buckets.size, minlength=len(people))
+    length = np.array([len(each) for each in buckets.signatures])[buckets.signature[flags]]
+    flags[flags] = (people[group[flags]] == length) & (values[group[flags]] == length)
+    return flags
+
+
+def _give_changed(buckets: Buckets, rows: NDArray[np.intp]) -> None:
+    """Whose value left the signature gets another that has nothing in common with it, and so tells no more."""
+    chosen: dict[tuple[int, int], int | None] = {}
+    for row in rows.tolist():
+        old, value = int(buckets.signature[row]), int(buckets.value[row])
+        if (old, value) not in chosen:
+            chosen[old, value] = buckets.other_signature(value, buckets.signatures[old])
+        given = chosen[old, value]
+        buckets.signature[row] = -2 if given is None else given
+
+
+def _balance(buckets: Buckets, new: NDArray[np.intp], rows: Flags, rng: np.random.Generator) -> None:
+    """Balancing: new rows take the places that are empty."""
+    lacking = buckets.lacking(rows)
+    for value in np.flatnonzero(lacking.any(axis=0)).tolist():
+        supply = rng.permutation(new[buckets.value[new] == value])
+        wanted = np.repeat(np.arange(len(lacking)), lacking[:, value])[: len(supply)]
+        buckets.signature[supply[: len(wanted)]] = wanted
+
+
+def _assign(buckets: Buckets, new: NDArray[np.intp], rng: np.random.Generator) -> None:
+    """Assignment: m new rows of different values at a time get a signature; one left over joins such, or is alone."""
+    if not len(new):
+        return
+    if buckets.size < buckets.m:
+        raise Infeasible(f"m-invariance: {buckets.size} sensitive value(s) occur, and m = {buckets.m} are needed")
+    counts = np.bincount(buckets.value[new], minlength=buckets.size)
+    taken, groups = _most(counts, buckets.m)
+    shuffled = rng.permutation(new)
+    shuffled = shuffled[np.argsort(buckets.value[shuffled], kind="stable")]
+    within = np.arange(len(new)) - np.repeat(np.cumsum(counts) - counts, counts)
+    first = within < np.repeat(taken, counts)
+    # value after value in one line, cut into m pieces: no value has more rows than a piece, so none meets itself
+    rows = shuffled[first].reshape(buckets.m, groups).T
+    sets, which = np.unique(buckets.value[rows], axis=0, return_inverse=True)
+    numbers = np.array([buckets.number(tuple(each)) for each in sets.tolist()], dtype=np.int32)
+    buckets.signature[rows] = numbers[which.ravel()][:, None] if groups else 0
+    _join(buckets, rows, shuffled[~first])
+
+
+def _most(counts: Longs, m: int) -> tuple[Longs, int]:
+    """How many rows of each value go into groups of m different ones, if the groups are as many as can be.
+
+    >>> _most(np.array([5, 2, 2]), 2)
+    (array([4, 2, 2]), 4)
+    """
+    groups, above = 0, int(counts.sum()) // m + 1
+    while above - groups > 1:
+        middle = (groups + above) // 2
+        groups, above = (middle, above) if np.minimum(counts, middle).sum() >= m * middle else (groups, middle)
+    taken = np.minimum(counts, groups)
+    over = int(taken.sum()) - m * groups
+    for value in np.argsort(-counts, kind="stable").tolist():
+        less = min(over, int(taken[value]))
+        taken[value] -= less
+        over -= less
+    return taken, groups
+
+
+def _join(buckets: Buckets, rows: NDArray[np.intp], left: NDArray[np.intp]) -> None:
+    """Rows left over join new groups that lack their value, each group one; else they stand beside counterfeits."""
+    drawn = buckets.value[rows]
+    free = np.ones(len(drawn), dtype=bool)
+    for value in np.unique(buckets.value[left]).tolist():
+        these = left[buckets.value[left] == value]
+        lack = np.flatnonzero(free & ~(drawn == value).any(axis=1))[: len(these)]
+        free[lack] = False
+        for row, group in zip(these.tolist(), lack.tolist(), strict=False):
+            longer = buckets.number(tuple(sorted([value, *drawn[group].tolist()])))
+            buckets.signature[[row, *rows[group].tolist()]] = longer
+        if len(these) > len(lack):
+            alone = buckets.other_signature(value)
+            assert alone is not None, "there are m values"
+            buckets.signature[these[len(lack) :]] = alone
+
+
+def _partition(
+    buckets: Buckets, group: Codes, whole: Flags, places: Sequence[Floats], rng: np.random.Generator
+) -> Invariant:
+    """Partition: what a bucket still lacks is made up for by rows that show nobody, and neighbours are grouped."""
+    rows = np.flatnonzero(~whole & (buckets.signature >= 0))
+    lacking = buckets.lacking(~whole & (buckets.signature >= 0))
+    pairs = np.argwhere(lacking)
+    home = np.repeat(pairs[:, 0], lacking[lacking > 0]).astype(np.int32)
+    shown = np.repeat(pairs[:, 1], lacking[lacking > 0]).astype(np.int32)
+    beside = _somebody(buckets, rows, home, shown, rng)
+    out = np.full(len(group), -1, dtype=np.int32)
+    kept, at = np.unique(group[whole], return_inverse=True)
+    out[whole] = at.ravel()
+    counterfeits = (np.zeros(0, np.int32), np.zeros(0, np.int32))
+    if len(rows):
+        both = np.concatenate([rows, beside])
+        part = split(
+            np.concatenate([buckets.signature[rows], home]),
+            np.concatenate([buckets.value[rows], shown]),
+            [place[both] for place in places],
+        )
+        out[rows] = len(kept) + part[: len(rows)]
+        counterfeits = ((len(kept) + part[len(rows) :]).astype(np.int32), shown)
+    return Invariant(out, np.maximum(buckets.signature, -1), buckets.signatures, counterfeits)
+
+
+def _somebody(
+    buckets: Buckets, rows: NDArray[np.intp], home: Codes, shown: Codes, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Beside whom each row that shows nobody is put: a different one of its bucket for each of a value."""
+    counts = buckets.counts(np.isin(np.arange(len(buckets.value)), rows))
+    full = counts.argmax(axis=1)
+    beside = np.zeros(len(home), dtype=np.intp)
+    for bucket in np.unique(home).tolist():
+        people = rows[(buckets.signature[rows] == bucket) & (buckets.value[rows] == full[bucket])]
+        for value in np.unique(shown[home == bucket]).tolist():
+            here = np.flatnonzero((home == bucket) & (shown == value))
+            beside[here] = rng.permutation(people)[: len(here)]
+    return beside

@@ -2,11 +2,7 @@
 
 import csv
 import json
-import re
-import shlex
 import stat
-import tomllib
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -429,29 +425,6 @@ MISFITS = [
 def test_what_a_policy_must_not_say(more, says):
     with pytest.raises(sh.BadPolicy, match=says.replace("(", r"\(")):
         Policy(**{"attributes": ROLES, "require": TWO, **more})
-
-
-DOCS = (Path(__file__).parents[1] / "docs" / "republish.md").read_text("utf-8")
-
-
-def test_the_page_about_it(desk, monkeypatch):
-    """Its commands and its policy run as they are written."""
-    (block,) = re.findall(r"```toml\n(.*?)```", DOCS, flags=re.DOTALL)
-    written = tomllib.loads(block)
-    rules = sections("monotone") | {"republish": written["republish"] | {"key": "name", "m": 2}}
-    desk.policy(ROLES, **rules)
-    rows = (desk.data.read_text(), LATER)
-    new = "name,age,sex,disease\nzoe,31,m,hiv\nquy,34,m,cold\nuli,38,m,flu\n"
-    tables = {"may": rows[0], "june": rows[1], "july": rows[1], "new": new, "erased": "name\nzoe\n"}
-    for name, content in tables.items():
-        desk.table(content, f"{name}.csv")
-    desk.table(LATER + "".join(new.splitlines(keepends=True)[1:]), "all.csv")
-    monkeypatch.chdir(desk.folder)
-    commands = [line.split("#")[0] for line in DOCS.splitlines() if line.startswith("    shoal ")]
-    assert [shlex.split(command)[1] for command in commands] == ["anonymize", *["republish"] * 3, "remove", "verify"]
-    for command in commands:
-        ran = desk.run(*shlex.split(command)[1:])
-        assert ran.code == 0, (command, ran.err)
 
 
 def test_a_policy_survives_its_file(tmp_path):

@@ -102,6 +102,13 @@ KINDS = {
     "groups": "Nothing was made coarser: the sensitive values were moved to a table of their own, group by group.",
 }
 
+WAYS = {
+    "monotone": "keeps those who were shown with the same people, at labels that only get coarser",
+    "m-invariance": "keeps everybody among the same sensitive values in every release",
+    "alp-dif": "keeps those who were shown together, and limits how surely all releases tell a value",
+}
+"""How a growing table is published again."""
+
 ALGORITHMS = {
     "optimal": "looks for the least loss of all, and can prove it",
     "datafly": "makes the column of most values coarser until enough rows look alike",

@@ -250,8 +250,10 @@ def _limits(value: Any) -> str:
 
 
 def _found(attained: Mapping[str, Any]) -> str:
-    """What a table attains, without what it attains value by value: those are cells."""
-    return ", ".join(f"{key} = {_short(value)}" for key, value in attained.items() if not isinstance(value, Mapping))
+    """What a table attains; of what it attains value by value, whose names are cells, the most if that is all."""
+    plain = [f"{key} = {_short(value)}" for key, value in attained.items() if not isinstance(value, Mapping)]
+    most = {key: max(value.values()) for key, value in attained.items() if isinstance(value, Mapping) and value}
+    return ", ".join(plain or (f"{key} ≤ {_short(value)}" for key, value in most.items()))
 
 
 def _short(value: Any) -> str:

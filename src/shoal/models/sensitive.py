@@ -71,7 +71,7 @@ class PSensitive(Varied):
 class PPlusSensitive(Varied):
     """Every class holds values of at least p different categories of a sensitive attribute.
 
-    Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008; Wang, Sun, Sun, Computer Communications 34(4), 2011.
+    Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008; Sun, Sun, Wang, Computer Communications 34(4), 2011.
     """
 
     name: ClassVar[str] = "p-plus-sensitive"

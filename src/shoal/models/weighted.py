@@ -92,7 +92,7 @@ class Weighted(Model):
 class PAlphaSensitive(Weighted):
     """Every class holds at least p different values, and its values weigh at least α.
 
-    Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008; Wang, Sun, Sun, Computer Communications 34(4), 2011.
+    Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008; Sun, Sun, Wang, Computer Communications 34(4), 2011.
     """
 
     name: ClassVar[str] = "p-alpha-sensitive"
@@ -111,7 +111,7 @@ class PAlphaSensitive(Weighted):
 class PPlusAlphaSensitive(Weighted):
     """Every class holds values of at least p different categories, and its values weigh at least α.
 
-    Wang, Sun, Sun, Computer Communications 34(4), 2011.
+    Sun, Sun, Wang, Computer Communications 34(4), 2011.
     """
 
     name: ClassVar[str] = "p-plus-alpha-sensitive"

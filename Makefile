@@ -3,7 +3,7 @@ READY = .venv/.ready
 BIN = .venv/bin
 PYTHON ?= python3
 
-.PHONY: help demo studies test test-all docs bench lint format clean
+.PHONY: help demo studies test test-all docs bench bench-large lint format clean
 
 help:
 	@echo "make demo      anonymize 30,000 generated people and look at the result"
@@ -12,6 +12,7 @@ help:
 	@echo "make test-all  the tests, slow ones too, and every law on all its tables"
 	@echo "make docs      the documentation site, into site/"
 	@echo "make bench     the benchmarks; writes benchmarks/results.md"
+	@echo "make bench-large  those of tables bigger than memory; writes docs/growth.md"
 	@echo "make lint      ruff, mypy, import-linter"
 
 # an editable install knows packages by their __init__.py
@@ -52,6 +53,14 @@ bench: $(READY)
 	$(BIN)/python benchmarks/c45.py
 	$(BIN)/python benchmarks/join.py
 	$(BIN)/python benchmarks/mitigations.py
+	$(BIN)/python benchmarks/republish.py
+
+# minutes, and some 10 GB of disk
+bench-large: $(READY)
+	$(BIN)/python benchmarks/large.py --write
+	$(BIN)/python benchmarks/large_mondrian.py --write
+	$(BIN)/python benchmarks/spark.py
+	$(BIN)/python benchmarks/growth.py
 
 lint: $(READY)
 	$(BIN)/ruff check .

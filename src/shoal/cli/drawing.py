@@ -252,8 +252,11 @@ def _limits(value: Any) -> str:
 def _found(attained: Mapping[str, Any]) -> str:
     """What a table attains; of what it attains value by value, whose names are cells, the most if that is all."""
     plain = [f"{key} = {_short(value)}" for key, value in attained.items() if not isinstance(value, Mapping)]
-    most = {key: max(value.values()) for key, value in attained.items() if isinstance(value, Mapping) and value}
-    return ", ".join(plain or (f"{key} ≤ {_short(value)}" for key, value in most.items()))
+    return ", ".join(plain or (f"{key} ≤ {_short(_most(value))}" for key, value in attained.items() if value))
+
+
+def _most(values: Mapping[str, float | None]) -> float | None:
+    return max((value for value in values.values() if value is not None), default=None)
 
 
 def _short(value: Any) -> str:

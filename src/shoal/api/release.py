@@ -255,7 +255,7 @@ class Release:
                 missing=self.source.missing,
                 spreadsheet_safe=kind == "csv" and options.spreadsheet_safe,
                 columns=tuple(self.columns),
-                partitions={} if dealt is None else dealt.kinds,
+                partitions=None if dealt is None else dealt.kinds,
                 separate=second,
             )
             tell("written", format=kind, files=1 if second is None else 2, rows=self.shown.count)

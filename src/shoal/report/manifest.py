@@ -162,7 +162,7 @@ class Data(_Frozen):
     spreadsheet_safe: bool = False
     """Whether text that a spreadsheet would run as a formula has a ' in front of it, one more than it had."""
     columns: tuple[str, ...]
-    partitions: Annotated[dict[str, Literal["text", "integer"]], FIXED] = {}
+    partitions: Annotated[dict[str, Literal["text", "integer"]], FIXED] | None = None
     """Columns that the names of folders tell, `region=north/`, and not the files in them."""
     separate: Separate | None = None
 

@@ -82,7 +82,7 @@ def opened(
         typed: frozenset[str] = frozenset()
         many = "count(*)"
         parquet = isinstance(data, Path) and (data.is_dir() or data.suffix == ".parquet")
-        given = Parts.of(data, how.get("partitions", {})) if isinstance(data, Path) and parquet else data
+        given = Parts.of(data, how.get("partitions") or {}) if isinstance(data, Path) and parquet else data
         if isinstance(given, Path):
             source, values = _csv(given, columns, how)
         elif isinstance(given, Parts) and not listed and (found := _large_parquet(db, given, columns)) is not None:

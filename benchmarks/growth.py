@@ -169,6 +169,8 @@ more):
 
 {workers}
 
+A second worker hardly helps on one machine: driver, Java and Python of one worker keep both of its cores busy already.
+
 ## What that predicts
 
 On one machine like this: {billion} for 10⁹ rows, {more} for 10¹⁰, if the distinct combinations stop growing, as

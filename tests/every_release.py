@@ -66,7 +66,6 @@ KINDS = {
     "cells suppressed": asked(method={"generalise": "none", "suppress": "cell"}),
     "rows added": asked(blocking={"confidence": 0.9, "by": "absent"}, method={"suppression": 0.05}),
     "rows left out for rules": asked(blocking={"confidence": 0.9, "by": "suppress"}, method={"suppression": 0.5}),
-    "growing": asked({**PLAIN, "name": "unit", "paid": "identifier"}, [K, DIVERSE], republish={"way": "monotone"}),
     "persons": asked({**PLAIN, "name": "unit"}),
     "no sensitive column": asked({**PLAIN, "ill": "identifier"}),
 }

@@ -3,6 +3,7 @@
 import csv
 import json
 import stat
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -450,3 +451,17 @@ def test_the_running_attack_is_compose(desk):  # the issue's 3: over all release
     assert found.exposed == 0
     left = after.plan.grown.history.candidates["disease"].left()[: len(ROWS)]
     assert found.figures["values_left_mean"] == pytest.approx(left.mean())
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+def test_reports_tell_of_all_releases(desk, monkeypatch, way):
+    desk.policy(ROLES, **sections(way))
+    later = desk.table(LATER, "later.csv")
+    monkeypatch.chdir(desk.folder)
+    assert desk.run("anonymize", desk.data, "--policy", desk.folder / "policy.toml", "--out", "first").code == 0
+    assert desk.run("republish", "first.private", later, "--out", "second").code == 0
+    said = {name: Path(name, "report.html").read_text("utf-8") for name in ("first", "second", "second.private")}
+    assert f"release 2 of a table that grows ({way})" in said["second"]
+    assert "of a table that grows" not in said["first"]
+    assert "All releases together" in said["second.private"]
+    assert "All releases together" not in said["second"]

@@ -163,8 +163,9 @@ def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, p
     made = pa.schema([(field.name, _stored(field.type)) for field in schema])
     with path.open("xb") as file:
         hashed = _Hashed(file)
-        to = pa.PythonFile(hashed, "w")
-        with pq.ParquetWriter(to, made, store_schema=False, write_batch_size=CHUNK) as writer:
+        # rows are sorted: of the first column only, the least and the greatest value let a reader skip a group
+        how = {"store_schema": False, "write_batch_size": CHUNK, "write_statistics": schema.names[:1]}
+        with pq.ParquetWriter(pa.PythonFile(hashed, "w"), made, **how) as writer:
             for group in groups:
                 writer.write_table(pa.table(group, made), row_group_size=ROW_GROUP)
             writer.add_key_value_metadata(said)

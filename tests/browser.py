@@ -125,9 +125,9 @@ def _browser() -> Iterator[Any]:
     path = os.environ.get("SHOAL_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
     if path is None:
         pytest.skip("no Chromium is installed (Debian/Ubuntu: apt install chromium), so no page was opened")
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed, so no page was opened")
-    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed: no page was opened")
-    with api.sync_playwright() as driver:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path)
         try:
             yield browser

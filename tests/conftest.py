@@ -7,8 +7,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import hypothesis
 import pytest
 import tomli_w
+
+# how long an example takes is no matter of right or wrong
+hypothesis.settings.register_profile("shoal", deadline=None)
+hypothesis.settings.load_profile("shoal")
 
 CANARY = "CANARY-7f3"
 

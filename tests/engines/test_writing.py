@@ -139,7 +139,7 @@ def test_many_columns_of_many_values_are_sorted_too():
 
 
 def test_large_tables_are_written_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr("shoal.engines.writing._CHUNK", 3)
+    monkeypatch.setattr("shoal.engines.writing.CHUNK", 3)
     rows = [("a", "x")] * 10 + [(str(i), "y") for i in range(10)] + [("b", None)] * 5
     columns = coded(rows, 2)
     text = write(tmp_path / "data.csv", columns, Style(missing="?")).decode()

@@ -167,8 +167,8 @@ def test_a_worker_killed_in_the_middle(cluster, spark, tmp_path, monkeypatch, at
 
 @pytest.mark.slow
 def test_more_points_than_the_driver_takes_at_once(spark, tmp_path):
-    """What a job may bring to the driver of this cluster is less than the distinct rows need."""
-    rows = 400_000
+    """What one job may bring to the driver here is less than all distinct rows need, and more than one part."""
+    rows = 300_000
     table = people(rows, ages=5000).set_column(5, "paid", pa.array(np.arange(rows) % 1000))
     source = written(tmp_path, table)
     expected, _ = made(source, policy(50), tmp_path / "arrow", engine="arrow")

@@ -9,7 +9,6 @@ from spark_cluster import running, wait_for
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
-    pytest.importorskip("pyspark", reason="pyspark is not installed: pip install 'shoal[spark]'")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Spark needs Java, and there is none here")
     # else another worker would start one, too: see pytest_xdist_make_scheduler

@@ -142,7 +142,6 @@ def test_addresses(tmp_path):
 
 
 def test_addresses_never_show_keys(monkeypatch):
-    pytest.importorskip("fsspec", reason="the extra `remote` is not installed")
     for address in (f"nosuch://user:{CANARY}@host/people.csv?key={CANARY}", f"memory://{CANARY}/people.csv"):
         with pytest.raises(BadData) as wrong:
             ArrowEngine().read(address, ReadOptions())

@@ -30,8 +30,6 @@ from shoal.engines.duckdb import DuckDBEngine
 from shoal.engines.postgres import storing
 from shoal.errors import BadData, BadInput, BadOutput, NotVerified, ShoalWarning
 
-pytest.importorskip("adbc_driver_postgresql", reason="the extra `postgres` is not installed")
-
 CANARY = "CANARY-7f3"
 SECRET = "CANARY-" + secrets.token_hex(8)
 POLICY = {

@@ -3,7 +3,7 @@
 Grouping rows, rolling up, projecting and merging are one kernel: map the keys, add the counts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -94,6 +94,34 @@ class Long:
         return np.bincount(self.classes, minlength=class_count).astype(np.int64)
 
 
+Counted = str | tuple[str, ...]
+"""A column counted beside the classes, or several counted together."""
+
+
+class Merging(Mapping[Counted, Long]):
+    """What was counted beside classes that were merged: put together when first asked for, all of it.
+
+    Most nodes that a search looks at have too many rows in small classes, and nobody asks what else these hold.
+    """
+
+    def __init__(self, old: Mapping[Counted, Long], into: Codes) -> None:
+        self._made: dict[Counted, Long] = {}
+        self._ahead: tuple[Mapping[Counted, Long], Codes] | None = old, into
+
+    def __getitem__(self, name: Counted) -> Long:
+        if self._ahead is not None:
+            old, into = self._ahead
+            self._made = {each: long.merged(into) for each, long in old.items()}
+            self._ahead = None
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[Counted]:
+        return iter(self._made if self._ahead is None else self._ahead[0])
+
+    def __len__(self) -> int:
+        return len(self._made if self._ahead is None else self._ahead[0])
+
+
 @dataclass(frozen=True)
 class Reading:
     """How the columns counted beside the classes are read: as sensitive values, as persons, together."""
@@ -138,8 +166,6 @@ class Reading:
         return JointCounts(long.classes, codes, long.counts, tuple(self.labels[n] for n in names), self.joint[names])
 
 
-Counted = str | tuple[str, ...]
-"""A column counted beside the classes, or several counted together."""
 Beside = Mapping[Counted, tuple[Codes, int] | tuple[Codes, int, tuple[Codes, ...]]]
 """The codes of what is counted, and their number; of several columns, `joined` ones."""
 
@@ -233,7 +259,7 @@ class FrequencySet:
             [maps.get(name) for name in self.attributes],
             want_ids=want_classes or bool(self.long),
         )
-        long = {name: old.merged(ids) for name, old in self.long.items() if ids is not None}
+        long = Merging(self.long, ids) if self.long and ids is not None else {}
         return FrequencySet(self.attributes, self.layout, keys, counts, long, ids if want_classes else None)
 
     def rollup_part(self, maps: Mapping[str, Codes], by: Sequence[str], parts: int, part: int) -> "FrequencySet":

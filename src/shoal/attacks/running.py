@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.finding import Channel, Finding
-from shoal.codes import Codes
+from shoal.codes import Codes, numbered
 from shoal.counts import Flags, Longs
+from shoal.frequency import joined
 
 Bits = NDArray[np.uint8]
 """Sets of values, one a line, a bit for each value."""
@@ -62,21 +63,22 @@ class Candidates:
         Where nothing is left, the value has changed meanwhile, and the attacker begins anew.
         """
         there = shown >= 0
-        pairs, at = np.unique((self.of[there] + np.int64(1)) * max(len(classes), 1) + shown[there], return_inverse=True)
-        before, now = pairs // max(len(classes), 1) - 1, classes[pairs % max(len(classes), 1)]
+        pairs = [(self.of[there] + np.int32(1), len(self.sets) + 1), (shown[there].astype(np.int32), len(classes))]
+        at, _, (before, held) = joined(pairs)
+        before, now = before - 1, classes[held]
         both = now & self.sets[before] if len(self.sets) else now
         fresh = (before < 0) | ~both.any(axis=1)
         of = self.of.copy()
-        of[there] = len(self.sets) + at.ravel()
+        of[there] = len(self.sets) + at
         return replace(self, sets=np.concatenate([self.sets, np.where(fresh[:, None], now, both)]), of=of).packed()
 
     def packed(self) -> "Candidates":
         """Every set once, and none that nobody has."""
-        used, at = np.unique(self.of, return_inverse=True)
-        held = used[used >= 0]
+        used, at = numbered(self.of + np.int32(1))
+        held = used[used > 0] - 1
         sets, which = np.unique(self.sets[held], axis=0, return_inverse=True)
         number = np.append(np.full(len(used) - len(held), -1), which.ravel())
-        return replace(self, sets=sets.reshape(len(sets), self.sets.shape[1]), of=number[at.ravel()].astype(np.int32))
+        return replace(self, sets=sets.reshape(len(sets), self.sets.shape[1]), of=number[at].astype(np.int32))
 
     def left(self) -> Longs:
         """How many values are left to each person; as many as there are to who was in no release."""

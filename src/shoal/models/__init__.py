@@ -3,7 +3,7 @@
 from shoal.models.alpha_k import AlphaK
 from shoal.models.base import QUASI, Closure, Flags, Model, Need, asked, exact
 from shoal.models.diversity import DistinctLDiversity
-from shoal.models.k_anonymity import KAnonymity
+from shoal.models.k_anonymity import KAnonymity, least_size
 from shoal.models.measured import measured
 from shoal.models.registry import MODELS
 
@@ -19,5 +19,6 @@ __all__ = [
     "Need",
     "asked",
     "exact",
+    "least_size",
     "measured",
 ]

@@ -42,3 +42,13 @@ class KAnonymity(Model):
     @classmethod
     def probes(cls, attribute: str | None) -> Iterable[Self]:
         return (cls(1),) if attribute is None else ()
+
+
+def least_size(models: Iterable[Model]) -> int:
+    """The rows that a class needs whatever else is asked of it.
+
+    >>> least_size([KAnonymity(3), KAnonymity(5)])
+    5
+    """
+    parts = [part for model in models for part in model.parts()]
+    return max((part.k for part in parts if isinstance(part, KAnonymity)), default=1)

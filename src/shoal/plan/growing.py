@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from shoal.attacks.finding import Finding
 from shoal.attacks.running import Candidates, sets_of, told
-from shoal.codes import Codes
+from shoal.codes import Codes, numbered
 from shoal.counts import Flags
 from shoal.engine import Engine, Source
 from shoal.errors import Infeasible
@@ -66,18 +66,18 @@ def _refuse_left_out(stage: Stage, after: Next) -> None:
 def _planned(stage: Stage, after: Next, started: float) -> Plan:
     """Those who are left out are a part and a class of their own, all `*`."""
     out = after.part < 0
-    used, at = np.unique(after.part[~out], return_inverse=True)
+    used, at = numbered(after.part[~out])
     levels, parts = after.levels[used], len(used)
     part = np.full(len(out), parts, dtype=np.int32)
-    part[~out] = at.ravel()
+    part[~out] = at
     if out.any():
         top = [hierarchy.height for hierarchy in stage.hierarchies]
         levels = np.append(levels, np.array([top], dtype=np.int16), axis=0)
     showing = show_levels(stage.rows, part, levels, stage.hierarchies)
     alike, classes = showing.alike()
     if out.any():
-        number = np.unique(np.append(alike[:-1], classes), return_inverse=True)[1]
-        alike, classes = number.ravel().astype(np.int32), int(number.max()) + 1
+        used, alike = numbered(np.append(alike[:-1], np.int32(classes)))
+        classes = len(used)
     of_row = alike[part]
     left_out = int(alike[-1]) if out.any() else None
     released = stage.rows.parted(of_row, classes)
@@ -137,9 +137,9 @@ def _with_differences(stage: Stage, after: Next, finding: Finding) -> Finding:
     history, touched = after.history, after.touched
     if touched is None or not touched.any():
         return finding
-    _, group = np.unique(history.group[touched], return_inverse=True)
+    used, group = numbered(history.group[touched])
     values = {name: _coded(stage, name, history.values[name].filter(pa.array(touched))) for name in stage.sensitive}
-    fine = stage.comply(values, group.ravel().astype(np.int32), int(group.max()) + 1)
+    fine = stage.comply(values, group, len(used))
     below = int((~fine)[group].sum())
     figures = {**finding.figures, "people_in_groups_told_apart": int(touched.sum()), "of_them_below_the_policy": below}
     sentence = f"{finding.sentence}; {below:,} stand in groups that differences tell apart and that do not comply"

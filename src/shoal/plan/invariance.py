@@ -54,7 +54,7 @@ def grow_invariant(stage: Stage, out: Flags) -> Next:
     first[part[shown][::-1]] = shown[::-1]
     # a row that shows nobody must not leave one person's own values as the label: a neighbour's lie under it too
     beside = np.unique(groups)
-    every = np.append(shown, _neighbours(stage)[first[beside]])
+    every = np.append(shown, _neighbours(stage)[first[beside]]) if len(beside) else shown
     together = np.append(part[shown], beside)
     levels = lowest(together, parts, [codes[every] for codes in stage.codes], stage.hierarchies)
     added = Added(name, first[groups], values) if len(groups) else None

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.codes import Codes
+from shoal.codes import Codes, numbered
 from shoal.errors import Infeasible
 from shoal.models import Model
 from shoal.plan.stage import Stage
@@ -46,8 +46,8 @@ def _failing(
     """A model that fails, and the parts of the class that protects least, if there is such."""
     rows = np.flatnonzero(part >= 0)
     alike = stage.alike(part, levels)
-    used, at = np.unique(alike[part[rows]], return_inverse=True)
-    release = stage.counts(stage.now(rows), at.ravel().astype(np.int32), len(used))
+    used, at = numbered(alike[part[rows]])
+    release = stage.counts(stage.now(rows), at, len(used))
     for model in wide:
         if not model.holds(release):
             worst = model.worst(release)
@@ -58,8 +58,8 @@ def _failing(
     new = rows[part[rows] > int(group.max(initial=-1))]
     past, now = stage.past(ever), stage.now(new)
     every = {name: np.append(past[name], now[name]) for name in stage.sensitive}
-    used, at = np.unique(np.append(group[ever], part[new]), return_inverse=True)
-    together = stage.counts(every, at.ravel().astype(np.int32), len(used))
+    used, at = numbered(np.append(group[ever], part[new]))
+    together = stage.counts(every, at, len(used))
     for model in wide:
         if not model.holds(together):
             worst = model.worst(together)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.attacks.running import Candidates, sets_of
-from shoal.codes import Codes
+from shoal.codes import Codes, numbered
 from shoal.counts import Flags
 from shoal.errors import BadData, Infeasible
 from shoal.frequency import joined
@@ -40,8 +40,7 @@ def begin_monotone(stage: Stage, make: Make) -> tuple[Plan, Next]:
     """The first release is as any other; its classes are the first groups."""
     plan = make(stage.source, stage.policy.model_copy(update={"republish": None}))
     part = np.where(plan.recoding.suppressed, -1, plan.class_of_row).astype(np.int32)
-    kept, at = np.unique(part[part >= 0], return_inverse=True)
-    part[part >= 0] = at.ravel()
+    kept, part[part >= 0] = numbered(part[part >= 0])
     levels = _levels(stage, plan, np.flatnonzero(part >= 0), part[part >= 0], len(kept))
     return plan, _remembered(stage, stage.history, part, levels, np.zeros(0, np.int32))
 
@@ -78,8 +77,8 @@ def grow_monotone(stage: Stage, make: Make, out: Flags) -> Next:
     levels[groups:] = new_levels
     present = np.flatnonzero(part >= 0)
     if len(present):
-        used, at = np.unique(part[present], return_inverse=True)
-        needed = lowest(at.ravel().astype(np.int32), len(used), [c[present] for c in stage.codes], stage.hierarchies)
+        used, at = numbered(part[present])
+        needed = lowest(at, len(used), [c[present] for c in stage.codes], stage.hierarchies)
         levels[used] = np.maximum(levels[used], needed)
     part = _settled(stage, part, levels, groups)
     part = calmed(stage, part, levels, groups, group)
@@ -105,7 +104,7 @@ def _survivors(stage: Stage, out: Flags) -> tuple[Codes, Flags]:
     gone = inside & broken[at] & (left | ~same)
     still = np.bincount(at[same & ~left], minlength=groups + 1) > 0
     apart = gone & still[at]
-    group[apart] = groups + np.unique(group[apart], return_inverse=True)[1].ravel()
+    group[apart] = groups + numbered(group[apart])[1]
     return group, same & inside & (whole[at] | (broken[at] & ~left))
 
 
@@ -115,9 +114,8 @@ def _company(stage: Stage, lines: Rows, gone: Flags) -> Flags:
     values = stage.past(lines)
     coded = [(codes, stage.table[name].size) for name, codes in values.items()]
     together = joined(coded)[0] if coded else np.zeros(len(lines), np.int32)
-    _, group = np.unique(stage.history.group[lines], return_inverse=True)
     return company(
-        group.ravel().astype(np.int32),
+        numbered(stage.history.group[lines])[1],
         gone,
         together,
         lambda some, part, parts: stage.comply({name: codes[some] for name, codes in values.items()}, part, parts),
@@ -150,8 +148,7 @@ def _batch(stage: Stage, rows: Rows, make: Make) -> tuple[Codes, Levels]:
         narrowed = _narrowed(stage, rows, part)
         if not narrowed.any():
             part[part >= 0] = _complying(stage, rows[part >= 0], part[part >= 0])
-            used, at = np.unique(part[part >= 0], return_inverse=True)
-            part[part >= 0] = at.ravel()
+            used, part[part >= 0] = numbered(part[part >= 0])
             return part, _levels(stage, plan, rows[part >= 0], part[part >= 0], len(used))
         waits |= narrowed if tried < _TRIES - 2 else stage.matched.line[rows] >= 0
     return np.full(len(rows), -1, np.int32), np.zeros((0, len(stage.quasi)), np.int16)
@@ -184,9 +181,9 @@ def _narrowed(stage: Stage, rows: Rows, part: Codes) -> Flags:
 
 def _complying(stage: Stage, rows: Rows, part: Codes) -> Codes:
     """The same without parts that do not keep the policy beside the whole table, as its distribution is now."""
-    used, at = np.unique(part, return_inverse=True)
-    fine = stage.comply(stage.now(rows), at.ravel().astype(np.int32), len(used))
-    return np.where(fine[at.ravel()], part, -1)
+    used, at = numbered(part)
+    fine = stage.comply(stage.now(rows), at, len(used))
+    return np.where(fine[at], part, -1)
 
 
 def _levels(stage: Stage, plan: Plan, rows: Rows, part: Codes, parts: int) -> Levels:
@@ -200,14 +197,14 @@ def _settled(stage: Stage, part: Codes, levels: Levels, groups: int) -> Codes:
     """Classes that fail are left out: where new parts look like older ones, only the new ones."""
     part = part.copy()
     while (rows := np.flatnonzero(part >= 0)).size:
-        used, at = np.unique(stage.alike(part, levels)[part[rows]], return_inverse=True)
-        fails = ~stage.comply(stage.now(rows), at.ravel().astype(np.int32), len(used))[at.ravel()]
+        used, at = numbered(stage.alike(part, levels)[part[rows]])
+        fails = ~stage.comply(stage.now(rows), at, len(used))[at]
         if not fails.any():
             break
         mixed = np.zeros(len(used), dtype=bool)
         new = part[rows] >= groups
-        mixed[at.ravel()[fails & new]] = True
-        part[rows[fails & (new | ~mixed[at.ravel()])]] = -1
+        mixed[at[fails & new]] = True
+        part[rows[fails & (new | ~mixed[at])]] = -1
     return part
 
 
@@ -229,7 +226,7 @@ def _remembered(stage: Stage, history: History, part: Codes, levels: Levels, gro
     all_groups = np.append(group[kept], number)
     sizes = [np.bincount(each[each >= 0], minlength=groups + len(levels) + 1) for each in (history.group, all_groups)]
     touched = (all_groups >= 0) & (sizes[0] != sizes[1])[all_groups]
-    all_groups[all_groups >= 0] = np.unique(all_groups[all_groups >= 0], return_inverse=True)[1].ravel()
+    all_groups[all_groups >= 0] = numbered(all_groups[all_groups >= 0])[1]
     own = np.where(shown[:, None], levels[group], history.levels) if len(levels) else history.levels
     row = np.append(np.where(shown, matched.row, -1)[kept], np.where(fresh[new], new, -1))
     return Next(

@@ -1,7 +1,7 @@
 """From a policy to a node of the lattice: hierarchies, counts, feasibility, search, suppression."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter
@@ -16,7 +16,7 @@ from shoal.frequency import FrequencySet
 from shoal.hierarchy import Builder, Hierarchy, ValueOnly, draft
 from shoal.lattice import Lattice
 from shoal.metrics import METRICS, scorers
-from shoal.models import KAnonymity, Model
+from shoal.models import least_size
 from shoal.plan.counting import counted, read_columns, warn_of_unknown_values
 from shoal.plan.feasible import as_one_class, failed_by, refuse_impossible, refuse_outsiders
 from shoal.plan.margin import in_order
@@ -60,7 +60,7 @@ def set_task(source: Source, policy: Policy, engine: Engine) -> Task:
     if table.relation is not None:  # measures cannot look at the rows again
         beside += [name for name in policy.named(Role.SENSITIVE) if name not in beside]
     limit = policy.suppressible(table.rows)
-    classes = engine.count(table, quasi, beside).at_least(_least(policy.models), limit)
+    classes = engine.count(table, quasi, beside).at_least(least_size(policy.models), limit)
     tell("counted", classes=len(classes))
     reading = read_columns(table, policy, classes, quasi)
     population = None if source.population is None else engine.count(source.population, quasi, [])
@@ -109,12 +109,6 @@ def solve(task: "Task", policy: Policy, watch: Watch = lambda *_: None, stop: St
         reading=oracle.reading,
         search=Searched(lattice, found, score - scorer.value(max(found.bound, least)), oracle.tally),
     )
-
-
-def _least(models: Sequence[Model]) -> int:
-    """The size that a class needs whatever else is asked of it."""
-    parts = [part for model in models for part in model.parts()]
-    return max((part.k for part in parts if isinstance(part, KAnonymity)), default=1)
 
 
 def builder_of(policy: Policy, column: Column) -> Builder:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.codes import Codes, Column, Kind, Table
+from shoal.codes import Codes, Column, Kind, Table, numbered
 from shoal.counts import Longs
 from shoal.errors import BadPolicy, Infeasible
 from shoal.frequency import FrequencySet
@@ -132,14 +132,14 @@ def show_levels(
 
 def labels_at(hierarchy: Hierarchy, codes: Codes, levels: NDArray[np.integer]) -> Released:
     """The label of each code at its level."""
-    place = np.zeros(len(levels), dtype=np.int64)
+    place = np.zeros(len(levels), dtype=np.int32)
     for level in range(hierarchy.height + 1):
         at = levels == level
         place[at] = level * hierarchy.groups(0) + hierarchy.levels[level][codes[at]]
-    used, which = np.unique(place, return_inverse=True)
+    used, which = numbered(place)
     texts = [hierarchy.labels[each // hierarchy.groups(0)][each % hierarchy.groups(0)] for each in used.tolist()]
     labels = labels_shown(texts)
-    return replace(labels, codes=labels.codes[which.ravel()])
+    return replace(labels, codes=labels.codes[which])
 
 
 def _covers(axis: Axis, ranges: Ranges, losses: Floats, rows: Longs) -> Covers:

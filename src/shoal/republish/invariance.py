@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.codes import Codes
+from shoal.codes import Codes, numbered
 from shoal.counts import Flags, Longs
 from shoal.errors import Infeasible
+from shoal.frequency import Long
 from shoal.partition.axes import Floats
 from shoal.republish.splitting import split
 
@@ -114,8 +115,7 @@ def _whole(group: Codes, keeps: Flags, buckets: Buckets) -> Flags:
     if not flags.any():
         return flags
     people = np.bincount(group[flags], minlength=int(group.max()) + 1)
-    pairs = np.unique(group[flags].astype(np.int64) * buckets.size + buckets.value[flags])
-    values = np.bincount(pairs // buckets.size, minlength=len(people))
+    values = Long.count(group[flags], buckets.value[flags], buckets.size).distinct(len(people))
     length = np.array([len(each) for each in buckets.signatures])[buckets.signature[flags]]
     flags[flags] = (people[group[flags]] == length) & (values[group[flags]] == length)
     return flags
@@ -208,8 +208,7 @@ def _partition(
     shown = np.repeat(pairs[:, 1], lacking[lacking > 0]).astype(np.int32)
     beside = _somebody(buckets, rows, home, shown, rng)
     out = np.full(len(group), -1, dtype=np.int32)
-    kept, at = np.unique(group[whole], return_inverse=True)
-    out[whole] = at.ravel()
+    kept, out[whole] = numbered(group[whole])
     counterfeits = (np.zeros(0, np.int32), np.zeros(0, np.int32))
     if len(rows):
         both = np.concatenate([rows, beside])

@@ -15,7 +15,7 @@ from shoal.counts import ClassCounts
 from shoal.frequency import FrequencySet, Reading
 from shoal.lattice import Lattice, Node
 from shoal.metrics import Floors, Scorer
-from shoal.models import Closure, Flags, Model
+from shoal.models import Closure, Flags, Model, least_size
 from shoal.release import After, Before
 from shoal.search.closed import Closed
 from shoal.search.rollups import Rollups
@@ -79,6 +79,7 @@ class Oracle:
 
     def __post_init__(self) -> None:
         self._parts = [part for model in self.models for part in model.parts()]
+        self._least = least_size(self.models)
         self._answers: dict[Node, Answer] = {}
         self._known = Closed(self.before.left_out)
         self._rollups = Rollups(self.before)
@@ -117,8 +118,8 @@ class Oracle:
         if node in self._answers:
             self.tally.remembered += 1
             return self._answers[node]
-        after = self._look(node)
-        answer = self._judge(after)
+        classes = self._look(node)
+        answer = self._too_small(node, classes) or self._judge(self._marked(node, classes))
         if len(self._answers) >= _REMEMBERED_ANSWERS:
             self._answers = dict(list(self._answers.items())[_REMEMBERED_ANSWERS // 2 :])
         self._answers[node] = answer
@@ -134,8 +135,8 @@ class Oracle:
             if known is not None:
                 self.tally.inferred += 1
                 return known
-        after = self._look(node)
-        ok = self.keeps(after)
+        classes = self._look(node)
+        ok = self._too_small(node, classes) is None and self.keeps(self._marked(node, classes))
         self._known.learn(node, ok=ok)
         return ok
 
@@ -155,8 +156,9 @@ class Oracle:
 
     def apply(self, node: Node) -> After:
         """The classes at a node, those that fail marked as suppressed."""
-        classes = self._rollups.at(node)
-        self.tally.rolled_up, self.tally.grouped = self._rollups.rolled_up, self._rollups.grouped
+        return self._marked(node, self._at(node))
+
+    def _marked(self, node: Node, classes: FrequencySet) -> After:
         return After(node, classes, self.failing(node, classes, self.needed if self._is_face(node) else Closure.NOT))
 
     def failing(self, node: Node, classes: FrequencySet, least: Closure = Closure.NOT) -> Flags:
@@ -176,9 +178,21 @@ class Oracle:
         population, strangers = classes.found_in(self._population.at(node))
         return replace(counts, population=population, strangers=strangers)
 
-    def _look(self, node: Node) -> After:
+    def _at(self, node: Node) -> FrequencySet:
+        classes = self._rollups.at(node)
+        self.tally.rolled_up, self.tally.grouped = self._rollups.rolled_up, self._rollups.grouped
+        return classes
+
+    def _look(self, node: Node) -> FrequencySet:
         self.tally.checked += 1
-        return self.apply(node)
+        return self._at(node)
+
+    def _too_small(self, node: Node, classes: FrequencySet) -> Answer | None:
+        """The answer about a node at which too many rows fail by the sizes of their classes alone."""
+        after = After(node, classes, classes.counts < self._least)
+        if after.suppressed_rows <= self.limit:
+            return None
+        return Answer(node, False, after.suppressed_rows, len(after.kept), np.inf, None, -np.inf)
 
     def _is_face(self, node: Node) -> bool:
         return any(map(int.__eq__, node, self.before.left_out))

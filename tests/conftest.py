@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import hypothesis
+import naive
 import pytest
 import tomli_w
 
@@ -42,7 +43,7 @@ ATTRIBUTES = {
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """All tests of Spark go to one worker, so that only one cluster is started.
+    """All tests of Spark go to one worker, so that only one cluster is started; those of the site, which is built once.
 
     Their name tells them: the marks of groups get lost between xdist 3.8 and pytest 9.2 (pytest-xdist#1386).
     """
@@ -52,9 +53,18 @@ def pytest_xdist_make_scheduler(config, log):
 
     class OneCluster(LoadGroupScheduling):
         def _split_scope(self, nodeid):
-            return "spark" if "spark" in nodeid else super()._split_scope(nodeid)
+            shared = (name for name in ("spark", "test_site") if name in nodeid)
+            return next(shared, None) or super()._split_scope(nodeid)
 
     return OneCluster(config, log)
+
+
+def pytest_collection_modifyitems(config, items):
+    """What takes long is left to `make test-all` and to what is run before a change lands."""
+    late = [] if naive.THOROUGH else [item for item in items if item.get_closest_marker("thorough")]
+    if late:
+        config.hook.pytest_deselected(items=late)
+        items[:] = [item for item in items if item not in set(late)]
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,7 @@ def adult_policy(method):
     return Policy(attributes=attributes, require=[{"model": "k-anonymity", "k": 10}], method=method)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not (DATA / "adult").is_dir(), reason="adult is not beside the repository")
 def test_steered_releases_of_adult_answer_better(tmp_path):
     """S4.9: on at least nine of ten workloads of 200 queries, on two and three attributes in turn."""

@@ -47,9 +47,24 @@ def test_the_facts_are_on_the_pages(site):
     assert "shoal anonymize" in (site / "reference" / "commands.html").read_text("utf-8")
 
 
-def test_pages_in_a_browser(site):
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1280, "light"),
+        (390, "dark"),
+        pytest.param(1280, "dark", marks=pytest.mark.thorough),
+        pytest.param(390, "light", marks=pytest.mark.thorough),
+    ],
+)
+def test_pages_in_a_browser(site, width, scheme):
     shots = os.environ.get("SHOAL_SHOTS")
-    looks = look(*(site / page for page in OPENED), site=site, shots=None if shots is None else Path(shots))
+    looks = look(
+        *(site / page for page in OPENED),
+        site=site,
+        shots=None if shots is None else Path(shots),
+        widths=[width],
+        schemes=[scheme],
+    )
     assert [fault for each in looks for fault in each.faults] == []
 
 

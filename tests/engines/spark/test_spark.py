@@ -212,6 +212,7 @@ def spread_out(spark, table):
     return read.repartition(8).cache()
 
 
+@pytest.mark.thorough
 def test_a_worker_killed_while_it_groups(cluster, spark, spread_out, table, monkeypatch, tmp_path):
     policy = POLICIES["numbers, suppression"]
     expected, _ = published(table, policy, tmp_path / "arrow", engine="arrow")
@@ -223,6 +224,7 @@ def test_a_worker_killed_while_it_groups(cluster, spark, spread_out, table, monk
     assert {path.name for path in out.parent.iterdir()} == {"spark", "spark.private"}
 
 
+@pytest.mark.thorough
 def test_a_worker_killed_while_it_writes(cluster, spark, spread_out, monkeypatch, tmp_path):
     frame = api.prepare(spread_out, POLICIES["numbers, suppression"]).shown.frame
     expected = sorted(map(tuple, frame.data.collect()), key=repr)

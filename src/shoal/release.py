@@ -45,7 +45,13 @@ class Before:
 
     def marginal(self, i: int) -> NDArray[np.int64]:
         """Rows per code of attribute i."""
-        return self.classes.marginal(self.classes.attributes[i], self.hierarchies[i].groups(0))
+        return self._marginals[i]
+
+    @cached_property
+    def _marginals(self) -> list[NDArray[np.int64]]:
+        """Counted once for all metrics."""
+        named = zip(self.classes.attributes, self.hierarchies, strict=True)
+        return [self.classes.marginal(name, hierarchy.groups(0)) for name, hierarchy in named]
 
 
 class Outcome(Protocol):

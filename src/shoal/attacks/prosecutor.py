@@ -1,6 +1,7 @@
 """Somebody who knows all quasi-identifiers of a person whom he knows to be in the table (El Emam and Dankar 2008)."""
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -39,14 +40,14 @@ class Prosecutor:
         sizes = sizes[shown]
         least = int(sizes.min()) if len(sizes) else 0
         alone, rows = int((sizes == 1).sum()), int(sizes.sum())
-        limit = 1 / exact("threshold", self.threshold)
+        enough = ceil(1 / exact("threshold", self.threshold))
         figures = {
             "classes": len(sizes),
             "smallest_class": least,
             "highest_risk": 1 / least if least else 0.0,
             "mean_risk": len(sizes) / rows if rows else 0.0,
             "threshold": self.threshold,
-            "people_at_risk": int(sizes[[int(size) < limit for size in sizes]].sum()),
+            "people_at_risk": int(sizes[sizes < enough].sum()),
         }
         said = f"{alone:,} of {rows:,} people are alone in their class; the smallest class has {least:,}"
         return Finding("prosecutor", Channel.RECORD, alone, rows, said, figures)

@@ -329,6 +329,27 @@ class TestRemove:
         assert "bob" not in load_history(desk.folder / "out2.private").keys.to_pylist()
         assert b"bob" not in (desk.folder / "out2.private" / "history.parquet").read_bytes()
 
+    def test_the_file_that_was_released_is_found_until_it_has_who_was_erased(self, desk, monkeypatch):
+        desk.policy(ROLES, **sections("monotone"))
+        desk.anonymize()
+        found = desk.folder / "out2"
+        assert desk.run("remove", "bob", desk.private, "--out", found).code == 0
+        named = desk.run("remove", "bob", desk.private, "--original", desk.data, "--out", desk.folder / "out3")
+        assert named.code == 0
+        assert lines_of(found / "data.csv") == lines_of(desk.folder / "out3" / "data.csv")
+        desk.refused(2, "remove", "fay", desk.folder / "out2.private", "--out", desk.folder / "o", says="erased since")
+        elsewhere = desk.folder / "elsewhere"
+        elsewhere.mkdir()
+        desk.data.rename(elsewhere / desk.data.name)
+        desk.refused(2, "remove", "fay", desk.private, "--out", desk.folder / "o", says="neither beside out.private")
+        monkeypatch.chdir(elsewhere)
+        assert desk.run("remove", "fay", desk.private, "--out", desk.folder / "out4").code == 0
+
+    def test_a_frame_is_no_file(self, desk):
+        frame = pa.Table.from_pylist(lines_of(desk.data))
+        sh.anonymize(frame, desk.policy(ROLES, **sections("monotone"))).save(desk.out)
+        desk.refused(2, "remove", "fay", desk.private, "--out", desk.folder / "o", says="was no file")
+
     def test_by_keys_and_from_python(self, desk):
         desk.policy(ROLES, **sections("m-invariance"))
         desk.anonymize()

@@ -217,6 +217,7 @@ def prepare(
             plan = block_channels(read, policy, make_plan(read, policy, engine, watch, stop), engine)
         else:
             read, plan = _grown(read, policy, engine, again, lambda of, by: make_plan(of, by, engine, watch, stop))
+            plan = _remembering(plan, path_of(source), again)
         if plan.blocked is not None and plan.blocked.left:
             warnings.warn(ShoalWarning(unblocked(plan.blocked)), stacklevel=2)
         if policy.release.order == "keep":
@@ -235,9 +236,15 @@ def _grown(
     """The next release of a growing table, or its first."""
     if again is None:
         return grow(read, policy, engine, None, make)
-    read, plan = grow(read, policy, engine, again.history, make, increment=again.increment)
+    return grow(read, policy, engine, again.history, make, increment=again.increment)
+
+
+def _remembering(plan: Plan, file: Path | None, again: Again | None) -> Plan:
+    """The same, whose history knows the file, and forgets who was erased."""
     assert plan.grown is not None
-    return read, replace(plan, grown=replace(plan.grown, history=again.forgotten(plan.grown.history)))
+    whole = again is None or not again.increment
+    history = replace(plan.grown.history, source=file.name if whole and file is not None else None)
+    return replace(plan, grown=replace(plan.grown, history=history if again is None else again.forgotten(history)))
 
 
 def _tell_search(plan: Plan, policy: Policy) -> None:

@@ -51,11 +51,14 @@ def republish(
         return handed_out(prepare(source, again(private, policy, original=original, increment=increment)))
 
 
-def remove(rows: Path_ | Sequence[str], private: Path_, original: Source_, policy: Policy_ | None = None) -> Release:
+def remove(
+    rows: Path_ | Sequence[str], private: Path_, original: Source_ = None, policy: Policy_ | None = None
+) -> Release:
     """The release without people who are to be erased: named by their keys, or by a table with a column of them.
 
-    `original` is the table that was released. Who else must be left out so that nobody is betrayed by the difference
-    is left out too; of those who are erased, the new private folder keeps nothing.
+    `original` is the table that was released, found by its name where it is a file beside the folder or here. Who else
+    must be left out so that nobody is betrayed by the difference is left out too; of those who are erased, the new
+    private folder keeps nothing.
     """
     with run("remove"):
         following, left = removing(rows, private, original, policy)
@@ -89,10 +92,11 @@ def again(private: Path_, policy: Policy_ | None = None, *, original: Source_ = 
 
 
 def removing(
-    rows: Path_ | Sequence[str], private: Path_, original: Source_, policy: Policy_ | None = None
+    rows: Path_ | Sequence[str], private: Path_, original: Source_ = None, policy: Policy_ | None = None
 ) -> tuple[Again, Source]:
     """What the release without some people follows, and the table without them."""
     found = again(private, policy, original=original)
+    original = _original(found) if original is None else original
     key = found.policy.key or ""
     read = ArrowEngine().read(original, read_options(found.policy))
     if key not in read.table.columns:
@@ -109,6 +113,20 @@ def removing(
         raise BadInput(f"{read.name}: nobody would be left; withdraw the release instead")
     columns = {name: alone(replace(each, codes=each.codes[stay])) for name, each in read.table.columns.items()}
     return replace(found, erased=keys), replace(read, table=Table(columns, len(stay)), native=None)
+
+
+def _original(found: Again) -> Path:
+    """The file that was released, if it still lies where one looks for it."""
+    name = None if found.history is None else found.history.source
+    if name is None:
+        raise BadInput(
+            f"{found.folder.name}: the table it was made from was no file, was an increment, or has people who were "
+            "erased since; give the table as it is now with --original"
+        )
+    for file in (found.folder.parent / name, Path(name)):
+        if file.exists():
+            return file
+    raise BadInput(f"{name}: it lies neither beside {found.folder.name} nor here; give the table with --original")
 
 
 def _keys(rows: Path_ | Sequence[str], key: str) -> pa.Array:

@@ -65,7 +65,10 @@ def republish(
 def remove(
     rows: Annotated[str, typer.Argument(metavar="ROWS", help="A table with the keys of those to remove, or the keys.")],
     earlier: Earlier,
-    original: Annotated[str, typer.Option(help="The table that was released.")],
+    original: Annotated[
+        str | None,
+        typer.Option(help="The table that was released; else its file is looked for by name, beside PRIVATE and here."),
+    ] = None,
     policy: PolicyFile = None,
     out: Out = None,
     private: Private = None,

@@ -33,6 +33,7 @@ def write_history(folder: Path, history: History) -> None:
         "quasi": history.quasi,
         "sensitive": history.sensitive,
         "values": [history.candidates[name].values for name in history.sensitive],
+        "source": history.source,
     }
     table = pa.table(columns).replace_schema_metadata({"shoal": json.dumps(about)})
     parquet.write_table(table, folder / NAME)
@@ -67,6 +68,7 @@ def _read(table: pa.Table, about: dict[str, Any]) -> History:
         {name: _domain(each, of[name]) for name, each in values.items()},
         left,
         _candidates(table["signature"], *of.values()) if "signature" in table.column_names else None,
+        about["source"],
     )
 
 

@@ -42,6 +42,8 @@ class History:
     candidates: Mapping[str, Candidates] = field(default_factory=dict)
     signatures: Candidates | None = None
     """Of m-invariance: the values that everybody keeps."""
+    source: str | None = None
+    """The file of the last release, by its name; None where it was none, or has people who were erased since."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -49,7 +51,7 @@ class History:
     def forgetting(self, keys: pa.Array) -> "History":
         """The same without who these are: their lines stay as nobody's, since others are hidden among them."""
         gone = pc.is_in(self.keys, value_set=keys)
-        return replace(self, keys=pc.if_else(gone, pa.scalar(None, pa.string()), self.keys))
+        return replace(self, keys=pc.if_else(gone, pa.scalar(None, pa.string()), self.keys), source=None)
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,17 @@ from itertools import product
 
 import naive
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.codes import encode
+from shoal.frequency import FrequencySet, Long, Reading
+from shoal.hierarchy import Intervals, build
 from shoal.metrics import METRICS
-from shoal.models import Closure, KAnonymity
+from shoal.models import Closure, DistinctLDiversity, KAnonymity
+from shoal.release import Before
 from shoal.search import Oracle, Tally, decide
 from shoal.search import oracle as asking
 from shoal.search.algorithms import WALKS, Setting
@@ -63,6 +68,21 @@ def test_answers_do_not_depend_on_what_was_asked_before(instance, random, rememb
             assert sorted(ask.apply(node).classes.counts.tolist()) == sorted(len(rows) for rows in outcome.classes)
             if said.below is not None:
                 assert said.classes == len(outcome.kept)
+
+
+def test_what_else_small_classes_hold_is_not_asked(monkeypatch):
+    columns = {"age": (np.arange(4, dtype=np.int32), 4)}
+    classes = FrequencySet.count(columns, {"ill": (np.zeros(4, np.int32), 2)})
+    ages = build(encode("age", pa.array([1, 2, 3, 4])), Intervals([2]))
+    before = Before(classes, (ages,))
+    merged, counted = Long.merged, []
+    monkeypatch.setattr(Long, "merged", lambda long, into: counted.append(into) or merged(long, into))
+    reading = Reading({"ill": ["flu", "hiv"]})
+    asked = Oracle(before, [KAnonymity(3), DistinctLDiversity(1, "ill")], 0, METRICS["loss"].on(before), reading)
+    assert asked.ask((1,)).below is None
+    assert not counted
+    assert asked.ask((2,)).ok
+    assert counted
 
 
 def test_everything_suppressed_is_no_release(before):

@@ -82,7 +82,7 @@ def progress(*, quiet: bool, doing: str = "partitioning") -> Iterator["Watch"]:
         task = bar.add_task("reading", total=1.0)
 
         def watch(ask: Any, tally: Any) -> None:
-            said = f"{tally.checked:,} of {_many(tally.nodes)} nodes checked" if tally.nodes else doing
+            said = _checked(tally.checked, tally.nodes) if tally.nodes else doing
             bar.update(task, completed=ask.settled, description=said)
 
         yield _Announced(watch)
@@ -214,9 +214,16 @@ def _followed(told: dict[str, Any]) -> str:
 
 def _search(method: dict[str, Any]) -> str:
     said: str = method["algorithm"]
-    said += f": {method['checked']:,} of {_many(method['nodes'])} nodes checked" if "nodes" in method else ""
+    said += f": {_checked(method['checked'], method['nodes'])}" if "nodes" in method else ""
     said += f" in {method['seconds']:.2f} s" if "seconds" in method else ""
     return said + (f"; {len(method['solutions']):,} node(s) found" if "solutions" in method else "")
+
+
+def _checked(checked: int, nodes: int) -> str:
+    """How many nodes were looked at: Incognito also looks at those of fewer attributes."""
+    if checked > nodes:
+        return f"{checked:,} nodes checked, of subsets too ({_many(nodes)} have all attributes)"
+    return f"{checked:,} of {_many(nodes)} nodes checked"
 
 
 def _how_good(method: dict[str, Any]) -> str:

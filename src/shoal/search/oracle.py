@@ -31,6 +31,7 @@ class Answer:
     ok: bool
     """Complies after suppressing at most the limit."""
     suppressed: int
+    """How many rows fall; at least so many where nothing finer complies."""
     classes: int
     """How many are released."""
     score: float

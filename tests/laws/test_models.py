@@ -219,6 +219,18 @@ def test_is_a_model(name):
 
 
 @every_model
+def test_no_class_with_fewer_rows_than_the_least_complies(name):
+    """Searches pass such classes by without a look at what they hold."""
+
+    def check(whole, rows):
+        for model in (whole, *whole.parts()):
+            small = [row for row in rows if sum(row) < model.least_rows]
+            assert not any(complies(model, small, merged(*rows)))
+
+    run(check, model_of(name), st.lists(one_class, min_size=1, max_size=6))
+
+
+@every_model
 def test_closure_is_as_declared(name):
     """M1 and M2, for the model and for each of its parts."""
 

@@ -63,10 +63,11 @@ def test_answers_do_not_depend_on_what_was_asked_before(instance, random, rememb
         for node in nodes:
             outcome, said = instance.outcomes[node], ask.ask(node)
             assert said.ok == outcome.ok
-            assert said.suppressed == len(outcome.suppressed)
+            assert said.suppressed <= len(outcome.suppressed)
             assert np.isinf(said.score) != said.ok
             assert sorted(ask.apply(node).classes.counts.tolist()) == sorted(len(rows) for rows in outcome.classes)
             if said.below is not None:
+                assert said.suppressed == len(outcome.suppressed)
                 assert said.classes == len(outcome.kept)
 
 

@@ -73,6 +73,11 @@ class Model(ABC):
         """Columns that it needs counted together; QUASI stands for all quasi-identifiers as they were."""
         return ()
 
+    @property
+    def least_rows(self) -> int:
+        """The rows without which no class keeps it, whatever they hold."""
+        return 1
+
     @abstractmethod
     def complies(self, counts: ClassCounts) -> Flags:
         """Which classes keep the promise; where it is about the whole table, all of them."""

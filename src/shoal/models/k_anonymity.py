@@ -26,6 +26,10 @@ class KAnonymity(Model):
     def __post_init__(self) -> None:
         refuse_unless_whole("k", self.k)
 
+    @property
+    def least_rows(self) -> int:
+        return self.k
+
     def complies(self, counts: ClassCounts) -> Flags:
         return counts.sizes >= self.k
 
@@ -45,10 +49,9 @@ class KAnonymity(Model):
 
 
 def least_size(models: Iterable[Model]) -> int:
-    """The rows that a class needs whatever else is asked of it.
+    """The rows without which no class keeps all of these.
 
     >>> least_size([KAnonymity(3), KAnonymity(5)])
     5
     """
-    parts = [part for model in models for part in model.parts()]
-    return max((part.k for part in parts if isinstance(part, KAnonymity)), default=1)
+    return max((part.least_rows for model in models for part in model.parts()), default=1)

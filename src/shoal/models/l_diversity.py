@@ -50,6 +50,10 @@ class LDiversity(Model):
     def merging(self) -> Closure:
         return min(self.closure, Closure.UNION) if self.columns else self.closure
 
+    @property
+    def least_rows(self) -> int:
+        return int(getattr(self, "l"))  # noqa: B009 - a field of each of them
+
     @abstractmethod
     def diverse(self, values: ValueCounts) -> Flags:
         """Which sets of records are diverse."""

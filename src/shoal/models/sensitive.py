@@ -17,6 +17,10 @@ class Varied(Model):
     __slots__ = ()
     p: int
 
+    @property
+    def least_rows(self) -> int:
+        return self.p
+
     def complies(self, counts: ClassCounts) -> Flags:
         return self._distinct(counts) >= self.p
 

@@ -486,3 +486,119 @@ def test_reports_tell_of_all_releases(desk, monkeypatch, way):
     assert "of a table that grows" not in said["first"]
     assert "All releases together" in said["second.private"]
     assert "All releases together" not in said["second"]
+
+
+class TestWhoIsWho:
+    """What ties two releases together beyond the key."""
+
+    def policy(self, desk, *sensitive, **others):
+        roles = {"name": {"role": "identifier"}, "age": AGE, **{name: {"role": "sensitive"} for name in sensitive}}
+        diverse = [{"model": "distinct-l-diversity", "l": 2, "attribute": name} for name in sensitive]
+        return desk.policy(
+            roles | others,
+            require=[{"model": "k-anonymity", "k": 2}, *diverse],
+            method={"suppression": 0.7},
+            republish={"key": "name"},
+        )
+
+    def again(self, desk, first, then, out="out2"):
+        assert desk.anonymize(data=desk.table(first, "first.csv")).code == 0
+        return desk.run("republish", desk.private, desk.table(then, "then.csv"), "--out", desk.folder / out)
+
+    def test_who_keeps_one_of_two_values_is_tied_to_it(self, desk):
+        """Ann and Bob would be shown with the same jobs in another class, and what is left of the first is Cid's."""
+        self.policy(desk, "ill", "job")
+        ran = self.again(
+            desk,
+            "name,age,ill,job\nann,31,flu,cook\nbob,32,hiv,baker\ncid,33,flu,judge\n",
+            "name,age,ill,job\nann,31,cold,cook\nbob,32,gout,baker\ncid,33,flu,judge\ndot,34,cold,pilot\n",
+        )
+        assert (ran.code, ran.out) == (3, "")
+
+    def test_who_keeps_a_value_waits_for_good(self, desk):
+        """Another release later they are still no two people."""
+        self.policy(desk, "ill", "job")
+        one = "name,age,ill,job\nann,31,flu,cook\nbob,32,hiv,baker\ncid,33,flu,judge\n"
+        two = "eva,51,flu,cook\nfay,52,hiv,baker\ngus,53,cold,judge\n"
+        changed = "name,age,ill,job\nann,31,cold,cook\nbob,32,gout,baker\ncid,33,flu,judge\ndot,34,cold,pilot\n"
+        assert self.again(desk, one + two, changed + two).code == 0
+        ran = desk.run(
+            "republish", desk.folder / "out2.private", desk.folder / "then.csv", "--out", desk.folder / "out3"
+        )
+        assert ran.code == 0, ran.err
+        for out in ("out2", "out3"):
+            assert {row["job"] for row in lines_of(desk.folder / out / "data.csv")} == {"cook", "baker", "judge"}
+            assert len(lines_of(desk.folder / out / "data.csv")) == 3
+
+    def test_who_keeps_an_insensitive_value_is_tied_to_it(self, desk):
+        self.policy(desk, "ill", note={"role": "insensitive", "confirm": True})
+        ran = self.again(
+            desk,
+            "name,age,ill,note\nann,31,flu,n1\nbob,32,hiv,n2\n",
+            "name,age,ill,note\nann,31,cold,n1\nbob,32,hiv,n2\ndot,34,gout,n3\n",
+        )
+        assert (ran.code, ran.out) == (3, "")
+
+    @pytest.mark.parametrize(
+        "then", ["1.0,25,1.0\n2.0,31,2.0\n3.0,26,3.0\n4.0,32,4.5\n", "1,25, 1\n2,31,2 \n3,26,3\n4,32,4\n"]
+    )
+    def test_other_spellings_are_the_same(self, desk, then):
+        self.policy(desk, "code")
+        ran = self.again(desk, "name,age,code\n1,25,1\n2,31,2\n", "name,age,code\n" + then)
+        assert ran.code == 0, ran.err
+        told = [lines_of(desk.folder / out / "data.csv") for out in ("out", "out2")]
+        young = [{float(row["code"]) for row in rows if row["age"] == told[0][0]["age"]} for rows in told]
+        assert young[0] <= young[1] or not young[0] & young[1]
+        assert load_history(desk.folder / "out2.private").keys.null_count == 0
+
+    def test_nobody_is_found_again(self, desk):
+        self.policy(desk, "code")
+        desk.anonymize(data=desk.table("name,age,code\n1,25,1\n2,31,2\n", "first.csv"))
+        then = desk.table("name,age,code\n01,25,1\n02,31,2\n03,26,3\n04,32,4\n", "then.csv")
+        desk.refused(2, "republish", desk.private, then, "--out", desk.folder / "o", says="nobody of the last release")
+
+    def test_few_are_found_again(self, desk):
+        self.policy(desk, "code")
+        ran = self.again(
+            desk,
+            "name,age,code\n1,25,1\n2,31,2\n3,25,3\n4,31,4\n5,25,5\n",
+            "name,age,code\n1,25,1\n02,31,2\n03,25,3\n04,31,4\n05,25,5\n",
+        )
+        assert "only 1 of 5 people of the last release are found again" in ran.err
+
+    @pytest.mark.parametrize("way", ["monotone", "m-invariance"])
+    def test_a_value_that_was_missing_is_not_any_more(self, desk, way):
+        desk.policy(ROLES, **sections(way))
+        people = desk.data.read_text()
+        desk.anonymize(data=desk.table(people.replace("ann,31,f,flu", "ann,31,f,"), "first.csv"))
+        ran = desk.run("republish", desk.private, desk.data, "--out", desk.folder / "out2")
+        assert ran.code == 0, ran.err
+
+    def test_another_table_is_no_original(self, desk):
+        desk.policy(ROLES, **{name: each for name, each in sections("monotone").items() if name != "republish"})
+        desk.anonymize()
+        policy = desk.policy(ROLES, **sections("monotone"))
+        then = desk.table(LATER, "then.csv")
+        command = ["republish", desk.private, then, "--policy", policy, "--out", desk.folder / "o", "--original"]
+        desk.refused(2, *command, then, says="it has 14 rows, and the release was made of 12")
+        other = desk.table(desk.data.read_text().replace("ann,31", "ann,51"), "other.csv")
+        desk.refused(2, *command, other, says="do not make the classes")
+        assert desk.run(*command, desk.data).code == 0
+
+    def test_a_history_that_is_gone(self, desk):
+        desk.policy(ROLES, **sections("monotone"))
+        desk.anonymize()
+        (desk.private / "history.parquet").unlink()
+        desk.refused(2, "republish", desk.private, desk.data, "--out", desk.folder / "o", says="no such file")
+
+    @pytest.mark.parametrize("keys", ["", ","])
+    def test_nobody_is_removed(self, desk, keys):
+        desk.policy(ROLES, **sections("monotone"))
+        desk.anonymize()
+        desk.refused(2, "remove", keys, desk.private, "--out", desk.folder / "o", says="nobody to remove")
+
+    def test_many_are_removed_by_their_keys(self, desk):
+        desk.policy(ROLES, **sections("monotone"))
+        desk.anonymize()
+        many = ",".join(f"person{i:03}" for i in range(60))
+        desk.refused(2, "remove", many, desk.private, "--out", desk.folder / "o", says="60 of 60 keys")

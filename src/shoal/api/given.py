@@ -47,6 +47,14 @@ def path_of(source: Source_) -> Path | None:
     return local_path(source)
 
 
+def is_file(text: Path_) -> bool:
+    """Whether a file of this name is there; what is too long for a name is none."""
+    try:
+        return Path(text).is_file()
+    except OSError:
+        return False
+
+
 def target_of(to: Target_) -> Postgres | None:
     """The table that a release is stored in beside its folders."""
     target = named(to)

@@ -1,7 +1,7 @@
 """republish, remove: a table that has grown, or that people were erased from, published again."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.api.given import Path_, Policy_, Source_, policy_of, read_options
+from shoal.api.given import Path_, Policy_, Source_, is_file, policy_of, read_options
 from shoal.api.release import Release
 from shoal.api.releasing import handed_out, prepare
+from shoal.api.verifying import verify
 from shoal.codes import Table, alone
 from shoal.engine import ReadOptions, Source
 from shoal.engines import ArrowEngine
@@ -20,7 +21,10 @@ from shoal.events import run
 from shoal.plan.remembering import remember
 from shoal.report.again import Again
 from shoal.report.earlier import Earlier
+from shoal.report.history_file import NAME as HISTORY
 from shoal.report.private import load_private, load_rows
+from shoal.republish.history import History
+from shoal.verify import read_json
 
 
 def republish(
@@ -72,6 +76,8 @@ def again(private: Path_, policy: Policy_ | None = None, *, original: Source_ = 
     found = Again.load(private, None if policy is None else policy_of(policy), increment=increment)
     if found.history is not None:
         return found
+    if load_private(found.folder).policy.republish is not None:
+        raise BadInput(f"{found.folder.name}/{HISTORY}: there is no such file; use a copy of the folder")
     if original is None:
         raise BadInput(
             f"{found.folder.name}: its policy had no [republish], so it does not tell who is who; give the table it "
@@ -85,10 +91,30 @@ def again(private: Path_, policy: Policy_ | None = None, *, original: Source_ = 
             "m-invariance; anonymize afresh with [republish] in the policy"
         )
     read = ArrowEngine().read(original, read_options(found.policy))
-    rows = load_rows(found.folder)
-    if len(rows) and int(rows.max()) >= read.table.rows:
-        raise BadInput(f"{read.name}: this is not the original: it has fewer rows than the release tells of")
-    return replace(found, history=remember(read.table, found.policy, known.levels, rows, read.name))
+    told = read_json(found.folder / "manifest.json")
+    if read.table.rows != told["rows"]["read"]:
+        raise BadInput(
+            f"{read.name}: this is not the original: it has {read.table.rows:,} rows, and the release was made of "
+            f"{told['rows']['read']:,}"
+        )
+    history = remember(read.table, found.policy, known.levels, load_rows(found.folder), read.name)
+    if not _makes(history, told["classes"]) or not _covered(found.folder, original):
+        raise BadInput(f"{read.name}: this is not the original: its rows do not make the classes of the release")
+    return replace(found, history=history)
+
+
+def _makes(history: History, classes: Mapping[str, int]) -> bool:
+    """Whether the groups are as many and as large as the classes that a manifest tells of."""
+    sizes = np.bincount(history.group)
+    return {"count": len(sizes), "min": sizes.min(), "max": sizes.max()}.items() <= classes.items()
+
+
+def _covered(private: Path, original: Source_) -> bool:
+    """Whether the release is true of the original, if it lies beside its private folder."""
+    published = private.with_name(private.name.removesuffix(".private"))
+    if published == private or not (published / "manifest.json").is_file():
+        return True
+    return all(verdict.holds for verdict in verify(published, original=original, private=private))
 
 
 def removing(
@@ -102,6 +128,8 @@ def removing(
     if key not in read.table.columns:
         raise BadInput(f"{read.name}: this is not the original: it has no column {key!r}")
     keys = _keys(rows, key)
+    if not len(keys):
+        raise BadInput("nobody to remove is named; give keys, or a table of them")
     column = read.table[key]
     strange = len(keys) - int(pc.sum(pc.is_in(keys, value_set=column.texts)).as_py() or 0)
     if strange:
@@ -133,7 +161,7 @@ def _keys(rows: Path_ | Sequence[str], key: str) -> pa.Array:
     """Whom to remove, each once."""
     if not isinstance(rows, str | os.PathLike):
         return pa.array(list(dict.fromkeys(map(str, rows))), pa.string())
-    if not Path(rows).is_file():
+    if not is_file(rows):
         raise BadInput(f"{Path(rows).name}: there is no such file; name the table of those to remove, or their keys")
     table = ArrowEngine().read(rows, ReadOptions()).table
     if key not in table.columns:

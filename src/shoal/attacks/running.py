@@ -42,11 +42,11 @@ class Candidates:
         return cls(tuple(values), np.zeros((0, width), np.uint8), np.full(people, -1, np.int32))
 
     def among(self, values: Sequence[str | None]) -> "Candidates":
-        """The same in the bits of other values, of which all that were known are some."""
+        """The same in the bits of other values, of which all that were known are some; null may be missing."""
         place = {value: at for at, value in enumerate(values)}
-        at = [place[value] for value in self.values]
+        stay = [at for at, value in enumerate(self.values) if value is not None or None in place]
         flags = np.zeros((len(self.sets), len(values)), dtype=bool)
-        flags[:, at] = self.flags()
+        flags[:, [place[self.values[at]] for at in stay]] = self.flags()[:, stay]
         return replace(self, values=tuple(values), sets=np.packbits(flags, axis=1))
 
     def flags(self) -> Flags:

@@ -81,12 +81,13 @@ def remove(
 ) -> None:
     """Erase people from a published table, so that their absence does not betray them."""
     from shoal import api
+    from shoal.api.given import is_file
     from shoal.policy import Policy
 
     refuse_nowhere(out, dry_run=dry_run)
     rules = None if policy is None else Policy.load(policy)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     with revealing(show_values=show_values):
-        following, left = api.removing(rows if Path(rows).is_file() else listed([rows]), earlier, original, rules)
+        following, left = api.removing(rows if is_file(rows) else listed([rows]), earlier, original, rules)
         document = release(left, following, out, dry_run=dry_run, quiet=as_json, **how)
     show(document, None if dry_run else out, private, as_json=as_json)

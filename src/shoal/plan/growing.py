@@ -1,5 +1,6 @@
 """From a table that was published before to the recoding of its next release (S3.10)."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
@@ -13,7 +14,7 @@ from shoal.attacks.running import Candidates, sets_of, told
 from shoal.codes import Codes, numbered
 from shoal.counts import Flags
 from shoal.engine import Engine, Source
-from shoal.errors import Infeasible
+from shoal.errors import BadData, Infeasible, ShoalWarning
 from shoal.metrics import lost_in_cells
 from shoal.models import exact
 from shoal.plan.invariance import grow_invariant
@@ -37,6 +38,8 @@ def grow(
     assert policy.republish is not None
     started = perf_counter()
     stage = Stage.set(source, policy, engine, history)
+    if history is not None and not increment:
+        _refuse_strangers(stage)
     if policy.republish.way == "m-invariance":
         after = _unexposed(stage, lambda out: grow_invariant(stage, out), lifting=True)
     elif history is None:
@@ -49,6 +52,22 @@ def grow(
     _refuse_left_out(stage, after)
     plan = _planned(stage, after, started)
     return stage.source, replace(plan, grown=_judged(stage, after, plan.class_of_row))
+
+
+def _refuse_strangers(stage: Stage) -> None:
+    """A table in which nobody is found again is rather one whose keys are spelt in another way."""
+    found, shown = stage.matched.row >= 0, int(stage.history.shown.sum())
+    known = int((found & stage.history.shown).sum())
+    if shown and not found.any():
+        raise BadData(
+            f"{stage.source.name}: nobody of the last release is found again by column {stage.policy.key!r}; spell it "
+            "as before, or, if all have left, anonymize the table afresh under a policy of its own"
+        )
+    if 2 * known < shown:
+        warnings.warn(
+            ShoalWarning(f"only {known:,} of {shown:,} people of the last release are found again; check the key"),
+            stacklevel=2,
+        )
 
 
 def _refuse_left_out(stage: Stage, after: Next) -> None:

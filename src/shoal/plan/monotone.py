@@ -125,9 +125,9 @@ def _company(stage: Stage, lines: Rows, gone: Flags) -> Flags:
 
 
 def _afresh(stage: Stage) -> Flags:
-    """Per line, and one more that stands for none: who is there and is in no group, or has another value now."""
+    """Per line, and one more that stands for none: who is there and is in no group, or has other values now."""
     there = stage.matched.row >= 0
-    return np.append(there & (~stage.matched.same | (stage.history.group < 0)), False)
+    return np.append(there & ~stage.bound & (~stage.matched.same | (stage.history.group < 0)), False)
 
 
 def _batch(stage: Stage, rows: Rows, make: Make) -> tuple[Codes, Levels]:
@@ -213,7 +213,7 @@ def _remembered(stage: Stage, history: History, part: Codes, levels: Levels, gro
     matched, groups = stage.matched, int(group.max(initial=-1)) + 1
     there, line = matched.row >= 0, matched.line
     shown = there & (group >= 0) & (np.append(part, -1)[matched.row] == group)
-    changed = there & (group >= 0) & ~matched.same
+    changed = there & (group >= 0) & ~matched.same & ~stage.bound
     fresh = part >= groups
     new = np.flatnonzero(fresh | np.append(changed, False)[line])
     over = changed.copy()

@@ -81,8 +81,10 @@ class Stage:
         quasi = tuple(named) if history is None else history.quasi
         refuse_misfits(policy, source.table, roles)
         sensitive = tuple(name for name, role in roles.items() if role is Role.SENSITIVE)
-        history = history or begun(quasi, sensitive, source.table)
         assert policy.key is not None
+        if history is None:
+            history = begun(quasi, sensitive, source.table)
+        history = history.respelt(source.table, policy.key)
         matched = match(source.table, policy.key, history, source.name)
         table = matched.table
         builders = {name: builder_of(policy, table[name]) for name in quasi}
@@ -160,6 +162,20 @@ class Stage:
     def now(self, rows: NDArray[np.intp] | Flags) -> dict[str, Codes]:
         """The sensitive values of some rows of the table."""
         return {name: self.table[name].codes[rows] for name in self.sensitive}
+
+    @cached_property
+    def bound(self) -> Flags:
+        """Per line: the person is there and some value changed, but not all that is shown beside quasi-identifiers.
+
+        What stayed ties the person's rows of both releases together, so that they are no two people to anybody.
+        """
+        there = (self.matched.row >= 0) & (self.history.group >= 0) & ~self.matched.same
+        if Role.INSENSITIVE in self.roles.values():
+            return there
+        stayed = np.zeros(len(self.history), dtype=bool)
+        for name, column in self.matched.past.items():
+            stayed |= column.codes == self.table[name].codes[self.matched.row]
+        return there & stayed
 
     def alike(self, part: Codes, levels: Levels) -> Codes:
         """The class of each part: parts that show the same are one."""

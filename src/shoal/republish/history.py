@@ -1,5 +1,6 @@
 """What a later release must know of all earlier ones: carried forward from each to the next, never read again."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.attacks.running import Candidates
-from shoal.codes import Codes, Column, Table, encode, united
+from shoal.codes import Codes, Column, Table, canonical, encode, united
 from shoal.counts import Flags
 from shoal.errors import BadData
 
@@ -48,6 +49,22 @@ class History:
     def __len__(self) -> int:
         return len(self.keys)
 
+    def respelt(self, table: Table, key: str) -> "History":
+        """The same with keys and values as the table spells them: 1.0 is 1, and blanks around it are nothing.
+
+        Else everybody would be taken for somebody else, or for changed, and be shown afresh.
+        """
+        keys = _respelt(self.keys, _spellings(self.keys, table[key].texts))
+        values, domains, candidates, signatures = {}, {}, {}, self.signatures
+        for name in self.sensitive:
+            known = self.candidates[name]
+            spelt = _spellings(pa.array(known.values, pa.string()), table[name].texts)
+            values[name], domains[name] = (_respelt(each[name], spelt) for each in (self.values, self.domains))
+            candidates[name] = replace(known, values=tuple(spelt.get(value or "", value) for value in known.values))
+            if signatures is not None:
+                signatures = replace(signatures, values=tuple(spelt.get(v or "", v) for v in signatures.values))
+        return replace(self, keys=keys, values=values, domains=domains, candidates=candidates, signatures=signatures)
+
     def forgetting(self, keys: pa.Array) -> "History":
         """The same without who these are: their lines stay as nobody's, since others are hidden among them."""
         gone = pc.is_in(self.keys, value_set=keys)
@@ -74,6 +91,24 @@ class Matched:
         for name, column in self.past.items():
             flags &= column.codes == self.table[name].codes[self.row]
         return flags
+
+
+def _spellings(known: pa.Array, texts: pa.Array) -> dict[str, str]:
+    """What the table calls texts that it does not have as they are, where one of its own looks alike and is new."""
+    strange = texts.filter(pc.invert(pc.is_in(texts, value_set=known))).to_pylist()
+    if not strange:
+        return {}
+    lost = known.filter(pc.invert(pc.is_in(known, value_set=texts))).drop_null().to_pylist()
+    new = {canonical(text): text for text in strange}
+    once = Counter(map(canonical, lost))
+    return {text: new[canonical(text)] for text in lost if canonical(text) in new and once[canonical(text)] == 1}
+
+
+def _respelt(values: pa.Array, spelt: Mapping[str, str]) -> pa.Array:
+    if not spelt or not pa.types.is_string(values.type):
+        return values
+    at = pc.index_in(values, value_set=pa.array(list(spelt), pa.string()))
+    return pc.if_else(at.is_valid(), pa.array(list(spelt.values()), pa.string()).take(at), values)
 
 
 def match(table: Table, key: str, history: History, name: str) -> Matched:

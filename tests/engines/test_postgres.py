@@ -173,6 +173,14 @@ def typed(db):
     return db
 
 
+@pytest.mark.parametrize("engine", [ArrowEngine, DuckDBEngine])
+def test_names_that_differ_only_in_case(db, engine):
+    db('CREATE TABLE people (a text, n numeric, "A" text, "N" numeric)', "INSERT INTO people VALUES ('x', 1, 'y', 2.5)")
+    table = engine().read("postgres:people", ReadOptions()).table
+    found = {name: list(map(str, table[name].values)) for name in table.columns}
+    assert found == {"a": ["x"], "n": ["1"], "A": ["y"], "N": ["2.5"]}
+
+
 def test_types_and_nulls_are_kept(typed):
     table = read("public.typed").table
     for name, value in FIRST.items():

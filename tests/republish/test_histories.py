@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from shoal.api import Release, prepare
-from shoal.errors import Infeasible
+from shoal.errors import BadData, Infeasible
+from shoal.plan.stage import Stage
 from shoal.report.again import Again
 from shoal.verify import refuse_failures
 
@@ -24,13 +25,13 @@ AGES, SEXES, ILL = st.integers(20, 59), st.sampled_from("fm"), st.sampled_from(V
 L = 2
 
 
-def policy(way, require=()):
+def policy(way, require=(), sensitive=("ill",)):
     age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20]}}
     sex = {"role": "quasi-identifier", "hierarchy": {"flat": True}}
     models = [{"model": "k-anonymity", "k": 2}, {"model": "distinct-l-diversity", "l": L}, *require]
     more = {"m": L, "counterfeits": 1.0} if way == "m-invariance" else {}
     return {
-        "attributes": {"id": "identifier", "age": age, "sex": sex, "ill": "sensitive"},
+        "attributes": {"id": "identifier", "age": age, "sex": sex, **dict.fromkeys(sensitive, "sensitive")},
         "require": models,
         "method": {"suppression": 1.0},
         "republish": {"key": "id", "way": way, **more},
@@ -42,15 +43,16 @@ POLICIES = {
     "m-invariance": policy("m-invariance"),
     "alp-dif": policy("alp-dif", [{"model": "alp-dif", "alp": 0.7, "dif": 0.3}]),
 }
+TWO = policy("monotone", sensitive=("ill", "job"))
 
 
-def as_told(release: Release, keys) -> naive_republish.Told:
+def as_told(release: Release, keys, name="ill") -> naive_republish.Told:
     """A release as its public table tells it, and who is in which class of it."""
     table = release.table
     labels = list(zip(table["age"].to_pylist(), table["sex"].to_pylist(), strict=True))
     of = {keys[row]: label for row, label in zip(release.rows.tolist(), labels, strict=True) if row >= 0}
     fakes = Counter(label for row, label in zip(release.rows.tolist(), labels, strict=True) if row < 0)
-    return naive_republish.Told(list(zip(labels, table["ill"].to_pylist(), strict=True)), of, fakes)
+    return naive_republish.Told(list(zip(labels, table[name].to_pylist(), strict=True)), of, fakes)
 
 
 class Growing(RuleBasedStateMachine):
@@ -61,16 +63,18 @@ class Growing(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.people, self.spell, self.number = {}, Counter(), 0
-        self.history, self.releases, self.spells, self.last = None, [], [], None
+        self.names = [name for name, role in POLICIES[self.way]["attributes"].items() if role == "sensitive"]
+        self.history, self.last = None, None
+        self.releases, self.spells = ({name: [] for name in self.names} for _ in range(2))
 
-    @initialize(first=st.lists(st.tuples(AGES, SEXES, ILL), min_size=4, max_size=10))
+    @initialize(first=st.lists(st.tuples(AGES, SEXES, ILL, ILL), min_size=4, max_size=10))
     def begin(self, first):
         self.come(first)
 
-    @rule(new=st.lists(st.tuples(AGES, SEXES, ILL), min_size=1, max_size=6))
+    @rule(new=st.lists(st.tuples(AGES, SEXES, ILL, ILL), min_size=1, max_size=6))
     def come(self, new):
         for one in new:
-            self.people[f"p{self.number}"] = list(one)
+            self.people[f"p{self.number}"] = list(one[: 2 + len(self.names)])
             self.number += 1
 
     @rule(which=st.integers(0, 99))
@@ -78,11 +82,11 @@ class Growing(RuleBasedStateMachine):
         if len(self.people) > 2:
             del self.people[list(self.people)[which % len(self.people)]]
 
-    @rule(which=st.integers(0, 99), ill=ILL)
-    def change(self, which, ill):
-        who = list(self.people)[which % len(self.people)]
-        self.spell[who] += self.people[who][2] != ill
-        self.people[who][2] = ill
+    @rule(which=st.integers(0, 99), value=ILL, of=st.integers(0, 9))
+    def change(self, which, value, of):
+        who, at = list(self.people)[which % len(self.people)], of % len(self.names)
+        self.spell[who, self.names[at]] += self.people[who][2 + at] != value
+        self.people[who][2 + at] = value
 
     @rule(which=st.integers(0, 99), age=AGES)
     def move(self, which, age):
@@ -92,30 +96,34 @@ class Growing(RuleBasedStateMachine):
     def publish(self):
         keys = list(self.people)
         columns = zip(*self.people.values(), strict=True)
-        table = pa.table({"id": keys, **dict(zip(["age", "sex", "ill"], map(list, columns), strict=True))})
+        table = pa.table({"id": keys, **dict(zip(["age", "sex", *self.names], map(list, columns), strict=True))})
         rules = POLICIES[self.way]
         try:
             with warnings.catch_warnings(action="ignore"):
                 release = prepare(table, rules if self.history is None else again(rules, self.history))
-        except Infeasible:
+        except (Infeasible, BadData):  # BadData: nobody is left of the last release
             return
         self.history, self.last = release.plan.grown.history, release
-        self.releases.append(as_told(release, keys))
-        self.spells.append(dict(self.spell) | {key: self.spell[key] for key in keys})
+        for name in self.names:
+            self.releases[name].append(as_told(release, keys, name))
+            changed = {who: times for (who, of), times in self.spell.items() if of == name}
+            self.spells[name].append(changed | {key: self.spell[key, name] for key in keys})
 
     @invariant()
     def nobody_is_betrayed(self):
-        left = naive_republish.intersected(self.releases)
-        assert min(map(len, left.values()), default=L) >= L
-        for person in self.releases[-1].of if self.releases else ():
-            assert len(naive_republish.possible(self.releases, self.spells, person, VALUES, L)) >= L
+        for name, releases in self.releases.items():
+            left = naive_republish.intersected(releases)
+            assert min(map(len, left.values()), default=L) >= L
+            for person in releases[-1].of if releases else ():
+                assert len(naive_republish.possible(releases, self.spells[name], person, VALUES, L)) >= L
 
     @invariant()
     def every_class_complies(self):
-        for values in self.releases[-1].held.values() if self.releases else ():
-            assert len(values) >= L
-            if self.way == "m-invariance":
-                assert L * max(values.values()) <= values.total()
+        for releases in self.releases.values():
+            for values in releases[-1].held.values() if releases else ():
+                assert len(values) >= L
+                if self.way == "m-invariance":
+                    assert L * max(values.values()) <= values.total()
 
     def teardown(self):
         if self.last is not None:
@@ -165,6 +173,52 @@ def betrayed(histories, release_of):
             told.append(as_told(release, table["id"].to_pylist()))
         found += min(map(len, naive_republish.intersected(told).values())) < L
     return found
+
+
+def history_of_two_values(number):
+    """Tables of people of whom every third changes one of two values, and how often each had changed by then."""
+    rng, people, changes, told = np.random.default_rng(number), {}, Counter(), []
+    for step in range(3):
+        for key, (_, values) in people.items():
+            if rng.random() < 0.3:
+                at = int(rng.integers(2))
+                old, values[at] = values[at], str(rng.choice(list(VALUES)))
+                changes[key, at] += old != values[at]
+        for _ in range(3 if step else 8):
+            people[f"p{len(people)}"] = (int(rng.integers(20, 60)), [str(v) for v in rng.choice(list(VALUES), 2)])
+        ages, values = zip(*people.values(), strict=True)
+        ill, job = map(list, zip(*values, strict=True))
+        table = pa.table({"id": list(people), "age": list(ages), "sex": ["f"] * len(ages), "ill": ill, "job": job})
+        told.append((table, [{key: changes[key, at] for key in people} for at in range(2)]))
+    return told
+
+
+def told_of_two_values(histories):
+    """In how many histories somebody has fewer worlds left than values are asked for."""
+    found, rules = 0, TWO
+    for number in range(histories):
+        history, told = None, []
+        for table, spells in history_of_two_values(number):
+            try:
+                with warnings.catch_warnings(action="ignore"):
+                    release = prepare(table, rules if history is None else again(rules, history))
+            except Infeasible:
+                continue
+            history, keys = release.plan.grown.history, table["id"].to_pylist()
+            told.append([(as_told(release, keys, name), spells[at]) for at, name in enumerate(("ill", "job"))])
+        found += any(
+            len(naive_republish.possible([one[at][0] for one in told], [one[at][1] for one in told], who, VALUES, L))
+            < L
+            for at in range(2)
+            for who in {key for one in told for key in one[at][0].of}
+        )
+    return found
+
+
+def test_one_of_two_values_changes(monkeypatch):  # S3.10
+    assert told_of_two_values(40) == 0
+    monkeypatch.setattr(Stage, "bound", property(lambda stage: np.zeros(len(stage.history), dtype=bool)))
+    assert told_of_two_values(40) > 0, "the attacker finds nothing where nobody waits"
 
 
 @pytest.mark.slow

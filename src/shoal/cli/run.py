@@ -57,9 +57,19 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(0)
     except Exception as wrong:  # noqa: BLE001 - a person gets a sentence; the message itself could hold a cell
+        if _is_interrupt(wrong):
+            _fail("interrupted; nothing was written", _INTERRUPTED)
         if hasattr(wrong, "format_message"):  # the parser's own: a wrong option or argument
             _fail(wrong.format_message(), 2)
         _fail(f"internal error ({type(wrong).__name__} at {_place(wrong)}); please report it", 1)
+
+
+def _is_interrupt(wrong: Exception) -> bool:
+    """DuckDB makes an error of its own of a Ctrl-C that comes in the middle of a query."""
+    duckdb = sys.modules.get("duckdb")  # who has not imported it has raised nothing
+    return (type(wrong) is RuntimeError and str(wrong) == "Query interrupted") or (
+        duckdb is not None and isinstance(wrong, duckdb.InterruptException)
+    )
 
 
 def _place(wrong: BaseException) -> str:

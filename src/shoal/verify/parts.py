@@ -77,7 +77,8 @@ class Parts:
         }
         cells = ", ".join(f"{places[name]} AS c{i}" for i, name in enumerate(columns))
         every = ", ".join(f"f{i}" for i in range(len(inside)))
-        rows = f"read_parquet([{files}], hive_partitioning=false, filename='the file of a row') AS rows({every}, file)"
+        beside = "f" * (1 + max(len(name) for name in inside))  # no column is called that
+        rows = f"read_parquet([{files}], hive_partitioning=false, filename='{beside}') AS rows({every}, file)"
         return f"SELECT {cells} FROM {rows} JOIN parts USING (file)"
 
 

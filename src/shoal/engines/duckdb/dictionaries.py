@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.codes import Column, Tallied, Uncollected, encode
 from shoal.engine import ReadOptions
-from shoal.engines.duckdb.session import Session, integers, whole
+from shoal.engines.duckdb.session import Session, damaged, integers, readable, whole
 from shoal.engines.reading.assemble import warn_of_look_alikes
 from shoal.engines.reading.csv_file import decimal_of
 from shoal.engines.reading.sniff import Dialect
@@ -64,47 +64,53 @@ class Collected(Mapping[str, Column]):
     def __hash__(self) -> int:
         return id(self)
 
+    def table(self, query: str) -> pa.Table:
+        with readable(damaged(self.name)):
+            return self.session.table(query)
+
+    def batches(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
+        """The result piece by piece."""
+        with readable(damaged(self.name)):
+            yield from self.session.batches(query, rows)
+
     def distinct(self, title: str) -> int:
         """About how many values a column has."""
-        return self.session.number(f"SELECT approx_count_distinct({self.cells[title]}) FROM {SOURCE}")
+        return self._number(f"SELECT approx_count_distinct({self.cells[title]}) FROM {SOURCE}")
 
     def _collect(self, title: str) -> Column:
         cell = self.cells[title]
-        found = self.session.table(f"SELECT {cell} AS raw, count(*) AS n FROM {SOURCE} GROUP BY ALL LIMIT {MOST + 1}")
+        found = self.table(f"SELECT {cell} AS raw, count(*) AS n FROM {SOURCE} GROUP BY ALL LIMIT {MOST + 1}")
         if found.num_rows > MOST:
             if not pa.types.is_string(found.schema.field("raw").type) or self.options.normalise:
                 raise BadData(too_many(self.name, title))
             return Uncollected.of(title, self.options.missing, lambda: self._lone(cell))
         raws = whole(found["raw"])
-        values = self._typed(title, raws)
-        decimal = self.options.decimal or "."
-        if self.dialect is not None:
-            decimal = decimal_of(values.drop_null().dictionary_encode(), self.dialect, self.options)
-        column = encode(title, values, missing=self.options.missing, decimal=decimal, normalise=self.options.normalise)
+        with readable(f"{self.name}: column {title!r} cannot be read; turn it into text"):
+            column = self._encoded(title, raws)
         warn_of_look_alikes(column)
         return Tallied.of(column, raws, integers(found["n"]), lambda: self._first_rows(cell, raws))
 
     def _lone(self, cell: str) -> int:
-        return self.session.number(
-            f"SELECT count(*) FROM (SELECT {cell} FROM {SOURCE} GROUP BY {cell} HAVING count(*) = 1)"
-        )
+        return self._number(f"SELECT count(*) FROM (SELECT {cell} FROM {SOURCE} GROUP BY {cell} HAVING count(*) = 1)")
 
-    def _typed(self, title: str, raws: pa.Array) -> pa.Array:
-        """Values in the type that Arrow reads them in."""
-        of = self.types[title]
-        if raws.type == of or pa.types.is_null(raws.type):
-            return raws
-        try:
-            return raws.cast(of)
-        except pa.ArrowInvalid:  # what it says may hold cells
-            raise BadData(f"{self.name}: column {title!r} cannot be read; turn it into text") from None
+    def _number(self, query: str) -> int:
+        with readable(damaged(self.name)):
+            return self.session.number(query)
+
+    def _encoded(self, title: str, raws: pa.Array) -> Column:
+        """Values in the type that Arrow reads them in, encoded."""
+        values = raws if pa.types.is_null(raws.type) else raws.cast(self.types[title])
+        decimal = self.options.decimal or "."
+        if self.dialect is not None:
+            decimal = decimal_of(values.drop_null().dictionary_encode(), self.dialect, self.options)
+        return encode(title, values, missing=self.options.missing, decimal=decimal, normalise=self.options.normalise)
 
     def _first_rows(self, cell: str, raws: pa.Array) -> NDArray[np.int64]:
         """The first row of each raw value: a pass of its own, for errors only."""
         numbered = f"(SELECT {cell}, row_number() OVER () AS place FROM {SOURCE})"
         self.session.db.execute("SET preserve_insertion_order = true")
         try:
-            found = self.session.table(f"SELECT {cell} AS raw, min(place) AS place FROM {numbered} GROUP BY ALL")
+            found = self.table(f"SELECT {cell} AS raw, min(place) AS place FROM {numbered} GROUP BY ALL")
         finally:
             self.session.db.execute("SET preserve_insertion_order = false")
         known, at = whole(found["raw"]), integers(found["place"])

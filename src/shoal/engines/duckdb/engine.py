@@ -12,7 +12,7 @@ from shoal.engines.duckdb.dictionaries import SOURCE, Collected, too_many
 from shoal.engines.duckdb.grouping import group, listable
 from shoal.engines.duckdb.places import Place, place_of
 from shoal.engines.duckdb.relations import explain, find_relation
-from shoal.engines.duckdb.session import Session
+from shoal.engines.duckdb.session import Session, damaged
 from shoal.engines.duckdb.storing import stream_boxes
 from shoal.engines.duckdb.streaming import stream
 from shoal.engines.postgres import named, spill_postgres
@@ -66,7 +66,7 @@ class DuckDBEngine:
                 rows = session.number(f"SELECT count(*) FROM {SOURCE}")
         except duckdb.Error:  # what it says may hold cells
             explain(place, options)
-            raise BadData(f"{place.name}: the table cannot be read; is it damaged?") from None
+            raise BadData(damaged(place.name)) from None
         if not rows:
             raise BadData(f"{place.name}: there are no records")
         columns = Collected(

@@ -67,7 +67,7 @@ def grouped(columns: Collected, names: Sequence[str], steps: Mapping[str, Codes]
     layout = Layout.of([columns[name].size for name in names])
     query = _query(columns.session, columns, names, layout, steps)
     rows, strange = 0, False
-    for batch in columns.session.batches(query, _BATCH):
+    for batch in columns.batches(query, _BATCH):
         strange = any(column.null_count for column in batch.columns)
         if strange:
             break

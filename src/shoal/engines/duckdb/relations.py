@@ -10,7 +10,7 @@ import pyarrow as pa
 from shoal.codes import Relation
 from shoal.engine import ReadOptions
 from shoal.engines.duckdb.places import Place, listed, quoted
-from shoal.engines.duckdb.session import Session
+from shoal.engines.duckdb.session import Session, damaged, readable
 from shoal.engines.reading.assemble import check_names, check_type
 from shoal.engines.reading.content import open_content
 from shoal.engines.reading.csv_file import Header, read_header
@@ -50,6 +50,7 @@ def find_relation(place: Place, options: ReadOptions, session: Session) -> Found
 
 
 def _named(titles: Sequence[str]) -> dict[str, str]:
+    """Columns are taken by their places: by name, DuckDB takes `ssn` for `SSN`."""
     return {title: f"c{i}" for i, title in enumerate(titles)}
 
 
@@ -112,18 +113,19 @@ def _parquet(place: Place, options: ReadOptions, session: Session) -> Found:
     _check_types(place, schema)
     refuse_both(place.name, schema.names, place.told)
     names = _named([*schema.names, *place.told])
-    cells = ", ".join(f'"{title.replace(chr(34), chr(34) * 2)}" AS {names[title]}' for title in schema.names)
     types = {column.name: _plain(column.type) for column in schema}
+    inside = [names[title] for title in schema.names]
     if not place.told:
-        sql = f"SELECT {cells} FROM read_parquet({listed(place.files)}, hive_partitioning=false)"
+        sql = f"SELECT * FROM read_parquet({listed(place.files)}, hive_partitioning=false) AS r({', '.join(inside)})"
         return Found(Relation(sql, names), types)
     told = ", ".join(f"{_of_file(i)} AS {names[title]}" for i, title in enumerate(place.told))
-    files = f"read_parquet({listed(place.files)}, hive_partitioning=false, filename='{_FILE}')"
-    sql = f'SELECT {cells}, {told} FROM {files} AS r LEFT JOIN {_values(place)} ON r."{_FILE}" = p.file'
+    beside = "f" * (1 + max(len(title) for title in schema.names))  # no column is called that
+    files = f"read_parquet({listed(place.files)}, hive_partitioning=false, filename='{beside}')"
+    sql = (
+        f"SELECT {', '.join(f'r.{cell}' for cell in inside)}, {told} FROM {files} AS r({', '.join(inside)}, file) "
+        f"LEFT JOIN {_values(place)} ON r.file = p.file"
+    )
     return Found(Relation(sql, names), types | {title: values.type for title, values in place.told.items()})
-
-
-_FILE = "the file of a row"
 
 
 def _of_file(i: int) -> str:
@@ -176,10 +178,10 @@ def _database(place: Place, options: ReadOptions, session: Session) -> Found:
         known = ", ".join(sorted(repr(name) for _, name in listed_tables)) or "none"
         raise BadData(f"{place.name}: name one of its tables after two colons, file.duckdb::table (there are {known})")
     full = ".".join('"' + part.replace('"', '""') + '"' for part in ("given", *wanted[0]))
-    schema = session.table(f"SELECT * FROM {full} LIMIT 0").schema
+    with readable(damaged(place.name)):  # a view of what is gone
+        schema = session.table(f"SELECT * FROM {full} LIMIT 0").schema
     check_names(place.name, schema.names)
     _check_types(place, schema)
     names = _named(schema.names)
-    cells = ", ".join(f'"{title.replace(chr(34), chr(34) * 2)}" AS {name}' for title, name in names.items())
     types = {column.name: _plain(column.type) for column in schema}
-    return Found(Relation(f"SELECT {cells} FROM {full}", names, setup), types)
+    return Found(Relation(f"SELECT * FROM {full} AS r({', '.join(names.values())})", names, setup), types)

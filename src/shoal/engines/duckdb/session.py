@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from shoal.errors import BadData
+from shoal.memory import is_shortage
 from shoal.scratch import SPILL, Scratch
 
 if TYPE_CHECKING:
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
 
 _OF_DATABASE = 0.5
 _OF_CLASSES = 0.2
+_NO_MEMORY, _NO_DISK = "Out of Memory Error", "No space left"
 
 
 class Session:
@@ -65,6 +69,26 @@ class Session:
         self.db.register("given_table", table)
         self.db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS FROM given_table")
         self.db.unregister("given_table")
+
+
+def damaged(name: str) -> str:
+    """What is said of a table whose rows cannot be read."""
+    return f"{name}: the table cannot be read; is it damaged?"
+
+
+@contextmanager
+def readable(otherwise: str) -> Iterator[None]:
+    """Say in this sentence that rows cannot be read, since what DuckDB and Arrow say may hold cells."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, pa.ArrowException, OSError, UnicodeError) as wrong:
+        if is_shortage(wrong) or isinstance(wrong, duckdb.InterruptException) or _NO_DISK in str(wrong):
+            raise
+        if str(wrong).startswith(_NO_MEMORY):  # piece by piece, every error comes as an OSError
+            raise MemoryError from None
+        raise BadData(otherwise) from None
 
 
 def whole(array: pa.ChunkedArray) -> pa.Array:

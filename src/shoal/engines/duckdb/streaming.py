@@ -108,7 +108,7 @@ def _kept(columns: Collected, names: Sequence[str], labels: Mapping[str, _Labels
     tally = {name: np.zeros(len(each.released.texts), dtype=np.int64) for name, each in labels.items() if name in names}
     total = formulas = 0
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
-        for batch in columns.session.batches(query, _BATCH):
+        for batch in columns.batches(query, _BATCH):
             for name, column in zip(names, batch.columns, strict=True):
                 if name in tally:
                     tally[name] += np.bincount(column.to_numpy(), minlength=len(tally[name]))

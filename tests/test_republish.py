@@ -551,6 +551,13 @@ class TestWhoIsWho:
         assert young[0] <= young[1] or not young[0] & young[1]
         assert load_history(desk.folder / "out2.private").keys.null_count == 0
 
+    def test_who_has_another_value_is_one_person(self, desk):
+        desk.policy(ROLES, **sections("monotone"))
+        desk.anonymize()
+        then = desk.table(desk.data.read_text().replace("ann,31,f,flu", "ann,31,f,cold"), "then.csv")
+        ran = desk.run("republish", desk.private, then, "--out", desk.folder / "out2", "--json")
+        assert json.loads(ran.out)["republish"]["people"] == 12
+
     def test_nobody_is_found_again(self, desk):
         self.policy(desk, "code")
         desk.anonymize(data=desk.table("name,age,code\n1,25,1\n2,31,2\n", "first.csv"))

@@ -42,9 +42,14 @@ def test_what_is_left_is_what_brute_force_leaves(drawn):  # S3.10
             assert candidates.left()[person] == len(left[person] - {None})
         else:
             assert candidates.of[person] == -1
-    found = told({"ill": candidates}, {"ill": 2}, len(drawn))
+    found = told({"ill": candidates}, {"ill": 2}, len(drawn), len(left))
     assert found.exposed == sum(len(each - {None}) < 2 for each in left.values())
     assert found.of == len(left)
+
+
+def test_null_may_be_missing_later():
+    before = Candidates.none(["b", None], 1).after(np.array([0]), sets_of([0, 0], [0, 1], 1, 2))
+    assert before.among(["a", "b"]).flags().tolist() == [[False, True]]
 
 
 def test_values_of_later_tables_are_further_bits():

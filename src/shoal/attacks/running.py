@@ -98,11 +98,13 @@ def sets_of(classes: Sequence[int] | Codes, values: Sequence[int] | Codes, count
     return np.packbits(flags, axis=1).reshape(count, _width(size))
 
 
-def told(candidates: Mapping[str, Candidates], least: Mapping[str, int], releases: int) -> Finding:
-    """What all releases tell of everybody who is in one: exposed is who has fewer values left than is asked for."""
+def told(candidates: Mapping[str, Candidates], least: Mapping[str, int], releases: int, people: int) -> Finding:
+    """What all releases tell of everybody who is in one: exposed is who has fewer values left than is asked for.
+
+    Who had other values before is there once for each; they are so many `people`.
+    """
     left = {name: each.left()[each.of >= 0] for name, each in candidates.items()}
-    people = max((len(each) for each in left.values()), default=0)
-    below = np.zeros(people, dtype=bool)
+    below = np.zeros(max((len(each) for each in left.values()), default=0), dtype=bool)
     for name, each in left.items():
         below |= each < least[name]
     exposed = int(below.sum())

@@ -142,7 +142,9 @@ def _judged(stage: Stage, after: Next, class_of_row: Codes) -> Grown:
     policy, history = stage.policy, after.history
     assert policy.republish is not None
     left = _narrowed(stage, after, class_of_row)
-    finding = _with_differences(stage, after, told(left, policy.values_left, history.releases))
+    ever = np.any([each.of >= 0 for each in left.values()], axis=0)
+    people = int((ever & history.keys.is_valid().to_numpy(zero_copy_only=False)).sum())
+    finding = _with_differences(stage, after, told(left, policy.values_left, history.releases, people))
     if finding.exposed > exact("limit", policy.republish.limit) * finding.of:
         raise Infeasible(
             f"the composition attack over {history.releases} release(s) exposes {finding.exposed:,} of {finding.of:,} "

@@ -112,7 +112,9 @@ class Desk:
 
     def anonymize(self, *more, data=None, out=None):
         policy = self.folder / "policy.toml"
-        return self.run("anonymize", data or self.data, "--policy", policy, "--out", out or self.out, *more)
+        return self.run(
+            "anonymize", self.data if data is None else data, "--policy", policy, "--out", out or self.out, *more
+        )
 
     def verify(self, *more):
         return self.run("verify", self.out, *more)

@@ -1,28 +1,39 @@
 """Classes that lie in a file answer as those in memory do. # S4.7"""
 
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
+import naive
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import spilled
+from shoal.codes import encode
 from shoal.errors import BadInput
 from shoal.frequency import FrequencySet
+from shoal.metrics import METRICS
+from shoal.models import least_size
+from shoal.policy.method import Method
+from shoal.search import Oracle
+from shoal.search.find import find
 from shoal.spilled import Spilled, Spool
 
 SIZES = {"a": 7, "b": 5, "c": 4}
 
 
-def spool(folder: Path, rows: FrequencySet, room: int, attributes=tuple(SIZES), counted=()) -> Spilled:
+def spool(folder: Path, rows: FrequencySet, room: int, attributes=tuple(SIZES), counted=(), sizes=None) -> Spilled:
     """The same rows in a file."""
+    sizes = sizes or SIZES
     out = Spool(folder / "classes")
     out.add(rows.keys, rows.counts)
     out.close()
     empty = rows.kept(np.zeros(len(rows), dtype=bool))
-    layout = FrequencySet.count({name: (np.zeros(0, np.int32), SIZES[name]) for name in attributes}).layout
-    columns = {name: rows.marginal(name, SIZES[name]) for name in rows.attributes}
+    layout = FrequencySet.count({name: (np.zeros(0, np.int32), sizes[name]) for name in attributes}).layout
+    columns = {name: rows.marginal(name, sizes[name]) for name in rows.attributes}
     of = {"full": empty, "path": out.path, "items": out.rows, "total": rows.rows, "columns": columns, "room": room}
     return Spilled(attributes, layout, empty.keys, empty.counts, **of, counted=counted)
 
@@ -82,8 +93,8 @@ def test_few_rows_are_looked_at_where_many_fail(tmp_path, monkeypatch):
     drawn = np.random.default_rng(5)
     wide = {f"q{i}": (drawn.integers(0, 1000, 40_000).astype(np.int32), 1000) for i in range(3)}
     rows = FrequencySet.count(wide)
-    monkeypatch.setitem(globals(), "SIZES", dict.fromkeys(wide, 1000))
-    file = spool(tmp_path, rows, room=4000, attributes=tuple(wide)).at_least(5, 100)
+    sizes = dict.fromkeys(wide, 1000)
+    file = spool(tmp_path, rows, room=4000, attributes=tuple(wide), sizes=sizes).at_least(5, 100)
     merged, looked = Spilled._merged, []
 
     def counting(self, *given, **how):
@@ -95,6 +106,88 @@ def test_few_rows_are_looked_at_where_many_fail(tmp_path, monkeypatch):
     assert found.rest is not None
     assert found.rest.rows > 100
     assert len(looked) == 1
+
+
+def asked(folder: Path, instance: naive.Instance, room: int) -> Oracle:
+    """About the table of an instance that lies in a file; what no model asks for is not counted."""
+    before = instance.before()
+    beside = (naive.SENSITIVE,) if any(hasattr(model, "attribute") for model in instance.models) else ()
+    texts = instance.columns() | {naive.SENSITIVE: pa.array(instance.sensitive, pa.string())}
+    coded = [encode(name, texts[name]) for name in (*instance.names, *beside)]
+    sizes = {column.name: column.size for column in coded}
+    rows = FrequencySet.count({column.name: (column.codes, column.size) for column in coded})
+    file = spool(folder, rows, room, tuple(instance.names), beside, sizes)
+    before = replace(before, classes=file.at_least(least_size(instance.models), instance.limit))
+    return Oracle(before, instance.models, instance.limit, METRICS["loss"].on(before), instance.reading)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """For one file after the other."""
+    return tmp_path_factory.mktemp("spilled")
+
+
+closed = st.sampled_from(naive.SHARES).flatmap(lambda share: naive.instances(share, naive.SUPERSET, fewest=2))
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "incognito", "datafly"])
+@naive.examples(160)
+@given(instance=closed, room=st.integers(2, 5))
+def test_a_search_finds_the_same(folder, algorithm, room, instance):
+    """Or says that memory is not enough."""
+    finds_the_same(folder, algorithm, instance, room)
+
+
+def flat(*columns: str) -> naive.Instance:
+    """A table that is 2-anonymous at the top at least, every attribute shown or not."""
+    shown = {
+        name: naive.Attribute(sorted({*values}), [dict.fromkeys(values, "*")], list(values), 0, 1, None)
+        for name, values in zip("abc", columns, strict=False)
+    }
+    return naive.Instance(shown, ["u"] * len(columns[0]), [naive.k_anonymity(2)], 0)
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "incognito"])
+def test_a_search_that_settles_on_a_node_finds_the_same(folder, algorithm):
+    """Levels at which an attribute fails alone are left out first, and what is left may not be listed whole."""
+    found = [finds_the_same(folder, algorithm, flat("qpppps", "sqpqps", "sppspp"), 2)]
+    for seed in range(60):
+        random = Random(seed)
+        rows, room = random.randint(6, 8), random.randint(2, 4)
+        columns = ["".join(random.choices("pqrst"[: random.randint(2, 5)], k=rows)) for _ in range(3)]
+        found.append(finds_the_same(folder, algorithm, flat(*columns), room))
+    assert found[0]
+    assert sum(found) > 40
+
+
+def finds_the_same(folder: Path, algorithm: str, instance: naive.Instance, room: int) -> bool:
+    """Whether memory was enough."""
+    method, lattice = Method(algorithm=algorithm), instance.lattice()
+    expected = find(method, lattice, instance.oracle())
+    try:
+        found = find(method, lattice, asked(folder, instance, room))
+    except BadInput as wrong:
+        assert "raise --memory" in str(wrong)  # noqa: PT017
+        return False
+    assert (found.best is None) == (expected.best is None)
+    if found.best is not None and expected.best is not None:
+        assert (found.best.node, found.best.suppressed) == (expected.best.node, expected.best.suppressed)
+        assert found.best.score == pytest.approx(expected.best.score)
+    return True
+
+
+@pytest.mark.parametrize("values", [6, 7, 100])
+@pytest.mark.parametrize("least", [1, 2])
+def test_a_class_that_does_not_fit_is_refused(tmp_path, values, least):
+    """However many parts there are, all of its rows are in one."""
+    sizes = {"a": 2, "ill": 2 * values}
+    ill = np.arange(2 * values, dtype=np.int32)
+    rows = FrequencySet.count({"a": (ill // values, 2), "ill": (ill, 2 * values)})
+    file = spool(tmp_path, rows, 5, ("a",), ("ill",), sizes).at_least(least, 0)
+    with pytest.raises(BadInput, match=r"more than 5 .* do not fit.* raise --memory"):
+        file.rollup({})
+    fits = spool(tmp_path, rows, values, ("a",), ("ill",), sizes).at_least(2, 0).rollup({})
+    assert fits.counts.tolist() == [values, values]
 
 
 def test_a_part_that_is_not_there_is_refused():

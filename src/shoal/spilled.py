@@ -107,8 +107,9 @@ class Spilled(FrequencySet):
         return self._merged(maps, only=only)
 
     def compact(self, maps: Mapping[str, Codes], sizes: Sequence[int]) -> FrequencySet:
+        """As of any set, but where not all classes are listed their keys stay as they are."""
         coarse = self.rollup(maps)
-        return self if coarse.rest is not None else coarse.compact({}, sizes)
+        return coarse if coarse.rest is not None else coarse.compact({}, sizes)
 
     @property
     def _sizes(self) -> dict[str, int]:
@@ -154,7 +155,10 @@ class Spilled(FrequencySet):
     def _merged(
         self, maps: Mapping[str, Codes], parts: int = 1, part: int = 0, only: FrequencySet | None = None
     ) -> FrequencySet | None:
-        """All rows as they become, or one of several parts of them; None as soon as they are too many."""
+        """All rows as they become, or one of several parts of them; None as soon as they are too many.
+
+        Of parts, only where smaller ones may help.
+        """
         merged, waiting, many = None, [], 0
         for piece in self._pieces():
             chosen = piece.rollup(maps) if parts == 1 else piece.rollup_part(maps, self.attributes, parts, part)
@@ -164,9 +168,22 @@ class Spilled(FrequencySet):
             if many >= max(_WAITING, 0 if merged is None else len(merged)):
                 merged, waiting, many = _together(merged, waiting), [], 0
                 if len(merged) > self.room:
-                    return None
+                    break
         merged = _together(merged, waiting)
-        return merged if len(merged) <= self.room else None
+        if len(merged) <= self.room:
+            return merged
+        if parts > 1:
+            self._refuse_large_class(merged)
+        return None
+
+    def _refuse_large_class(self, rows: FrequencySet) -> None:
+        """Raise BadInput if a class alone is too much: it falls into one part, however many there are."""
+        each = replace(rows, counts=np.ones(len(rows), dtype=np.int64))
+        if each.classed(self.attributes, (), self._sizes).counts.max() > self.room:
+            raise BadInput(
+                f"the rows of one class hold more than {self.room:,} different values beside the quasi-identifiers, "
+                "which do not fit; raise --memory"
+            )
 
     def _condensed(self, maps: Mapping[str, Codes], parts: int, first: FrequencySet | None) -> FrequencySet:
         """The classes of at least the least size, and what the others are together.

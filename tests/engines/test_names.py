@@ -216,3 +216,46 @@ def test_what_an_interruption_becomes(desk, monkeypatch, wrong):
 
     monkeypatch.setattr("shoal.engines.duckdb.session.Session.table", interrupted)
     assert refused(desk, desk.data) == (130, "shoal: interrupted; nothing was written\n")
+
+
+# cells that two readers would cut in two ways
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("x,q,1\nx,q,1,,,,\n", "expected 3 fields as in the header, got 7"),
+        ('x,q,1,""\n', "got 4"),
+        ('x,"q,r",1\nx,q,1,\n', "got 4"),
+        ('x,"q" ,1\n', "closing quote"),
+        ('x,"q"z,1\n', "closing quote"),
+    ],
+)
+def test_cells_that_are_too_many_or_go_on(desk, engine, rows, says):
+    desk.policy({"a": AGE | {"hierarchy": {"flat": True}}, "b": OPEN, "s": "sensitive"}, K)
+    code, said = refused(desk, desk.table(f"a,b,s\n{rows}"), engine)
+    assert code == 2
+    assert says in said
+
+
+def test_a_blank_before_a_quote_is_read_by_arrow_only(desk):
+    desk.policy({"a": AGE | {"hierarchy": {"flat": True}}, "b": OPEN, "s": "sensitive"}, K)
+    data = desk.table('a,b,s\nx, "q",1\nx,r,2\n')
+    assert "a blank before a quote" in refused(desk, data)[1]
+    assert desk.anonymize("--engine", "arrow", data=data).code == 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_delimiters_and_quotes_inside_of_cells(desk, engine):
+    desk.policy({"a": AGE | {"hierarchy": {"flat": True}}, "b": OPEN, "s": "sensitive"}, K)
+    ran = desk.anonymize("--engine", engine, data=desk.table('a,b,s\nx,"q,r",1\nx,"a""b,",2\nx,5" pipe,"3,,,"\n'))
+    assert ran.code == 0, ran.err
+    released = pc.read_csv(desk.out / "data.csv")
+    assert sorted(released["b"].to_pylist()) == ['5" pipe', 'a"b,', "q,r"]
+
+
+@pytest.mark.parametrize("engine", ["auto", *ENGINES])
+def test_no_name_is_no_table(desk, engine):
+    desk.policy()
+    assert refused(desk, "", engine) == (2, "shoal: the name of the table is empty; name a file\n")

@@ -57,8 +57,11 @@ class Rollups:
         """Keep the set of a node below which nothing will be asked, its keys as narrow as can be."""
         sizes = [h.groups(level) for h, level in zip(self._hierarchies, node, strict=True)]
         steps = dict(self._lifted(self._bottom, node))
-        self._base = {self._bottom: self._base[self._bottom]}
-        self._base[node] = self._base[self._bottom].compact(steps, sizes)
+        bottom = self._base[self._bottom]
+        settled = bottom.compact(steps, sizes)
+        self._base = {self._bottom: bottom}
+        if settled.rest is None:  # else some classes are not listed, and no coarser ones can be made of it
+            self._base[node] = settled
         self._low = node
         self.grouped += 1
 

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from shoal.engines.reading import diagnose
+from shoal.engines.reading import cut, diagnose
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,33 @@ def test_where_it_is_wrong(refused, content, said):
 def test_a_stray_quote_never_joins_records(refused, content):
     # bad input 14
     assert "row 1 (line 2)" in refused(content)
+
+
+AFTER = "has text after a closing quote; a quote inside a quoted cell is written twice"
+
+
+@pytest.mark.parametrize(
+    "cell", ['"CANARY-7f3" ', '"CANARY-7f3"z', '""CANARY-7f3', '"a"""CANARY-7f3', '"a""b" ""', '"a"\t']
+)
+@pytest.mark.parametrize("other", ["r", '"r"', '"""r"', '"two\nlines"', 'r"'])
+def test_text_after_a_closing_quote(refused, cell, other):
+    """Whatever other cells hold."""
+    line = 4 if "\n" in other else 3
+    assert refused(f"a,b\n1,{other}\n2,{cell}\n3,x\n") == f"people.csv: row 2 (line {line}) {AFTER}"
+    assert refused(f"a,b\n{other},1\n{cell},2") == f"people.csv: row 2 (line {line}) {AFTER}"
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7])
+def test_text_after_a_closing_quote_at_the_end_of_a_step(refused, load, cells_of, monkeypatch, step):
+    monkeypatch.setattr(cut, "_STEP", step)
+    assert AFTER in refused('a,b\n1,"x"\n2,"CANARY-7f3" \n')
+    source = load('a,b\n"1","x"",""y"\n2,""\n"","""z"""')
+    assert cells_of(source, "b") == ['x","y', None, '"z"']
+
+
+@pytest.mark.parametrize("cell", ['5" pipe', 'x"y"', ' "x"', 'x"'])
+def test_a_quote_inside_of_an_unquoted_cell_is_text(load, cells_of, cell):
+    assert cells_of(load(f'a,b\n"1",{cell}\n2,"y"\n'), "b") == [cell, "y"]
 
 
 @pytest.mark.parametrize("last", ['""', '"x"', '"""x"""', '""""', "x", 'x"', "", '"a""b"', '"x\ny"'])

@@ -11,7 +11,7 @@ from shoal.engines.duckdb.boxing import box
 from shoal.engines.duckdb.dictionaries import SOURCE, Collected, too_many
 from shoal.engines.duckdb.grouping import group, listable
 from shoal.engines.duckdb.places import Place, place_of
-from shoal.engines.duckdb.relations import explain, find_relation
+from shoal.engines.duckdb.relations import explain, find_relation, refuse_surplus
 from shoal.engines.duckdb.session import Session, damaged
 from shoal.engines.duckdb.storing import stream_boxes
 from shoal.engines.duckdb.streaming import stream
@@ -64,6 +64,7 @@ class DuckDBEngine:
                 db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
                 db.execute("SET preserve_insertion_order = false")
                 rows = session.number(f"SELECT count(*) FROM {SOURCE}")
+                refuse_surplus(place, options, found, rows, session)
         except duckdb.Error:  # what it says may hold cells
             explain(place, options)
             raise BadData(damaged(place.name)) from None

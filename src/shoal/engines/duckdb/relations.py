@@ -1,6 +1,7 @@
 """How DuckDB reads what a path names: the same cells as the Arrow reader, every column under a name of ours."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,11 +10,13 @@ import pyarrow as pa
 
 from shoal.codes import Relation
 from shoal.engine import ReadOptions
+from shoal.engines.duckdb.dictionaries import SOURCE
 from shoal.engines.duckdb.places import Place, listed, quoted
 from shoal.engines.duckdb.session import Session, damaged, readable
 from shoal.engines.reading.assemble import check_names, check_type
 from shoal.engines.reading.content import open_content
 from shoal.engines.reading.csv_file import Header, read_header
+from shoal.engines.reading.cut import in_turn
 from shoal.engines.reading.diagnose import diagnose
 from shoal.engines.reading.several import refuse_both
 from shoal.errors import BadData
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 _LONGEST_LINE = 128 << 20
 _STEP = 8 << 20
+_LONGEST_BLANK = 1 << 10
 _UNSURE = (
     pa.types.is_duration,
     pa.types.is_time,
@@ -42,6 +46,8 @@ class Found:
     """What Arrow calls the type of each column."""
     header: Header | None = None
     """Of a CSV."""
+    delimiters: int = 0
+    """Of a CSV, how many follow its header, between its cells and inside of them."""
 
 
 def find_relation(place: Place, options: ReadOptions, session: Session) -> Found:
@@ -57,13 +63,13 @@ def _named(titles: Sequence[str]) -> dict[str, str]:
 def _csv(place: Place, options: ReadOptions, session: Session) -> Found:
     del session
     headers = [read_header(open_content(file), options) for file in place.files]
-    first = headers[0]
+    first, delimiters = headers[0], 0
     for file, header in zip(place.files, headers, strict=True):
         if header.encoding not in {"utf-8", "utf-8-sig"}:
             raise BadData(f"{header.name}: this engine reads UTF-8 only; save the file as UTF-8, or use --engine arrow")
         if header.names != first.names or header.dialect != first.dialect or header.line_end != first.line_end:
             raise BadData(f"{header.name}: its header, delimiter or line ends differ from those of {first.name}")
-        _refuse_nul(header.name, file)
+        delimiters += _delimiters(header, file)
     if len(first.names) == 1 or first.first_line != 1:
         raise BadData(f"{first.name}: only the arrow engine reads one column, or empty lines before the header; use it")
     names = _named(first.names)
@@ -75,18 +81,56 @@ def _csv(place: Place, options: ReadOptions, session: Session) -> Found:
         f"new_line={_LINE_ENDS[first.line_end]}, max_line_size={_LONGEST_LINE}, "
         f"force_not_null=[{', '.join(quoted(name) for name in names.values())}])"
     )
-    return Found(Relation(sql, names), dict.fromkeys(names, pa.string()), first)
+    return Found(Relation(sql, names), dict.fromkeys(names, pa.string()), first, delimiters)
 
 
 _LINE_ENDS = {"\n": r"'\n'", "\r\n": r"'\r\n'", "\r": r"'\r'"}
 
 
-def _refuse_nul(name: str, file: Path) -> None:
-    """In steps, of which none stays in memory."""
+def _delimiters(header: Header, file: Path) -> int:
+    """How many follow the header; refused is what DuckDB takes for a quoted cell, and Arrow does not."""
+    text, dialect = header.text
+    delimiter, found = dialect.delimiter.encode(), 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal found
+        for step in _steps(header, file):
+            found += step.count(delimiter)
+            yield step
+
+    if not in_turn(counted(), dialect):
+        diagnose(text, dialect)
+        blank, before = re.compile(rb"[\r\n%b] +%b" % (re.escape(delimiter), re.escape(dialect.quote.encode()))), b""
+        for step in _steps(header, file):
+            if blank.search(before + step):
+                raise BadData(f"{header.name}: some cell has a blank before a quote; remove it, or use --engine arrow")
+            before = step[-_LONGEST_BLANK:]
+    return found - bytes(text.data[: header.body]).count(delimiter)
+
+
+def _steps(header: Header, file: Path) -> Iterator[bytes]:
+    """A file, which no NUL byte may be in, in steps of which none stays in memory."""
     with file.open("rb") as stream:
         while step := stream.read(_STEP):
             if b"\0" in step:
-                raise BadData(f"{name}: the file holds a NUL byte, so this is no plain text")
+                raise BadData(f"{header.name}: the file holds a NUL byte, so this is no plain text")
+            yield step
+
+
+def refuse_surplus(place: Place, options: ReadOptions, found: Found, rows: int, session: Session) -> None:
+    """Refuse rows with more cells than the header has: DuckDB passes over those that are empty."""
+    if found.header is None:
+        return
+    dialect = found.header.dialect
+    surplus = found.delimiters - rows * (len(found.types) - 1)
+    if surplus and dialect.quote:  # some may be inside of quoted cells
+        mark = quoted(dialect.delimiter)
+        for cell in found.relation.columns.values():
+            within = f"strlen({cell}) - strlen(replace({cell}, {mark}, ''))"
+            surplus -= session.number(f"SELECT coalesce(sum({within}), 0) FROM {SOURCE} WHERE contains({cell}, {mark})")
+    if surplus:
+        explain(place, options)
+        raise BadData(f"{place.name}: some rows have more fields than the header")
 
 
 def explain(place: Place, options: ReadOptions) -> None:

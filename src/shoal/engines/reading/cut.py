@@ -1,5 +1,9 @@
 """From the text of a CSV to its columns: cut by Arrow, checked by Python where Arrow may be fooled."""
 
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -10,6 +14,7 @@ from shoal.errors import BadData
 
 _BLOCK = 8 << 20
 _BIG_BLOCK = 128 << 20
+_STEP = 1 << 18
 
 
 def cut(text: Text, body: int, dialect: Dialect, width: int) -> list[pa.DictionaryArray]:
@@ -17,7 +22,9 @@ def cut(text: Text, body: int, dialect: Dialect, width: int) -> list[pa.Dictiona
     records = memoryview(text.data)[body : _end(text, body, width)]
     quoted = bool(dialect.quote) and text.data.find(dialect.quote.encode(), body) >= 0
     table = _parse(records, dialect, width, quoted=quoted, block=_BLOCK)
-    if table is None or (quoted and _may_have_swallowed(table, records, dialect.quote)):
+    if table is None or (
+        quoted and (not in_turn(_steps(records), dialect) or _may_have_swallowed(table, records, dialect.quote))
+    ):
         diagnose(text, dialect)
     if table is None:
         table = _parse(records, dialect, width, quoted=quoted, block=_BIG_BLOCK)
@@ -63,6 +70,32 @@ def _parse(records: memoryview, dialect: Dialect, width: int, *, quoted: bool, b
         )
     except (pa.ArrowException, OSError):
         return None
+
+
+def _steps(records: memoryview) -> Iterator[memoryview]:
+    return (records[at : at + _STEP] for at in range(0, len(records), _STEP))
+
+
+def in_turn(steps: Iterable[bytes | memoryview], dialect: Dialect) -> bool:
+    """Tell whether quotes open and close whole cells in turn: Arrow does not mind text after a closing one.
+
+    One that is written twice inside of a cell closes it and opens it again. False for a quote inside of an unquoted
+    cell too, which is right. The text comes in steps, all of which are taken.
+    """
+    quote, edge = dialect.quote.encode(), np.zeros(256, dtype=bool)
+    edge[list(f"{dialect.quote}{dialect.delimiter}\r\n".encode())] = True
+    fine, odd, held = True, 0, b"\n"
+    for step in chain(steps, [b"\n"]):
+        text = b"".join((held, step))
+        held = text[-2:]  # the last has no neighbour yet
+        if quote and quote in text:
+            written = np.frombuffer(text, np.uint8)
+            quotes = np.flatnonzero(written[1:-1] == quote[0]) + 1
+            beside = quotes - 1  # of one that opens, and after one that closes
+            beside[1 - odd :: 2] += 2
+            odd = (odd + len(quotes)) % 2
+            fine = fine and bool(edge[written[beside]].all())
+    return fine
 
 
 def _may_have_swallowed(table: pa.Table, records: memoryview, quote: str) -> bool:

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from shoal.engines.reading.content import Content, shown
 from shoal.engines.reading.many import PATTERN, hidden
-from shoal.errors import BadData
+from shoal.errors import BadData, BadInput
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
@@ -31,6 +31,8 @@ def local_path(source: "str | os.PathLike[str]") -> Path | None:
     /tmp/my people.csv None
     """
     text = os.fsdecode(source)
+    if not text:  # which Path takes for the folder we are in
+        raise BadInput("the name of the table is empty; name a file")
     if is_remote(text):
         return None
     return Path(unquote(urlsplit(text).path)) if _ADDRESS.match(text) else Path(text)

@@ -49,6 +49,10 @@ class Candidates:
         flags[:, [place[self.values[at]] for at in stay]] = self.flags()[:, stay]
         return replace(self, values=tuple(values), sets=np.packbits(flags, axis=1))
 
+    def called(self, names: Mapping[str, str]) -> "Candidates":
+        """The same where some values have other names."""
+        return replace(self, values=tuple(value and names.get(value, value) for value in self.values))
+
     def flags(self) -> Flags:
         """Set by set, which values are in it."""
         return np.unpackbits(self.sets, axis=1, count=len(self.values)).astype(bool)

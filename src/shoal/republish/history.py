@@ -60,9 +60,8 @@ class History:
             known = self.candidates[name]
             spelt = _spellings(pa.array(known.values, pa.string()), table[name].texts)
             values[name], domains[name] = (_respelt(each[name], spelt) for each in (self.values, self.domains))
-            candidates[name] = replace(known, values=tuple(spelt.get(value or "", value) for value in known.values))
-            if signatures is not None:
-                signatures = replace(signatures, values=tuple(spelt.get(v or "", v) for v in signatures.values))
+            candidates[name] = known.called(spelt)
+            signatures = None if signatures is None else signatures.called(spelt)
         return replace(self, keys=keys, values=values, domains=domains, candidates=candidates, signatures=signatures)
 
     def forgetting(self, keys: pa.Array) -> "History":

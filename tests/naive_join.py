@@ -34,7 +34,7 @@ def number_labels(draw):
     return {
         "value": either(str(low), lambda x: x == low),
         "open": either(f"[{low}, {high + 1})", lambda x: low <= x < high + 1),
-        "closed": either(f'["{low}", {high}]', lambda x: low <= x <= high),
+        "closed": either(f"[{low}, {high}]", lambda x: low <= x <= high),
         "below": either(f"<{high}", lambda x: x < high),
         "from": either(f"≥{low}", lambda x: x >= low),
         "set": either("{" + " | ".join(map(str, some)) + "}", lambda x: x in some),

@@ -1,5 +1,6 @@
 """The natural order of values, what counts as a number or a date, and the law of codes."""
 
+import re
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -69,12 +70,31 @@ def test_what_is_no_date_stays_text(odd):
     assert texts("2020-01-01", odd).kind is Kind.TEXT
 
 
-def test_two_texts_of_one_number_stay_text():
+def test_one_number_in_two_spellings_is_a_number():
     # bad input 7
-    column = texts("5", "5.0", "7")
-    assert column.kind is Kind.TEXT
-    assert column.size == 3
+    column = texts("10", "5.0", "5", "-7.50")
+    assert column.kind is Kind.NUMBER
+    assert column.texts.to_pylist() == ["-7.50", "5", "5.0", "10"]
+    assert column.numbers == [Fraction(-15, 2), 5, 5, 10]
     assert column.look_alikes == 1
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda sign, whole, places: sign + whole.lstrip("0").rjust(1, "0") + (f".{places}" if places else ""),
+            st.sampled_from(["", "-"]),
+            st.text("0123456789", min_size=1, max_size=1000),
+            st.text("0123456789", max_size=1000),
+        ).filter(lambda text: not re.fullmatch(r"-0(\.0*)?", text)),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_numbers_are_ordered_exactly_at_any_length(numbers):
+    column = texts(*numbers)
+    assert column.kind is Kind.NUMBER
+    assert column.texts.to_pylist() == sorted(set(numbers), key=lambda text: (Fraction(text), text))
 
 
 def test_normalise_joins_look_alikes():

@@ -21,18 +21,22 @@ Codes = NDArray[np.int32]
 
 _NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
 _MINUS_ZERO = r"^-0(\.0*)?$"
-_LONGEST_NUMBER = 1_000
+_LONGEST_NUMBER = 4_000
+"""Characters of a number: Python reads integers of up to 4,300 digits."""
 _ISO_DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
 _PLACEHOLDER_YEAR = "^(0000|9999)"
 _MIDNIGHT = " 00:00:00"
 _MOST_TO_COMPARE = 200_000
+_DIGITS = {pa.int64: 18, pa.decimal128: 38, pa.decimal256: 76}
+"""How many digits every number of a type may have."""
+_LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
 class Kind(StrEnum):
     """What the texts of a column denote; it decides their natural order and which hierarchies fit.
 
-    Only plain decimals of up to 1,000 digits are numbers: `02138`, `1_000`, `0x1F`, `1e5`, `inf`, `-0` and
-    digits of other scripts are text.
+    Only plain decimals of up to 4,000 characters are numbers, and one number may be written in several ways (`7`,
+    `7.0`): `02138`, `1_000`, `0x1F`, `1e5`, `inf`, `-0` and digits of other scripts are text.
     """
 
     NUMBER = "number"
@@ -71,8 +75,17 @@ class Column:
 
     @cached_property
     def numbers(self) -> list[Fraction]:
-        """The exact number behind each code; the column must be of kind `NUMBER`."""
+        """The exact number behind each code, from least to greatest; the column must be of kind `NUMBER`.
+
+        >>> encode("size", pa.array(["7.0", "10", "7"])).numbers
+        [Fraction(7, 1), Fraction(7, 1), Fraction(10, 1)]
+        """
         return [Fraction(t.replace(self.decimal, ".")) for t in self.texts.to_pylist()]
+
+    @cached_property
+    def floats(self) -> NDArray[np.float64]:
+        """The nearest float of each of the `numbers`; beyond the largest float, that one."""
+        return np.array([_nearest_float(number) for number in self.numbers], dtype=np.float64)
 
     @cached_property
     def dates(self) -> list[date]:
@@ -105,12 +118,17 @@ class Column:
 
         >>> encode("n", pa.array(["5", "5.0", " 5", "7"])).look_alikes
         2
+        >>> encode("n", pa.array(["5", "5.0", "7"])).look_alikes
+        1
         """
-        if self.kind is not Kind.TEXT or not pa.types.is_string(self.values.type):
+        if self.kind is Kind.DATE or not pa.types.is_string(self.values.type):
             return 0
-        if len(self.texts) > _MOST_TO_COMPARE or not _any_match(self.texts, r"^\pZ|^\s|\pZ$|\s$|\.[0-9]*0$"):
+        if len(self.texts) > _MOST_TO_COMPARE:
             return 0
-        return len(self.texts) - len({canonical(text) for text in self.texts.to_pylist()})
+        mark = re.escape(self.decimal)
+        if not _any_match(self.texts, rf"^\pZ|^\s|\pZ$|\s$|{mark}[0-9]*0$"):
+            return 0
+        return len(self.texts) - len({canonical(t.replace(self.decimal, ".")) for t in self.texts.to_pylist()})
 
 
 @dataclass(frozen=True)
@@ -339,22 +357,17 @@ def _texts(values: pa.Array) -> pa.StringArray:
 
 
 def _natural_order(values: pa.Array, texts: pa.StringArray, decimal: str) -> tuple[Kind, pa.Array]:
-    """What the values denote, and their positions in natural order."""
-    of = values.type
-    if pa.types.is_boolean(of):
-        return Kind.TEXT, pc.sort_indices(texts)
-    if not pa.types.is_string(of):
-        return _kind(values), pc.sort_indices(values)
+    """What the values denote, and their positions in natural order; texts of one number stand side by side."""
+    if not pa.types.is_string(values.type):
+        kind = _kind(values)
+        return kind, pc.sort_indices(texts if kind is Kind.TEXT else values)
     if _are_dates(texts):
         return Kind.DATE, pc.sort_indices(texts)
     numbers = _numbers(texts, decimal)
-    if numbers is not None:
-        order = pc.sort_indices(numbers)
-        # two texts for one number (5 and 5.0) have no natural order: they stay text
-        same = ~_differs_from_previous(numbers.take(order))
-        if not (same & _differs_from_previous(texts.take(order))).any():
-            return Kind.NUMBER, order
-    return Kind.TEXT, pc.sort_indices(texts)
+    if numbers is None:
+        return Kind.TEXT, pc.sort_indices(texts)
+    by_number_then_text = pa.table({"number": numbers, "text": texts})
+    return Kind.NUMBER, pc.sort_indices(by_number_then_text, [("number", "ascending"), ("text", "ascending")])
 
 
 def _kind(values: pa.Array) -> Kind:
@@ -371,7 +384,11 @@ def _kind(values: pa.Array) -> Kind:
 
 
 def _numbers(texts: pa.StringArray, decimal: str) -> pa.Array | None:
-    """Something that sorts as the numbers do, exactly; None if one of the texts is no number."""
+    """Something that sorts as the numbers do, exactly; None if one of the texts is no number.
+
+    >>> _numbers(pa.array(["1" + "0" * 90, "-1.5", "2"]), ".").to_pylist()
+    [2, 0, 1]
+    """
     pattern = _NUMBER.replace(r"\.", re.escape(decimal))
     if not len(texts) or not _all_match(texts, pattern):
         return None
@@ -379,16 +396,29 @@ def _numbers(texts: pa.StringArray, decimal: str) -> pa.Array | None:
     longest = pc.max(pc.binary_length(plain)).as_py()
     if longest > _LONGEST_NUMBER or _any_match(plain, _MINUS_ZERO):
         return None
-    dots = pc.find_substring(plain, ".")
-    if longest <= 18 and pc.max(dots).as_py() < 0:
+    length, point = (of(plain).to_numpy(zero_copy_only=False) for of in (pc.binary_length, _point))
+    whole = int(np.where(point < 0, length, point).max())  # digits in front of the point, a sign among them
+    places = int(np.where(point < 0, 0, length - point - 1).max())
+    if whole <= _DIGITS[pa.int64] and not places:
         return plain.cast(pa.int64())
-    places = pc.if_else(pc.less(dots, 0), 0, pc.subtract(pc.subtract(pc.binary_length(plain), dots), 1))
+    for of in (pa.decimal128, pa.decimal256):
+        if whole + places <= _DIGITS[of]:  # a cast of more digits may give another number, and no error
+            return plain.cast(of(_DIGITS[of], places))
+    exact = [Fraction(text) for text in plain.to_pylist()]
+    rank = {number: i for i, number in enumerate(sorted(set(exact)))}
+    return pa.array([rank[number] for number in exact], pa.int64())
+
+
+def _point(texts: pa.StringArray) -> pa.Array:
+    """Where the decimal point of each number stands; -1 where it has none."""
+    return pc.find_substring(texts, ".")
+
+
+def _nearest_float(number: Fraction) -> float:
     try:
-        return plain.cast(pa.decimal128(38, pc.max(places).as_py()))
-    except (pa.ArrowInvalid, ValueError):
-        exact = [Fraction(text) for text in plain.to_pylist()]
-        rank = {number: i for i, number in enumerate(sorted(set(exact)))}
-        return pa.array([rank[number] for number in exact], pa.int64())
+        return float(number)
+    except OverflowError:
+        return _LARGEST_FLOAT if number > 0 else -_LARGEST_FLOAT
 
 
 def _are_dates(texts: pa.StringArray) -> bool:

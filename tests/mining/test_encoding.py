@@ -11,13 +11,13 @@ from naive import examples
 
 from shoal.codes import Table, encode
 from shoal.hierarchy import Csv, Dates, Intervals, Mask, Tree, build, parse
+from shoal.hierarchy.labels import Labels
 from shoal.mining import encoding as encodings
 from shoal.mining.encoding import Encoding
 from shoal.mining.paths import Paths
 from shoal.mining.quantities import Quantity
 from shoal.mining.shown import as_it_is, by_form, some_of
 from shoal.recode import NodeRecoding, Released
-from shoal.verify.labels import Labels
 
 AGES = encode("age", pa.array([20, 30, 40, 60, 100, None]))
 JOBS = encode("job", pa.array(["baker", "cook", "doctor", "nurse", None]))

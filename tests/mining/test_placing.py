@@ -10,13 +10,13 @@ from naive import examples
 from shoal.codes import Table, encode
 from shoal.engine import ReadOptions
 from shoal.engines import ArrowEngine
+from shoal.hierarchy.labels import Labels
 from shoal.mining import Training, rows_of
 from shoal.mining.held_out import How
 from shoal.mining.placing import place
 from shoal.plan import make_plan
 from shoal.policy import Policy
 from shoal.recode import PartRecoding, Released
-from shoal.verify.labels import Labels
 
 NAMES = ("age", "job")
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.codes import Kind, encode
+from shoal.hierarchy.labels import Labels
 from shoal.hierarchy.taxonomy import Taxonomy, compile_taxonomy
-from shoal.verify.grammar import Interval, Members, parsed
-from shoal.verify.labels import Labels
+from shoal.labels import Interval, Members, parse_label
 
 SPECIAL = ',|{}[]()"<≥*'
 TEXT = st.text(st.sampled_from([*SPECIAL, " ", "a", "b", "ä", "1", "\n", "-"]), max_size=5)
@@ -18,7 +18,11 @@ NUMBER = st.integers(-50, 50).map(lambda n: n / 4)
 def written(value):
     """A value as it stands in an interval or a set."""
     bare = value and value == value.strip() and not any(c in value for c in SPECIAL)
-    return value if bare else '"' + value.replace('"', '""') + '"'
+    return value if bare else in_quotes(value)
+
+
+def in_quotes(value):
+    return '"' + value.replace('"', '""') + '"'
 
 
 def covered(column, label, hierarchy=None):
@@ -48,10 +52,10 @@ def test_intervals_and_sets_of_texts(values, a, b):
     column = encode("s", pa.array(values))
     assert column.kind is Kind.TEXT
     for label, expected in (
-        (f"[{written(a)}, {written(b)})", {v for v in values if a <= v < b}),
-        (f"[{written(a)}, {written(b)}]", {v for v in values if a <= v <= b}),
-        (f"<{written(b)}", {v for v in values if v < b}),
-        (f"≥{written(a)}", {v for v in values if a <= v}),
+        (f"[{in_quotes(a)}, {in_quotes(b)})", {v for v in values if a <= v < b}),
+        (f"[{in_quotes(a)}, {in_quotes(b)}]", {v for v in values if a <= v <= b}),
+        (f"<{in_quotes(b)}", {v for v in values if v < b}),
+        (f"≥{in_quotes(a)}", {v for v in values if a <= v}),
         ("{" + " | ".join(map(written, [a, b, "x"])) + "}", {v for v in values if v in {a, b, "x"}}),
     ):
         # a value that looks like a label is itself
@@ -60,9 +64,9 @@ def test_intervals_and_sets_of_texts(values, a, b):
 
 @given(st.lists(TEXT, min_size=1, max_size=5))
 def test_what_is_written_in_a_set_is_read_again(values):
-    assert parsed("{" + " | ".join(map(written, values)) + "}") == Members(tuple(values))
+    assert parse_label("{" + " | ".join(map(written, values)) + "}") == Members(tuple(values))
     low, high = values[0], values[-1]
-    assert parsed(f"[{written(low)}, {written(high)}]") == Interval(low, high, closed=True)
+    assert parse_label(f"[{in_quotes(low)}, {in_quotes(high)}]") == Interval(low, high, closed=True, quoted=True)
 
 
 @given(st.lists(st.none() | TEXT, min_size=1))
@@ -87,7 +91,9 @@ def test_numbers_are_compared_exactly_and_with_their_decimal_mark():
     assert covered(encode("x", pa.array(["0.1", "0.30000000000000001"])), "[0.1, 0.3]") == {"0.1"}
     comma = encode("x", pa.array(["0,5", "1,5"]), decimal=",")
     assert comma.kind is Kind.NUMBER
-    assert covered(comma, '["0,4", 1)') == covered(comma, "[0.4, 1)") == {"0,5"}
+    assert covered(comma, "[0.4, 1)") == {"0,5"}
+    assert covered(comma, '["0,4", "1")') == {"0,5"}  # in quotes: as texts
+    assert covered(comma, '["0,4", 1)') == set()
 
 
 def test_dates():
@@ -101,11 +107,20 @@ def test_dates():
     assert covered(times, "≥2024-01-31 12:00:00") == {"2024-02-01 09:00:00"}
 
 
-def test_other_types_are_compared_in_their_order():
+def test_other_types_are_compared_as_texts():
     seconds = encode("t", pa.array([9, 10, 100], pa.duration("s")))
-    assert covered(seconds, "[9, 10]") == {"9", "10"}
-    assert covered(seconds, "[9, 100)") == {"9", "10"}
-    assert covered(seconds, "[9, 50]") == set()
+    assert covered(seconds, '["10", "9"]') == {"9", "10", "100"}
+    assert covered(seconds, '["100", "9")') == {"100"}
+    assert covered(seconds, "[9, 10]") == set()
+
+
+def test_ends_in_quotes_are_texts_and_others_are_none_where_they_look_like_numbers():
+    mixed = encode("x", pa.array(["108", "15", "7.0", "n/a"]))
+    assert covered(mixed, '["108", "15"]') == {"108", "15"}
+    assert covered(mixed, "[108, 15]") == set()
+    assert covered(mixed, "[7, 20]") == {"15", "7.0"}
+    assert covered(mixed, "[a, z]") == {"n/a"}
+    assert covered(mixed, "[7, z]") == set()
 
 
 def test_a_hierarchy_tells_its_labels_on_every_level():

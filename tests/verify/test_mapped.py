@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.api.originals import original_levels, original_table
 from shoal.codes import Table, encode
 from shoal.errors import NotVerified
 from shoal.hierarchy import build, parse
@@ -35,7 +36,13 @@ ORDER = [3, 0, 2, 1]
 def original(order=ORDER, **more):
     columns = {name: encode(name, array) for name, array in INPUT.items()}
     table = Table(columns, 5)
-    return Original(table, {"race": build(columns["race"], TREE)}, {}, rows=np.array(order, dtype=np.int64), **more)
+    return Original(
+        original_table(table),
+        original_levels({"race": build(columns["race"], TREE)}, {}),
+        {},
+        rows=np.array(order, dtype=np.int64),
+        **more,
+    )
 
 
 def table(rows, columns=CLAIM.columns):
@@ -159,8 +166,10 @@ def test_a_spreadsheet_safe_csv_in_its_order(tmp_path):
     claim = Claim(["q"], ["s"], [], 2000, ["q", "s"])
     how = {"delimiter": ",", "quote": '"', "missing": "", "spreadsheet_safe": True}
     with opened(tmp_path / "data.csv", claim.columns, how, listed=True) as release:
-        assert covers(release, claim, Original(Table(columns, 2000), {}, {}, rows=order)).holds
-        assert not covers(release, claim, Original(Table(columns, 2000), {}, {}, rows=order[::-1])).holds
+        assert covers(release, claim, Original(original_table(Table(columns, 2000)), {}, {}, rows=order)).holds
+        assert not covers(
+            release, claim, Original(original_table(Table(columns, 2000)), {}, {}, rows=order[::-1])
+        ).holds
 
 
 # what lies behind the classes
@@ -180,7 +189,9 @@ def test_persons_behind_the_classes(people, data):
     labels = [data.draw(st.sampled_from(["*", "[0, 9]", str(people[i][0])])) for i in order]
     release = pa.table({"q": labels, "s": pa.array([people[i][1] for i in order], pa.string())})
     rows = np.array(order, dtype=np.int64)
-    source = Original(Table(columns, len(people)), {}, {}, unit="who", together=(("s", "who"),), rows=rows)
+    source = Original(
+        original_table(Table(columns, len(people))), {}, {}, unit="who", together=(("s", "who"),), rows=rows
+    )
     models = [KAnonymity(1), DistinctLDiversity(1, "s")]
     claim = Claim(["q"], ["s"], models, len(order), ["q", "s"], persons=True)
     with opened(release, claim.columns, {}, listed=True) as found:

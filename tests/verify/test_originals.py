@@ -5,6 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from shoal.api.originals import original_table
 from shoal.codes import Relation, Table, Tallied, encode
 from shoal.errors import NotVerified
 from shoal.verify.originals import count_originals
@@ -28,7 +29,7 @@ def streamed(rows, *, broken=False):
         {"town": "c0"},
         counted=lambda names: pa.RecordBatchReader.from_batches(batch.schema, batches()),
     )
-    return Table({"town": column}, rows, relation)
+    return original_table(Table({"town": column}, rows, relation))
 
 
 WANTED = {"q0": ("town", np.arange(2, dtype=np.int32))}

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shoal.api import anonymize
+from shoal.api.originals import original_levels, original_table
 from shoal.codes import Table, encode
 from shoal.engines.writing import Style, text_order, write_csv, write_parquet
 from shoal.errors import BadInput, NotVerified
@@ -113,13 +114,19 @@ ROWS = [("[30, 40)", "flu"), ("[30, 40)", "hiv"), ("[50, 60)", "flu"), ("[50, 60
 CLAIM = Claim(["age"], ["s"], [KAnonymity(2)], 4, ["age", "s"])
 
 
+def ten(ages):
+    """A hierarchy of ages in tens."""
+    builder = Intervals([10])
+    return original_levels({"age": build(ages, builder)}, {"age": builder})
+
+
 @pytest.fixture
 def original():
     columns = {
         "age": encode("age", pa.array([31, 35, 51, 55])),
         "s": encode("s", pa.array(["flu", "hiv", "flu", None])),
     }
-    return Original(Table(columns, 4), {"age": build(columns["age"], Intervals([10]))}, {"age": 1})
+    return Original(original_table(Table(columns, 4)), ten(columns["age"]), {"age": 1})
 
 
 def truthful(rows, original, shown=0):
@@ -179,7 +186,7 @@ def test_a_table_that_is_all_stars_anyway(original):
 
 def test_without_other_columns_stars_are_counted():
     ages = encode("age", pa.array([31, 35, 51, 55]))
-    original = Original(Table({"age": ages}, 4), {"age": build(ages, Intervals([10]))}, {"age": 1})
+    original = Original(original_table(Table({"age": ages}, 4)), ten(ages), {"age": 1})
     claim = Claim(["age"], [], [KAnonymity(2)], 4, ["age"], shown=2)
     for cells, holds in ((["[30, 40)"] * 2 + ["*"] * 2, True), (["[30, 40)"] * 3 + ["*"] * 2, False)):
         with opened(pa.table({"age": cells}), claim.columns, {}) as release:
@@ -189,7 +196,11 @@ def test_without_other_columns_stars_are_counted():
 def test_a_leading_apostrophe_is_undone_once():
     texts = ["=1", "'=1", "'a", "a"]
     columns = {"q": encode("q", pa.array(["x"] * 4)), "s": encode("s", pa.array(texts))}
-    original = Original(Table(columns, 4), {"q": build(columns["q"], parse({"flat": True}))}, {"q": 0})
+    original = Original(
+        original_table(Table(columns, 4)),
+        original_levels({"q": build(columns["q"], parse({"flat": True}))}, {}),
+        {"q": 0},
+    )
     claim = Claim(["q"], ["s"], [], 4, ["q", "s"])
     safe = {"spreadsheet_safe": True}
     for how, cells, holds in (

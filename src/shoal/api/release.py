@@ -18,6 +18,7 @@ from shoal.api.given import (
     read_options,
     target_of,
 )
+from shoal.api.originals import original_levels, original_table
 from shoal.engine import Engine, Shown, Source, WriteOptions
 from shoal.engines import ArrowEngine, Stored, storing
 from shoal.engines.frames import read_again, to_native, to_same_kind
@@ -194,15 +195,15 @@ class Release:
             write_boxes(points.boxes, self.plan)
         mapped = self.plan.added is not None or not isinstance(recoding, NodeRecoding)
         return Original(
-            self.source.table,
-            self.plan.hierarchies,
+            original_table(self.source.table),
+            original_levels(self.plan.hierarchies, self.plan.builders),
             recoding.levels if isinstance(recoding, NodeRecoding) else {},
             rows=rows if mapped else None,
             unit=reading.unit,
             trees=reading.levels,
             order=reading.order,
             together=tuple(reading.joint),
-            population=self.source.population,
+            population=None if (everybody := self.source.population) is None else original_table(everybody),
             tree_labels=reading.level_labels,
             points=points,
         )
@@ -264,7 +265,7 @@ class Release:
             manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(data), seen)
             if reproducible:
                 manifest = manifest.without_times()
-            outside = told_of(manifest, self.plan, self.shown)
+            outside = told_of(manifest, self.plan, verdicts, self.shown)
             visible = look_at(outside, self.shown, self.separate)
             write_public(public, outside, visible, counterfeits_of(self.plan))
             page = private_page(manifest, outside, self.plan, self.policy, self.source, visible, seen)

@@ -10,6 +10,7 @@ from shoal.api.given import (
     private_of,
     read_options,
 )
+from shoal.api.originals import original_levels, original_table
 from shoal.api.release import tell_verdicts
 from shoal.engine import Ability, ReadOptions
 from shoal.engines import ArrowEngine, choose_engine
@@ -116,14 +117,14 @@ def _original(
     hierarchies = {name: build(read.table[name], builder) for name, builder in kept.items() if builder is not None}
     trees = trees_of(read.table, policy)
     return policy, Original(
-        read.table,
-        hierarchies,
+        original_table(read.table),
+        original_levels(hierarchies, {name: builder for name, builder in kept.items() if builder is not None}),
         known.levels,
         unit=policy.unit,
         trees={name: tree.levels for name, tree in trees.items()},
         order=orders_of(policy),
         together=together(policy, sorted(policy.quasi_identifiers)),
-        population=read.population,
+        population=None if read.population is None else original_table(read.population),
         tree_labels={name: tree.labels for name, tree in trees.items()},
         rows=known.rows,
         points=known.points,

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,8 +15,7 @@ from shoal.codes import Column, Kind
 from shoal.counts import Indices, Longs
 from shoal.errors import BadHierarchy, BadInput
 from shoal.hierarchy import TOP, Builder, Csv, Dates, Functions, Mask, Rows, Taxonomy, Tree, ValueOnly
-from shoal.verify.grammar import Interval, Members, parsed
-from shoal.verify.scale import Scale
+from shoal.labels import Interval, Members, Scale, parse_label, read_moment
 
 Range = tuple[int, int]
 """The codes from one up to, without it, another."""
@@ -24,6 +23,7 @@ Range = tuple[int, int]
 _AROUND = re.compile(r"(<=|>=|≤|>) ?(\S.*)")
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?[-\u2013] ?([0-9]+(?:\.[0-9]+)?)")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+_LEADING_ZEROS = re.compile(r"\A(-?)0+(?=[0-9])")
 _CLOSED = (Csv, Rows, Tree)
 """Hierarchies that list all their leaves."""
 _OPEN = (Dates, Functions)
@@ -55,7 +55,8 @@ class Matching:
         """What each label covers; one that nothing explains is refused with the first of its `rows`, from 0."""
         plain = self._plain(labels)
         raw = np.flatnonzero(plain >= 0)
-        found = [(at, code, code + 1) for at, code in zip(raw.tolist(), plain[raw].tolist(), strict=True)]
+        first, past = (ends[plain[raw]].tolist() for ends in self._same)
+        found = list(zip(raw.tolist(), first, past, strict=True))
         strange, explained = [], False
         further = np.flatnonzero([code < 0 or label in self._groups for code, label in zip(plain, labels, strict=True)])
         for at in further.tolist():
@@ -85,11 +86,11 @@ class Matching:
             return [(0, len(self.column.values))]
         if label in self._groups:
             return _ranges(self._groups[label])
-        match parsed(label):
+        match parse_label(label):
             case Interval() as meant:
                 return self._between(meant)
             case Members(values):
-                return _ranges(np.array([code for code in map(self._scale.code, values) if code is not None], np.int64))
+                return _ranges(np.concatenate([self._scale.same(value) for value in values]))
         return self._further(label)
 
     def _further(self, label: str) -> Sequence[Range] | None:
@@ -99,39 +100,48 @@ class Matching:
         if self._masks.sign in label:
             self._refuse_lost_zeros(label)
             return _ranges(self._masks.found(label))
-        code = self._scale.code(label)  # 30 and 30.0 are one number
-        return None if code is None else [(code, code + 1)]
+        if self.column.kind is Kind.NUMBER:
+            label = _LEADING_ZEROS.sub(r"\1", label)
+        return _ranges(self._scale.same(label)) or None  # 30, 30.0 and 030 are one number
 
     @cached_property
     def _scale(self) -> Scale:
-        return Scale(self.column)
+        return Scale(self.column.values, self.column.decimal)
+
+    @cached_property
+    def _same(self) -> tuple[Longs, Longs]:
+        """Of each code the first, and the one past the last, of those that are the same number: `30`, `30.0`."""
+        codes = np.arange(len(self.column.values), dtype=np.int64)
+        if self.column.kind is not Kind.NUMBER or not self.column.look_alikes:
+            return codes, codes + 1
+        ranks = self._scale.ranks  # codes are in the order of the numbers, and so are ranks
+        return np.searchsorted(ranks, ranks), np.searchsorted(ranks, ranks, side="right")
 
     # --- ranges ----------------------------------------------------------------------------------------------------
 
     def _between(self, meant: Interval) -> Sequence[Range] | None:
-        self._refuse_mixture([end for end in (meant.low, meant.high) if end is not None])
-        start = 0 if meant.low is None else self._scale.below(meant.low)
-        reach = self._scale.up_to if meant.closed else self._scale.below
-        stop = len(self.column.values) if meant.high is None else reach(meant.high)
-        return None if start is None or stop is None else [(start, max(start, stop))]
+        if self.column.kind is Kind.TEXT and not meant.quoted and all(map(_NUMBER.fullmatch, meant.ends)):
+            self._refuse_mixture()
+            meant = replace(meant, quoted=True)  # codes of digits are compared as texts
+        return self._scale.runs(meant)
 
     def _foreign(self, label: str) -> Sequence[Range] | None:
         """A range as other tools write it."""
         if self.column.kind is Kind.TEXT:
             return None
         if found := _AROUND.fullmatch(label):
-            last = self._scale.below(found[2]) if found[1] == ">=" else self._scale.up_to(found[2])
-            if last is None:
+            sign, end = found.groups()
+            below = self._scale.runs(Interval(None, end, closed=sign != ">="))
+            if below is None:
                 return None
-            return [(last, len(self.column.values)) if ">" in found[1] else (0, last)]
+            last = below[0][1] if below else 0
+            return [(last, len(self.column.values)) if ">" in sign else (0, last)]
         if self.column.kind is Kind.NUMBER and (found := _SPAN.fullmatch(label)):
             return self._between(Interval(found[1], found[2], closed=True))
         return None
 
-    def _refuse_mixture(self, ends: Sequence[str]) -> None:
+    def _refuse_mixture(self) -> None:
         """Ranges of numbers say nothing about a column that is not one, though by code point they would seem to."""
-        if self.column.kind is not Kind.TEXT or not all(_NUMBER.fullmatch(end) for end in ends):
-            return
         digits = pc.match_substring_regex(self.column.texts, r"\A[0-9]+\z").to_numpy(zero_copy_only=False)
         if not digits.all():
             row = int(self.column.first_rows[np.flatnonzero(~digits.astype(bool))].min())
@@ -197,7 +207,8 @@ class Matching:
         if isinstance(self.builder, _OPEN) and explained:
             return True
         if self.column.kind is not Kind.TEXT:
-            return self._scale.below(label) is not None  # a number or a date
+            read = self._scale.number if self.column.kind is Kind.NUMBER else read_moment
+            return read(_LEADING_ZEROS.sub(r"\1", label) if self.column.kind is Kind.NUMBER else label) is not None
         return bool(re.search("[0-9]", label)) and _shape(label) in self._shapes
 
     @cached_property

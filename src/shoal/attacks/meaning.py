@@ -11,8 +11,8 @@ from shoal.codes import Codes, Column, encode
 from shoal.counts import Flags
 from shoal.errors import BadInput
 from shoal.hierarchy import TOP, Builder, Csv, Edges, Hierarchy, Intervals, Rows, TopBottom, Tree, build
-from shoal.verify.grammar import Interval, Members, parsed
-from shoal.verify.labels import Labels
+from shoal.hierarchy.labels import Labels
+from shoal.labels import Interval, Members, parse_label
 
 _MOST = 10_000
 """Whole numbers between two ends that an attacker lists."""
@@ -79,7 +79,7 @@ def _leaves(name: str, builder: Builder | None) -> Sequence[str]:
 
 
 def _ranges(labels: Sequence[str | None]) -> bool:
-    return any(isinstance(parsed(label), Interval) for label in labels if label is not None)
+    return any(isinstance(parse_label(label), Interval) for label in labels if label is not None)
 
 
 def _read(labels: Sequence[str | None]) -> Iterable[str]:
@@ -88,7 +88,7 @@ def _read(labels: Sequence[str | None]) -> Iterable[str]:
     for label in labels:
         if label is None or label == TOP:
             continue
-        said = parsed(label)
+        said = parse_label(label)
         if isinstance(said, Members):
             yield from said.values
         elif isinstance(said, Interval):

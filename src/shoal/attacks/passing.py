@@ -31,6 +31,6 @@ def holds(test: Test, table: Table, builders: Mapping[str, Builder]) -> Flags:
         raise BadInput(f"column {test.attribute!r} has no numbers, and a rule compares them")
     passing = np.zeros(column.size, dtype=bool)
     limit = float(test.value)  # type: ignore[arg-type]
-    values = np.array([float(number) for number in column.numbers])
+    values = column.floats
     passing[: len(values)] = values <= limit if test.operator == "<=" else values > limit
     return np.asarray(passing[column.codes])

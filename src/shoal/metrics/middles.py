@@ -32,7 +32,7 @@ class Middles:
     @cached_property
     def originals(self) -> Floats:
         """The number behind each code; nan for null."""
-        numbers = np.array([float(number) for number in self.column.numbers])
+        numbers = self.column.floats
         return np.append(numbers, np.nan) if self.column.has_null else numbers
 
     @cached_property

@@ -8,11 +8,11 @@ import numpy as np
 
 from shoal.codes import Kind, Table
 from shoal.hierarchy import Hierarchy
+from shoal.hierarchy.labels import Labels
 from shoal.mining.learners import from_extra
 from shoal.mining.paths import Paths
 from shoal.mining.quantities import Quantity
 from shoal.mining.shown import Rows, Shown
-from shoal.verify.labels import Labels
 
 _MOST_CELLS = 20_000_000
 """A matrix with more of them stays sparse."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from shoal.codes import Column
 from shoal.errors import BadInput
 from shoal.hierarchy import TOP
-from shoal.verify.grammar import Interval, Members, parsed
+from shoal.labels import Interval, Members, parse_label
 
 _MASKED = re.compile(r"(-?[0-9]+)(\*+)")
 
@@ -34,7 +34,7 @@ def _middle(label: str) -> float:
     if masked := _MASKED.fullmatch(label):
         least, width = float(masked[1] + "0" * len(masked[2])), 10.0 ** len(masked[2]) - 1
         return least + (-width if label.startswith("-") else width) / 2
-    match parsed(label):
+    match parse_label(label):
         case Interval(low, high):
             ends = [float(end) for end in (low, high) if end is not None]
         case Members(values):

@@ -9,8 +9,8 @@ import numpy as np
 
 from shoal.codes import Codes
 from shoal.hierarchy import TOP
+from shoal.hierarchy.labels import Labels
 from shoal.mining.shown import RANGE, Shown
-from shoal.verify.labels import Labels
 
 Weights = dict[int, float]
 """Of the features that are not 0."""

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from shoal.codes import Codes, Kind, Table
 from shoal.counts import Flags
 from shoal.hierarchy import Hierarchy
+from shoal.hierarchy.labels import Labels
 from shoal.mining.quantities import values_of
 from shoal.recode import PartRecoding
-from shoal.verify.labels import Labels
 
 Floats = NDArray[np.float64]
 _CELLS_AT_ONCE = 4_000_000

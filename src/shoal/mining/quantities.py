@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from shoal.codes import Codes, Column, Kind
 from shoal.hierarchy import TOP
+from shoal.hierarchy.labels import Labels
+from shoal.labels import Interval, parse_label
 from shoal.mining.shown import RANGE, Shown
 from shoal.recode import Released
-from shoal.verify.grammar import Interval, parsed
-from shoal.verify.labels import Labels
 
 Floats = NDArray[np.float64]
 _ENDS = (("lo", "hi"), ("min", "max"))
@@ -25,7 +25,7 @@ def values_of(column: Column) -> Floats:
     """What lies behind each code of a column of numbers or dates, without null."""
     if column.kind is Kind.DATE:
         return np.array([float(day.toordinal()) for day in column.dates])
-    return np.array([float(number) for number in column.numbers])
+    return column.floats
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Quantity:
             return nan, nan
         if (value := self._values.get(text)) is not None:
             return value, value
-        meaning = parsed(text)
+        meaning = parse_label(text)
         if isinstance(meaning, Interval):
             return self._point(meaning.low), self._point(meaning.high)
         held = values_of(self.labels.column)[self.labels.covered(text)[: len(self.labels.column.values)]]

@@ -3,27 +3,31 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.codes import Codes, Column, Kind
+from shoal.counts import Flags
 from shoal.hierarchy import Hierarchy
 
 Floats = NDArray[np.float64]
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True)
 class Axis:
     """One quasi-identifier: a position per code, so that what lies together has neighbouring positions (S4.1, S4.4).
 
-    On an ordered axis, positions are codes. Along a hierarchy, the leaves of every label are neighbours, so the label
-    of a range of positions is the lowest one that its two ends share.
+    On an ordered axis, positions follow the values; spellings of one number (`7`, `7.0`) share one, so that no cut
+    parts them. Along a hierarchy, the leaves of every label are neighbours, so the label of a range of positions is the
+    lowest one that its two ends share.
     """
 
     attribute: str
     positions: Codes
-    """The position of each code."""
+    """The position of each code; every position has one."""
     values: Floats
     """What lies at each position, for the width of a range; without null. Along a hierarchy not used."""
     null: int | None = None
@@ -32,15 +36,16 @@ class Axis:
     categorical: bool = False
     importance: float = 1.0
 
-    @property
+    @cached_property
     def size(self) -> int:
-        return len(self.positions)
+        """Number of positions."""
+        return int(self.positions.max(initial=-1)) + 1
 
     @cached_property
     def codes(self) -> Codes:
-        """The code at each position."""
+        """The code at each position, of several the first."""
         codes = np.empty(self.size, dtype=np.int32)
-        codes[self.positions] = np.arange(self.size, dtype=np.int32)
+        codes[self.positions[::-1]] = np.arange(len(self.positions), dtype=np.int32)[::-1]
         return codes
 
     @cached_property
@@ -117,20 +122,40 @@ def ordered_axis(column: Column, importance: float = 1.0) -> Axis:
     >>> axis.widths(np.array([0, 0]), np.array([1, 2])).tolist()
     [0.25, 1.0]
     """
+    positions = np.arange(column.size, dtype=np.int32)
     if column.kind is Kind.NUMBER:
-        values = np.array([float(number) for number in column.numbers])
+        numbers = column.numbers
+        fresh = np.array([True, *(low != high for low, high in pairwise(numbers))][: len(numbers)], dtype=bool)
+        positions = (np.cumsum(np.append(fresh, True)) - 1).astype(np.int32)[: column.size]
+        values = _lengths(column, fresh)
     elif column.kind is Kind.DATE:
         values = np.array([float(date.toordinal()) for date in column.dates])
     else:
         values = np.arange(len(column.values), dtype=np.float64)
     return Axis(
         column.name,
-        np.arange(column.size, dtype=np.int32),
+        positions,
         values,
-        column.null_code,
+        len(values) if column.has_null else None,
         categorical=column.kind is Kind.TEXT,
         importance=importance,
     )
+
+
+def _lengths(column: Column, chosen: Flags) -> Floats:
+    """The chosen numbers as floats; where their range is too wide for floats, as shares of it.
+
+    >>> import pyarrow as pa
+    >>> from shoal.codes import encode
+    >>> _lengths(encode("v", pa.array(["-1" + "0" * 400, "0", "1" + "0" * 400])), np.ones(3, dtype=bool)).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    floats = column.floats[chosen]
+    if not len(floats) or max(abs(floats[0]), abs(floats[-1])) < _LARGEST / 4:
+        return floats
+    numbers = [number for number, wanted in zip(column.numbers, chosen.tolist(), strict=True) if wanted]
+    low, span = numbers[0], (numbers[-1] - numbers[0]) or 1
+    return np.array([float((number - low) / span) for number in numbers])
 
 
 def hierarchy_axis(hierarchy: Hierarchy, importance: float = 1.0) -> Axis:

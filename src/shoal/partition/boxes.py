@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.codes import Codes, Column, Kind
 from shoal.errors import BadData
@@ -29,7 +31,8 @@ def show_boxes(axis: Axis, column: Column, low: Codes, high: Codes, held: Sequen
     """Label ranges of positions by their edges or, given the codes that each part holds, by what it holds itself.
 
     An edge is the least value of the table behind the cut; the first and last ranges are open, since the least and the
-    greatest value of a table are someone's.
+    greatest value of a table are someone's. Values that are no numbers and no dates, or have an order of their own, are
+    listed, or else shown as a range of texts in quotes.
 
     >>> import pyarrow as pa
     >>> from shoal.codes import encode
@@ -40,7 +43,7 @@ def show_boxes(axis: Axis, column: Column, low: Codes, high: Codes, held: Sequen
     >>> shown.released.texts.take(pa.array(shown.released.codes)).to_pylist(), shown.losses.tolist()
     (['35', '[36, 39)', '*'], [0.0, 0.25, 1.0])
     """
-    if axis.hierarchy is None and held is not None and column.kind is Kind.TEXT:
+    if axis.hierarchy is None and held is not None and axis.categorical:
         first, last, which = low, high, np.arange(len(low))
         texts = [_listed(axis, column, codes) for codes in held]
     else:
@@ -48,7 +51,7 @@ def show_boxes(axis: Axis, column: Column, low: Codes, high: Codes, held: Sequen
         first, last = ends[:, 0], ends[:, 1]
         name = _label_of if axis.hierarchy is not None else _range_of if held is None else _closed_range_of
         texts = [name(axis, column, *pair) for pair in ends.tolist()]
-    if axis.hierarchy is None and column.kind is Kind.TEXT:
+    if axis.hierarchy is None and axis.categorical:
         _refuse_look_alikes(column, [text for text, one in zip(texts, first == last, strict=True) if not one])
     losses = np.minimum(replace(axis, importance=1.0).widths(first, last), 1.0)
     labels = list(dict.fromkeys(texts))
@@ -68,16 +71,19 @@ def _label_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
 def _range_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
     """A range by its edges, open at the ends of the axis."""
     last = len(axis.values) - 1
-    if high in (low, axis.null) or column.kind is Kind.TEXT:
+    if high in (low, axis.null) or axis.categorical:
         whole = low == 0 and high == last and low != high
         return TOP if whole else _listed(axis, column, axis.codes[low : high + 1])
     if column.kind is Kind.NUMBER:
-        ends = (None if low == 0 else column.numbers[low], None if high == last else column.numbers[high + 1])
+        ends = (
+            None if low == 0 else _number(axis, column, low),
+            None if high == last else _number(axis, column, high + 1),
+        )
         return interval(*ends)
-    begin, end = (_day(column, low), _day(column, high + 1) if high < last else "")
+    end = _edge(column, high + 1) if high < last else ""
     if low == 0:
         return f"<{end}" if end else TOP
-    return f"[{begin}, {end})" if end else f"≥{begin}"
+    return f"[{_edge(column, low)}, {end})" if end else f"≥{_edge(column, low)}"
 
 
 def _closed_range_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
@@ -85,11 +91,19 @@ def _closed_range_of(axis: Axis, column: Column, low: int, high: int) -> str | N
     if high in (low, axis.null):
         return _listed(axis, column, axis.codes[low : high + 1])
     if column.kind is Kind.NUMBER:
-        return f"[{show(column.numbers[low])}, {show(column.numbers[high])}]"
-    return f"[{_day(column, low)}, {_day(column, high)}]"
+        return f"[{show(_number(axis, column, low))}, {show(_number(axis, column, high))}]"
+    return f"[{column.texts[low]}, {column.texts[high]}]"
 
 
-def _day(column: Column, at: int) -> str:
+def _number(axis: Axis, column: Column, position: int) -> Fraction:
+    return column.numbers[int(axis.codes[position])]
+
+
+def _edge(column: Column, at: int) -> str:
+    """Where a cut between two moments lies: on the day of the later one or, where that is no cut, at its very time."""
+    is_local = pa.types.is_timestamp(column.values.type) and column.values.type.tz is not None
+    if is_local or (at and column.dates[at - 1] == column.dates[at]):
+        return str(column.texts[at])
     return column.dates[at].isoformat()
 
 
@@ -100,9 +114,9 @@ def _listed(axis: Axis, column: Column, codes: Codes) -> str | None:
     texts = column.texts.take(codes).to_pylist()
     if len(texts) == 1:
         return str(texts[0])
-    natural = bool((np.diff(axis.positions) > 0).all())
-    if natural and len(texts) > _LONGEST_SET:
-        return f"[{quoted(texts[0])}, {quoted(texts[-1])}]"
+    by_text = column.kind is Kind.TEXT and bool((np.diff(axis.positions) > 0).all())
+    if by_text and len(texts) > _LONGEST_SET:
+        return f"[{in_quotes(texts[0])}, {in_quotes(texts[-1])}]"
     return set_label(texts)
 
 
@@ -117,8 +131,15 @@ def set_label(texts: Iterable[str]) -> str:
 
 def quoted(text: str) -> str:
     """A value inside a label, in quotes where it could be taken for a part of the grammar."""
-    if text.strip() == text and not _SPECIAL & set(text):
-        return text
+    return text if text.strip() == text and not _SPECIAL & set(text) else in_quotes(text)
+
+
+def in_quotes(text: str) -> str:
+    """A value inside a label, in quotes; the ends of a range of texts always have them, as they may look like numbers.
+
+    >>> print(in_quotes("7.0"))
+    "7.0"
+    """
     return '"' + text.replace('"', '""') + '"'
 
 

@@ -9,10 +9,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.codes import Codes, Column, Kind
+from shoal.hierarchy.exact import show
 from shoal.partition.axes import Axis
 from shoal.recode import Released
 
 Longs = NDArray[np.int64]
+_DIGITS_OF_INT64, _DIGITS_OF_DECIMAL = 18, 38
 
 
 @dataclass(frozen=True)
@@ -38,14 +40,25 @@ class Holdings:
         )
 
     @property
+    def numeric(self) -> bool:
+        """Whether values are told as numbers; those with an order of their own are not."""
+        return self.column.kind is Kind.NUMBER and not self.axis.categorical
+
+    @property
     def sizes(self) -> Longs:
         """Rows of each part that are not null."""
         return np.bincount(self.part, weights=self.rows, minlength=self.parts).astype(np.int64)
 
     @property
+    def numbers(self) -> list[Fraction]:
+        """The number at each position of a column of numbers, null left out."""
+        known = len(self.axis.values)
+        return [self.column.numbers[code] for code in self.axis.codes[:known].tolist()]
+
+    @property
     def units(self) -> tuple[NDArray[np.object_], int]:
         """The number at each position in whole units, and how many of them make 1."""
-        numbers = self.column.numbers
+        numbers = self.numbers
         unit = lcm(*(number.denominator for number in numbers))
         return np.array([int(number * unit) for number in numbers], dtype=object), unit
 
@@ -67,9 +80,9 @@ class Holdings:
     def median(self) -> Released:
         """The middle value, of numbers the mean of the two middle ones; of others the lower of the two."""
         low, high = (self._at_rank((self.sizes + more) // 2) for more in (1, 2))
-        if self.column.kind is not Kind.NUMBER:
+        if not self.numeric:
             return self._values(low)
-        numbers = self.column.numbers
+        numbers = self.numbers
         return numbers_shown(
             [
                 (numbers[a] + numbers[b]) / 2 if a >= 0 else None
@@ -108,7 +121,7 @@ class Holdings:
     def _values(self, position: Codes) -> Released:
         """The values at some positions, of numbers as numbers."""
         codes = np.where(position >= 0, self.axis.codes[position], -1)
-        if self.column.kind is Kind.NUMBER:
+        if self.numeric:
             numbers = self.column.numbers
             return numbers_shown([numbers[code] if code >= 0 else None for code in codes.tolist()])
         texts = self.column.texts.to_pylist()
@@ -116,13 +129,53 @@ class Holdings:
 
 
 def numbers_shown(numbers: list[Fraction | None]) -> Released:
-    """Numbers as a numeric column, a code for each of the list."""
+    """Numbers as a numeric column, a code for each of the list; no number is shown as another one.
+
+    Floats where they are written as the numbers are, or come as near as a fraction without end allows; else whole
+    numbers, decimals, and where even those have too few digits texts.
+
+    >>> numbers_shown([Fraction(2**53 + 1), None]).values.to_pylist()
+    [9007199254740993, None]
+    """
     different = list(dict.fromkeys(numbers))
     at = {number: code for code, number in enumerate(different)}
-    floats = [None if number is None else float(number) for number in different]
-    texts = [None if f is None else repr(f).removesuffix(".0") for f in floats]
     codes = np.array([at[number] for number in numbers], dtype=np.int32)
-    return Released(codes, pa.array(floats, pa.float64()), pa.array(texts, pa.string()))
+    floats = [None if number is None else _float(number) for number in different]
+    if not any(f is None and number is not None for f, number in zip(floats, different, strict=True)):
+        texts = [None if f is None else repr(f).removesuffix(".0") for f in floats]
+        return Released(codes, pa.array(floats, pa.float64()), pa.array(texts, pa.string()))
+    texts = [None if number is None else show(_ended(number)) for number in different]
+    values = pa.array(texts, pa.string())
+    known = [text.lstrip("-").partition(".") for text in texts if text is not None]
+    whole, places = max(len(front) for front, _, _ in known), max(len(back) for _, _, back in known)
+    if whole <= _DIGITS_OF_INT64 and not places:
+        return Released(codes, values.cast(pa.int64()), values)
+    if whole + places <= _DIGITS_OF_DECIMAL:
+        return Released(codes, values.cast(pa.decimal128(_DIGITS_OF_DECIMAL, places)), values)
+    return Released(codes, values, values)
+
+
+def _float(number: Fraction) -> float | None:
+    """The float that is written as the number is, or the nearest to an endless fraction; None where there is none."""
+    try:
+        near = float(number)
+    except OverflowError:
+        return None
+    endless = _ended(number) != number
+    return near if (endless and (near or not number)) or Fraction(repr(near)) == number else None
+
+
+def _ended(number: Fraction) -> Fraction:
+    """The number itself where it is a decimal, else a decimal so near that 30 digits agree."""
+    rest = number.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest == 1:
+        return number
+    size = len(str(abs(number.numerator))) - len(str(number.denominator))
+    unit = Fraction(10) ** (size - 30)
+    return round(number / unit) * unit
 
 
 def labels_shown(texts: list[str | None]) -> Released:

@@ -113,7 +113,7 @@ def _target(ground: Ground) -> Target:
     for name in names:
         column = ground.table[name]
         numeric = column.kind is Kind.NUMBER and not column.has_null and len(names) == 1
-        numbers = np.array([float(number) for number in column.numbers]) if numeric else None
+        numbers = column.floats if numeric else None
         targets.append(Target(Long.count(ground.classes.classes, column.codes, column.size), numbers))
     return reduce(Target.together, targets)
 

@@ -80,7 +80,7 @@ def show_parts(
     part_numbers = np.arange(parts, dtype=np.int32)
     for name in items.attributes:
         axis, column, codes = axes[name], table[name], items.codes(name)
-        forms = policy.attributes[name].form or _usual(policy, column)
+        forms = policy.attributes[name].form or _usual(policy, column, axis)
         _refuse_numbers_of(column, axis, forms)
         low, high = ranges[name]
         observed = policy.release.ranges == "observed" and axis.hierarchy is None
@@ -110,7 +110,7 @@ def show_parts(
             else:
                 columns[names[0]] = _statistic(form, held)
                 out.statistics[names[0]] = (name, form)
-        out.add(name, columns, _covers(axis, (low, high), boxes.losses, _marginal(items, name, axis.size)))
+        out.add(name, columns, _covers(axis, (low, high), boxes.losses, _marginal(items, name, column.size)))
     _refuse_taken(out, table)
     return out
 
@@ -147,7 +147,8 @@ def _covers(axis: Axis, ranges: Ranges, losses: Floats, rows: Longs) -> Covers:
     low, high = ranges
     if axis.hierarchy is not None:
         return Covers.along(axis.hierarchy, axis.codes[low], axis.level(low, high), rows)
-    return Covers.between(low, high, rows[axis.codes], axis.null, losses)
+    at_each = np.bincount(axis.positions, weights=rows, minlength=axis.size).astype(np.int64)
+    return Covers.between(low, high, at_each, axis.null, losses)
 
 
 def _marginal(items: FrequencySet, name: str, size: int) -> Longs:
@@ -155,11 +156,11 @@ def _marginal(items: FrequencySet, name: str, size: int) -> Longs:
     return np.bincount(items.codes(name), weights=items.counts, minlength=size).astype(np.int64)
 
 
-def _usual(policy: Policy, column: Column) -> tuple[Form, ...]:
+def _usual(policy: Policy, column: Column, axis: Axis) -> tuple[Form, ...]:
     """Boxes show ranges; clusters the mean of numbers and the median of what only has an order."""
     if policy.method.algorithm != "microaggregation":
         return ("range",)
-    return ("mean",) if column.kind is Kind.NUMBER else ("median",)
+    return ("mean",) if column.kind is Kind.NUMBER and not axis.categorical else ("median",)
 
 
 def held_ends(axis: Axis, part: Codes, codes: Codes, parts: int) -> Ranges:
@@ -192,7 +193,7 @@ def _held_codes(axis: Axis, part: Codes, codes: Codes, parts: int) -> list[Codes
 def _bounds(axis: Axis, column: Column, ranges: Ranges, *, observed: bool) -> tuple[Released, Released]:
     """The ends of ranges as numbers; open ends, null and `*` have none."""
     last = len(axis.values) - 1
-    numbers = column.numbers
+    numbers = [column.numbers[code] for code in axis.codes[: last + 1].tolist()]
     known = [(a, b) if b <= last else (-1, last + 1) for a, b in zip(*(end.tolist() for end in ranges), strict=True)]
     low = [numbers[a] if a > (-1 if observed else 0) else None for a, _ in known]
     high = [numbers[b] if b < last + observed else None for _, b in known]
@@ -205,12 +206,13 @@ def _statistic(form: Form, held: Holdings) -> Released:
 
 
 def _refuse_numbers_of(column: Column, axis: Axis, forms: Sequence[Form]) -> None:
-    if column.kind is Kind.NUMBER and axis.hierarchy is None:
+    if column.kind is Kind.NUMBER and axis.hierarchy is None and not axis.categorical:
         return
+    who = "only numbers" if column.kind is not Kind.NUMBER else "no values with an order of their own"
     if "mean" in forms:
-        raise BadPolicy(f"attributes.{column.name}: only numbers have a mean; use 'median' or 'mode'")
+        raise BadPolicy(f"attributes.{column.name}: {who} have a mean; use 'median' or 'mode'")
     if "bounds" in forms:
-        raise BadPolicy(f"attributes.{column.name}: only numbers have bounds; leave 'bounds' out of its form")
+        raise BadPolicy(f"attributes.{column.name}: {who} have bounds; leave 'bounds' out of its form")
 
 
 def _refuse_telling(name: str, forms: Sequence[Form], held: Holdings, ranges: Ranges, *, observed: bool) -> None:

@@ -148,7 +148,7 @@ def _ranges(table: Table, low: str, high: str) -> Shown:
 def _range(low: str | None, high: str | None) -> str:
     if low is None or high is None:
         return TOP
-    return f'["{low}", "{high}"]'
+    return f"[{low}, {high}]"
 
 
 def _encoded(table: pa.Table) -> Table:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.codes import Table
 from shoal.counts import ClassCounts, Indices, JointCounts, ValueCounts
 from shoal.errors import NotVerified
 from shoal.verify.boxed import follow_points
@@ -104,7 +103,7 @@ def _values_behind(
     sizes: np.ndarray[Any, np.dtype[np.int64]],
     many: str,
 ) -> ValueCounts:
-    labels = _texts(original.table, name)
+    labels = original.table[name].labels()
     at, values, counts = arrays(db, f"SELECT class, {column} AS value, {many} AS n FROM behind GROUP BY ALL")
     value, overall = arrays(db, f"SELECT {column} AS value, {many} AS n FROM source GROUP BY ALL")
     reference = np.zeros(len(labels), dtype=np.int64)
@@ -133,14 +132,9 @@ def _values_behind(
 def _joint_behind(
     db: "duckdb.DuckDBPyConnection", columns: list[str], names: tuple[str, ...], original: Original
 ) -> JointCounts:
-    labels = tuple(_texts(original.table, name) for name in names)
+    labels = tuple(original.table[name].labels() for name in names)
     listed = ", ".join(columns)
     *codes, overall = arrays(db, f"SELECT {listed}, sum(n)::BIGINT AS n FROM source GROUP BY ALL")
     whole = JointCounts(np.zeros(len(overall), dtype=np.int64), tuple(codes), overall, labels)
     at, *codes, counts = arrays(db, f"SELECT class, {listed}, sum(n)::BIGINT AS n FROM behind GROUP BY ALL")
     return JointCounts(at, tuple(codes), counts, labels, whole)
-
-
-def _texts(table: Table, name: str) -> list[str | None]:
-    column = table[name]
-    return [*column.texts.to_pylist(), *([None] if column.has_null else [])]

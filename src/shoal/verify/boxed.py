@@ -10,9 +10,8 @@ import pyarrow.compute as pc
 from shoal.errors import NotVerified
 from shoal.memory import enough
 from shoal.verify.claim import Claim, Original, Points
-from shoal.verify.labels import Labels
 from shoal.verify.mapped import as_it_was, labelled
-from shoal.verify.opening import Opened, words
+from shoal.verify.opening import Opened
 from shoal.verify.originals import count_originals
 from shoal.verify.parts import path_not_pattern
 from shoal.verify.placing import classes_of, quasi_cells
@@ -94,7 +93,7 @@ def _false_labels(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Origi
         ).to_arrow_table()
         column = original.table[name]
         false = pairs.filter(pa.array(~as_it_was(pairs, column, typed=False)))
-        false = false.filter(pa.array(~labelled(false, Labels(column, original.hierarchies.get(name)))))
+        false = false.filter(pa.array(~labelled(false, column.coverage(original.hierarchies.get(name)))))
         if false.num_rows:
             yield f"{pc.sum(false['n']).as_py()} original row(s) are not covered in column {name!r}"
 
@@ -103,9 +102,7 @@ def _false_rows(release: Opened, claim: Claim, original: Original, others: list[
     """Rows that a class shows more or less often than its originals have them."""
     db, joins, same = release.db, [], ["r.class = g.class"]
     for i, name in enumerate(others):
-        column = original.table[name]
-        texts = words(column.values) if name in release.typed else column.texts
-        labels = pa.concat_arrays([texts.cast(pa.string()), pa.nulls(1, pa.string())])
+        labels = pa.array(original.table[name].labels(typed=name in release.typed), pa.string())
         db.register(f"t{i}", pa.table({"code": np.arange(len(labels), dtype=np.int32), "label": labels}))
         joins.append(f"JOIN t{i} ON t{i}.code = b.o{i}")
         same.append(f"r.c{claim.columns.index(name)} IS NOT DISTINCT FROM g.l{i}")

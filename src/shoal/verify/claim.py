@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.codes import Table
 from shoal.counts import Indices
-from shoal.hierarchy import Hierarchy
 from shoal.models import Model
+from shoal.verify.original_table import Levels, OriginalTable
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,8 @@ class Original:
     Where levels do not tell what a row shows, `rows` says which row became which, and `levels` is empty.
     """
 
-    table: Table
-    hierarchies: Mapping[str, Hierarchy]
+    table: OriginalTable
+    hierarchies: Mapping[str, Levels]
     levels: Mapping[str, int]
     unit: str | None = None
     """The column that tells persons apart, where persons are counted."""
@@ -79,7 +78,7 @@ class Original:
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
     together: Sequence[tuple[str, ...]] = ()
     """Columns that models need counted together."""
-    population: Table | None = None
+    population: OriginalTable | None = None
     """Everybody, in the codes of the table, where that is known."""
     tree_labels: Mapping[str, Sequence[Sequence[str | None]]] = field(default_factory=dict)
     """What the groups of `trees` are called."""

@@ -1,20 +1,67 @@
-"""The values of one attribute behind each class, as they are in the original."""
+"""The values of one attribute behind each class, in their order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import lcm
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.codes import Column
 from shoal.counts import Flags, Indices, Longs
+from shoal.labels import Scale, Sort
 from shoal.verify.queries import arrays
-from shoal.verify.scale import Scale
 
 if TYPE_CHECKING:
     import duckdb
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The values of a column from least to greatest: as numbers, as moments, as texts, or as a policy orders them.
+
+    >>> import pyarrow as pa
+    >>> Ranking(Scale(pa.array(["10", "9.0", "9"]))).ranks.tolist()
+    [1, 0, 0]
+    >>> Ranking(Scale(pa.array(["1", "2"])), ["2", "1"]).rank("2")
+    0
+    """
+
+    scale: Scale
+    order: Sequence[str] = ()
+    """The values from least to greatest, where a policy says it; they are then no numbers."""
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether they have means and bounds; where there are none at all, nothing speaks against it."""
+        return (self.scale.sort is Sort.NUMBER or not len(self.scale.values)) and not self.order
+
+    @cached_property
+    def ranks(self) -> Longs:
+        """Of each code."""
+        if not self.order:
+            return self.scale.ranks
+        ranks = np.full(len(self.scale.values), len(self.order), dtype=np.int64)
+        for rank, text in enumerate(self.order):
+            ranks[self._code(text)] = rank
+        return ranks
+
+    def rank(self, text: str) -> int | None:
+        """The rank of the value that is written so."""
+        if not self.order:
+            return self.scale.rank(text)
+        codes = self._code(text)
+        return int(self.ranks[codes[0]]) if len(codes) else None
+
+    def number(self, rank: int) -> Fraction:
+        """The number of a rank."""
+        return self.scale.number_of(int(self.scale.first_codes[rank]))
+
+    def _code(self, text: str) -> Longs:
+        """The code of just this spelling: an order names each."""
+        codes = self.scale.same(text)
+        return codes[[self.scale.texts[code] == text for code in codes.tolist()]] if len(codes) > 1 else codes
 
 
 @dataclass(frozen=True)
@@ -22,58 +69,50 @@ class ClassValues:
     """Each class and each value in it once, by class and then from least to greatest; nulls are not among them.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
-    >>> scale = Scale(encode("age", pa.array([9, 30, 41])))
-    >>> of, codes, rows = np.array([[0, 0, 1], [0, 1, 2], [3, 1, 1]])
-    >>> values = ClassValues(scale, 2, of, codes, rows, np.zeros(2, dtype=bool))
+    >>> ages = Ranking(Scale(pa.array([9, 30, 41])))
+    >>> of, ranks, rows = np.array([[0, 0, 1], [0, 1, 2], [3, 1, 1]])
+    >>> values = ClassValues(ages, 2, of, ranks, rows, np.zeros(2, dtype=bool))
     >>> values.least.tolist(), values.greatest.tolist(), values.commonest.tolist(), values.means
     ([0, 2], [1, 2], [0, 2], [Fraction(57, 4), Fraction(41, 1)])
     """
 
-    scale: Scale
+    ranking: Ranking
     classes: int
     of: Indices
     """The class of each entry."""
-    codes: Indices
+    ranks: Indices
     rows: Longs
     with_null: Flags
     """Which classes have rows without a value too."""
 
     @classmethod
-    def read(
-        cls, db: "duckdb.DuckDBPyConnection", scale: Scale, code: str, classes: int, order: Sequence[str] = ()
-    ) -> "ClassValues":
-        """Count them; `code` is what `origins` calls the codes of the column, `order` its values where it is given."""
+    def read(cls, db: "duckdb.DuckDBPyConnection", ranking: Ranking, code: str, classes: int) -> "ClassValues":
+        """Count them; `code` is what `origins` calls the codes of the column."""
         of, codes, rows = arrays(
             db,
             f"SELECT p.class, o.{code} AS code, count(*) AS n FROM placed p JOIN origins o ON p.row = o.row "
-            "GROUP BY ALL ORDER BY 1, 2",
+            "GROUP BY ALL",
         )
-        null = codes >= len(scale.column.values)
+        null = codes >= len(ranking.scale.values)
         with_null = np.zeros(classes, dtype=bool)
         with_null[of[null]] = True
-        of, codes, rows = of[~null], codes[~null], rows[~null]
-        if order:
-            place = {value: at for at, value in enumerate(order)}
-            ranks = np.array([place.get(text, len(order)) for text in scale.column.texts.to_pylist()])
-            entries = np.lexsort((ranks[codes], of))
-            of, codes, rows = of[entries], codes[entries], rows[entries]
-        return cls(scale, classes, of, codes, rows, with_null)
-
-    @property
-    def column(self) -> Column:
-        return self.scale.column
+        # spellings of one number are one value: their rows are added
+        ranks = ranking.ranks[codes[~null]]
+        width = int(ranks.max(initial=0)) + 1
+        pairs, which = np.unique(of[~null] * width + ranks, return_inverse=True)
+        counts = np.bincount(which, weights=rows[~null], minlength=len(pairs)).astype(np.int64)
+        return cls(ranking, classes, pairs // width, pairs % width, counts, with_null)
 
     def shared(self, groups: Indices) -> "ClassValues":
         """The same where every class has the values of all classes of its group; what was frequent is forgotten."""
-        one = np.unique(np.stack([groups[self.of], self.codes]), axis=1)
+        one = np.unique(np.stack([groups[self.of], self.ranks]), axis=1)
         many = np.searchsorted(one[0], np.arange(int(groups.max(initial=-1)) + 2))
         entries = [np.arange(many[group], many[group + 1]) for group in groups.tolist()]
         of = np.repeat(np.arange(self.classes), [len(entry) for entry in entries])
-        codes = one[1][np.concatenate(entries)] if entries else self.codes
+        ranks = one[1][np.concatenate(entries)] if entries else self.ranks
         null = np.zeros(len(groups), dtype=bool)
         null[np.isin(groups, groups[self.with_null])] = True
-        return ClassValues(self.scale, self.classes, of, codes, np.ones_like(codes), null)
+        return ClassValues(self.ranking, self.classes, of, ranks, np.ones_like(ranks), null)
 
     @cached_property
     def ends(self) -> Longs:
@@ -110,9 +149,12 @@ class ClassValues:
     @cached_property
     def means(self) -> list[Fraction | None]:
         """Exactly; the column is one of numbers."""
-        unit = self.scale.unit
-        scaled = np.array(self.scale.units, dtype=object)  # integers of Python, which have no limit
-        totals = np.append(0, np.cumsum(scaled[self.codes] * self.rows.astype(object)))
+        used, at = np.unique(self.ranks, return_inverse=True)
+        numbers = [self.ranking.number(rank) for rank in used.tolist()]
+        unit = lcm(*{number.denominator for number in numbers})
+        # integers of Python, which have no limit
+        units = np.array([number.numerator * (unit // number.denominator) for number in numbers], dtype=object)
+        totals = np.append(0, np.cumsum(units[at] * self.rows.astype(object))) if len(at) else np.zeros(1, dtype=object)
         rows = np.append(0, np.cumsum(self.rows))[self.ends]
         sums = totals[self.ends]
         return [
@@ -121,6 +163,6 @@ class ClassValues:
         ]
 
     def _at(self, entry: Indices) -> Longs:
-        """The code of one entry of each class; -1 where a class has none."""
-        codes = np.append(self.codes, -1)[np.clip(entry, 0, len(self.codes))]
-        return np.where(self.any, codes, -1).astype(np.int64)
+        """The rank of one entry of each class; -1 where a class has none."""
+        ranks = np.append(self.ranks, -1)[np.clip(entry, 0, len(self.ranks))]
+        return np.where(self.any, ranks, -1).astype(np.int64)

@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.codes import Column
 from shoal.counts import Flags
+from shoal.labels import Coverage, words
 from shoal.verify.claim import Claim, Original
-from shoal.verify.labels import Labels
-from shoal.verify.opening import Opened, words
+from shoal.verify.opening import Opened
+from shoal.verify.original_table import OriginalColumn
 from shoal.verify.placing import classify, place, starred
 from shoal.verify.queries import number
 from shoal.verify.statistics import misstated
@@ -79,12 +79,12 @@ def _false_cells(release: Opened, claim: Claim, original: Original) -> Iterator[
         column = original.table[name]
         false = pairs.filter(pa.array(~as_it_was(pairs, column, typed=name in release.typed)))
         if name in claim.quasi_identifiers and name not in release.typed:
-            false = false.filter(pa.array(~labelled(false, Labels(column, original.hierarchies.get(name)))))
+            false = false.filter(pa.array(~labelled(false, column.coverage(original.hierarchies.get(name)))))
         if false.num_rows:
             yield f"{pc.sum(false['n']).as_py()} released row(s) do not cover an original one in column {name!r}"
 
 
-def as_it_was(pairs: pa.Table, column: Column, *, typed: bool) -> Flags:
+def as_it_was(pairs: pa.Table, column: OriginalColumn, *, typed: bool) -> Flags:
     """Which pairs of a cell and a code show the value itself."""
     texts = words(column.values) if typed else column.texts
     true = pa.concat_arrays([texts, pa.nulls(1, pa.string())]).take(pairs["code"])
@@ -92,7 +92,7 @@ def as_it_was(pairs: pa.Table, column: Column, *, typed: bool) -> Flags:
     return np.asarray(same.to_numpy(), dtype=bool)
 
 
-def labelled(pairs: pa.Table, labels: Labels) -> Flags:
+def labelled(pairs: pa.Table, labels: Coverage) -> Flags:
     """Which pairs of a cell and a code show a label that covers it; each label is read once."""
     cells = pairs["cell"].combine_chunks().dictionary_encode(null_encoding="encode")
     at, codes = cells.indices.to_numpy(), pairs["code"].to_numpy()
@@ -101,7 +101,7 @@ def labelled(pairs: pa.Table, labels: Labels) -> Flags:
     flags = np.zeros(len(at), dtype=bool)
     for label, start, stop in zip(cells.dictionary.to_pylist(), ends[:-1], ends[1:], strict=True):
         here = order[start:stop]
-        flags[here] = labels.covered(label)[codes[here]]
+        flags[here] = labels.of(label)[codes[here]]
     return flags
 
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.errors import NotVerified
+from shoal.labels import words
 from shoal.memory import enough
 from shoal.scratch import SPILL, Scratch
 from shoal.verify.parts import Parts, path_not_pattern
@@ -210,12 +210,3 @@ def _undefused(text: str) -> str:
 def _is_text(of: pa.DataType) -> bool:
     plain = of.value_type if pa.types.is_dictionary(of) else of
     return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_null(plain))
-
-
-def words(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Each value as text, however its type is stored: 12:30:00 and 12:30:00.000 are one time."""
-    texts = values.cast(pa.string())
-    if pa.types.is_timestamp(values.type) or pa.types.is_time(values.type):
-        shorter = pc.replace_substring_regex(texts, r"(\.[0-9]*[1-9])0+\b", r"\1")
-        return pc.replace_substring_regex(shorter, r"\.0+\b", "")
-    return texts

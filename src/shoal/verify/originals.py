@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.codes import Codes, Table, Tallied, Uncollected
 from shoal.errors import NotVerified
 from shoal.memory import is_shortage
+from shoal.verify.original_table import OriginalTable
 
 if TYPE_CHECKING:
     import duckdb
 
-Wanted = Mapping[str, tuple[str, Codes | np.ndarray[Any, np.dtype[np.integer[Any]]]]]
+Wanted = Mapping[str, tuple[str, np.ndarray[Any, np.dtype[np.integer[Any]]]]]
 """What a number is called that is wanted of each row, the column it is about, and the number of each code.
 
 Of a column that was not collected, the text itself is told.
@@ -22,7 +22,7 @@ Of a column that was not collected, the text itself is told.
 _BITS = 63
 
 
-def count_originals(db: "duckdb.DuckDBPyConnection", table: Table, wanted: Wanted, name: str) -> None:
+def count_originals(db: "duckdb.DuckDBPyConnection", table: OriginalTable, wanted: Wanted, name: str) -> None:
     """Make a table `name`: every combination of the numbers wanted, and how many rows (`n`) have it."""
     if table.relation is None:
         db.register("original_rows", pa.table({at: number[table[of].codes] for at, (of, number) in wanted.items()}))
@@ -58,7 +58,7 @@ def _errors() -> type[Exception]:
 class _Counting:
     """Numbers side by side in as few words as they need: one word is grouped faster than many columns."""
 
-    def __init__(self, db: "duckdb.DuckDBPyConnection", table: Table) -> None:
+    def __init__(self, db: "duckdb.DuckDBPyConnection", table: OriginalTable) -> None:
         self.db, self.table = db, table
         self.joins: list[str] = []
         self.words: list[list[str]] = [[]]
@@ -72,11 +72,11 @@ class _Counting:
     def want(self, at: str, of: str, number: np.ndarray[Any, np.dtype[np.integer[Any]]]) -> None:
         assert self.table.relation is not None
         column, cell = self.table[of], f"s.{self.table.relation.columns[of]}"
-        if isinstance(column, Uncollected):
+        if not column.is_collected:
             self.texts.append(f"{column.sql(cell)} AS {at}")
             self.told.append(at)
             return
-        assert isinstance(column, Tallied)
+        assert column.raws is not None
         width = max(int(number.max(initial=0)).bit_length(), 1)
         if self.used + width > _BITS:
             self.words.append([])

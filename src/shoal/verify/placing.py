@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from shoal.hierarchy import TOP
+from shoal.labels import TOP
 from shoal.verify.claim import Claim
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from shoal.codes import Table
 from shoal.counts import ClassCounts
 from shoal.verify.claim import Claim, Original
+from shoal.verify.original_table import OriginalTable
 from shoal.verify.placing import classes_of, quasi_cells, starred
 from shoal.verify.queries import arrays, number, numbers
 
@@ -43,7 +43,7 @@ def in_population(
     return replace(counts, population=population, strangers=strangers)
 
 
-def labelled(original: Original, name: str, table: Table) -> pa.Array:
+def labelled(original: Original, name: str, table: OriginalTable) -> pa.Array:
     """A quasi-identifier's column as it is released."""
     level, hierarchy = original.levels[name], original.hierarchies[name]
     return pa.array(hierarchy.labels[level], pa.string()).take(pa.array(hierarchy.levels[level][table[name].codes]))

@@ -6,16 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.codes import Kind
 from shoal.counts import Flags, Indices, Longs
 from shoal.errors import NotVerified
-from shoal.hierarchy import TOP
+from shoal.labels import TOP, Interval, Members, parse_label
 from shoal.verify.claim import Claim, Original
-from shoal.verify.class_values import ClassValues
-from shoal.verify.grammar import Interval, Members, parsed
+from shoal.verify.class_values import ClassValues, Ranking
 from shoal.verify.placing import classes_of, starred
 from shoal.verify.queries import arrays
-from shoal.verify.scale import Scale
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,14 +32,14 @@ def misstated(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original)
     hidden = hidden.astype(bool) if claim.shown else np.zeros(len(sizes), dtype=bool)
     shown = db.sql(f"FROM {classes_of(claim)} ORDER BY class").to_arrow_table()
     told = {claim.source(name) for name in (*claim.statistics, *claim.observed)}
-    scales = {name: Scale(original.table[name]) for name in told}
+    rankings = {name: Ranking(original.table[name].scale, original.order.get(name, ())) for name in told}
     for name in [*claim.statistics, *sorted(claim.observed)]:
         kind = claim.statistics[name][1] if name in claim.statistics else "range"
         if name not in claim.quasi_identifiers or kind not in CHECKS:
             raise NotVerified(f"the manifest says of column {name!r} what this version does not know")
         at = claim.columns.index(name)
         of = claim.source(name)
-        values = ClassValues.read(db, scales[of], f"o{at}", len(sizes), original.order.get(of, ()))
+        values = ClassValues.read(db, rankings[of], f"o{at}", len(sizes))
         cells = shown[f"c{at}"].to_pylist()
         if claim.by_label and kind in {"range", "min", "max"}:
             values = values.shared(_alike(cells))
@@ -61,29 +58,38 @@ def _bounded(low: bool) -> Callable[[ClassValues, Cells], Flags]:
     """Which classes lie above a bound, or below; null is in no bounds, and no bound holds all."""
 
     def check(values: ClassValues, shown: Cells) -> Flags:
-        scale = values.scale
-        reach = [None if text is None else (scale.below if low else scale.up_to)(text) for text in shown]
-        none = np.array([text is None for text in shown], dtype=bool)
-        known = np.array([at is not None for at in reach], dtype=bool) & ~values.with_null
-        at = np.array([-1 if at is None else at for at in reach], dtype=np.int64)
-        inside = values.least >= at if low else values.greatest < at
-        return np.asarray(none | (known & inside))
+        ends = values.least if low else values.greatest
+        return np.array(
+            [
+                text is None or (not null and _is_bound(values.ranking, text, end, low=low))
+                for text, end, null in zip(shown, ends.tolist(), values.with_null.tolist(), strict=True)
+            ],
+            dtype=bool,
+        )
 
     return check
 
 
-def _code(which: Callable[[ClassValues], Longs]) -> Callable[[ClassValues, Cells], Flags]:
+def _is_bound(ranking: Ranking, text: str, end: int, *, low: bool) -> bool:
+    """Whether a number is not above, or not below, the value of a rank."""
+    bound = ranking.scale.number(text)
+    if bound is None or end < 0 or not ranking.is_numeric:
+        return False
+    return bound <= ranking.number(end) if low else bound >= ranking.number(end)
+
+
+def _value(which: Callable[[ClassValues], Longs]) -> Callable[[ClassValues, Cells], Flags]:
     """Which classes show one of their own values, the one that `which` tells; null where they have none."""
 
     def check(values: ClassValues, shown: Cells) -> Flags:
-        return np.asarray(_codes(values.scale, shown) == which(values))
+        return np.asarray(_ranks(values.ranking, shown) == which(values))
 
     return check
 
 
-def _codes(scale: Scale, shown: Cells) -> Longs:
-    """The code of what each class shows: -1 for null, -2 for what is no value."""
-    return np.array([-1 if text is None else _or(scale.code(text), -2) for text in shown], dtype=np.int64)
+def _ranks(ranking: Ranking, shown: Cells) -> Longs:
+    """The rank of what each class shows: -1 for null, -2 for what is no value."""
+    return np.array([-1 if text is None else _or(ranking.rank(text), -2) for text in shown], dtype=np.int64)
 
 
 def _or(found: int | None, other: int) -> int:
@@ -91,7 +97,7 @@ def _or(found: int | None, other: int) -> int:
 
 
 def _mean(values: ClassValues, shown: Cells) -> Flags:
-    if values.column.kind is not Kind.NUMBER:
+    if not values.ranking.is_numeric:
         return np.zeros(values.classes, dtype=bool)
     return _close(values, shown, values.means)
 
@@ -99,56 +105,58 @@ def _mean(values: ClassValues, shown: Cells) -> Flags:
 def _median(values: ClassValues, shown: Cells) -> Flags:
     """Of numbers the mean of the two middle ones, of all else the lower middle."""
     low, high = values.middles
-    if values.column.kind is not Kind.NUMBER:
-        return np.asarray(_codes(values.scale, shown) == low)
-    numbers = values.column.numbers
+    ranking = values.ranking
+    if not ranking.is_numeric:
+        return np.asarray(_ranks(ranking, shown) == low)
     pairs = zip(low.tolist(), high.tolist(), strict=True)
-    return _close(values, shown, [None if a < 0 else (numbers[a] + numbers[b]) / 2 for a, b in pairs])
+    true = [None if a < 0 else (ranking.number(a) + ranking.number(b)) / 2 for a, b in pairs]
+    return _close(values, shown, true)
 
 
 def _close(values: ClassValues, shown: Cells, true: Sequence[Fraction | None]) -> Flags:
-    scale = values.scale
-    return np.array([_is_close(scale, text, number) for text, number in zip(shown, true, strict=True)], dtype=bool)
+    ranking = values.ranking
+    return np.array([_is_close(ranking, text, number) for text, number in zip(shown, true, strict=True)], dtype=bool)
 
 
-def _is_close(scale: Scale, text: str | None, true: Fraction | None) -> bool:
+def _is_close(ranking: Ranking, text: str | None, true: Fraction | None) -> bool:
     if text is None or true is None:
         return text is None and true is None
-    told = scale.number(text)
+    told = ranking.scale.number(text)
     return told is not None and abs(told - true) <= _CLOSE * abs(true)
 
 
 def _observed(values: ClassValues, shown: Cells) -> Flags:
     """Which classes show exactly their own range or their own values; `*` where some have none and others do."""
-    scale = values.scale
     mixed = values.with_null & values.any
     ends = zip(values.least.tolist(), values.greatest.tolist(), strict=True)
     true = [
-        text == TOP if mixed[c] else _is_range(scale, text, low, high, values.codes[slice(*values.ends[c : c + 2])])
+        text == TOP
+        if mixed[c]
+        else _is_range(values.ranking, text, low, high, values.ranks[slice(*values.ends[c : c + 2])])
         for c, (text, (low, high)) in enumerate(zip(shown, ends, strict=True))
     ]
     return np.array(true, dtype=bool)
 
 
-def _is_range(scale: Scale, text: str | None, low: int, high: int, codes: Indices) -> bool:
+def _is_range(ranking: Ranking, text: str | None, low: int, high: int, ranks: Indices) -> bool:
     if text is None or low < 0:
         return text is None and low < 0
-    if low == high and scale.code(text) == low:
+    if low == high and ranking.rank(text) == low:
         return True
-    match parsed(text):
+    match parse_label(text):
         case Interval(str(a), str(b), True):
-            return scale.code(a) == low and scale.code(b) == high
+            return ranking.rank(a) == low and ranking.rank(b) == high
         case Members(values):
-            return bool(sorted(_or(scale.code(value), -1) for value in values) == sorted(codes.tolist()))
+            return bool(sorted(_or(ranking.rank(value), -1) for value in values) == sorted(ranks.tolist()))
     return False
 
 
 CHECKS: dict[str, Callable[[ClassValues, Cells], Flags]] = {
     "lo": _bounded(low=True),
     "hi": _bounded(low=False),
-    "min": _code(lambda values: np.where(values.with_null, -1, values.least)),
-    "max": _code(lambda values: np.where(values.with_null, -1, values.greatest)),
-    "mode": _code(lambda values: values.commonest),
+    "min": _value(lambda values: np.where(values.with_null, -1, values.least)),
+    "max": _value(lambda values: np.where(values.with_null, -1, values.greatest)),
+    "mode": _value(lambda values: values.commonest),
     "mean": _mean,
     "median": _median,
     "range": _observed,

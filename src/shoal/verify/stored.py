@@ -3,7 +3,8 @@
 import pyarrow as pa
 
 from shoal.errors import NotVerified
-from shoal.verify.opening import Opened, words
+from shoal.labels import words
+from shoal.verify.opening import Opened
 
 _PLAIN_TIME = (
     r"regexp_replace(regexp_replace({0}, '(\.[0-9]*[1-9])0+($|[^0-9])', '\1\2'), '\.0+($|[^0-9])', '\1') AS {0}"

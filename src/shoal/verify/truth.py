@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.codes import Uncollected
-from shoal.hierarchy import TOP
+from shoal.labels import TOP
 from shoal.verify.boxed import covers_boxed
 from shoal.verify.claim import Claim, Original
 from shoal.verify.mapped import covers_mapped
-from shoal.verify.opening import Opened, words
+from shoal.verify.opening import Opened
 from shoal.verify.originals import count_originals
 from shoal.verify.queries import number
 from shoal.verify.verdict import Status, Verdict
@@ -27,6 +26,8 @@ def covers(release: Opened, claim: Claim, original: Original) -> Verdict:
     originals that no other row has covered; of them the other columns are compared. Where the original tells which
     row became which, that is checked row by row instead, and where it tells which point lies in which box, box by box.
     """
+    if wrong := _misread(claim, original):
+        return Verdict("truthful", Status.FAILS, why=wrong)
     if original.points is not None:
         return covers_boxed(release, claim, original)
     if original.rows is not None:
@@ -38,7 +39,7 @@ def covers(release: Opened, claim: Claim, original: Original) -> Verdict:
     for i, (_, labels) in enumerate(generalised):
         db.register(f"l{i}", pa.table({"code": np.arange(len(labels)), "label": pa.array(labels, pa.string())}))
     every = list(range(len(generalised)))
-    told = [i for i in every if not isinstance(original.table[claim.columns[i]], Uncollected)]
+    told = [i for i in every if original.table[claim.columns[i]].is_collected]
     joins = " ".join(f"JOIN l{i} ON l{i}.code = d.c{i}" for i in told)
     cells = ", ".join(f"l{i}.label AS c{i}" if i in told else f"d.c{i}" for i in every)
     db.execute(f"CREATE OR REPLACE TEMP TABLE generalised AS SELECT {cells}, d.n FROM codes d {joins}")
@@ -46,6 +47,20 @@ def covers(release: Opened, claim: Claim, original: Original) -> Verdict:
         return _truthful(_surplus(db, every, "released", "generalised"))
     quasi = [i for i in every if claim.columns[i] in original.hierarchies]
     return _covers_shown(db, claim.shown, quasi, [i for i in every if i not in quasi])
+
+
+def _misread(claim: Claim, original: Original) -> str:
+    """What speaks against the way in which values are written and hierarchies label them, whatever is released."""
+    wrong = []
+    for name in dict.fromkeys(map(claim.source, claim.columns)):
+        column, hierarchy = original.table.columns.get(name), original.hierarchies.get(name)
+        if column is None or not column.is_collected:
+            continue
+        if column.misspelt:
+            wrong.append(f"{column.misspelt} value(s) of column {name!r} are written as something else")
+        elif hierarchy is not None and (false := set(column.mislabelled(hierarchy))):
+            wrong.append(f"the hierarchy of column {name!r} has {len(false)} value(s) under a label that is not theirs")
+    return "; ".join(wrong)
 
 
 def _covers_shown(db: "duckdb.DuckDBPyConnection", shown: int, quasi: list[int], others: list[int]) -> Verdict:
@@ -72,15 +87,13 @@ def _truthful(wrong: int) -> Verdict:
 
 def _generalised(
     claim: Claim, original: Original, typed: frozenset[str]
-) -> list[tuple[np.ndarray[Any, np.dtype[np.int32]], list[str | None]]]:
+) -> list[tuple[np.ndarray[Any, np.dtype[np.integer[Any]]], list[str | None]]]:
     """Per released column the label of each code of the original, by its number, and the labels."""
-    out = []
+    out: list[tuple[np.ndarray[Any, np.dtype[np.integer[Any]]], list[str | None]]] = []
     for name in claim.columns:
         column, hierarchy = original.table[name], original.hierarchies.get(name)
         if hierarchy is None:
-            texts = words(column.values) if name in typed else column.texts
-            codes = np.arange(column.size, dtype=np.int32)
-            out.append((codes, [*texts.to_pylist(), *([None] if column.has_null else [])]))
+            out.append((np.arange(column.size, dtype=np.int32), column.labels(typed=name in typed)))
         else:
             level = original.levels[name]
             out.append((hierarchy.levels[level], list(hierarchy.labels[level])))

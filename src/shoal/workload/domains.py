@@ -49,7 +49,7 @@ class Numbers:
     def values(self) -> Floats:
         """The number behind each code, without null."""
         if self.column.kind is Kind.NUMBER:
-            return np.array([float(number) for number in self.column.numbers])
+            return self.column.floats
         return np.array([_days(text) for text in self.column.texts.to_pylist()])
 
     @cached_property

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import BadInput
+from shoal.labels import Members, parse_label
 from shoal.models.spec import nearest
-from shoal.verify.grammar import Members, parsed
 from shoal.workload.queries import AGGREGATES, Query, query_of
 
 _HEAD = ("aggregate", "of", "weight")
@@ -117,7 +117,7 @@ def _number(text: str) -> float | str:
 
 
 def _cell(cell: str) -> Any:
-    meant = parsed(cell)
+    meant = parse_label(cell)
     if isinstance(meant, Members):
         return {"in": list(meant.values)}
     low, dots, high = cell.partition("..")

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.errors import BadInput
 from shoal.hierarchy import TOP, Taxonomy
-from shoal.verify.grammar import Interval, Members, parsed
+from shoal.labels import Interval, Members, parse_label
 from shoal.workload.domains import Domain, Numbers, Texts
 from shoal.workload.seeing import Faces, NumberFaces, Sets, TextFaces
 
@@ -96,7 +96,7 @@ class Reader:
             return Extent(filled=0.0)
         if label == TOP:
             return self._all(domain)
-        leaves, meant = self._leaves.get(label), None if label in self._raw else parsed(label)
+        leaves, meant = self._leaves.get(label), None if label in self._raw else parse_label(label)
         if isinstance(meant, Interval):
             extent = self._interval(meant, domain)
             # a hierarchy may use such a label for other values than those of the range
@@ -151,7 +151,7 @@ class Reader:
             return (domain.place[cell],)
         if cell in self._leaves:
             return [domain.place[leaf] for leaf in self._leaves[cell]]
-        match parsed(cell):
+        match parse_label(cell):
             case Members(values) if all(value in domain.place for value in values):
                 return [domain.place[value] for value in dict.fromkeys(values)]
             case Interval(str(low), str(high), True):

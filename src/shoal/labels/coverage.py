@@ -1,0 +1,84 @@
+"""What a label covers: read afresh from the grammar, the hierarchy and the values, whoever wrote it (design 9)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.labels.grammar import Interval, Members, parse_label
+from shoal.labels.scale import Scale
+
+Flags = NDArray[np.bool_]
+TOP = "*"
+"""The label that covers everything."""
+
+
+class Generalisation(Protocol):
+    """The levels of a hierarchy: the group of each code on each level, and what each group is called."""
+
+    @property
+    def levels(self) -> Sequence[NDArray[np.integer[Any]]]: ...
+
+    @property
+    def labels(self) -> Sequence[Sequence[str | None]]: ...
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What the cells of one column may show, and which of its codes that covers; null is the last code, if any.
+
+    >>> import pyarrow as pa
+    >>> ages = Coverage(Scale(pa.array(["9", "30", "41"])), has_null=True)
+    >>> [ages.of(label).tolist() for label in ("[9, 41)", "≥30")]
+    [[True, True, False, False], [False, True, True, False]]
+    >>> [ages.of(label).tolist() for label in ("30", "*", None)]
+    [[False, True, False, False], [True, True, True, True], [False, False, False, True]]
+    """
+
+    scale: Scale
+    has_null: bool = False
+    hierarchy: Generalisation | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of codes, null included."""
+        return len(self.scale.values) + self.has_null
+
+    def of(self, label: str | None) -> Flags:
+        """Which codes a label covers; what it does not understand covers nothing."""
+        flags = np.zeros(self.size, dtype=bool)
+        if label is None:
+            flags[len(self.scale.values) :] = True
+        elif label == TOP:
+            flags[:] = True
+        elif len(codes := self.scale.same(label)):  # before all else: a value may look like a label
+            flags[codes] = True
+        elif label in self._groups:
+            for level, group in self._groups[label]:
+                flags |= level == group
+        else:
+            self._read(label, flags)
+        return flags
+
+    @cached_property
+    def _groups(self) -> dict[str, list[tuple[NDArray[np.integer[Any]], int]]]:
+        """Where in the hierarchy each label stands: one meaning, though on top null may join it."""
+        found: dict[str, list[tuple[NDArray[np.integer[Any]], int]]] = {}
+        for level, labels in zip(self.hierarchy.levels, self.hierarchy.labels, strict=True) if self.hierarchy else ():
+            for group, label in enumerate(labels):
+                if label is not None:
+                    found.setdefault(label, []).append((level, group))
+        return found
+
+    def _read(self, label: str, flags: Flags) -> None:
+        match parse_label(label):
+            case Interval() as interval:
+                flags[: len(self.scale.values)] = self.scale.covered(interval)
+            case Members(values):
+                for value in values:
+                    flags[self.scale.same(value)] = True
+            case None:
+                pass

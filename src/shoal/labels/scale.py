@@ -1,0 +1,371 @@
+"""The values of a column as exact numbers, as moments and as texts, and where an interval lies among them.
+
+Arithmetic is that of whole numbers without limit; nothing here relies on the order in which values were encoded.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.labels.grammar import Interval
+
+Codes = NDArray[np.int64]
+
+_LONGEST = 4_000
+_PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
+_NUMBER = re.compile(rf"(?:{_PLAIN})(?:[eE][+-]?[0-9]{{1,4}})?")
+_PLAIN_NUMBER = re.compile(_PLAIN)
+_MINUS_ZERO = re.compile(r"-0(?:\.0*)?")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MOMENT = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:?[0-9]{2})?"
+)
+_PLACEHOLDER_YEARS = ("0000", "9999")
+_EPOCH = date(1970, 1, 1).toordinal()
+_SECOND = 10**9
+_DAY = 86_400 * _SECOND
+_UNITS = {"s": _SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
+_MIDNIGHT = " 00:00:00"
+
+
+class Sort(StrEnum):
+    """What all values of a column are."""
+
+    NUMBER = "number"
+    MOMENT = "moment"
+    TEXT = "text"
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A day, or a point in time, in nanoseconds since 1970; of a day its beginning."""
+
+    at: int
+    is_day: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """Some values of a column from least to greatest: what each is compared by, and its code."""
+
+    keys: Sequence[Any]
+    codes: Codes
+
+    @classmethod
+    def of(cls, keys: Sequence[Any], codes: Sequence[int]) -> "Line":
+        """From keys in any order."""
+        order = sorted(range(len(keys)), key=keys.__getitem__)
+        return cls([keys[at] for at in order], np.array([codes[at] for at in order], dtype=np.int64))
+
+    @cached_property
+    def is_natural(self) -> bool:
+        """Whether codes follow each other as the keys do: then every interval is one run of codes."""
+        return bool((np.diff(self.codes) == 1).all())
+
+    def below(self, key: Any) -> int:
+        """How many of them are less."""
+        return bisect_left(self.keys, key)
+
+    def up_to(self, key: Any) -> int:
+        """How many of them are less or equal."""
+        return bisect_right(self.keys, key)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The distinct values of a column, without null; a code is the place of a value among them.
+
+    >>> ages = Scale(pa.array(["9", "30.0", "30", "41", "100"]))
+    >>> ages.sort.value, ages.covered(Interval("30", "100")).tolist()
+    ('number', [False, True, True, True, False])
+    >>> ages.same("30").tolist(), ages.ranks.tolist()
+    ([1, 2], [0, 1, 1, 2, 3])
+    """
+
+    values: pa.Array
+    decimal: str = "."
+
+    # --- what the values are ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Each value as a person would write it."""
+        texts: list[str] = words(self.values).to_pylist()
+        return texts
+
+    @cached_property
+    def sort(self) -> Sort:
+        """Numbers or moments where all of them are; else texts."""
+        if len(self.numbers.keys) == len(self.values) and not any(_MINUS_ZERO.fullmatch(t) for t in self._plain):
+            return Sort.NUMBER if len(self.values) else Sort.TEXT
+        return Sort.MOMENT if len(self.instants.keys) == len(self.values) else Sort.TEXT
+
+    @cached_property
+    def ranks(self) -> Codes:
+        """The place of each value in the order of its sort; values that are one number have one rank."""
+        line = {Sort.NUMBER: lambda: self.numbers, Sort.MOMENT: lambda: self.instants, Sort.TEXT: lambda: self._by_text}
+        ordered = line[self.sort]()
+        steps = [0, *(before != after for before, after in pairwise(ordered.keys))]
+        ranks = np.empty(len(self.values), dtype=np.int64)
+        ranks[ordered.codes] = np.cumsum(steps[: len(ordered.keys)])
+        return ranks
+
+    @cached_property
+    def first_codes(self) -> Codes:
+        """A code of each rank."""
+        _, first = np.unique(self.ranks, return_index=True)
+        return np.asarray(first, dtype=np.int64)
+
+    def rank(self, text: str) -> int | None:
+        """The rank of the value that is written so; None if there is none."""
+        found = self.same(text)
+        return int(self.ranks[found[0]]) if len(found) else None
+
+    def same(self, text: str) -> Codes:
+        """The codes of the values that are written so: numbers and moments by what they denote."""
+        if self.sort is Sort.NUMBER and (number := self.number(text)) is not None:
+            start, stop = self.numbers.below(key := number * self.unit), self.numbers.up_to(key)
+            return np.sort(self.numbers.codes[start:stop])
+        if self.sort is Sort.MOMENT and (moment := read_moment(text)) is not None:
+            start, stop = self.instants.below(moment.at), self.instants.up_to(moment.at)
+            return np.sort(self.instants.codes[start:stop])
+        code = self._spellings.get(text)
+        return np.array([] if code is None else [code], dtype=np.int64)
+
+    # --- intervals -------------------------------------------------------------------------------------------------
+
+    def covered(self, interval: Interval) -> NDArray[np.bool_]:
+        """Which values lie in an interval; one that no value can be compared with covers nothing."""
+        flags = np.zeros(len(self.values), dtype=bool)
+        if (found := self._between(interval)) is not None:
+            line, start, stop = found
+            flags[line.codes[start:stop]] = True
+        return flags
+
+    def runs(self, interval: Interval) -> list[tuple[int, int]] | None:
+        """The same as runs of codes, `start <= code < stop`; None where no value can be compared with it."""
+        found = self._between(interval)
+        if found is None:
+            return None
+        line, start, stop = found
+        if start >= stop:
+            return []
+        if line.is_natural:
+            first = int(line.codes[start])
+            return [(first, first + stop - start)]
+        codes = np.sort(line.codes[start:stop])
+        gaps = np.flatnonzero(np.diff(codes) > 1)
+        return list(zip(codes[[0, *(gaps + 1)]].tolist(), (codes[[*gaps, -1]] + 1).tolist(), strict=True))
+
+    def _between(self, interval: Interval) -> tuple[Line, int, int] | None:
+        """The line that an interval speaks of, and what it covers there.
+
+        Ends in quotes are texts; others are numbers if all are, else moments if all are. Ends that are neither are
+        texts where the column holds texts, as other tools write them.
+        """
+        ends = interval.ends
+        if interval.quoted:
+            return self._reach(interval, self._by_text, str, str)
+        if all(self.number(end) is not None for end in ends):
+            return self._reach(interval, self.numbers, self._units_from, self._units_up_to)
+        moments = [moment for end in ends if (moment := read_moment(end)) is not None]
+        if len(moments) == len(ends):
+            days = all(moment.is_day for moment in moments)
+            line = self.days if days else self.instants
+            return self._reach(interval, line, _instant, _last_instant if interval.closed and not days else _instant)
+        if self.sort is Sort.TEXT and not moments and not any(self.number(end) is not None for end in ends):
+            return self._reach(interval, self._by_text, str, str)
+        return None
+
+    def _reach(
+        self, interval: Interval, line: Line, low: Callable[[str], Any], high: Callable[[str], Any]
+    ) -> tuple[Line, int, int] | None:
+        if not len(line.keys) and len(self.values):
+            return None
+        start = 0 if interval.low is None else line.below(low(interval.low))
+        if interval.high is None:
+            return line, start, len(line.keys)
+        stop = line.up_to(high(interval.high)) if interval.closed else line.below(low(interval.high))
+        return line, start, max(start, stop)
+
+    # --- numbers ---------------------------------------------------------------------------------------------------
+
+    def number(self, text: str) -> Fraction | None:
+        """The number that is written so, exactly."""
+        return read_number(text, self.decimal)
+
+    @cached_property
+    def unit(self) -> int:
+        """One number in so many is what every number of the column is a multiple of: a power of ten."""
+        return int(10 ** max((max(-exponent, 0) for _, exponent in self._scientific), default=0))
+
+    @cached_property
+    def numbers(self) -> Line:
+        """The values that are numbers, by how many units they are."""
+        unit = self.unit
+        keys = [
+            digits * 10**exponent * unit if exponent >= 0 else digits * (unit // 10**-exponent)
+            for digits, exponent in self._scientific
+        ]
+        return Line.of(keys, self._numeric)
+
+    def number_of(self, code: int) -> Fraction:
+        """The number behind a code that has one."""
+        found = self.number(self._plain[code])
+        assert found is not None
+        return found
+
+    def _units_from(self, text: str) -> int:
+        number = self.number(text)
+        assert number is not None
+        return ceil(number * self.unit)
+
+    def _units_up_to(self, text: str) -> int:
+        number = self.number(text)
+        assert number is not None
+        return floor(number * self.unit)
+
+    @cached_property
+    def _plain(self) -> list[str]:
+        return [text.replace(self.decimal, ".") for text in self.texts] if self.decimal != "." else self.texts
+
+    @cached_property
+    def _numeric(self) -> list[int]:
+        """The codes of the values that are numbers: texts only where they are plain decimals."""
+        of = self.values.type
+        if pa.types.is_integer(of) or pa.types.is_decimal(of):
+            return list(range(len(self.values)))
+        if pa.types.is_floating(of):
+            return np.flatnonzero(pc.is_finite(self.values).to_numpy(zero_copy_only=False)).tolist()
+        if not pa.types.is_string(of):
+            return []
+        return [c for c, text in enumerate(self._plain) if len(text) <= _LONGEST and _PLAIN_NUMBER.fullmatch(text)]
+
+    @cached_property
+    def _scientific(self) -> list[tuple[int, int]]:
+        """Of each of those the number as digits × 10^exponent."""
+        return [_digits(self._plain[code]) for code in self._numeric]
+
+    # --- moments and texts -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def instants(self) -> Line:
+        """The values that are days or points in time, by time."""
+        return Line.of([moment.at for moment in self._moments.values()], list(self._moments))
+
+    @cached_property
+    def days(self) -> Line:
+        """The same by the day that each shows, where its clock stands."""
+        return Line.of([_instant(self.texts[code][:10]) for code in self._moments], list(self._moments))
+
+    @cached_property
+    def _moments(self) -> dict[int, Moment]:
+        of = self.values.type
+        if pa.types.is_date(of) or pa.types.is_timestamp(of):
+            years = pc.min_max(pc.year(self.values)).as_py()
+            if (years["min"] or 1) < 1 or (years["max"] or 1) > date.max.year:
+                return {}
+            if pa.types.is_timestamp(of):
+                step = _UNITS[of.unit]
+                return {code: Moment(at * step) for code, at in enumerate(self.values.cast(pa.int64()).to_pylist())}
+        elif not pa.types.is_string(of):
+            return {}
+        found = {c: read_moment(t) for c, t in enumerate(self.texts) if t[:4] not in _PLACEHOLDER_YEARS}
+        return {code: moment for code, moment in found.items() if moment is not None and moment.is_day}
+
+    @cached_property
+    def _by_text(self) -> Line:
+        return Line.of(self.texts, range(len(self.texts)))
+
+    @cached_property
+    def _spellings(self) -> dict[str, int]:
+        """Every way in which a value may be written, and its code."""
+        found = {text: code for code, text in enumerate(self.texts)}
+        if pa.types.is_timestamp(self.values.type):
+            found |= {text.removesuffix(_MIDNIGHT): code for code, text in enumerate(self.texts)}
+        if pa.types.is_timestamp(self.values.type) or pa.types.is_time(self.values.type):
+            found |= {text: code for code, text in enumerate(self.values.cast(pa.string()).to_pylist())}
+        return found
+
+
+def read_number(text: str, decimal: str = ".") -> Fraction | None:
+    """The number that is written so, exactly; None where it is none, or has thousands of digits.
+
+    >>> read_number("-0.125"), read_number("1e+22") == 10**22, read_number("02138")
+    (Fraction(-1, 8), True, None)
+    """
+    plain = text.replace(decimal, ".")
+    return Fraction(plain) if len(plain) <= _LONGEST and _NUMBER.fullmatch(plain) else None
+
+
+def read_moment(text: str) -> Moment | None:
+    """A day or a point in time of ISO 8601; None where it is none.
+
+    >>> read_moment("1970-01-02"), read_moment("1970-01-01 00:00:01.5+0100").at
+    (Moment(at=86400000000000, is_day=True), -3598500000000)
+    """
+    if _DATE.fullmatch(text):
+        try:
+            return Moment((date.fromisoformat(text).toordinal() - _EPOCH) * _DAY, is_day=True)
+        except ValueError:  # the 30th of February
+            return None
+    found = _MOMENT.fullmatch(text)
+    day = read_moment(found[1]) if found is not None else None
+    if found is None or day is None:
+        return None
+    hours, minutes, seconds = int(found[2]), int(found[3]), int(found[4])
+    passed = ((hours * 60 + minutes) * 60 + seconds) * _SECOND + int((found[5] or "0").ljust(9, "0"))
+    return Moment(day.at + passed - _offset(found[6]))
+
+
+def words(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Each value as text, however its type is stored: 12:30:00 and 12:30:00.000 are one time."""
+    texts = values.cast(pa.string())
+    if pa.types.is_timestamp(values.type) or pa.types.is_time(values.type):
+        shorter = pc.replace_substring_regex(texts, r"(\.[0-9]*[1-9])0+\b", r"\1")
+        return pc.replace_substring_regex(shorter, r"\.0+\b", "")
+    return texts
+
+
+def _digits(text: str) -> tuple[int, int]:
+    """A number as a whole number of digits and the power of ten that it is multiplied by.
+
+    >>> _digits("-1.50"), _digits("2e+3")
+    ((-150, -2), (2, 3))
+    """
+    mantissa, _, exponent = text.replace("E", "e").partition("e")
+    whole, _, part = mantissa.partition(".")
+    return int(whole + part), int(exponent or 0) - len(part)
+
+
+def _offset(zone: str | None) -> int:
+    if zone is None or zone == "Z":
+        return 0
+    minutes = int(zone[1:3]) * 60 + int(zone[-2:])
+    return (-minutes if zone[0] == "-" else minutes) * 60 * _SECOND
+
+
+def _instant(text: str) -> int:
+    moment = read_moment(text)
+    assert moment is not None
+    return moment.at
+
+
+def _last_instant(text: str) -> int:
+    """The end of a day, or the point in time itself."""
+    moment = read_moment(text)
+    assert moment is not None
+    return moment.at + _DAY - 1 if moment.is_day else moment.at

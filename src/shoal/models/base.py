@@ -69,6 +69,14 @@ class Model(ABC):
         return frozenset()
 
     @property
+    def public(self) -> "Model | None":
+        """The model whose figures the released table alone tells, so that they may be published; None: there is none.
+
+        Figures that were counted with the original would tell of the people whom the release left out.
+        """
+        return None if self.needs else self
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Columns that it needs counted together; QUASI stands for all quasi-identifiers as they were."""
         return ()

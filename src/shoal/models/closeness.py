@@ -1,7 +1,7 @@
 """t-closeness: the sensitive values of every class are distributed nearly as in the whole table."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -47,6 +47,10 @@ class TCloseness(Referenced):
         """Hierarchy and order are not in a release."""
         itself = self.table_wide and self.distance in {None, "equal"}
         return frozenset() if itself else frozenset({Need.ORIGINAL})
+
+    def _against_release(self) -> Self:
+        """A release may show numbers alone, though the original did not: then they stay as different as texts are."""
+        return replace(self, reference="release", distance=self.distance or "equal")
 
     def worst(self, counts: ClassCounts) -> int | None:
         part, whole = self._emd(self._values(counts))

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,12 @@ class Referenced(Model):
     def needs(self) -> frozenset[Need]:
         return frozenset() if self.table_wide else frozenset({Need.ORIGINAL})
 
+    @property
+    def public(self) -> Model | None:
+        """The same, compared with the release: the original's distribution betrays the rows that were left out."""
+        itself = self._against_release()
+        return None if itself.needs else itself
+
     def complies(self, counts: ClassCounts) -> Flags:
         return np.ones(len(counts.sizes), dtype=bool) if self.table_wide else self._close(self._values(counts))
 
@@ -58,6 +64,9 @@ class Referenced(Model):
         values = self._values(counts)
         found = self._attained(values)
         return found if values.reference is None else found | {"release": self._attained(_alone(values))}
+
+    def _against_release(self) -> Self:
+        return replace(self, reference="release")  # type: ignore[type-var]
 
     @abstractmethod
     def _close(self, values: ValueCounts) -> Flags:

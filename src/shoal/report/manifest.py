@@ -129,7 +129,10 @@ class Classes(_Frozen):
 
 
 class ModelSummary(_Frozen):
-    """A promise: what was asked, what the file attains as counted by verify."""
+    """A promise: what was asked, what the file attains as counted by verify.
+
+    In the public manifest `attained` and `worst` are told only as far as the released table alone tells them.
+    """
 
     model: str
     attribute: str | None = None
@@ -338,9 +341,17 @@ def saveable(policy: Policy, plan: Plan, source: Source) -> Policy:
 
 
 def public(
-    manifest: Manifest, plan: Plan, labels: dict[str, tuple[str, ...]], shown: Mapping[str, Collection[str]]
+    manifest: Manifest,
+    plan: Plan,
+    verdicts: Sequence[Verdict],
+    labels: dict[str, tuple[str, ...]],
+    shown: Mapping[str, Collection[str]],
 ) -> PublicManifest:
-    """The part of a manifest that may be published; `shown` are the values of each sensitive attribute in the table."""
+    """What may be published: of the manifest, what the policy says, and figures of the released table alone.
+
+    `shown` are the values of each sensitive attribute in the table. `docs/design.md` lists every field with the reason
+    why it may be public.
+    """
     return PublicManifest(
         shoal=manifest.shoal,
         quasi_identifiers=tuple(column for columns in plan.released_as.values() for column in columns),
@@ -349,7 +360,10 @@ def public(
         statistics=Fixed(plan.statistics) if plan.statistics else None,
         observed=tuple(sorted(plan.observed)) or None,
         by_label=(plan.by_label and bool(plan.observed)) or None,
-        models=tuple(_shown(model, shown.get(model.attribute or "", ())) for model in manifest.models),
+        models=tuple(
+            _published(model, verdict, shown.get(model.attribute or "", ()))
+            for model, verdict in zip(manifest.models, _promises(verdicts), strict=True)
+        ),
         labels=labels,
         rows=PublicRows(**manifest.rows.model_dump(exclude={"read"})),
         classes=manifest.classes,
@@ -360,10 +374,11 @@ def public(
     )
 
 
-def _shown(model: ModelSummary, values: Collection[str]) -> ModelSummary:
-    """The promise without paths and what names values that the release does not show: their names would tell."""
+def _published(model: ModelSummary, verdict: Verdict, values: Collection[str]) -> ModelSummary:
+    """The promise without paths, without values that the release does not show, and without figures of the original."""
     asked = {name: told(name, limit, values) for name, limit in model.asked.items()}
-    return model.model_copy(update={"asked": Fixed(asked)})
+    attained = Fixed(dict(verdict.published))
+    return model.model_copy(update={"asked": Fixed(asked), "attained": attained, "worst": verdict.published_worst})
 
 
 def told(name: str, parameter: Any, values: Collection[str | None]) -> Any:
@@ -384,9 +399,8 @@ def _named(category: Sequence[str], values: Collection[str | None], number: int)
 
 
 def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelSummary, ...]:
-    by_promise = [verdict for verdict in verdicts if verdict.promise in MODELS]
     out = []
-    for number, (model, verdict) in enumerate(zip(policy.promises, by_promise, strict=True)):
+    for number, (model, verdict) in enumerate(zip(policy.promises, _promises(verdicts), strict=True)):
         asked = {key: value for key, value in verdict.asked.items() if key != "attribute"}
         of = model.about
         out.append(
@@ -401,6 +415,11 @@ def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelS
             )
         )
     return tuple(out)
+
+
+def _promises(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Those about a model."""
+    return [verdict for verdict in verdicts if verdict.promise in MODELS]
 
 
 def _classes(verdicts: Sequence[Verdict]) -> Classes:

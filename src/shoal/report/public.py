@@ -1,6 +1,7 @@
 """What goes into `out/`: the manifest and the page that may be published."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,10 @@ from shoal.report.page import render
 from shoal.report.pages import Visible, public_page
 from shoal.report.republished import FILE
 from shoal.schema import Role
+from shoal.verify import Verdict
 
 
-def told_of(manifest: Manifest, plan: Plan, shown: Shown) -> PublicManifest:
+def told_of(manifest: Manifest, plan: Plan, verdicts: Sequence[Verdict], shown: Shown) -> PublicManifest:
     """The manifest that may be published."""
     columns = shown.columns
     ranges = [name for names in plan.released_as.values() for name in names if name not in plan.statistics]
@@ -23,7 +25,7 @@ def told_of(manifest: Manifest, plan: Plan, shown: Shown) -> PublicManifest:
         ranges = []  # the values themselves are in the table
     labels = {name: used_labels(columns[name]) for name in ranges}
     values = {name: used_labels(columns[name]) for name in columns if plan.roles.get(name) is Role.SENSITIVE}
-    return public(manifest, plan, labels, values)
+    return public(manifest, plan, verdicts, labels, values)
 
 
 def write_public(folder: Path, told: PublicManifest, visible: Visible, counterfeits: str | None = None) -> None:

@@ -55,7 +55,9 @@ def _together(claim: Claim) -> list[tuple[str, ...]]:
 
 def _joint_counts(db: "duckdb.DuckDBPyConnection", names: tuple[str, ...], claim: Claim) -> JointCounts:
     cells = [f"c{claim.columns.index(name)}" for name in names]
-    found = db.sql(f"SELECT class, {', '.join(cells)}, sum(n)::BIGINT AS n FROM classed GROUP BY ALL").to_arrow_table()
+    listed = ", ".join(cells)
+    query = f"SELECT class, {listed}, sum(n)::BIGINT AS n FROM classed GROUP BY ALL ORDER BY {listed}, class"
+    found = db.sql(query).to_arrow_table()
     coded = [found[cell].combine_chunks().dictionary_encode(null_encoding="encode") for cell in cells]
     at, counts = (found[name].combine_chunks().to_numpy(zero_copy_only=False) for name in ("class", "n"))
     codes = tuple(column.indices.to_numpy() for column in coded)
@@ -63,7 +65,7 @@ def _joint_counts(db: "duckdb.DuckDBPyConnection", names: tuple[str, ...], claim
 
 
 def _value_counts(db: "duckdb.DuckDBPyConnection", column: str, classes: int) -> ValueCounts:
-    query = f"SELECT class, {column} AS value, sum(n)::BIGINT AS n FROM classed GROUP BY ALL"
+    query = f"SELECT class, {column} AS value, sum(n)::BIGINT AS n FROM classed GROUP BY ALL ORDER BY value, class"
     found = db.sql(query).to_arrow_table().combine_chunks()
     coded = found["value"].combine_chunks().dictionary_encode(null_encoding="encode")
     at, counts = (found[name].combine_chunks().to_numpy(zero_copy_only=False) for name in ("class", "n"))

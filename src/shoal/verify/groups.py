@@ -32,7 +32,9 @@ class Separate:
 def read_separate(data: Path | pa.Table, columns: Sequence[str], how: Mapping[str, Any]) -> Separate:
     """Read the second table afresh."""
     with opened(data, columns, how) as release:
-        found = release.db.sql("SELECT c0, c1, TRY_CAST(c2 AS BIGINT) AS counted, n FROM released").to_arrow_table()
+        found = release.db.sql(
+            "SELECT c0, c1, TRY_CAST(c2 AS BIGINT) AS counted, n FROM released ORDER BY ALL"
+        ).to_arrow_table()
     counts = found["counted"].to_pylist()
     if any(count is None or count < 1 for count in counts) or any(n != 1 for n in found["n"].to_pylist()):
         raise NotVerified("the table of sensitive values has counts that are none, or tells one of them twice")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from math import isclose
 from typing import Any
 
+from shoal.counts import ClassCounts
 from shoal.models import Model, Need, asked
 from shoal.verify.claim import Claim
 from shoal.verify.counting import Counted
@@ -42,19 +43,47 @@ def judge_people(claim: Claim, counted: Counted) -> list[Verdict]:
 
 def _judge_model(model: Model, said: Mapping[str, Any] | None, claim: Claim, counted: Counted) -> Verdict:
     """One promise, on the classes as released or, where that tells too little, on the rows behind them."""
+    published, published_worst = _published(model, claim, counted)
+    if not _agree(said, published):
+        why = "the manifest says that it attains something else"
+        return Verdict(model.name, Status.FAILS, asked(model), published, why, published_worst)
     needs = model.needs | ({Need.ORIGINAL} if claim.persons else set())
     if Need.POPULATION in needs and not counted.everybody:
         return Verdict(model.name, Status.NEEDS_POPULATION, asked(model))
     if needs and counted.behind is None:
         return Verdict(model.name, Status.NEEDS_ORIGINAL, asked(model))
-    classes = counted.behind if needs and counted.behind is not None else counted.classes
-    kept = counted.rows > 0 and model.holds(classes)
-    attained = model.attained(classes) if counted.rows else {}
-    true = _agree(said, attained)
-    why = "" if true else "the manifest says that it attains something else"
-    worst = model.worst(classes) if counted.rows else None
-    size = None if worst is None else int(classes.sizes[worst])
-    return Verdict(model.name, _holds(kept and true), asked(model), attained, why, size)
+    judged, classes = (model, counted.behind) if counted.behind and needs else (model.public or model, counted.classes)
+    kept = counted.rows > 0 and judged.holds(classes)
+    attained, worst = _figures(judged, classes)
+    return Verdict(
+        model.name,
+        _holds(kept),
+        asked(model),
+        attained,
+        worst=worst,
+        published=published,
+        published_worst=published_worst,
+    )
+
+
+def _published(model: Model, claim: Claim, counted: Counted) -> tuple[Mapping[str, Any], int | None]:
+    """What may be published of a promise: figures of the released table alone, or none.
+
+    Which rows are one person's is not in a release, so nothing is told where persons are counted.
+    """
+    public = None if claim.persons else model.public
+    if public is None:
+        return {}, None
+    attained, worst = _figures(public, counted.classes)
+    return {"release": attained} if model.needs and attained else attained, worst
+
+
+def _figures(model: Model, classes: ClassCounts) -> tuple[Mapping[str, Any], int | None]:
+    """What some classes attain, and how large the one is that protects its members least."""
+    if not classes.rows:
+        return {}, None
+    worst = model.worst(classes)
+    return model.attained(classes), None if worst is None else int(classes.sizes[worst])
 
 
 def _holds(holds: bool) -> Status:
@@ -74,7 +103,7 @@ def _classes(counted: Counted) -> dict[str, float]:
 
 
 def _agree(said: Any, found: Any) -> bool:
-    """Whether what was said before is what was found; nothing said is no lie."""
+    """Whether what was said before is what was found; where nothing was said, it is."""
     if said is None:
         return True
     if isinstance(said, Mapping):

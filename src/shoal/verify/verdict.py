@@ -26,6 +26,10 @@ class Verdict:
     why: str = ""
     worst: int | None = None
     """How large the class is that protects its members least, where one does."""
+    published: Mapping[str, Any] = field(default_factory=dict)
+    """Of `attained` what the released table alone tells; what is compared with the release stands under `release`."""
+    published_worst: int | None = None
+    """The same of `worst`."""
 
     @property
     def holds(self) -> bool:

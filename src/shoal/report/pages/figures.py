@@ -43,14 +43,19 @@ def promise(model: str, attribute: str | None, parameters: Mapping[str, Any]) ->
 
 
 def attained(figures: Mapping[str, Any]) -> str:
-    """What is reached; beside what was compared with the original, the same compared with the release itself.
+    """What is reached; beside what was compared with the original, or alone, what was compared with the release.
 
     >>> attained({"t": 0.25, "release": {"t": 0.5}})
     't = 0.25 (compared with the release itself: t = 0.5)'
+    >>> attained({"release": {"t": 0.5}}), attained({})
+    ('t = 0.5, compared with the release itself', 'not published')
     """
     plain = ", ".join(f"{name} = {_parameter(value)}" for name, value in figures.items() if not _many(value))
     itself = figures.get("release")
-    return f"{plain} (compared with the release itself: {attained(itself)})" if isinstance(itself, Mapping) else plain
+    if not isinstance(itself, Mapping):
+        return plain if figures else "not published"
+    compared = "compared with the release itself"
+    return f"{plain} ({compared}: {attained(itself)})" if plain else f"{attained(itself)}, {compared}"
 
 
 def _many(value: Any) -> bool:

@@ -27,7 +27,10 @@ def rows_card(manifest: PublicManifest) -> Card:
 
 def hiding_card(manifest: PublicManifest) -> Card:
     """How many look alike at least."""
-    least, people = manifest.classes.min, "people" if manifest.persons else "rows"
+    least, people = manifest.classes.min, "rows"
+    if manifest.persons:  # classes are counted in rows: of people, only the promise is known
+        asked = [k for model in manifest.models if isinstance(k := model.asked.get("k"), int)]
+        least, people = (max(asked), "people") if asked else (least, "rows")
     if manifest.data.separate is not None:
         says = (
             f"Every row stands as it was, in a group of at least {least:,}: which of the group's "

@@ -65,6 +65,11 @@ def promised(models: Sequence[ModelSummary], *, persons: bool) -> Section:
         "“Attained” was counted in the published file itself, as it was read again from disk; the worst class is the "
         f"one that protects its members least, told by its size in {unit}."
     )
+    if any(not model.attained or "release" in model.attained for model in models):
+        note += (
+            " Every promise was checked against the original before publication. Figures that only the original gives "
+            "are not published, since they could betray people who were left out."
+        )
     return Section("promises", "What it guarantees", [Table(head, rows), Text(note, "soft")])
 
 

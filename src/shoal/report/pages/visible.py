@@ -20,7 +20,7 @@ from shoal.attacks import (
 from shoal.attacks.published import Shown as _Face
 from shoal.attacks.published import labels_of
 from shoal.audit import Audit, audit
-from shoal.codes import Codes, Table
+from shoal.codes import Codes, Table, encode
 from shoal.counts import ClassCounts, Longs, ValueCounts
 from shoal.engine import Shown
 from shoal.errors import BadInput
@@ -84,10 +84,18 @@ def look_at(manifest: PublicManifest, shown: Shown, separate: Mapping[str, Relea
 
 def _tally(column: Released, shown: Shown) -> Tally:
     if shown.stream is not None:
-        return Tally(tuple(column.texts.to_pylist()), None)
+        in_use = column.texts.take(pa.array(np.unique(column.codes)))
+        return Tally(tuple(in_use.to_pylist()), None)
     rows = np.bincount(column.codes, weights=shown.times, minlength=len(column.texts)).astype(np.int64)
+    return _counted(column, rows)
+
+
+def _counted(column: Released, rows: Longs) -> Tally:
+    """The labels that occur, in the order that they have among themselves: values that were left out have no say."""
     used = np.flatnonzero(rows)
-    return Tally(tuple(column.texts.take(pa.array(used)).to_pylist()), rows[used])
+    seen = encode("", column.texts.take(pa.array(used)))
+    order = np.argsort(seen.codes, kind="stable")
+    return Tally(tuple(column.texts.take(pa.array(used[order])).to_pylist()), rows[used[order]])
 
 
 def _of_values(manifest: PublicManifest, separate: Mapping[str, Released]) -> dict[str, Tally]:
@@ -95,8 +103,7 @@ def _of_values(manifest: PublicManifest, separate: Mapping[str, Released]) -> di
     _, values, counts = separate.values()
     often = counts.values.to_numpy()[counts.codes]
     rows = np.bincount(values.codes, weights=often, minlength=len(values.texts)).astype(np.int64)
-    used = np.flatnonzero(rows)
-    return {manifest.sensitive[0]: Tally(tuple(values.texts.take(pa.array(used)).to_pylist()), rows[used])}
+    return {manifest.sensitive[0]: _counted(values, rows)}
 
 
 def _published(

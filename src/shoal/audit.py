@@ -98,6 +98,8 @@ def audit(
             findings.append(how.on(published, truth))
         except BadInput as why:
             skipped[name] = str(why).removeprefix(f"{published.name}: ")
+        except MemoryError:
+            skipped[name] = "not measured: it needs more memory than there is"
     tell("", 1.0)
     return Audit(tuple(findings), skipped, absent or {})
 

@@ -30,9 +30,10 @@ from shoal.plan import Plan
 from shoal.policy import Policy
 from shoal.recode import GroupRecoding, NodeRecoding, Released, StoredRecoding, decoded
 from shoal.report.added import shown_or_copied
-from shoal.report.folder import Places, known_format, partitioned_format
+from shoal.report.folder import Places, known_format, partitioned_format, write_report
 from shoal.report.manifest import Data, Manifest, Separate, seen_if_few, summarise
-from shoal.report.pages import look_at, private_page
+from shoal.report.page import render
+from shoal.report.pages import look_at, private_page, public_page
 from shoal.report.private import write_boxes, write_private
 from shoal.report.public import told_of, write_public
 from shoal.report.republished import counterfeits_of
@@ -266,12 +267,15 @@ class Release:
             if reproducible:
                 manifest = manifest.without_times()
             outside = told_of(manifest, self.plan, verdicts, self.shown)
-            visible = look_at(outside, self.shown, self.separate)
-            write_public(public, outside, visible, counterfeits_of(self.plan))
-            page = private_page(manifest, outside, self.plan, self.policy, self.source, visible, seen)
-            write_private(secret, manifest, self.plan, self.policy, self.source, rows, page)
+            write_public(public, outside, counterfeits_of(self.plan))
+            write_private(secret, manifest, self.plan, self.policy, self.source, rows)
             if stored is not None:
                 self._store(stored, file, data)
+        with places.reported():  # the release is on disk: no report can sink it
+            visible = look_at(outside, self.shown, self.separate)
+            page = private_page(manifest, outside, self.plan, self.policy, self.source, visible, seen)
+            write_report(places.private, render(page), private=True)
+            write_report(places.public, render(public_page(outside, visible)))
         return manifest
 
     def _store(self, stored: Stored, file: Path, data: Data) -> None:

@@ -41,7 +41,7 @@ def fitting(published: Published, people: Table) -> Iterator[Flags]:
     pairs = np.unique(_of_face(faces, published.class_of_row), axis=0)
     tables = []
     for name in published.quasi_identifiers:
-        meaning = meaning_of(published, name, people[name])
+        meaning = meaning_of(published, name, people[name], listed=False)
         tables.append((meaning.covered[faces.codes(name)], meaning.codes_of(people[name])[people[name].codes]))
     height = max(_CELLS // max(len(faces), 1), 1)
     for start in range(0, people.rows, height):

@@ -15,10 +15,7 @@ from shoal.codes import Column, Kind
 from shoal.counts import Indices, Longs
 from shoal.errors import BadHierarchy, BadInput
 from shoal.hierarchy import TOP, Builder, Csv, Dates, Functions, Mask, Rows, Taxonomy, Tree, ValueOnly
-from shoal.labels import Interval, Members, Scale, parse_label, read_moment
-
-Range = tuple[int, int]
-"""The codes from one up to, without it, another."""
+from shoal.labels import Interval, Members, Run, Scale, parse_label, read_moment, runs_of
 
 _AROUND = re.compile(r"(<=|>=|≤|>) ?(\S.*)")
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?[-\u2013] ?([0-9]+(?:\.[0-9]+)?)")
@@ -80,29 +77,29 @@ class Matching:
         found = pc.index_in(pa.array(labels, pa.string()), value_set=self.column.texts, skip_nulls=True)
         return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
-    def _covered(self, label: str | None) -> Sequence[Range] | None:
+    def _covered(self, label: str | None) -> Sequence[Run] | None:
         """What a label covers; None if nothing explains it."""
         if label is None or label == TOP:
             return [(0, len(self.column.values))]
         if label in self._groups:
-            return _ranges(self._groups[label])
+            return runs_of(self._groups[label])
         match parse_label(label):
             case Interval() as meant:
                 return self._between(meant)
             case Members(values):
-                return _ranges(np.concatenate([self._scale.same(value) for value in values]))
+                return runs_of(np.concatenate([self._scale.same(value) for value in values]))
         return self._further(label)
 
-    def _further(self, label: str) -> Sequence[Range] | None:
+    def _further(self, label: str) -> Sequence[Run] | None:
         """What the grammar does not know."""
         if (found := self._foreign(label)) is not None:
             return found
         if self._masks.sign in label:
             self._refuse_lost_zeros(label)
-            return _ranges(self._masks.found(label))
+            return runs_of(self._masks.found(label))
         if self.column.kind is Kind.NUMBER:
             label = _LEADING_ZEROS.sub(r"\1", label)
-        return _ranges(self._scale.same(label)) or None  # 30, 30.0 and 030 are one number
+        return runs_of(self._scale.same(label)) or None  # 30, 30.0 and 030 are one number
 
     @cached_property
     def _scale(self) -> Scale:
@@ -119,13 +116,13 @@ class Matching:
 
     # --- ranges ----------------------------------------------------------------------------------------------------
 
-    def _between(self, meant: Interval) -> Sequence[Range] | None:
+    def _between(self, meant: Interval) -> Sequence[Run] | None:
         if self.column.kind is Kind.TEXT and not meant.quoted and all(map(_NUMBER.fullmatch, meant.ends)):
             self._refuse_mixture()
             meant = replace(meant, quoted=True)  # codes of digits are compared as texts
         return self._scale.runs(meant)
 
-    def _foreign(self, label: str) -> Sequence[Range] | None:
+    def _foreign(self, label: str) -> Sequence[Run] | None:
         """A range as other tools write it."""
         if self.column.kind is Kind.TEXT:
             return None
@@ -224,19 +221,6 @@ class Matching:
             "what it shows, and nobody in the register has such a value; give the hierarchies with --policy, or name "
             "the column with --exact if it shows values as they are"
         )
-
-
-def _ranges(codes: Longs) -> list[Range]:
-    """Codes as ranges.
-
-    >>> _ranges(np.array([4, 0, 1]))
-    [(0, 2), (4, 5)]
-    """
-    codes = np.unique(codes)
-    if not len(codes):
-        return []
-    gaps = np.flatnonzero(np.diff(codes) > 1)
-    return list(zip(codes[[0, *(gaps + 1)]].tolist(), (codes[[*gaps, -1]] + 1).tolist(), strict=True))
 
 
 def _grouped(labels: Sequence[str], leaf: Longs, codes: Longs) -> Iterator[tuple[str, Longs]]:

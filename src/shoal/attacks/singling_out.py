@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.attacks.finding import Channel, Finding
 from shoal.attacks.holding import fitting
-from shoal.attacks.marginals import marginal
+from shoal.attacks.marginals import covered_by_labels, marginal
 from shoal.attacks.meaning import meaning_of
 from shoal.attacks.overlap import label_of_class
 from shoal.attacks.published import Published, Truth
@@ -107,10 +107,11 @@ def weights(published: Published, control: Table | None = None) -> Shares:
     """How likely a person falls into each class, were attributes independent."""
     out = np.ones(len(published.counts.sizes))
     for name in published.quasi_identifiers:
-        meaning = meaning_of(published, name, *(() if control is None else (control[name],)))
+        meaning = meaning_of(published, name, *(() if control is None else (control[name],)), listed=False)
         if not meaning.column.size:
             continue  # everywhere `*`
-        out *= (meaning.covered @ marginal(published, name, meaning, control))[label_of_class(published, name)]
+        shares = marginal(published, name, meaning, control)
+        out *= covered_by_labels(meaning, shares)[label_of_class(published, name)]
     return out
 
 

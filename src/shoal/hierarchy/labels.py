@@ -6,7 +6,7 @@ from functools import cached_property
 from shoal.codes import Column
 from shoal.counts import Flags
 from shoal.hierarchy.taxonomy import Hierarchy
-from shoal.labels import Coverage, Scale
+from shoal.labels import Coverage, Run, Scale
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class Labels:
     def covered(self, label: str | None) -> Flags:
         """Which codes of the column a label covers; what it does not understand covers nothing."""
         return self._coverage.of(label)
+
+    def runs(self, label: str | None) -> list[Run]:
+        """The same as runs of codes."""
+        return self._coverage.runs(label)
 
     @property
     def scale(self) -> Scale:

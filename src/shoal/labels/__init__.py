@@ -5,7 +5,7 @@ It shares nothing with the code that encodes values and writes labels, so that v
 
 from shoal.labels.coverage import TOP, Coverage, Generalisation
 from shoal.labels.grammar import Interval, Members, parse_label
-from shoal.labels.scale import Scale, Sort, read_moment, read_number, words
+from shoal.labels.scale import Run, Scale, Sort, read_moment, read_number, runs_of, words
 
 __all__ = [
     "TOP",
@@ -13,10 +13,12 @@ __all__ = [
     "Generalisation",
     "Interval",
     "Members",
+    "Run",
     "Scale",
     "Sort",
     "parse_label",
     "read_moment",
     "read_number",
+    "runs_of",
     "words",
 ]

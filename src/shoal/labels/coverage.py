@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.labels.grammar import Interval, Members, parse_label
-from shoal.labels.scale import Scale
+from shoal.labels.scale import Run, Scale, runs_of
 
 Flags = NDArray[np.bool_]
 TOP = "*"
@@ -50,18 +50,25 @@ class Coverage:
     def of(self, label: str | None) -> Flags:
         """Which codes a label covers; what it does not understand covers nothing."""
         flags = np.zeros(self.size, dtype=bool)
-        if label is None:
-            flags[len(self.scale.values) :] = True
-        elif label == TOP:
-            flags[:] = True
-        elif len(codes := self.scale.same(label)):  # before all else: a value may look like a label
-            flags[codes] = True
-        elif label in self._groups:
-            for level, group in self._groups[label]:
-                flags |= level == group
-        else:
-            self._read(label, flags)
+        for start, stop in self.runs(label):
+            flags[start:stop] = True
         return flags
+
+    def runs(self, label: str | None) -> list[Run]:
+        """The same as runs of codes, from least to greatest."""
+        if label is None or label == TOP:
+            first = 0 if label == TOP else len(self.scale.values)
+            return [(first, self.size)] if first < self.size else []
+        if len(codes := self.scale.same(label)):  # before all else: a value may look like a label
+            return runs_of(codes)
+        if label in self._groups:
+            return runs_of(np.concatenate([np.flatnonzero(level == group) for level, group in self._groups[label]]))
+        match parse_label(label):
+            case Interval() as interval:
+                return self.scale.runs(interval) or []
+            case Members(values):
+                return runs_of(np.concatenate([self.scale.same(value) for value in values]))
+        return []
 
     @cached_property
     def _groups(self) -> dict[str, list[tuple[NDArray[np.integer[Any]], int]]]:
@@ -72,13 +79,3 @@ class Coverage:
                 if label is not None:
                     found.setdefault(label, []).append((level, group))
         return found
-
-    def _read(self, label: str, flags: Flags) -> None:
-        match parse_label(label):
-            case Interval() as interval:
-                flags[: len(self.scale.values)] = self.scale.covered(interval)
-            case Members(values):
-                for value in values:
-                    flags[self.scale.same(value)] = True
-            case None:
-                pass

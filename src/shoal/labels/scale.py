@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import ceil, floor
 from typing import Any
@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from shoal.labels.grammar import Interval
 
 Codes = NDArray[np.int64]
+Run = tuple[int, int]
+"""The codes from one up to, without it, another."""
 
 _LONGEST = 4_000
 _PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
@@ -155,8 +157,8 @@ class Scale:
             flags[line.codes[start:stop]] = True
         return flags
 
-    def runs(self, interval: Interval) -> list[tuple[int, int]] | None:
-        """The same as runs of codes, `start <= code < stop`; None where no value can be compared with it."""
+    def runs(self, interval: Interval) -> list[Run] | None:
+        """The same as runs of codes; None where no value can be compared with it."""
         found = self._between(interval)
         if found is None:
             return None
@@ -166,9 +168,7 @@ class Scale:
         if line.is_natural:
             first = int(line.codes[start])
             return [(first, first + stop - start)]
-        codes = np.sort(line.codes[start:stop])
-        gaps = np.flatnonzero(np.diff(codes) > 1)
-        return list(zip(codes[[0, *(gaps + 1)]].tolist(), (codes[[*gaps, -1]] + 1).tolist(), strict=True))
+        return runs_of(line.codes[start:stop])
 
     def _between(self, interval: Interval) -> tuple[Line, int, int] | None:
         """The line that an interval speaks of, and what it covers there.
@@ -216,6 +216,8 @@ class Scale:
     def numbers(self) -> Line:
         """The values that are numbers, by how many units they are."""
         unit = self.unit
+        if unit == 1 and not any(exponent for _, exponent in self._scientific):
+            return Line.of([digits for digits, _ in self._scientific], self._numeric)
         keys = [
             digits * 10**exponent * unit if exponent >= 0 else digits * (unit // 10**-exponent)
             for digits, exponent in self._scientific
@@ -301,6 +303,20 @@ class Scale:
         return found
 
 
+def runs_of(codes: NDArray[np.integer[Any]]) -> list[Run]:
+    """Codes in any order as runs.
+
+    >>> runs_of(np.array([4, 0, 1, 0]))
+    [(0, 2), (4, 5)]
+    """
+    codes = np.unique(codes)
+    if not len(codes):
+        return []
+    gaps = np.flatnonzero(np.diff(codes) > 1)
+    return list(zip(codes[[0, *(gaps + 1)]].tolist(), (codes[[*gaps, -1]] + 1).tolist(), strict=True))
+
+
+@lru_cache(maxsize=4096)  # an interval asks several times what its ends are
 def read_number(text: str, decimal: str = ".") -> Fraction | None:
     """The number that is written so, exactly; None where it is none, or has thousands of digits.
 
@@ -346,6 +362,8 @@ def _digits(text: str) -> tuple[int, int]:
     >>> _digits("-1.50"), _digits("2e+3")
     ((-150, -2), (2, 3))
     """
+    if text.removeprefix("-").isdecimal():
+        return int(text), 0
     mantissa, _, exponent = text.replace("E", "e").partition("e")
     whole, _, part = mantissa.partition(".")
     return int(whole + part), int(exponent or 0) - len(part)

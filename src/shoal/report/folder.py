@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.errors import BadInput, BadOutput
+from shoal.memory import is_shortage
 from shoal.scratch import SPILL, Scratch, clear
 
 _OURS = {
@@ -92,6 +93,19 @@ class Places:
             for stage in stages:
                 stage.close()
 
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Where the reports of a release that stands in its place are made: what fails then is the report alone."""
+        try:
+            yield
+        except Exception as wrong:
+            if not isinstance(wrong, OSError) and not is_shortage(wrong):
+                raise
+            why = (wrong.strerror or "input/output error") if isinstance(wrong, OSError) else "memory ran out"
+            raise BadOutput(
+                f"{self.public.name}: the release was verified and published, but its report could not be made ({why})"
+            ) from None
+
 
 _BEGUN = "begun.json"
 """Stands beside the new public folder while both are moved into place: who finds it there alone undoes the rest."""
@@ -131,6 +145,19 @@ def partitioned_format(name: str | None) -> str:
     if name not in {None, "parquet"}:
         raise BadInput("partition by: only Parquet is kept in folders; leave --format out, or write parquet")
     return "parquet"
+
+
+def write_report(place: Path, html: str, *, private: bool = False) -> None:
+    """Put a report into a folder of a release, whole or not at all."""
+    stage = Scratch(place.parent, f".{place.name}.shoal-", _undo)
+    try:
+        made = stage.path / "report.html"
+        made.write_text(html, "utf-8")
+        if private:
+            made.chmod(0o600)
+        made.replace(place / made.name)
+    finally:
+        stage.close()
 
 
 def write_whole(path: Path, content: str | bytes) -> None:

@@ -21,8 +21,6 @@ from shoal.policy.paths import anchored
 from shoal.recode import StoredRecoding
 from shoal.report.history_file import write_history
 from shoal.report.manifest import Manifest, Recoding, saveable
-from shoal.report.page import render
-from shoal.report.pages.blocks import Page
 from shoal.verify import Points, read_json
 
 MAPPED = frozenset({"boxes", "cells", "clusters", "groups"})
@@ -36,12 +34,10 @@ def write_private(
     policy: Policy,
     source: Source,
     rows: NDArray[np.int64] | None,
-    page: Page,
 ) -> None:
-    """Write the full manifest, the policy with its hierarchies, the private page and, if it is known, the row map."""
+    """Write the full manifest, the policy with its hierarchies and, if it is known, the row map."""
     document = manifest.document()
     (folder / "manifest.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    (folder / "report.html").write_text(render(page), "utf-8")
     _self_contained(policy, plan, source, folder).save(folder / "policy.toml")
     if rows is not None:
         _write_rows(folder / "rows.arrow", plan, source.table.rows, rows)

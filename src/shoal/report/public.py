@@ -10,8 +10,6 @@ from shoal.engine import Shown
 from shoal.plan import Plan
 from shoal.recode import GroupRecoding, Released
 from shoal.report.manifest import Manifest, PublicManifest, public
-from shoal.report.page import render
-from shoal.report.pages import Visible, public_page
 from shoal.report.republished import FILE
 from shoal.schema import Role
 from shoal.verify import Verdict
@@ -28,11 +26,10 @@ def told_of(manifest: Manifest, plan: Plan, verdicts: Sequence[Verdict], shown: 
     return public(manifest, plan, verdicts, labels, values)
 
 
-def write_public(folder: Path, told: PublicManifest, visible: Visible, counterfeits: str | None = None) -> None:
-    """Write `manifest.json` and `report.html` beside the table, and how many rows of each class show nobody."""
+def write_public(folder: Path, told: PublicManifest, counterfeits: str | None = None) -> None:
+    """Write `manifest.json` beside the table, and how many rows of each class show nobody."""
     text = json.dumps(told.document(), indent=2, ensure_ascii=False)
     (folder / "manifest.json").write_text(text + "\n", "utf-8")
-    (folder / "report.html").write_text(render(public_page(told, visible)), "utf-8")
     if counterfeits is not None:
         (folder / FILE).write_text(counterfeits, "utf-8")
 

@@ -1,14 +1,14 @@
 """Whether a release tells the truth, row by row: for recodings in which levels do not tell what a row shows."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.counts import Flags
-from shoal.labels import Coverage, words
+from shoal.counts import Flags, Indices
+from shoal.labels import Coverage, Run, words
 from shoal.verify.claim import Claim, Original
 from shoal.verify.opening import Opened
 from shoal.verify.original_table import OriginalColumn
@@ -101,8 +101,17 @@ def labelled(pairs: pa.Table, labels: Coverage) -> Flags:
     flags = np.zeros(len(at), dtype=bool)
     for label, start, stop in zip(cells.dictionary.to_pylist(), ends[:-1], ends[1:], strict=True):
         here = order[start:stop]
-        flags[here] = labels.of(label)[codes[here]]
+        flags[here] = _inside(codes[here], labels.runs(label))
     return flags
+
+
+def _inside(codes: Indices, runs: Sequence[Run]) -> Flags:
+    """Which codes lie in one of some runs that rise."""
+    if not runs:
+        return np.zeros(len(codes), dtype=bool)
+    starts, stops = np.array(runs, dtype=np.int64).T
+    at = np.searchsorted(starts, codes, side="right") - 1
+    return np.asarray((at >= 0) & (codes < stops[at]))
 
 
 def _false_statistics(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) -> Iterator[str]:

@@ -67,8 +67,8 @@ def promised(models: Sequence[ModelSummary], *, persons: bool) -> Section:
     )
     if any(not model.attained or "release" in model.attained for model in models):
         note += (
-            " Every promise was checked against the original before publication. Figures that only the original gives "
-            "are not published, since they could betray people who were left out."
+            " Every promise was checked against the original as well. Figures that only the original gives are not "
+            "published, since they could betray people who were left out."
         )
     return Section("promises", "What it guarantees", [Table(head, rows), Text(note, "soft")])
 

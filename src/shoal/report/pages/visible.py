@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 MOST_MINED = 250_000
 """Rows up to which rules are mined while a release is written: beyond, that would take longer than all the rest."""
+MOST_LABELS = 200_000
+"""Different labels up to which singling out is measured while a release is written: each is read once."""
 LATER = "it takes longer; `shoal audit` runs it"
 _LATER = ("similarity", "definetti", "downcode")
 
@@ -145,7 +147,9 @@ def _attacked(published: Published, *, weighted: bool) -> Audit:
         attacks += [("homogeneity", Homogeneity()), ("background", Background()), ("skewness", Skewness())]
         few = not weighted and published.rows <= MOST_MINED
         attacks.append(("rules", Rules() if few else LATER))
-    attacks.append(("singling-out", LATER if weighted else SinglingOut()))
+    labels = sum(len(face.labels) for face in published.quasi_identifiers.values())
+    many = f"not measured: there are more than {MOST_LABELS:,} different labels; `shoal audit` measures it"
+    attacks.append(("singling-out", LATER if weighted else SinglingOut() if labels <= MOST_LABELS else many))
     attacks += [(name, LATER) for name in _LATER if published.sensitive or name == "downcode"]
     attacks += [("join", "it needs people whom an attacker knows (--register)")]
     if published.sensitive:

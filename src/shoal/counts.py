@@ -108,6 +108,18 @@ class ValueCounts:
             everyone=None if self.everyone is None else self.everyone[chosen],
         )
 
+    def beside(self, other: "ValueCounts") -> "ValueCounts":
+        """The classes of both; values have the same numbers, and what they are compared with stays."""
+        return replace(
+            self,
+            classes=np.concatenate([self.classes, other.classes + self.class_count]),
+            values=np.concatenate([self.values, other.values]),
+            counts=np.concatenate([self.counts, other.counts]),
+            class_count=self.class_count + other.class_count,
+            holders=_both(self.holders, other.holders),
+            everyone=_both(self.everyone, other.everyone),
+        )
+
 
 @dataclass(frozen=True)
 class JointCounts:
@@ -134,6 +146,12 @@ class JointCounts:
         number = np.cumsum(chosen) - 1
         codes = tuple(code[inside] for code in self.codes)
         return replace(self, classes=number[self.classes[inside]], codes=codes, counts=self.counts[inside], memo={})
+
+    def beside(self, other: "JointCounts", classes: int) -> "JointCounts":
+        """The entries of both, the other's classes numbered on from `classes`; values have the same numbers."""
+        codes = tuple(np.concatenate(pair) for pair in zip(self.codes, other.codes, strict=True))
+        at = np.concatenate([self.classes, other.classes + classes])
+        return replace(self, classes=at, codes=codes, counts=np.concatenate([self.counts, other.counts]), memo={})
 
 
 @dataclass(frozen=True)
@@ -168,3 +186,22 @@ class ClassCounts:
             strangers=self.strangers + (0 if self.population is None else int((self.population[~chosen] > 0).sum())),
             released={name: codes[chosen] for name, codes in self.released.items()},
         )
+
+    def beside(self, other: "ClassCounts", released: Mapping[str, int]) -> "ClassCounts":
+        """With one more class; `released` are the numbers of what it shows, -1 where no class here shows that."""
+        shown = {
+            name: np.append(codes, released[name] if released[name] >= 0 else codes.max(initial=-1) + 1)
+            for name, codes in self.released.items()
+        }
+        return replace(
+            self,
+            sizes=np.concatenate([self.sizes, other.sizes]),
+            sensitive={name: values.beside(other.sensitive[name]) for name, values in self.sensitive.items()},
+            joint={names: joint.beside(other.joint[names], len(self.sizes)) for names, joint in self.joint.items()},
+            population=_both(self.population, other.population),
+            released=shown,
+        )
+
+
+def _both(one: Longs | None, other: Longs | None) -> Longs | None:
+    return None if one is None or other is None else np.concatenate([one, other])

@@ -62,7 +62,6 @@ class Source:
     name: str
     """What errors call it: the file's name, `-`, or `the frame`."""
     delimiter: str = ","
-    quote: str = '"'
     encoding: str = "utf-8"
     decimal: str = "."
     missing: str = ""
@@ -86,6 +85,8 @@ class WriteOptions:
     format: str = "csv"
     keep_order: bool = False
     spreadsheet_safe: bool = True
+    quote: str = '"'
+    """As the policy says: how the input quotes its cells may tell of columns that are not released."""
 
 
 class Frame(Protocol):

@@ -253,7 +253,7 @@ class Release:
                 sha256=written.sha256 if dealt is None else dealt.sha256,
                 format=kind,
                 delimiter=self.source.delimiter,
-                quote=self.source.quote or QUOTE,
+                quote=options.quote,
                 missing=self.source.missing,
                 spreadsheet_safe=kind == "csv" and options.spreadsheet_safe,
                 columns=tuple(self.columns),
@@ -266,7 +266,7 @@ class Release:
             manifest = summarise(self.plan, self.policy, self.source, verdicts, data, self._notes(data), seen)
             if reproducible:
                 manifest = manifest.without_times()
-            outside = told_of(manifest, self.plan, verdicts, self.shown)
+            outside = told_of(manifest, self.plan, verdicts, self.shown, self.separate)
             write_public(public, outside, counterfeits_of(self.plan))
             write_private(secret, manifest, self.plan, self.policy, self.source, rows)
             if stored is not None:
@@ -295,7 +295,8 @@ class Release:
             refuse_partitions(partition_by, list(self.columns))
             format = partitioned_format(format)  # noqa: A001
         kind = known_format(format or ("parquet" if self.source.format in {"parquet", "arrow"} else "csv"))
-        options = WriteOptions(kind, self.policy.release.order == "keep", self.policy.release.spreadsheet_safe)
+        release, quote = self.policy.release, self.policy.data.quote or QUOTE
+        options = WriteOptions(kind, release.order == "keep", release.spreadsheet_safe, quote)
         if kind == "csv":
             refuse_marker(self.columns, style_of(self.source, options), self.policy.data.missing, self.shown.stream)
         return options

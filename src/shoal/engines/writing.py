@@ -46,8 +46,8 @@ class Style:
 
 
 def style_of(source: Source, options: WriteOptions) -> Style:
-    """As the input was written."""
-    return Style(source.delimiter, source.quote or QUOTE, source.missing, options.spreadsheet_safe)
+    """As the input was written, but for quotes."""
+    return Style(source.delimiter, options.quote, source.missing, options.spreadsheet_safe)
 
 
 @dataclass(frozen=True)

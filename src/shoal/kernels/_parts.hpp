@@ -28,7 +28,7 @@ struct Axis {
   const double* ends = nullptr;
   double span = 1, importance = 1;
   int32_t null = -1;
-  size_t levels = 0, size = 0;
+  size_t levels = 0, size = 0, codes = 0;
   const int32_t* ranks = nullptr;
   const double* losses = nullptr;
 
@@ -265,7 +265,7 @@ template <typename T> Rows<T> read_rows(const Task& task) {
       const uint64_t* key = task.keys + i * task.words;
       for (size_t a = 0; a < task.axes.size(); ++a) {
         const uint64_t code = (key[task.fields.word[a]] >> task.fields.shift[a]) & task.fields.mask[a];
-        if (code >= task.axes[a].size) throw std::invalid_argument("a code that its axis does not know");
+        if (code >= task.axes[a].codes) throw std::invalid_argument("a code that its axis does not know");
         rows.at[i * rows.stride + a] = static_cast<T>(task.positions[a][code]);
       }
       if (weighted) rows.weight[i] = static_cast<uint32_t>(task.counts[i]);
@@ -335,8 +335,10 @@ template <typename T, typename Make> Regions cut_all(const Task& task, const Mak
 inline Axis axis_of(const AxisIn& given) {
   const auto& [positions, ends, span, importance, null, ranks, losses] = given;
   Axis axis;
-  axis.size = positions.size();
-  for (size_t code = 0; code < axis.size; ++code)
+  axis.size = ranks ? positions.size() : ends.size();  // spellings of one number share a position
+  axis.codes = positions.size();
+  if (axis.size > axis.codes) throw std::invalid_argument("a position without a code");
+  for (size_t code = 0; code < axis.codes; ++code)
     if (positions.data()[code] < 0 || static_cast<size_t>(positions.data()[code]) >= axis.size)
       throw std::invalid_argument("a position outside of its axis");
   if (ranks) {
@@ -349,8 +351,6 @@ inline Axis axis_of(const AxisIn& given) {
     axis.levels = ranks->shape(0);
     axis.ranks = ranks->data();
     axis.losses = losses->data();
-  } else if (ends.size() != axis.size) {
-    throw std::invalid_argument("an end per position is needed");
   }
   axis.ends = ends.data();
   axis.span = span;

@@ -44,7 +44,7 @@ class Demand:
     asked: Mapping[str, Asked]
 
     def on(self, axis: Axis) -> "AxisDemand":
-        asked = self.asked.get(axis.attribute) or Asked.nothing(len(self.weights), axis.size)
+        asked = self.asked.get(axis.attribute) or Asked.nothing(len(self.weights), len(axis.positions))
         held, every = asked.held[:, axis.codes], np.ones((1, axis.size), dtype=bool)
         shares = held if asked.shares is None else asked.shares[:, axis.codes]
         return AxisDemand(axis, asked.which, np.concatenate([held, every]), np.concatenate([shares, every]) * 1.0)

@@ -145,6 +145,11 @@ def _planned(ground: _Ground, plan: Plan, standing: _Standing, done: Blocked) ->
     of_row[~standing.dropped] = standing.of_row
     of_row[standing.dropped] = out.of_row + len(standing.classes)
     after = After(standing.node, classes, suppressed)
+    if not task.oracle.holds(after):
+        raise Infeasible(
+            "what is left when channels are blocked does not keep the policy as a whole; use blocking.by = 'absent', "
+            "or weaken what is promised of the whole table"
+        )
     failed = failed_by(ground.policy.models, task.oracle.counts(standing.node, standing.classes))
     padding = np.zeros(len(out.classes), dtype=bool)
     scorer = task.oracle.scorer

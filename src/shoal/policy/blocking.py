@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from shoal.models import Need
 from shoal.models.reference import Referenced
 from shoal.policy.parts import AnyModel, Names, Part, Share, number, whole
 from shoal.schema import Role
@@ -67,7 +68,12 @@ class Blocking(Part):
 
 def misfit_of_blocking(policy: "Policy") -> str | None:
     """Why a policy contradicts how it wants channels blocked."""
-    return next(_misfits(policy, policy.blocking), None) if policy.blocking is not None else None
+    if policy.blocking is None:
+        return None
+    added = policy.blocking.by in {"absent", "unknown"}
+    return next(_misfits(policy, policy.blocking), None) or (
+        next(_misfits_of_added_rows(policy), None) if added else None
+    )
 
 
 def _misfits(policy: "Policy", blocking: Blocking) -> Iterator[str]:
@@ -91,3 +97,19 @@ def _misfits(policy: "Policy", blocking: Blocking) -> Iterator[str]:
         yield (
             f"blocking.by = {blocking.by!r} needs one level per attribute, not algorithm = {algorithm!r}; use 'absent'"
         )
+
+
+def _misfits_of_added_rows(policy: "Policy") -> Iterator[str]:
+    """Rows that show nobody have one value of their own: what they copy from others would break other promises."""
+    for model in policy.models:
+        if Need.POPULATION in model.needs:
+            yield (
+                f"require: {model.name} compares with a population, in which nobody is whom an added row shows; use "
+                "blocking.by = 'suppress' or 'generalise'"
+            )
+        for name in policy.named(Role.SENSITIVE):
+            if name in {model.about, *model.columns} and name != policy.blocked:
+                yield (
+                    f"require: {model.name} is about {name!r}, whose values the rows that block {policy.blocked!r} "
+                    "would repeat; use blocking.by = 'suppress' or 'generalise'"
+                )

@@ -1,9 +1,11 @@
 """What a policy must not say beside an algorithm that recodes cells, and what it must not say without one."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shoal.models import Need
 from shoal.models.linkability import XYPrivacy
+from shoal.models.skyline import BTPrivacy
 from shoal.policy.method import BOXES
 from shoal.schema import Role
 
@@ -34,25 +36,29 @@ def misfit_of_cells(policy: "Policy") -> str | None:
             return f"attributes.{name}: clusters show the mean, the median or the mode, not {attribute.form}"
     if policy.release.ranges != "cut" and algorithm not in BOXES:
         return f"release.ranges = 'observed' is for boxes; algorithm = {algorithm!r} makes none"
-    return _misfit_of_models(policy) if policy.method.of_cells else None
+    return next(_misfits_of_models(policy), None) if policy.method.of_cells else None
 
 
-def _misfit_of_models(policy: "Policy") -> str | None:
+def _misfits_of_models(policy: "Policy") -> Iterator[str]:
     algorithm = policy.method.algorithm
     for model in policy.require:
         if Need.POPULATION in model.needs:
-            return (
+            yield (
                 f"require: {model.name} compares with a population, for which {algorithm!r} has no level per attribute"
             )
         if isinstance(model, XYPrivacy) and model.x:
-            return f"require: {model.name} with x needs one level per attribute, not algorithm = {algorithm!r}"
+            yield f"require: {model.name} with x needs one level per attribute, not algorithm = {algorithm!r}"
+        if algorithm == "anatomy" and isinstance(model, BTPrivacy):
+            yield (
+                f"require: {model.name} is about classes whose rows look alike, and anatomy publishes the "
+                "quasi-identifiers as they are; use another algorithm"
+            )
         if algorithm == "anatomy" and not model.per_attribute:
-            return (
+            yield (
                 f"require: {model.name} is about who is in the table, and anatomy publishes the quasi-identifiers as "
                 "they are; require a model of the sensitive attribute, e.g. distinct-l-diversity"
             )
     if algorithm == "anatomy" and len(policy.named(Role.SENSITIVE)) != 1:
-        return "method.algorithm: 'anatomy' separates one sensitive attribute from the others; declare exactly one"
+        yield "method.algorithm: 'anatomy' separates one sensitive attribute from the others; declare exactly one"
     if algorithm == "anatomy" and policy.unit is not None:
-        return "method.algorithm: 'anatomy' counts rows, not persons; leave the unit out"
-    return None
+        yield "method.algorithm: 'anatomy' counts rows, not persons; leave the unit out"

@@ -359,7 +359,7 @@ def public(
         persons=plan.reading.unit is not None,
         statistics=Fixed(plan.statistics) if plan.statistics else None,
         observed=tuple(sorted(plan.observed)) or None,
-        by_label=(plan.by_label and bool(plan.observed)) or None,
+        by_label=(plan.by_label and _tells_ranges(plan)) or None,
         models=tuple(
             _published(model, verdict, shown.get(model.attribute or "", ()))
             for model, verdict in zip(manifest.models, _promises(verdicts), strict=True)
@@ -372,6 +372,11 @@ def public(
         else PublicRepublish(way=manifest.republish.way, release=manifest.republish.release),
         data=manifest.data,
     )
+
+
+def _tells_ranges(plan: Plan) -> bool:
+    """Whether a column shows the least or the greatest value of rows that it shows alike."""
+    return bool(plan.observed) or any(kind in {"min", "max"} for _, kind in plan.statistics.values())
 
 
 def _published(model: ModelSummary, verdict: Verdict, values: Collection[str]) -> ModelSummary:

@@ -120,7 +120,9 @@ def _self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) ->
         if name not in plan.builders:  # numbers in boxes follow their order, whatever hierarchy they have
             attributes[name] = attributes[name].model_copy(update={"hierarchy": None})
     for name, builder in plan.builders.items():
-        kept = attributes[name].hierarchy or builder
+        # what was used: where nothing is generalised, whatever hierarchy a column has means nothing
+        kept = attributes[name].hierarchy if builder is policy.attributes[name].hierarchy else builder
+        assert kept is not None
         kept = _copied(kept, folder) if isinstance(kept, Csv) else pinned(kept, source.table[name])
         attributes[name] = attributes[name].model_copy(update={"hierarchy": kept})
     require = tuple(anchored(model) for model in known.require)  # everybody is not copied

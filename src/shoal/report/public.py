@@ -1,7 +1,7 @@
 """What goes into `out/`: the manifest and the page that may be published."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +15,21 @@ from shoal.schema import Role
 from shoal.verify import Verdict
 
 
-def told_of(manifest: Manifest, plan: Plan, verdicts: Sequence[Verdict], shown: Shown) -> PublicManifest:
+def told_of(
+    manifest: Manifest,
+    plan: Plan,
+    verdicts: Sequence[Verdict],
+    shown: Shown,
+    separate: Mapping[str, Released] | None = None,
+) -> PublicManifest:
     """The manifest that may be published."""
     columns = shown.columns
     ranges = [name for names in plan.released_as.values() for name in names if name not in plan.statistics]
     if isinstance(plan.recoding, GroupRecoding):
         ranges = []  # the values themselves are in the table
     labels = {name: used_labels(columns[name]) for name in ranges}
-    values = {name: used_labels(columns[name]) for name in columns if plan.roles.get(name) is Role.SENSITIVE}
+    every = {**columns, **(separate or {})}
+    values = {name: used_labels(every[name]) for name in every if plan.roles.get(name) is Role.SENSITIVE}
     return public(manifest, plan, verdicts, labels, values)
 
 

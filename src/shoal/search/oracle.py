@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.counts import ClassCounts
 from shoal.frequency import FrequencySet, Reading
+from shoal.hierarchy import TOP
 from shoal.lattice import Lattice, Node
 from shoal.metrics import Floors, Scorer
 from shoal.models import Closure, Flags, Model, least_size
@@ -215,7 +216,11 @@ class Oracle:
         """Whether a node, its failing classes suppressed, complies."""
         suppressed = after.suppressed_rows
         few = suppressed <= self.limit and suppressed < self.before.rows
-        return few and self._shown_complies(after) and self._holds(after)
+        return few and self.holds(after)
+
+    def holds(self, after: After) -> bool:
+        """Whether a node keeps the policy, however many rows are suppressed: the classes that are kept do by rule."""
+        return self._shown_complies(after) and self._holds(after)
 
     def _holds(self, after: After, least: Closure = Closure.NOT) -> bool:
         """Whether what is kept is a table that keeps what is promised of tables as a whole."""
@@ -227,7 +232,17 @@ class Oracle:
         kept = self.counts(after.node, after.classes).kept(~suppressed)
         if self.show_suppressed and after.any_suppressed:
             kept = replace(kept, strangers=0)  # whom no other class shows may be behind the class of stars
+            if least is Closure.NOT:
+                kept = kept.beside(self._of_stars(after), self._stars(after.node))
         return all(part.holds(kept) for part in parts)
+
+    def _stars(self, node: Node) -> dict[str, int]:
+        """Of each quasi-identifier the group at a node that is called `*` as suppressed rows are; -1 if none is."""
+        found = {}
+        for level, hierarchy in zip(node, self.before.hierarchies, strict=True):
+            labels = hierarchy.labels[level] if level < len(hierarchy.labels) else [TOP]
+            found[hierarchy.attribute] = labels.index(TOP) if TOP in labels else -1
+        return found
 
     def _closed_failures(self, after: After) -> Flags:
         """Classes whose rows fail at every finer node too."""
@@ -237,6 +252,11 @@ class Oracle:
         """Suppressed rows that stay in the release are a class of their own and must keep the policy (design 2)."""
         if not self.show_suppressed or not after.any_suppressed:
             return True
+        shown = self._of_stars(after)
+        return all(bool(part.complies(shown).all()) for part in self._parts)
+
+    def _of_stars(self, after: After) -> ClassCounts:
+        """What the class of suppressed rows holds."""
         one, rest = after.classes.kept(after.suppressed).project([]), after.classes.rest
         shown = (one if rest is None else one.merge(rest.whole)).class_counts(self.reading)
         if self.before.population is not None:
@@ -244,4 +264,4 @@ class Oracle:
             assert found is not None
             others = self.before.population.rows - int(found[~after.suppressed].sum())
             shown = replace(shown, population=np.array([others]))
-        return all(bool(part.complies(shown).all()) for part in self._parts)
+        return shown

@@ -88,7 +88,6 @@ class DuckDBEngine:
             format="csv",
             name=place.name,
             delimiter=header.dialect.delimiter,
-            quote=header.dialect.quote,
             encoding=header.encoding,
             missing=marker(options),
             guessed=header.guessed,

@@ -68,7 +68,6 @@ def read_csv(content: Content, options: ReadOptions) -> Source:
         format="csv",
         name=text.name,
         delimiter=dialect.delimiter,
-        quote=dialect.quote,
         encoding=text.encoding,
         decimal=decimal,
         missing=marker(options),

@@ -64,7 +64,6 @@ class SparkEngine:
             format="csv",
             name=place.name,
             delimiter=cells.header.dialect.delimiter,
-            quote=cells.header.dialect.quote,
             encoding=cells.header.encoding,
             missing=marker(options),
             guessed=cells.header.guessed,

@@ -140,6 +140,8 @@ def _edges(numbers: Floats) -> Floats:
     [-0.5, 2.5, 5.5]
     """
     least, most = float(numbers.min()), float(numbers.max())
+    if most - least <= np.spacing(max(abs(least), abs(most))) * _BINS:  # floats hardly tell them apart
+        return np.array([np.nextafter(least, -np.inf), np.nextafter(most, np.inf)])
     if np.array_equal(numbers, np.round(numbers)) and most - least < 2**52:
         width = np.ceil((most - least + 1) / _BINS)
         edges = np.arange(least - 0.5, most + 0.5, width)

@@ -83,7 +83,8 @@ def _verified(
             verdicts.append(check_hash(other, data.separate.sha256 or ""))
             told = read_separate(other, data.separate.columns, data.model_dump())
             counted = count_groups(release, told, claim, true)
-        verdicts += [*judge(claim, counted), *judge_people(claim, counted)]
+        attained = () if true is None else true.attained
+        verdicts += [*judge(claim, counted, attained), *judge_people(claim, counted)]
         if policy is None or true is None:
             return [*verdicts, *(Verdict(promise, Status.NEEDS_ORIGINAL) for promise in _BESIDE)]
         if data.separate is None:
@@ -128,4 +129,5 @@ def _original(
         tree_labels={name: tree.labels for name, tree in trees.items()},
         rows=known.rows,
         points=known.points,
+        attained=known.attained,
     )

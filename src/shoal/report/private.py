@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +62,8 @@ class Private:
     """Then: for every released row the position, from 0, of its input row."""
     points: Points | None = None
     """Or else: which point lies in which box."""
+    attained: tuple[Mapping[str, Any], ...] = ()
+    """What each model was found to attain."""
 
 
 def load_private(folder: Path) -> Private:
@@ -71,6 +74,7 @@ def load_private(folder: Path) -> Private:
         document = read_json(folder / "manifest.json")
         recoding = document["recoding"]
         levels = {} if recoding["kind"] in MAPPED else dict(Recoding(**recoding).levels)  # type: ignore[arg-type]
+        attained = tuple(dict(model["attained"]) for model in document["models"])
     except (KeyError, TypeError, ValidationError):
         raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a private folder") from None
     if not (folder / "policy.toml").is_file():
@@ -78,7 +82,8 @@ def load_private(folder: Path) -> Private:
     points = Points(folder / "points.parquet", folder / "boxes.parquet") if recoding.get("by_point") else None
     mapped = points is None and (recoding["kind"] in MAPPED or document["rows"].get("added"))
     try:
-        return Private(Policy.load(folder / "policy.toml"), levels, load_rows(folder) if mapped else None, points)
+        policy, rows = Policy.load(folder / "policy.toml"), load_rows(folder) if mapped else None
+        return Private(policy, levels, rows, points, attained)
     except BadPolicy as wrong:
         raise BadPolicy(f"{folder.name}/{wrong}") from None
 

@@ -89,3 +89,5 @@ class Original:
     """
     points: Points | None = None
     """Where levels do not tell it and rows are too many to be told one by one."""
+    attained: Sequence[Mapping[str, Any]] = ()
+    """What the private manifest says that each model attains."""

@@ -1,6 +1,6 @@
 """Every promise of a claim, judged on what was counted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isclose
 from typing import Any
 
@@ -11,16 +11,21 @@ from shoal.verify.counting import Counted
 from shoal.verify.verdict import Status, Verdict
 
 
-def judge(claim: Claim, counted: Counted) -> list[Verdict]:
-    """The number of rows, the classes, and every model of the claim."""
+def judge(claim: Claim, counted: Counted, private: Sequence[Mapping[str, Any]] = ()) -> list[Verdict]:
+    """The number of rows, the classes, and every model of the claim; `private` is what each was found to attain before.
+
+    What the public manifest says is held against the released table alone, what the private one says against all that
+    is known.
+    """
     found = _classes(counted)
     verdicts = [
         Verdict("rows", _holds(counted.rows == claim.rows), {"rows": claim.rows}, {"rows": counted.rows}),
         Verdict("classes", _holds(_agree(claim.classes, found)), claim.classes or {}, found),
     ]
     said = claim.attained if claim.attained is not None else [None] * len(claim.models)
-    for model, before in zip(claim.models, said, strict=True):
-        verdicts.append(_judge_model(model, before, claim, counted))
+    known = private if len(private) == len(claim.models) else [None] * len(claim.models)
+    for model, public, full in zip(claim.models, said, known, strict=True):
+        verdicts.append(_judge_model(model, public, full, claim, counted))
     return verdicts
 
 
@@ -41,7 +46,9 @@ def judge_people(claim: Claim, counted: Counted) -> list[Verdict]:
     return [Verdict(ADDED, _holds(not why), why=why)]
 
 
-def _judge_model(model: Model, said: Mapping[str, Any] | None, claim: Claim, counted: Counted) -> Verdict:
+def _judge_model(
+    model: Model, said: Mapping[str, Any] | None, known: Mapping[str, Any] | None, claim: Claim, counted: Counted
+) -> Verdict:
     """One promise, on the classes as released or, where that tells too little, on the rows behind them."""
     published, published_worst = _published(model, claim, counted)
     if not _agree(said, published):
@@ -55,11 +62,13 @@ def _judge_model(model: Model, said: Mapping[str, Any] | None, claim: Claim, cou
     judged, classes = (model, counted.behind) if counted.behind and needs else (model.public or model, counted.classes)
     kept = counted.rows > 0 and judged.holds(classes)
     attained, worst = _figures(judged, classes)
+    same = _agree(known, attained)
     return Verdict(
         model.name,
-        _holds(kept),
+        _holds(kept and same),
         asked(model),
         attained,
+        "" if same else "the private manifest says that it attains something else",
         worst=worst,
         published=published,
         published_worst=published_worst,

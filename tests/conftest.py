@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ import hypothesis
 import naive
 import pytest
 import tomli_w
+from spark_cluster import running, wait_for
 
 # how long an example takes is no matter of right or wrong
 hypothesis.settings.register_profile("shoal", deadline=None)
@@ -177,3 +179,25 @@ def process():
         )
 
     return start
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java, and there is none here")
+    # else another worker would start one, too: see pytest_xdist_make_scheduler
+    assert "spark" in os.environ["PYTEST_CURRENT_TEST"], "the name of a test of the cluster must tell it"
+    with running(tmp_path_factory.mktemp("spark")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def spark(cluster):
+    from shoal.engines.spark.session import open_session
+
+    session = open_session(cluster.master)
+    status = session.sparkContext._jsc.sc().statusTracker()
+    # the driver counts itself
+    wait_for(lambda: len(status.getExecutorInfos()) >= 3, "the workers do not come")
+    yield session
+    session.stop()

@@ -72,7 +72,8 @@ def _done(manifest: PublicManifest, visible: Visible) -> Section:
             )
         )
     if manifest.rows.suppressed:
-        how = "have * in place of all identifying values" if manifest.rows.shown else "were left out"
+        has, was = ("has", "was") if manifest.rows.suppressed == 1 else ("have", "were")
+        how = f"{has} * in place of all identifying values" if manifest.rows.shown else f"{was} left out"
         blocks.append(Text(f"{many(manifest.rows.suppressed, 'row')} of the original {how}."))
     names = [name for name in (*manifest.quasi_identifiers, *manifest.sensitive) if name in visible.tallies]
     if all(visible.tallies[name].rows is not None for name in names):

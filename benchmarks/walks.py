@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from shoal.engine import Source
 from shoal.engines import ArrowEngine
 from shoal.lattice import Node
+from shoal.methods import ALGORITHMS
 from shoal.metrics import METRICS
 from shoal.plan import Task, set_task
 from shoal.policy import Policy
 from shoal.search import Oracle, Tally, decide
-from shoal.search.algorithms import WALKS, Setting
+from shoal.search.walks import Setting
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def walked(task: Task, algorithm: str, *, infer: bool = True) -> Walked:
     oracle = fresh(task.oracle, infer=infer)
     lattice = oracle.pruned(task.lattice) if algorithm == "incognito" else task.lattice
     heights: Counter[int] = Counter()
-    walk = WALKS[algorithm].walk(Setting(lattice, task.before))
+    walk = ALGORITHMS[algorithm].load()(Setting(lattice, task.before))
     nodes = decide(walk, oracle, lambda ask, _: heights.update([sum(ask.node)]))
     return Walked(nodes, oracle.tally, heights)
 

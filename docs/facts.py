@@ -20,13 +20,13 @@ MERGING = {
 def registered() -> dict[str, list[str]]:
     """The names of everything that needs a page, by its kind."""
     from shoal.engines.choosing import NAMES
+    from shoal.methods import ALGORITHMS
     from shoal.metrics import METRICS
     from shoal.models import MODELS
-    from shoal.policy.method import PAIRS
 
     return {
         "model": list(MODELS),
-        "algorithm": sorted({name for every in PAIRS.values() for name in every}),
+        "algorithm": sorted(ALGORITHMS),
         "attack": sorted(_attacks()),
         "metric": list(METRICS),
         "engine": [name for name in NAMES if name != "auto"],
@@ -61,24 +61,24 @@ def _model(name: str, markdown: str) -> Facts:
 
 
 def _algorithm(name: str, _: str) -> Facts:
-    from shoal.policy.method import ALGORITHM_OPTIONS, PAIRS, SEARCHES, Method
-    from shoal.search.algorithms import WALKS
+    from shoal.methods import ALGORITHMS, searches
+    from shoal.metrics import METRICS
 
-    pairs = [f"{one} × {other}" for (one, other), names in PAIRS.items() if name in names]
+    algorithm = ALGORITHMS[name]
+    pairs = [f"{one} × {other}" for one, other in algorithm.pairs]
     rows = [("In a policy", f'`[method]` with `algorithm = "{name}"`'), ("generalise × suppress", ", ".join(pairs))]
-    own = [option for option, names in ALGORITHM_OPTIONS.items() if name in names]
-    if own:
-        rows.append(("Its own options", _joined(f"`{option}`" for option in own)))
-    if name in SEARCHES:
+    if algorithm.options:
+        rows.append(("Its own options", _joined(f"`{option}`" for option in algorithm.options)))
+    if name in searches():
         rows.append(("Shows", "one level of its hierarchy per attribute"))
-    if name == "optimal" or (name in WALKS and WALKS[name].lists):
-        metrics = ", ".join(f"`{each}`" for each in get_args(Method.model_fields["metric"].annotation))
+    if name == "optimal" or algorithm.lists:
+        metrics = ", ".join(f"`{each}`" for each in METRICS)
         which = "the least of all nodes" if name == "optimal" else "the least of the nodes found"
         rows.append(("Metric", f"{which}, by {metrics}"))
-    if name in WALKS and WALKS[name].closed:
+    if algorithm.closed:
         needed = "`UNION` where no row may be suppressed, else `SUPERSET`; refused otherwise"
         rows.append(("Closure needed", needed))
-    elif name in SEARCHES:
+    elif name in searches():
         rows.append(("Closure needed", "none; closed models only make it faster"))
     return rows
 
@@ -98,9 +98,9 @@ def _attack(name: str, _: str) -> Facts:
 
 
 def _metric(name: str, _: str) -> Facts:
-    from shoal.metrics import CATALOGUE
+    from shoal.metrics import catalogue
 
-    entry = next(entry for entry in CATALOGUE if entry.name == name)
+    entry = next(entry for entry in catalogue() if entry.name == name)
     return [
         ("In a policy", f'`[method]` with `metric = "{name}"`'),
         ("Tells", entry.tells),
@@ -126,20 +126,9 @@ def _engine(name: str, _: str) -> Facts:
 
 def _attacks() -> dict[str, Any]:
     """The classes of attacks by the name that an audit gives them."""
-    from shoal import attacks
+    from shoal.attacks import ATTACKS
 
-    every = (getattr(attacks, name) for name in attacks.__all__)
-    found = [each for each in every if isinstance(each, type) and hasattr(each, "on") and each is not attacks.Attack]
-    return {_called(each.__name__): each for each in found}
-
-
-def _called(name: str) -> str:
-    """How the command line calls a class.
-
-    >>> _called("SinglingOut"), _called("DeFinetti")
-    ('singling-out', 'definetti')
-    """
-    return "definetti" if name == "DeFinetti" else re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+    return dict(ATTACKS)
 
 
 def _required(markdown: str) -> Iterable[dict[str, Any]]:

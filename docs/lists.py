@@ -6,9 +6,9 @@ from typing import Any
 
 
 def _figures() -> str:
-    from shoal.metrics import CATALOGUE
+    from shoal.metrics import catalogue
 
-    lines = [f"| `{each.name}` | {each.tells} | {each.range} | {each.source} |" for each in CATALOGUE]
+    lines = [f"| `{each.name}` | {each.tells} | {each.range} | {each.source} |" for each in catalogue()]
     return "\n".join(["| name | tells | range | source |", "|---|---|---|---|", *lines])
 
 

@@ -13,10 +13,10 @@ from shoal.engine import ReadOptions
 from shoal.engines import ArrowEngine
 from shoal.errors import BadPolicy, Infeasible, ShoalWarning
 from shoal.hierarchy import Intervals, Rows, ValueOnly
+from shoal.methods import searches
 from shoal.plan import allowed_lattice, assign_roles, make_plan
 from shoal.plan import searching as planning
 from shoal.policy import Policy
-from shoal.policy.method import SEARCHES
 from shoal.schema import Role
 from shoal.search import find as finding
 from shoal.search import optimal as searching
@@ -261,7 +261,7 @@ def test_time_runs_out():
 # algorithms
 
 
-ALGORITHMS = SEARCHES
+ALGORITHMS = searches()
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -37,6 +37,11 @@ _HOME = {
     "learn": "api",
     "measure": "api",
     "plot": "",
+    "register_algorithm": "extend",
+    "register_attack": "extend",
+    "register_hierarchy": "extend",
+    "register_metric": "extend",
+    "register_model": "extend",
     "remove": "api",
     "republish": "api",
     "risk": "api",
@@ -70,6 +75,11 @@ __all__ = [
     "learn",
     "measure",
     "plot",
+    "register_algorithm",
+    "register_attack",
+    "register_hierarchy",
+    "register_metric",
+    "register_model",
     "remove",
     "republish",
     "risk",
@@ -106,6 +116,13 @@ if TYPE_CHECKING:
         NotVerified,
         ShoalError,
         ShoalWarning,
+    )
+    from shoal.extend import (
+        register_algorithm,
+        register_attack,
+        register_hierarchy,
+        register_metric,
+        register_model,
     )
     from shoal.policy import Policy
     from shoal.schema import Role

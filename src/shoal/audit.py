@@ -4,12 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shoal.attacks import Attack, Channel, Finding, Published, Truth
+from shoal.attacks import ATTACKS, Attack, Channel, Finding, Published, Truth
 from shoal.errors import BadInput
 
 Verdict = Literal["protected", "exposed", "not looked at"]
-_ASSUMING = frozenset({"background"})
-"""Attacks by those who know more than the release tells: what they find is said, but exposes nobody by itself."""
 
 
 @dataclass(frozen=True)
@@ -115,43 +113,6 @@ class _Piece:
     """Whether it takes somebody who knows more than the release tells, or is no better than a guess."""
 
 
-_WORDS = {
-    "prosecutor": (
-        "{exposed:,} are alone in their class",
-        "by its classes: the smallest has {smallest_class:,} records",
-    ),
-    "join": (
-        "{exposed:,} of the register match one record only",
-        "everybody in the register has at least {least_candidates:,} candidates, or none",
-    ),
-    "homogeneity": (
-        "{exposed:,} are in classes that show one value only",
-        "by its values: none of {classes:,} classes shows one only",
-    ),
-    "background": (
-        "{exposed:,} once an attacker can rule out one other value",
-        "even where an attacker can rule out one other value",
-    ),
-    "skewness": (
-        "{exposed:,} are in classes that make a value {factor:g} times as likely, and likelier than not",
-        "no class makes a value {factor:g} times as likely, and likelier than not",
-    ),
-    "rules": (
-        "{channels:,} perfect rule(s) of a decision tree tell the value of {exposed:,}",
-        "none of {mined_rules:,} rules of a decision tree is perfect",
-    ),
-    "downcode": (
-        "{exposed:,} show a label that can be made finer with certainty",
-        "no label can be made finer with certainty",
-    ),
-    "singling-out": (
-        "about {exposed:,} can be isolated by a predicate that fits hardly anybody",
-        "no class is so rare that a predicate isolates its people",
-    ),
-}
-"""Of attacks that expose somebody, and of those that expose nobody; others speak for themselves."""
-
-
 def _pieces(finding: Finding) -> list[_Piece]:
     figures = finding.figures
     if finding.attack != "join":
@@ -163,10 +124,9 @@ def _pieces(finding: Finding) -> list[_Piece]:
 
 
 def _piece(finding: Finding, exposed: int) -> _Piece:
-    if_exposed, if_not = _WORDS.get(finding.attack, (finding.sentence, finding.sentence))
-    known = {**finding.figures, "exposed": exposed}
-    sentence = (if_exposed if exposed else if_not).format(**known) if finding.attack in _WORDS else finding.sentence
-    return _Piece(finding.channel, exposed, sentence, finding.attack in _ASSUMING or _no_better_than_chance(finding))
+    kind = ATTACKS[finding.attack]
+    sentence = kind.words(finding.figures, exposed) or finding.sentence
+    return _Piece(finding.channel, exposed, sentence, kind.assumes or _no_better_than_chance(finding))
 
 
 def _no_better_than_chance(finding: Finding) -> bool:

@@ -241,3 +241,13 @@ def _with_null(column: Column) -> tuple[pa.Array, pa.StringArray]:
 def decoded(table: Table) -> pa.Table:
     """An encoded table as values again."""
     return pa.table({name: _with_null(c)[0].take(pa.array(c.codes)) for name, c in table.columns.items()})
+
+
+KINDS: dict[str, str] = {
+    "node": "Every identifying column was made coarser as a whole: all its values are shown at one level of detail.",
+    "boxes": "The rows were cut into boxes: each box shows a range or a label of its own for every identifying column.",
+    "cells": "Every class of rows has labels of its own, each only as coarse as this class needs.",
+    "clusters": "Rows near to each other were put together, and show what is in their middle.",
+    "groups": "Nothing was made coarser: the sensitive values were moved to a table of their own, group by group.",
+}
+"""What each kind of recoding does, for people."""

@@ -1,16 +1,14 @@
 """The searches by name: each keeps its conditions and returns its set, for every suppression limit."""
 
-from typing import get_args
-
 import naive
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.policy.method import ALGORITHM_OPTIONS, SEARCHES
-from shoal.policy.method import Algorithm as Name
+from shoal.methods import ALGORITHMS, PAIRS, readers_of, serving
+from shoal.policy.method import OPTIONS
 from shoal.search import decide
-from shoal.search.algorithms import WALKS, Setting
+from shoal.search.walks import Setting
 
 
 def all_complying(instance, _):
@@ -38,13 +36,16 @@ RETURNS = {
 
 
 def test_every_algorithm_of_a_policy_is_here():
-    assert set(WALKS) == set(SEARCHES) - {"optimal"}
-    assert {name for name, _ in RETURNS} == {name for name, algorithm in WALKS.items() if algorithm.lists}
-    assert all(set(names) <= set(get_args(Name)) for names in ALGORITHM_OPTIONS.values())
+    assert {name for name, _ in RETURNS} == {name for name, algorithm in ALGORITHMS.items() if algorithm.lists}
+    assert all(callable(algorithm.load()) for algorithm in ALGORITHMS.values())
+    assert all(algorithm.sentence and algorithm.source for algorithm in ALGORITHMS.values())
+    assert all(serving(pair) for pair in PAIRS)
+    assert {option for algorithm in ALGORITHMS.values() for option in algorithm.options} == set(OPTIONS)
+    assert all(readers_of(option) for option in OPTIONS)
 
 
 def test_who_returns_a_set_relies_on_closure():
-    assert all(algorithm.closed == algorithm.lists for algorithm in WALKS.values())
+    assert all(algorithm.closed == algorithm.lists for algorithm in ALGORITHMS.values())
 
 
 @pytest.mark.parametrize("infer", [True, False])
@@ -54,7 +55,7 @@ def test_sets_equal_brute_force_with_and_without_inference(infer, instance):
     for (name, only_minimal), expected in RETURNS.items():
         oracle = instance.oracle(infer=infer)
         setting = Setting(instance.lattice(), oracle.before, minimal=only_minimal)
-        assert list(decide(WALKS[name].walk(setting), oracle)) == expected(instance, None), name
+        assert list(decide(ALGORITHMS[name].load()(setting), oracle)) == expected(instance, None), name
 
 
 @naive.examples(150)
@@ -63,7 +64,7 @@ def test_what_a_walk_up_returns_complies(instance, weighting):
     """Datafly and greedy take any policy; where it is closed they find something whenever there is something."""
     for name in ("datafly", "greedy"):
         oracle = instance.oracle()
-        nodes = decide(WALKS[name].walk(Setting(instance.lattice(), oracle.before, weighting)), oracle)
+        nodes = decide(ALGORITHMS[name].load()(Setting(instance.lattice(), oracle.before, weighting)), oracle)
         assert set(nodes) <= set(instance.complying)
         if oracle.closed:
             assert bool(nodes) == bool(instance.complying)

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from shoal.lattice import Lattice
 from shoal.search import decide
-from shoal.search.algorithms import Setting
 from shoal.search.datafly import datafly
 from shoal.search.hybrid import hybrid
 from shoal.search.samarati import samarati
+from shoal.search.walks import Setting
 
 
 def distinct(oracle, lattice):

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from shoal.codes import encode
 from shoal.frequency import FrequencySet, Long, Reading
 from shoal.hierarchy import Intervals, build
+from shoal.methods import ALGORITHMS
 from shoal.metrics import METRICS
 from shoal.models import Closure, DistinctLDiversity, KAnonymity
 from shoal.release import Before
 from shoal.search import Oracle, Tally, decide
 from shoal.search import oracle as asking
-from shoal.search.algorithms import WALKS, Setting
+from shoal.search.walks import Setting
 
 any_policy = naive.instances(promises=naive.EVERY_CLOSURE, show=st.booleans())
 
@@ -120,7 +121,7 @@ def test_the_tally_adds_up_and_inference_never_costs_a_check(instance):
         tallies = []
         for infer in (True, False):
             oracle, asked = instance.oracle(infer=infer), []
-            walk = WALKS[name].walk(Setting(instance.lattice(), oracle.before))
+            walk = ALGORITHMS[name].load()(Setting(instance.lattice(), oracle.before))
             decide(walk, oracle, lambda question, tally, asked=asked: asked.append(question))
             tally = oracle.tally
             assert tally.checked + tally.remembered + tally.inferred == tally.asked == len(asked)
@@ -138,7 +139,7 @@ def test_after_pruning_inference_never_costs_a_check(instance):
     for infer in (True, False):
         oracle = instance.oracle(infer=infer)
         setting = Setting(oracle.pruned(instance.lattice()), oracle.before)
-        decide(WALKS["incognito"].walk(setting), oracle)
+        decide(ALGORITHMS["incognito"].load()(setting), oracle)
         checked.append(oracle.tally.checked)
     assert checked[0] <= checked[1]
 

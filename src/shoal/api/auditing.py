@@ -22,6 +22,7 @@ from shoal.attacks import (
     Similarity,
     SinglingOut,
     Skewness,
+    foreign_attacks,
 )
 from shoal.audit import Audit
 from shoal.audit import audit as run_all
@@ -82,6 +83,7 @@ def audit(
         ("downcode", Downcode(seed=seed, most=_SPLITS, control=control)),
         ("singling-out", SinglingOut(seed=seed, control=control)),
     ]
+    attacks += foreign_attacks(sensitive=bool(seen.sensitive))
     absent = {Channel.COMPOSITION: "no other release about these people was given (--other)"}
     if not seen.sensitive:
         said = "no sensitive attribute was named (--sensitive)"

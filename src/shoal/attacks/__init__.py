@@ -11,12 +11,14 @@ from shoal.attacks.minimality import Minimality
 from shoal.attacks.prosecutor import Prosecutor
 from shoal.attacks.published import Published, Shown, Truth
 from shoal.attacks.rates import Rate, lift
+from shoal.attacks.registry import ATTACKS, foreign_attacks
 from shoal.attacks.rules import Rules
 from shoal.attacks.similarity import Similarity
 from shoal.attacks.singling_out import SinglingOut
 from shoal.attacks.skewness import Skewness
 
 __all__ = [
+    "ATTACKS",
     "Attack",
     "Background",
     "Channel",
@@ -36,5 +38,6 @@ __all__ = [
     "SinglingOut",
     "Skewness",
     "Truth",
+    "foreign_attacks",
     "lift",
 ]

@@ -1,12 +1,12 @@
 """The background-knowledge attack: what falls when an attacker can rule out values (Machanavajjhala et al. 2006)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.homogeneity import sensitive_of
 from shoal.attacks.options import whole
 from shoal.attacks.published import Published, Truth
@@ -14,7 +14,7 @@ from shoal.counts import Flags, ValueCounts
 
 
 @dataclass(frozen=True)
-class Background:
+class Background(Attack):
     """An attacker who knows of the victim that it does not have b of the values, for each b up to `excluded`.
 
     The worst case: the b values that are ruled out are the most frequent ones beside the victim's own. A record is
@@ -29,6 +29,15 @@ class Background:
     >>> [step["records"] for step in found.figures["steps"]]
     [0, 2, 5]
     """
+
+    name: ClassVar[str] = "background"
+    sentence: ClassVar[str] = "Find records that fall to who can rule out some sensitive values."
+    channel: ClassVar[Channel] = Channel.ATTRIBUTE
+    source: ClassVar[str] = "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006"
+    if_exposed: ClassVar[str] = "{exposed:,} once an attacker can rule out one other value"
+    if_not: ClassVar[str] = "even where an attacker can rule out one other value"
+    assumes: ClassVar[bool] = True
+    of_sensitive: ClassVar[bool] = True
 
     excluded: int = 1
 

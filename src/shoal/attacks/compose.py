@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.holding import fitting
 from shoal.attacks.overlap import Boxes, crossed
 from shoal.attacks.published import Published, Truth
@@ -21,7 +21,7 @@ Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Compose:
+class Compose(Attack):
     """People in several releases have a sensitive value that their class in each of them shows: the intersection.
 
     Who is in all of them is told by the rows of the original (with the truth), or by a register of people; without
@@ -40,6 +40,12 @@ class Compose:
     >>> found.exposed, found.figures["exposed_by_one_release"]
     (1, 0)
     """
+
+    name: ClassVar[str] = "compose"
+    sentence: ClassVar[str] = "What several releases about the same people tell together."
+    channel: ClassVar[Channel] = Channel.COMPOSITION
+    source: ClassVar[str] = "Ganta, Kasiviswanathan, Smith, KDD 2008"
+    of_sensitive: ClassVar[bool] = True
 
     others: Sequence[Any]
     """The other releases; `shoal.attack` takes what it takes as a release, too."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.likely import Groups, Weights
 from shoal.attacks.published import Published, Truth
 from shoal.attacks.rates import Rate, lift
@@ -21,7 +21,7 @@ _STILL = 1e-2
 
 
 @dataclass(frozen=True)
-class DeFinetti:
+class DeFinetti(Attack):
     """Hand out the values of each group at random, learn which people have which, hand them out anew, and so on.
 
     A naive Bayes learner (Laplace's rule) learns the quasi-identifiers of each sensitive value; within a group values
@@ -45,6 +45,12 @@ class DeFinetti:
     >>> found.success.right, found.baseline.right < 60
     (60, True)
     """
+
+    name: ClassVar[str] = "definetti"
+    sentence: ClassVar[str] = "What all groups together teach about who in a group has which value."
+    channel: ClassVar[Channel] = Channel.ATTRIBUTE
+    source: ClassVar[str] = "Kifer, SIGMOD 2009"
+    of_sensitive: ClassVar[bool] = True
 
     attribute: str | None = None
     """The sensitive one; the first unless named."""

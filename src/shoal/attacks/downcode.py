@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.children import children_of, common_level
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.marginals import marginal
 from shoal.attacks.meaning import Meaning, meaning_of
 from shoal.attacks.overlap import label_of_class
@@ -29,7 +29,7 @@ _LARGEST_PART = 500
 
 
 @dataclass(frozen=True)
-class Downcode:
+class Downcode(Attack):
     """For each class and label with children, how the class can be split among them, given that it was not.
 
     Members have a child by its share among people (a control table, or the release itself). The attack guesses the
@@ -48,6 +48,13 @@ class Downcode:
     >>> found.exposed, found.sentence
     (2, '2 of 3 people have a cell that can be made finer with certainty; 2 cells of 3')
     """
+
+    name: ClassVar[str] = "downcode"
+    sentence: ClassVar[str] = "Make labels finer again, from knowing that they are as fine as could be."
+    channel: ClassVar[Channel] = Channel.SINGLING_OUT
+    source: ClassVar[str] = "Cohen, USENIX Security 2022"
+    if_exposed: ClassVar[str] = "{exposed:,} show a label that can be made finer with certainty"
+    if_not: ClassVar[str] = "no label can be made finer with certainty"
 
     models: Sequence[Model] = ()
     """What was promised; k-anonymity unless named."""

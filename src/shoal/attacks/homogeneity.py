@@ -3,18 +3,18 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.published import Published, Truth
 from shoal.counts import ClassCounts, Flags, ValueCounts
 from shoal.errors import BadInput
 
 
 @dataclass(frozen=True)
-class Homogeneity:
+class Homogeneity(Attack):
     """Records in classes with one sensitive value, beside what chance would make (S0.3, S0.4, S3.7).
 
     Machanavajjhala et al. 2006; Mohapatra, Patra. A null protects nobody: a class of one value and nulls is
@@ -27,6 +27,14 @@ class Homogeneity:
     >>> print(Homogeneity(protected=["flu"]).on(Published.of("the frame", table, ["age"], ["disease"])).sentence)
     2 of 3 records lie in 1 of 2 classes that show one protected value of disease
     """
+
+    name: ClassVar[str] = "homogeneity"
+    sentence: ClassVar[str] = "Find classes that show one sensitive value only, beside how many chance would make."
+    channel: ClassVar[Channel] = Channel.ATTRIBUTE
+    source: ClassVar[str] = "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006"
+    if_exposed: ClassVar[str] = "{exposed:,} are in classes that show one value only"
+    if_not: ClassVar[str] = "by its values: none of {classes:,} classes shows one only"
+    of_sensitive: ClassVar[bool] = True
 
     protected: Collection[str] | None = None
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.linking import Faces, Links, linked
 from shoal.attacks.matching import Matching
 from shoal.attacks.owners import Owners
@@ -25,7 +25,7 @@ _BINS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1_000, 10_000)
 
 
 @dataclass(frozen=True)
-class Join:
+class Join(Attack):
     """For each person of a register, the released records that may be theirs, and what these tell of them (S2.1).
 
     Sweeney 2002; El Emam 2010. A record may be somebody's if each of its labels contains their value. Rows that were
@@ -41,6 +41,15 @@ class Join:
     >>> print(Join(people).on(Published.of("patients", patients, ["age"], ["disease"])).sentence)
     1 of 3 people in the register matches exactly one released record; for 1 more all candidates have the same disease
     """
+
+    name: ClassVar[str] = "join"
+    sentence: ClassVar[str] = (
+        "Join a release with a register of people: who matches few records, and what these tell of them."
+    )
+    channel: ClassVar[Channel] = Channel.RECORD
+    source: ClassVar[str] = "Sweeney, IJUFKS 10(5), 2002"
+    if_exposed: ClassVar[str] = "{exposed:,} of the register match one record only"
+    if_not: ClassVar[str] = "everybody in the register has at least {least_candidates:,} candidates, or none"
 
     register: Any = field(repr=False)
     """A table; `shoal.attack` also takes any file or frame."""

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import lgamma
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.holding import classes_holding
 from shoal.attacks.published import Published, Truth
 from shoal.attacks.rates import Rate
@@ -24,7 +24,7 @@ Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Minimality:
+class Minimality(Attack):
     """Of all worlds that a release allows, only those count in which the algorithm would have made this very release.
 
     A person's credibility for a value is the share of those worlds in which the person has it; a release is
@@ -46,6 +46,12 @@ class Minimality:
     >>> found.exposed, found.figures["largest_credibility"], found.figures["largest_share_shown"]
     (2, 1.0, 0.5)
     """
+
+    name: ClassVar[str] = "minimality"
+    sentence: ClassVar[str] = "What it tells that the algorithm generalised so far and no further."
+    channel: ClassVar[Channel] = Channel.ATTRIBUTE
+    source: ClassVar[str] = "Wong, Fu, Wang, Pei, VLDB 2007"
+    of_sensitive: ClassVar[bool] = True
 
     algorithm: Algorithm | Any = None
     """From Python, `shoal.attack` makes it of the policy that it is given."""

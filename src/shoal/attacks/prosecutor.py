@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from math import ceil
+from typing import ClassVar
 
 import numpy as np
 
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.published import Published, Truth
 from shoal.codes import Codes
 from shoal.counts import Longs
@@ -15,7 +16,7 @@ from shoal.models import exact
 
 
 @dataclass(frozen=True)
-class Prosecutor:
+class Prosecutor(Attack):
     """Look up everybody by all quasi-identifiers at once: whose class is theirs alone is found.
 
     >>> import pyarrow as pa
@@ -24,6 +25,13 @@ class Prosecutor:
     >>> Prosecutor().on(Published.of("the frame", table, ["age"], [])).sentence
     '1 of 3 people are alone in their class; the smallest class has 1'
     """
+
+    name: ClassVar[str] = "prosecutor"
+    sentence: ClassVar[str] = "Find people who are alone in their class."
+    channel: ClassVar[Channel] = Channel.RECORD
+    source: ClassVar[str] = "El Emam and Dankar, JAMIA 15(5), 2008"
+    if_exposed: ClassVar[str] = "{exposed:,} are alone in their class"
+    if_not: ClassVar[str] = "by its classes: the smallest has {smallest_class:,} records"
 
     threshold: float = 0.2
     """The chance of the right record above which a person is at risk."""

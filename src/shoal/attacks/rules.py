@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.passing import holds
 from shoal.attacks.published import Published, Truth
 from shoal.attacks.rates import Rate, lift
@@ -21,7 +21,7 @@ from shoal.models import exact
 
 
 @dataclass(frozen=True)
-class Rules:
+class Rules(Attack):
     """Mine the release with C4.5 and list the rules that tell a sensitive value (Sané et al. 2012, Definition 1).
 
     With a `control`, a table of people who are not in the release, or a share of its own rows `held_out` from mining,
@@ -36,6 +36,14 @@ class Rules:
     >>> found.exposed, found.figures["rules"][0]["rule"]
     (4, 'age = 3* => cancer (4.0)')
     """
+
+    name: ClassVar[str] = "rules"
+    sentence: ClassVar[str] = "List the rules that tell a sensitive value, and how many people each exposes."
+    channel: ClassVar[Channel] = Channel.RULES
+    source: ClassVar[str] = "Sané, Camara, Ndiaye, Slimani 2012"
+    if_exposed: ClassVar[str] = "{channels:,} perfect rule(s) of a decision tree tell the value of {exposed:,}"
+    if_not: ClassVar[str] = "none of {mined_rules:,} rules of a decision tree is perfect"
+    of_sensitive: ClassVar[bool] = True
 
     at: float = 1.0
     """The least confidence of a channel."""

@@ -1,13 +1,13 @@
 """The similarity attack: classes of different values that mean nearly the same (Li, Li, Venkatasubramanian 2007)."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.homogeneity import sensitive_of
 from shoal.attacks.options import number
 from shoal.attacks.published import Published, Truth
@@ -20,7 +20,7 @@ from shoal.models.numbers import scaled
 
 
 @dataclass(frozen=True)
-class Similarity:
+class Similarity(Attack):
     """Records whose class keeps to one node of the hierarchy below its top, or to one band of numbers (Li 2007).
 
     A band is `width` wide, or `share` of the range that the release shows. Nulls are no values.
@@ -32,6 +32,14 @@ class Similarity:
     >>> print(Similarity(width=10).on(Published.of("the frame", table, ["age"], ["pay"])).sentence)
     2 of 4 records lie in classes whose pay is nearly the same
     """
+
+    name: ClassVar[str] = "similarity"
+    sentence: ClassVar[str] = (
+        "Find classes whose sensitive values differ and mean nearly the same: one node of a hierarchy, one band."
+    )
+    channel: ClassVar[Channel] = Channel.ATTRIBUTE
+    source: ClassVar[str] = "Li, Li, Venkatasubramanian, ICDE 2007"
+    of_sensitive: ClassVar[bool] = True
 
     width: float | None = None
     share: float | None = None

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.holding import fitting
 from shoal.attacks.marginals import covered_by_labels, marginal
 from shoal.attacks.meaning import meaning_of
@@ -23,7 +23,7 @@ Shares = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class SinglingOut:
+class SinglingOut(Attack):
     """For each class E the predicate "in E, and a hash of the record lies in [0, 1/|E|)": does one person satisfy it?
 
     It does so with probability (1 - 1/|E|)^(|E| - 1), at least 1/e. A predicate of the same weight w that knows nothing
@@ -40,6 +40,13 @@ class SinglingOut:
     >>> found.figures["isolation_mean"], found.exposed
     (0.5, 0)
     """
+
+    name: ClassVar[str] = "singling-out"
+    sentence: ClassVar[str] = "Isolate one person of a class by a predicate that hardly anyone satisfies."
+    channel: ClassVar[Channel] = Channel.SINGLING_OUT
+    source: ClassVar[str] = "Cohen and Nissim, PNAS 117(15), 2020"
+    if_exposed: ClassVar[str] = "about {exposed:,} can be isolated by a predicate that fits hardly anybody"
+    if_not: ClassVar[str] = "no class is so rare that a predicate isolates its people"
 
     control: Any = None
     """A table of people like those in the release."""

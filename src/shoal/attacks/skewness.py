@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Channel, Finding
+from shoal.attacks.finding import Attack, Channel, Finding
 from shoal.attacks.homogeneity import sensitive_of
 from shoal.attacks.options import number
 from shoal.attacks.published import Published, Truth
@@ -16,7 +16,7 @@ from shoal.hierarchy.exact import exact
 
 
 @dataclass(frozen=True)
-class Skewness:
+class Skewness(Attack):
     """People of whom a class makes a value much likelier than the release as a whole: gain q/p and share q (Li 2007).
 
     Nulls are no values: shares are shares of what is known. The two bounds are compared in whole numbers.
@@ -29,6 +29,16 @@ class Skewness:
     >>> found.exposed, found.figures["attributes"]["ill"]["largest_gain"]
     (2, 4.0)
     """
+
+    name: ClassVar[str] = "skewness"
+    sentence: ClassVar[str] = "Find classes in which a sensitive value is much likelier than in the whole release."
+    channel: ClassVar[Channel] = Channel.ATTRIBUTE
+    source: ClassVar[str] = "Li, Li, Venkatasubramanian, ICDE 2007"
+    if_exposed: ClassVar[str] = (
+        "{exposed:,} are in classes that make a value {factor:g} times as likely, and likelier than not"
+    )
+    if_not: ClassVar[str] = "no class makes a value {factor:g} times as likely, and likelier than not"
+    of_sensitive: ClassVar[bool] = True
 
     factor: float = 2.0
     """The least gain q/p that counts."""

@@ -91,12 +91,12 @@ def compare(
 @app.command()
 def metrics(as_json: Json = False) -> None:
     """List every figure that is told of a release, and which of them a search can minimise."""
-    from shoal.metrics import CATALOGUE
+    from shoal.metrics import catalogue
 
     if as_json:
-        print_json({"metrics": [entry.document() for entry in CATALOGUE]})
+        print_json({"metrics": [entry.document() for entry in catalogue()]})
     else:
-        show_catalogue(CATALOGUE)
+        show_catalogue(catalogue())
 
 
 @app.command()

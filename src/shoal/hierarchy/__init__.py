@@ -1,6 +1,6 @@
 """Taxonomies of values: built, read or drafted, then compiled to `levels[h][code]`."""
 
-from shoal.hierarchy.build import BUILDERS, OPTIONS, Builder, build, parse, pinned
+from shoal.hierarchy.build import BUILDERS, Builder, Form, build, known_keys, parse, pinned
 from shoal.hierarchy.coding import TopBottom, ValueOnly
 from shoal.hierarchy.csv_file import Csv
 from shoal.hierarchy.dates import Dates
@@ -14,12 +14,12 @@ from shoal.hierarchy.tree import Tree
 
 __all__ = [
     "BUILDERS",
-    "OPTIONS",
     "TOP",
     "Builder",
     "Csv",
     "Dates",
     "Edges",
+    "Form",
     "Functions",
     "Hierarchy",
     "Hipaa",
@@ -33,6 +33,7 @@ __all__ = [
     "build",
     "compile_taxonomy",
     "draft",
+    "known_keys",
     "parse",
     "pinned",
     "reason",

@@ -1,6 +1,7 @@
 """From what a policy says about a hierarchy to a builder, and from a builder and a column to levels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral
 from pathlib import Path
@@ -20,6 +21,7 @@ from shoal.hierarchy.mask import Mask
 from shoal.hierarchy.python_forms import Functions, Rows, from_levels, from_list
 from shoal.hierarchy.taxonomy import TOP, Hierarchy, Taxonomy, compile_taxonomy
 from shoal.hierarchy.tree import Tree
+from shoal.registry import Registry
 
 
 @runtime_checkable
@@ -33,29 +35,41 @@ class Builder(Protocol):
         ...
 
 
-BUILDERS: dict[str, type[Any]] = {
-    "csv": Csv,
-    "dates": Dates,
-    "edges": Edges,
-    "flat": ValueOnly,
-    "hipaa": Hipaa,
-    "intervals": Intervals,
-    "mask": Mask,
-    "rows": Rows,
-    "tree": Tree,
-    "bottom": TopBottom,  # the last two: they may also be options of intervals
-    "top": TopBottom,
-}
+@dataclass(frozen=True)
+class Form:
+    """A key of a policy's `hierarchy` table: the builder that it means, and what may stand beside it."""
+
+    name: str
+    builder: Callable[..., Builder]
+    """Called with what stands behind the key, and with the options."""
+    sentence: str
+    """What it makes of values, for people; {} is what stands behind the key."""
+    options: tuple[str, ...] = ()
+
+
+BUILDERS: Registry[Form] = Registry(
+    "shoal.hierarchies",
+    [
+        Form("csv", Csv, "from a file"),
+        Form("dates", Dates, "dates by {}", ("format",)),
+        Form("edges", Edges, "ranges between given edges"),
+        Form("flat", ValueOnly, "the value, or *"),
+        Form("hipaa", Hipaa, "by HIPAA Safe Harbor"),
+        Form("intervals", Intervals, "ranges of {}", ("bottom", "top")),
+        Form("mask", Mask, "cut from the {}", ("char", "length")),
+        Form("rows", Rows, "given value by value"),
+        Form("tree", Tree, "a tree"),
+        # the last two of ours: they may also be options of intervals
+        Form("bottom", TopBottom, "the low end joined", ("top",)),
+        Form("top", TopBottom, "the high end joined", ("bottom",)),
+    ],
+)
 """Which key of a policy's `hierarchy` table means which builder."""
 
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "bottom": ("top",),
-    "dates": ("format",),
-    "intervals": ("bottom", "top"),
-    "mask": ("char", "length"),
-    "top": ("bottom",),
-}
-"""What may stand beside each key."""
+
+def known_keys() -> set[str]:
+    """Every key that may stand in a policy's `hierarchy` table."""
+    return {*BUILDERS, *(option for form in BUILDERS.values() for option in form.options)}
 
 
 def parse(spec: Any, base: Path = Path()) -> Builder:
@@ -102,7 +116,7 @@ def pinned(builder: Builder, column: Column) -> Builder:
 
 
 def _from_table(table: Mapping[Any, Any], base: Path) -> Builder:
-    known = {*BUILDERS, *(option for options in OPTIONS.values() for option in options)}
+    known = known_keys()
     for key in table:
         if key not in known:
             near = get_close_matches(str(key), known, n=1)
@@ -113,10 +127,9 @@ def _from_table(table: Mapping[Any, Any], base: Path) -> Builder:
         raise BadHierarchy(f"hierarchy names no kind; choose one of {', '.join(sorted(BUILDERS))}")
     options = {key: value for key, value in table.items() if key != main}
     for key in options:
-        if key not in OPTIONS.get(main, ()):
+        if key not in BUILDERS[main].options:
             raise BadHierarchy(f"hierarchy has {key!r} beside {main!r}, and they do not go together; keep one of them")
-    made = BUILDERS[main]
+    made = BUILDERS[main].builder
     if made is TopBottom:
         return TopBottom(**table)
-    builder: Builder = Csv(table[main], base) if made is Csv else made(table[main], **options)
-    return builder
+    return Csv(table[main], base) if made is Csv else made(table[main], **options)

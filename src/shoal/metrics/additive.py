@@ -9,45 +9,65 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.hierarchy import Hierarchy
-from shoal.metrics.base import Floats, Floors, Judgement
+from shoal.metrics.base import Floats, Floors, Judgement, Metric
 from shoal.models import Flags
-from shoal.release import After, Before
+from shoal.release import After, Before, Recoded
 
 
-class Loss:
+class Loss(Metric):
     """Mean share of the hierarchy's leaves that a label cannot tell apart; attributes averaged arithmetically.
 
     Iyengar, KDD 2002; as `loss` in the golden files.
     """
 
     name: ClassVar[str] = "loss"
+    tells: ClassVar[str] = (
+        "Mean share of an attribute's leaves that a cell cannot tell apart; attributes by importance."
+    )
+    range: ClassVar[str] = "0 = intact … 1"
+    source: ClassVar[str] = "Iyengar, KDD 2002"
+
+    def of_cells(self, before: Before, after: Recoded) -> float:
+        return float(before.weights @ mean_losses(before, after))
 
     def on(self, before: Before) -> "AdditiveScorer":
         return AdditiveScorer(before, [h.losses for h in before.hierarchies])
 
 
-class GeometricLoss:
+class GeometricLoss(Metric):
     """The same per attribute, joined as Π(vᵢ + 1)^(1/n) − 1: ARX's default."""
 
     name: ClassVar[str] = "loss-geometric"
+    tells: ClassVar[str] = "The same, attributes joined as Π(1 + loss)^(1/n) - 1."
+    range: ClassVar[str] = "0 = intact … 1"
+    source: ClassVar[str] = "ARX"
+
+    def of_cells(self, before: Before, after: Recoded) -> float:
+        return float(np.expm1(before.weights @ np.log1p(mean_losses(before, after))))
 
     def on(self, before: Before) -> "AdditiveScorer":
         return AdditiveScorer(before, [h.losses for h in before.hierarchies], geometric=True)
 
 
-class PrecisionLoss:
+class PrecisionLoss(Metric):
     """1 − Prec: the mean share of its hierarchy that a cell was lifted. Sweeney 2002."""
 
     name: ClassVar[str] = "precision-loss"
+    tells: ClassVar[str] = "1 - prec."
+    range: ClassVar[str] = "0 = intact … 1"
+    source: ClassVar[str] = "Sweeney 2002"
 
     def on(self, before: Before) -> "AdditiveScorer":
         return AdditiveScorer(before, [_lifted(h) for h in before.hierarchies])
 
 
-class Height:
+class Height(Metric):
     """The sum of the levels; suppression costs nothing. Samarati 2001."""
 
     name: ClassVar[str] = "height"
+    tells: ClassVar[str] = "The sum of the levels."
+    range: ClassVar[str] = "0 = intact …"
+    source: ClassVar[str] = "Samarati 2001"
 
     def on(self, before: Before) -> "HeightScorer":
         return HeightScorer(before)
@@ -56,6 +76,11 @@ class Height:
 def _lifted(hierarchy: Hierarchy) -> tuple[Floats, ...]:
     top = max(hierarchy.height, 1)
     return tuple(np.full(hierarchy.groups(h), h / top) for h in range(hierarchy.height + 1))
+
+
+def mean_losses(before: Before, after: Recoded) -> Floats:
+    """The loss of each attribute, on average over all rows."""
+    return np.asarray(after.sizes @ after.losses / before.rows)
 
 
 class AdditiveScorer:

@@ -12,27 +12,41 @@ from typing import ClassVar
 import numpy as np
 
 from shoal.counts import ValueCounts
-from shoal.metrics.base import Floats, Floors, Judgement
+from shoal.metrics.base import Floats, Floors, Judgement, Metric
 from shoal.models import Flags
-from shoal.release import After, Before, Outcome
+from shoal.release import After, Before, Outcome, Recoded
 
 
-class AlphaMax:
+class AlphaMax(Metric):
     """The largest α of all sensitive values. Mohapatra, Patra, "Analysis of k-Anonymity for Homogeneity Attack"."""
 
     name: ClassVar[str] = "alpha-max"
+    tells: ClassVar[str] = "The largest share that a sensitive value has of a class."
+    range: ClassVar[str] = "0 … 1 = some class is homogeneous"
+    source: ClassVar[str] = 'Mohapatra, Patra, "Analysis of k-Anonymity for Homogeneity Attack"'
+    of_sensitive: ClassVar[bool] = True
+
+    def of_cells(self, before: Before, after: Recoded) -> float:
+        return self.on(before).score(after)
 
     def on(self, before: Before) -> "AlphaScorer":
         return AlphaScorer(before, largest)
 
 
-class AlphaSpread:
+class AlphaSpread(Metric):
     """The largest less the smallest α of a sensitive attribute; of several attributes, the largest spread. Same paper.
 
     A spread alone says little: where every class is homogeneous it is 0.
     """
 
     name: ClassVar[str] = "alpha-spread"
+    tells: ClassVar[str] = "How far the largest such shares of the sensitive values lie apart."
+    range: ClassVar[str] = "0 … 1"
+    source: ClassVar[str] = 'Mohapatra, Patra, "Analysis of k-Anonymity for Homogeneity Attack"'
+    of_sensitive: ClassVar[bool] = True
+
+    def of_cells(self, before: Before, after: Recoded) -> float:
+        return self.on(before).score(after)
 
     def on(self, before: Before) -> "AlphaScorer":
         return AlphaScorer(before, spread)

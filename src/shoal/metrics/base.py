@@ -1,5 +1,6 @@
 """What a metric gives to a search: a score for a node, and bounds for the nodes around it."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.models import Flags
-from shoal.release import After, Before
+from shoal.release import After, Before, Recoded
 
 Floats = NDArray[np.float64]
 Floors = tuple[Floats, ...]
@@ -44,9 +45,26 @@ class Scorer(Protocol):
     def value(self, score: float) -> float: ...
 
 
-class Metric(Protocol):
-    """What a search minimises."""
+class Metric(ABC):
+    """What a search minimises: a name, what it tells people, and a scorer for each table."""
 
     name: ClassVar[str]
+    tells: ClassVar[str] = ""
+    """A sentence for people; left out, the first line of the docstring."""
+    range: ClassVar[str] = ""
+    """Where it ends, and which end is the intact table."""
+    source: ClassVar[str] = ""
+    of_sensitive: ClassVar[bool] = False
+    """Whether it is about the sensitive values, so that it needs a sensitive attribute."""
 
-    def on(self, before: Before) -> Scorer: ...
+    def __init_subclass__(cls) -> None:
+        if not cls.tells and cls.__doc__:
+            cls.tells = " ".join(cls.__doc__.split("\n\n")[0].split())
+
+    @abstractmethod
+    def on(self, before: Before) -> Scorer:
+        """A scorer of the nodes of one table."""
+
+    def of_cells(self, before: Before, after: Recoded) -> float | None:  # noqa: ARG002
+        """Its value for a recoding that has no level per attribute; None where it counts levels."""
+        return None

@@ -9,15 +9,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.metrics.base import Floors, Judgement
+from shoal.metrics.base import Floors, Judgement, Metric
 from shoal.models import Flags
-from shoal.release import After, Before, Outcome
+from shoal.release import After, Before, Outcome, Recoded
 
 
-class Discernibility:
+class Discernibility(Metric):
     """C_DM: a row costs the size of its class, a suppressed one the size of the table. Bayardo, Agrawal, ICDE 2005."""
 
     name: ClassVar[str] = "discernibility"
+    tells: ClassVar[str] = "C_DM: a row costs the size of its class, a suppressed one the size of the table."
+    range: ClassVar[str] = "rows = all unique … rows²"
+    source: ClassVar[str] = "Bayardo, Agrawal, ICDE 2005"
+
+    def of_cells(self, before: Before, after: Recoded) -> float:
+        return self.on(before).score(after)
 
     def on(self, before: Before) -> "ClassScorer":
         n = before.rows
@@ -30,10 +36,16 @@ class Discernibility:
         )
 
 
-class AverageClass:
+class AverageClass(Metric):
     """Rows per class, all suppressed rows making one more class: ARX's AECS; LeFevre's C_AVG without the k."""
 
     name: ClassVar[str] = "average-class"
+    tells: ClassVar[str] = "Rows per class, all suppressed rows making one more class (AECS)."
+    range: ClassVar[str] = "1 = all unique … rows"
+    source: ClassVar[str] = "ARX"
+
+    def of_cells(self, before: Before, after: Recoded) -> float:
+        return self.on(before).score(after)
 
     def on(self, before: Before) -> "ClassScorer":
         n = before.rows

@@ -9,7 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.counts import ClassCounts, Indices, Longs
-from shoal.models.base import Closure, Flags, Model, Share, Whole, ceiling, exact, refuse_unless_whole, within
+from shoal.models.base import (
+    READS_THE_CLASS,
+    Closure,
+    Flags,
+    Model,
+    Share,
+    Whole,
+    ceiling,
+    exact,
+    refuse_unless_whole,
+    within,
+)
 from shoal.models.categories import Categories, CategoryCounts, categorised, refuse_odd_categories
 from shoal.models.experimental import refuse_unless_opted_in
 from shoal.models.sensitive import PPlusSensitive
@@ -24,6 +35,9 @@ class ADDiversity(Model):
     """
 
     name: ClassVar[str] = "a-d-diversity"
+    sentence: ClassVar[str] = "Every class shows d categories, and none of them has more than the share a of it."
+    adversary: ClassVar[str] = READS_THE_CLASS + ", and their kind"
+    source: ClassVar[str] = "Wang and Shi, WCSE 2009"
     closure: ClassVar[Closure] = Closure.UNION
     per_attribute: ClassVar[bool] = True
     a: Share

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.counts import ClassCounts, Longs
-from shoal.models.base import Closure, Flags, Model, Whole, refuse_unless_whole
+from shoal.models.base import READS_THE_CLASS, Closure, Flags, Model, Whole, refuse_unless_whole
 from shoal.models.categories import Categories, categorised, refuse_odd_categories
 from shoal.models.experimental import refuse_unless_opted_in
 from shoal.models.k_anonymity import KAnonymity
@@ -24,6 +24,11 @@ class AlphaBetaK(Model):
     """
 
     name: ClassVar[str] = "alpha-beta-k"
+    sentence: ClassVar[str] = (
+        "Every class has k rows, beta different values, and pairs of unlike values outnumber pairs of like ones."
+    )
+    adversary: ClassVar[str] = READS_THE_CLASS
+    source: ClassVar[str] = "Zhao, Wang, Luo 2009"
     closure: ClassVar[Closure] = Closure.NOT
     per_attribute: ClassVar[bool] = True
     alpha: Whole

@@ -10,6 +10,7 @@ from annotated_types import Len
 
 from shoal.counts import ClassCounts, Longs, ValueCounts
 from shoal.models.base import (
+    READS_THE_CLASS,
     Closure,
     Flags,
     Model,
@@ -33,6 +34,11 @@ class AlphaK(Model):
     """
 
     name: ClassVar[str] = "alpha-k"
+    sentence: ClassVar[str] = (
+        "No sensitive value has more than the share alpha of a class; classes have at least k rows."
+    )
+    adversary: ClassVar[str] = READS_THE_CLASS
+    source: ClassVar[str] = "Wong, Li, Fu, Wang, KDD 2006"
     closure: ClassVar[Closure] = Closure.UNION
     per_attribute: ClassVar[bool] = True
     alpha: Share | Annotated[Mapping[str, Share], Len(1)]

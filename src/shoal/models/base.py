@@ -40,6 +40,14 @@ class Need(StrEnum):
     POPULATION = "population"
 
 
+FINDS_THE_ROW = "knows every identifying value of a person who is in the table"
+READS_THE_CLASS = "finds the class of a person and reads the sensitive values there"
+KNOWS_FREQUENCIES = (
+    "knows how common each sensitive value is, finds the class of a person and learns from the difference"
+)
+KNOWS_EVERYBODY = "knows everybody in the population, and wants to learn who is in the table"
+"""Whom models protect against: "somebody who …"."""
+
 QUASI = "*"
 """In `columns`: every quasi-identifier, as it was before it was generalised."""
 
@@ -49,9 +57,19 @@ class Model(ABC):
 
     __slots__ = ()
     name: ClassVar[str]
+    sentence: ClassVar[str]
+    """What it promises, for who is no statistician; left out, the first sentence of the docstring."""
+    adversary: ClassVar[str] = READS_THE_CLASS
+    """Whom it protects against: "somebody who …"."""
+    source: ClassVar[str] = ""
+    """Where it was defined."""
     closure: ClassVar[Closure] = Closure.NOT
     per_attribute: ClassVar[bool] = False
     """Whether it is about one sensitive attribute; then it has a field `attribute`."""
+
+    def __init_subclass__(cls) -> None:
+        if "sentence" not in cls.__dict__ and cls.__doc__:
+            cls.sentence = " ".join(cls.__doc__.split("\n\n")[0].split())
 
     @property
     def table_wide(self) -> bool:

@@ -9,7 +9,7 @@ from annotated_types import Ge, Le
 
 from shoal.counts import ClassCounts, Indices, ValueCounts
 from shoal.errors import BadPolicy
-from shoal.models.base import Closure, Flags, Need, ceiling, exact, within
+from shoal.models.base import KNOWS_FREQUENCIES, Closure, Flags, Need, ceiling, exact, within
 from shoal.models.distances import Emd, equal, hierarchical, ordered
 from shoal.models.numbers import scaled
 from shoal.models.reference import Reference, Referenced, greatest, integers, refuse_unless_one_of
@@ -28,6 +28,9 @@ class TCloseness(Referenced):
     """
 
     name: ClassVar[str] = "t-closeness"
+    sentence: ClassVar[str] = "In every class the sensitive values are spread nearly as in the whole table, within t."
+    adversary: ClassVar[str] = KNOWS_FREQUENCIES
+    source: ClassVar[str] = "Li, Li, Venkatasubramanian, ICDE 2007"
     closure: ClassVar[Closure] = Closure.UNION
     t: Annotated[float, Ge(0), Le(1)]
     distance: Distance | None = None

@@ -11,7 +11,7 @@ from annotated_types import Gt
 from numpy.typing import NDArray
 
 from shoal.counts import ClassCounts, ValueCounts
-from shoal.models.base import Closure, Flags, Model, exact
+from shoal.models.base import KNOWS_FREQUENCIES, Closure, Flags, Model, exact
 from shoal.models.likeness import TOLERANCE, BetaLikeness
 from shoal.models.reference import Reference, Referenced, ratios, refuse_unless_one_of
 
@@ -33,6 +33,11 @@ class DeltaDisclosure(Referenced):
     """
 
     name: ClassVar[str] = "delta-disclosure"
+    sentence: ClassVar[str] = (
+        "In no class a sensitive value is much likelier or less likely than in the whole table, within delta."
+    )
+    adversary: ClassVar[str] = KNOWS_FREQUENCIES
+    source: ClassVar[str] = "Brickell and Shmatikov, KDD 2008"
     closure: ClassVar[Closure] = Closure.UNION
     delta: Annotated[float, Gt(0)]
     absent: Absent = "violates"

@@ -10,7 +10,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 
 from shoal.counts import ClassCounts, Longs, ValueCounts
-from shoal.models.base import Closure, Flags, Whole, exact, refuse_unless_whole
+from shoal.models.base import READS_THE_CLASS, Closure, Flags, Whole, exact, refuse_unless_whole
 from shoal.models.l_diversity import LDiversity, Others, distinct_values, refuse_odd_reading
 
 TOLERANCE = 1e-12
@@ -25,6 +25,9 @@ class DistinctLDiversity(LDiversity):
     """
 
     name: ClassVar[str] = "distinct-l-diversity"
+    sentence: ClassVar[str] = "Every class shows at least l different sensitive values."
+    adversary: ClassVar[str] = READS_THE_CLASS
+    source: ClassVar[str] = "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006"
     closure: ClassVar[Closure] = Closure.SUPERSET
     l: Whole
     attribute: str | None = None
@@ -64,6 +67,9 @@ class EntropyLDiversity(LDiversity):
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
+    sentence: ClassVar[str] = "Every class shows its sensitive values about as evenly as l equally frequent ones."
+    adversary: ClassVar[str] = READS_THE_CLASS
+    source: ClassVar[str] = "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006"
     closure: ClassVar[Closure] = Closure.UNION
     l: Annotated[float, Ge(1)]
     attribute: str | None = None

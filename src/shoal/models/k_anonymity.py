@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from shoal.counts import ClassCounts
-from shoal.models.base import Closure, Flags, Model, Whole, refuse_unless_whole
+from shoal.models.base import FINDS_THE_ROW, Closure, Flags, Model, Whole, refuse_unless_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,9 @@ class KAnonymity(Model):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    sentence: ClassVar[str] = "At least k rows share every combination of identifying values that occurs."
+    adversary: ClassVar[str] = FINDS_THE_ROW
+    source: ClassVar[str] = "Samarati and Sweeney 1998; Sweeney, IJUFKS 10(5), 2002"
     closure: ClassVar[Closure] = Closure.SUPERSET
     k: Whole
 

@@ -9,7 +9,7 @@ import numpy as np
 from annotated_types import Ge, Le, Len
 
 from shoal.counts import ClassCounts, ValueCounts
-from shoal.models.base import Closure, Flags, Model, Share, ceiling, exact, refuse_unless_flag
+from shoal.models.base import READS_THE_CLASS, Closure, Flags, Model, Share, ceiling, exact, refuse_unless_flag
 from shoal.models.leaks import Leakage
 
 Part = Annotated[float, Ge(0), Le(1)]
@@ -30,6 +30,11 @@ class AlpDif(Model):
     """
 
     name: ClassVar[str] = "alp-dif"
+    sentence: ClassVar[str] = (
+        "How surely a protected value is told is limited: on average by alp, and in any class by dif above that."
+    )
+    adversary: ClassVar[str] = READS_THE_CLASS
+    source: ClassVar[str] = "Wang, Xu, Qu, Journal of Software 6(10), 2011"
     closure: ClassVar[Closure] = Closure.UNION
     per_attribute: ClassVar[bool] = True
     alp: Share | Annotated[Mapping[str, Share], Len(1)] | None = None

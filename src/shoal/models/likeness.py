@@ -10,7 +10,7 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 
 from shoal.counts import ClassCounts, ValueCounts
-from shoal.models.base import Closure, Flags, ceiling, exact, within
+from shoal.models.base import KNOWS_FREQUENCIES, Closure, Flags, ceiling, exact, within
 from shoal.models.reference import Reference, Referenced, greatest, ratios, refuse_unless_one_of
 
 Form = Literal["basic", "enhanced"]
@@ -28,6 +28,11 @@ class BetaLikeness(Referenced):
     """
 
     name: ClassVar[str] = "beta-likeness"
+    sentence: ClassVar[str] = (
+        "In no class a sensitive value is likelier than in the whole table by more than the factor beta."
+    )
+    adversary: ClassVar[str] = KNOWS_FREQUENCIES
+    source: ClassVar[str] = "Cao and Karras, PVLDB 5(11), 2012"
     closure: ClassVar[Closure] = Closure.UNION
     beta: Annotated[float, Ge(0)]
     form: Form = "basic"

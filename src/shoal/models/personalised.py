@@ -7,7 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.counts import ClassCounts, Indices, JointCounts, Longs, ValueCounts
-from shoal.models.base import Closure, Flags, Model, Need, Share, ceiling, exact, refuse_unless_flag, within
+from shoal.models.base import (
+    READS_THE_CLASS,
+    Closure,
+    Flags,
+    Model,
+    Need,
+    Share,
+    ceiling,
+    exact,
+    refuse_unless_flag,
+    within,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +34,9 @@ class Personalised(Model):
     """
 
     name: ClassVar[str] = "personalised"
+    sentence: ClassVar[str] = "Nobody's own guarded values are told with more than this chance."
+    adversary: ClassVar[str] = READS_THE_CLASS + ", whatever each person guards"
+    source: ClassVar[str] = "Xiao and Tao, SIGMOD 2006"
     closure: ClassVar[Closure] = Closure.NOT
     per_attribute: ClassVar[bool] = True
     guard: str

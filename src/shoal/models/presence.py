@@ -11,7 +11,19 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from shoal.counts import ClassCounts, Longs
-from shoal.models.base import Closure, Flags, Model, Need, Share, Whole, ceiling, exact, refuse_unless_whole, within
+from shoal.models.base import (
+    KNOWS_EVERYBODY,
+    Closure,
+    Flags,
+    Model,
+    Need,
+    Share,
+    Whole,
+    ceiling,
+    exact,
+    refuse_unless_whole,
+    within,
+)
 
 Part = Annotated[float, Ge(0), Le(1)]
 """A share that may be nothing."""
@@ -30,6 +42,11 @@ class KMap(Model):
     """
 
     name: ClassVar[str] = "k-map"
+    sentence: ClassVar[str] = (
+        "Every combination of identifying values that occurs fits at least k people of the population."
+    )
+    adversary: ClassVar[str] = "knows the population, but not who of it is in the table"
+    source: ClassVar[str] = "Sweeney, Computational Disclosure Control, 2001"
     closure: ClassVar[Closure] = Closure.SUPERSET
     k: Whole
     population: str
@@ -72,6 +89,9 @@ class DeltaPresence(Model):
     """
 
     name: ClassVar[str] = "delta-presence"
+    sentence: ClassVar[str] = "How likely somebody of the population is in the table lies between these two bounds."
+    adversary: ClassVar[str] = KNOWS_EVERYBODY
+    source: ClassVar[str] = "Nergiz, Atzori, Clifton, SIGMOD 2007"
     closure: ClassVar[Closure] = Closure.UNION
     population: str
     min: Part = 0.0

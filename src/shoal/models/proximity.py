@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from shoal.counts import ClassCounts, Longs, ValueCounts
 from shoal.errors import BadPolicy
-from shoal.models.base import Closure, Flags, Model, Whole, exact, refuse_unless_flag, refuse_unless_whole
+from shoal.models.base import (
+    READS_THE_CLASS,
+    Closure,
+    Flags,
+    Model,
+    Whole,
+    exact,
+    refuse_unless_flag,
+    refuse_unless_whole,
+)
 from shoal.models.numbers import scaled
 from shoal.models.reference import integers
 
@@ -24,6 +33,9 @@ class EpsilonM(Model):
     """
 
     name: ClassVar[str] = "epsilon-m"
+    sentence: ClassVar[str] = "In every class at most one row in m has a number near any number."
+    adversary: ClassVar[str] = READS_THE_CLASS + ", and is content with about right"
+    source: ClassVar[str] = "Li, Tao, Xiao, SIGMOD 2008"
     closure: ClassVar[Closure] = Closure.NOT
     per_attribute: ClassVar[bool] = True
     epsilon: Annotated[float, Ge(0)]

@@ -11,7 +11,7 @@ from annotated_types import Gt
 from numpy.typing import NDArray
 
 from shoal.counts import ClassCounts, Longs, ValueCounts
-from shoal.models.base import Closure, Flags, Whole, ceiling, exact, refuse_unless_whole
+from shoal.models.base import READS_THE_CLASS, Closure, Flags, Whole, ceiling, exact, refuse_unless_whole
 from shoal.models.l_diversity import LDiversity, Others, refuse_odd_reading
 
 
@@ -26,6 +26,11 @@ class RecursiveCLDiversity(LDiversity):
     """
 
     name: ClassVar[str] = "recursive-cl-diversity"
+    sentence: ClassVar[str] = (
+        "In no class the most frequent sensitive value outweighs the rarer ones by more than c allows."
+    )
+    adversary: ClassVar[str] = READS_THE_CLASS + ", and can rule out some of them"
+    source: ClassVar[str] = "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006"
     closure: ClassVar[Closure] = Closure.UNION
     l: Whole
     c: Annotated[float, Gt(0)]

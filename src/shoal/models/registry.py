@@ -1,4 +1,4 @@
-"""The models there are: adding one is a file beside this one, a line here, and nothing else."""
+"""The models there are: adding one is a file beside this one and a line here, or an entry point `shoal.models`."""
 
 from typing import Any
 
@@ -20,10 +20,11 @@ from shoal.models.risk import AverageRisk, PopulationUniqueness, SampleUniquenes
 from shoal.models.sensitive import PPlusSensitive, PSensitive
 from shoal.models.skyline import BTPrivacy
 from shoal.models.weighted import LAlphaDiversity, PAlphaSensitive, PPlusAlphaSensitive
+from shoal.registry import Registry
 
-MODELS: dict[str, Any] = {
-    model.name: model
-    for model in (
+MODELS: Registry[Any] = Registry(
+    "shoal.models",
+    [
         KAnonymity,
         DistinctLDiversity,
         EntropyLDiversity,
@@ -49,5 +50,5 @@ MODELS: dict[str, Any] = {
         Personalised,
         XYPrivacy,
         BTPrivacy,
-    )
-}
+    ],
+)

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 
 from shoal.counts import ClassCounts
 from shoal.estimators import ESTIMATORS, Estimate, Sample, population_uniques
-from shoal.models.base import Closure, Flags, Model, Share, Whole, ceiling, exact, refuse_unless_whole
+from shoal.models.base import FINDS_THE_ROW, Closure, Flags, Model, Share, Whole, ceiling, exact, refuse_unless_whole
 
 Part = Annotated[float, Ge(0), Le(1)]
 """A share that may be nothing at all."""
@@ -49,6 +49,9 @@ class AverageRisk(OfTheTable):
     """
 
     name: ClassVar[str] = "average-risk"
+    sentence: ClassVar[str] = "The mean chance of picking the right row is at most this."
+    adversary: ClassVar[str] = "picks a row for everybody"
+    source: ClassVar[str] = "El Emam and Dankar, JAMIA 15(5), 2008"
     closure: ClassVar[Closure] = Closure.UNION
     max: Share
 
@@ -83,6 +86,9 @@ class SampleUniqueness(OfTheTable):
     """
 
     name: ClassVar[str] = "sample-uniqueness"
+    sentence: ClassVar[str] = "At most this share of the rows is alone in its class."
+    adversary: ClassVar[str] = FINDS_THE_ROW
+    source: ClassVar[str] = "El Emam and Dankar, JAMIA 15(5), 2008"
     closure: ClassVar[Closure] = Closure.UNION
     max: Part
 
@@ -114,6 +120,9 @@ class PopulationUniqueness(OfTheTable):
     """
 
     name: ClassVar[str] = "population-uniqueness"
+    sentence: ClassVar[str] = "At most this share of the rows is estimated to be alone in the whole population."
+    adversary: ClassVar[str] = "knows the population, but not who of it is in the table"
+    source: ClassVar[str] = "Dankar, El Emam, Neisa, Roffey, BMC Medical Informatics and Decision Making 12, 2012"
     closure: ClassVar[Closure] = Closure.NOT
     max: Part
     population_size: Whole

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from shoal.counts import ClassCounts, Longs
-from shoal.models.base import Closure, Flags, Model, Whole, refuse_unless_flag, refuse_unless_whole
+from shoal.models.base import READS_THE_CLASS, Closure, Flags, Model, Whole, refuse_unless_flag, refuse_unless_whole
 from shoal.models.categories import Categories, categorised, refuse_odd_categories, strays
 from shoal.models.l_diversity import distinct_values
 
@@ -45,6 +45,9 @@ class PSensitive(Varied):
     """
 
     name: ClassVar[str] = "p-sensitive"
+    sentence: ClassVar[str] = "Every class shows at least p different sensitive values."
+    adversary: ClassVar[str] = READS_THE_CLASS
+    source: ClassVar[str] = "Truta and Vinay, ICDE Workshops 2006"
     closure: ClassVar[Closure] = Closure.SUPERSET
     per_attribute: ClassVar[bool] = True
     p: Whole
@@ -79,6 +82,9 @@ class PPlusSensitive(Varied):
     """
 
     name: ClassVar[str] = "p-plus-sensitive"
+    sentence: ClassVar[str] = "Every class shows values of at least p categories."
+    adversary: ClassVar[str] = READS_THE_CLASS + ", and their kind"
+    source: ClassVar[str] = "Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008"
     closure: ClassVar[Closure] = Closure.SUPERSET
     per_attribute: ClassVar[bool] = True
     p: Whole

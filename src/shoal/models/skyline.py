@@ -39,6 +39,13 @@ class BTPrivacy(Model):
     """
 
     name: ClassVar[str] = "b-t-privacy"
+    sentence: ClassVar[str] = (
+        "Whoever guesses from the other columns as well as the bandwidth b allows learns at most t more."
+    )
+    adversary: ClassVar[str] = (
+        "knows how the sensitive values go with the other columns, and reads the class of a person"
+    )
+    source: ClassVar[str] = "T. Li, N. Li, J. Zhang, ICDE 2009"
     closure: ClassVar[Closure] = Closure.NOT
     per_attribute: ClassVar[bool] = True
     b: Bandwidth | tuple[Bandwidth, ...]

@@ -10,7 +10,7 @@ import numpy as np
 from annotated_types import Gt
 
 from shoal.counts import ClassCounts, Longs, ValueCounts
-from shoal.models.base import Closure, Flags, Model, Whole, exact, refuse_unless_whole
+from shoal.models.base import READS_THE_CLASS, Closure, Flags, Model, Whole, exact, refuse_unless_whole
 from shoal.models.categories import Ranks, categorised, refuse_odd_categories, strays
 from shoal.models.l_diversity import distinct_values
 
@@ -96,6 +96,9 @@ class PAlphaSensitive(Weighted):
     """
 
     name: ClassVar[str] = "p-alpha-sensitive"
+    sentence: ClassVar[str] = "Every class shows at least p different values whose weights add up to alpha."
+    adversary: ClassVar[str] = READS_THE_CLASS + ", some worse than others"
+    source: ClassVar[str] = "Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008"
     least: ClassVar[str] = "p"
     p: Whole
     alpha: Weight
@@ -115,6 +118,9 @@ class PPlusAlphaSensitive(Weighted):
     """
 
     name: ClassVar[str] = "p-plus-alpha-sensitive"
+    sentence: ClassVar[str] = "Every class shows values of at least p categories whose weights add up to alpha."
+    adversary: ClassVar[str] = READS_THE_CLASS + ", some worse than others"
+    source: ClassVar[str] = "Sun, Sun, Wang, Computer Communications 34(4), 2011"
     least: ClassVar[str] = "p"
     counted: ClassVar[str] = "categories"
     p: Whole
@@ -135,6 +141,9 @@ class LAlphaDiversity(Weighted):
     """
 
     name: ClassVar[str] = "l-alpha-diversity"
+    sentence: ClassVar[str] = "Every class shows at least l different values whose weights add up to alpha."
+    adversary: ClassVar[str] = READS_THE_CLASS + ", some worse than others"
+    source: ClassVar[str] = "Sun, Li, Wang, Future Generation Computer Systems 27(3), 2011"
     least: ClassVar[str] = "l"
     l: Whole
     alpha: Weight

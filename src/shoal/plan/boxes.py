@@ -78,21 +78,21 @@ def _shown(
         ranges = {name: merged_ranges(alike, count, *ends) for name, ends in ranges.items()}
 
 
-def _mondrian(ground: Ground) -> Made:
+def strict_boxes(ground: Ground) -> Made:
     return _boxes(ground, lambda condition, axes: mondrian(condition, axes, watch=ground.watch))
 
 
-def _relaxed(ground: Ground) -> Made:
+def relaxed_boxes(ground: Ground) -> Made:
     return _boxes(
         ground, lambda condition, axes: mondrian(condition, axes, relaxed=True, watch=ground.watch), by_row=True
     )
 
 
-def _single(ground: Ground) -> Made:
+def single_boxes(ground: Ground) -> Made:
     return _boxes(ground, single)
 
 
-def _aware(ground: Ground) -> Made:
+def workload_boxes(ground: Ground) -> Made:
     if ground.policy.method.workload is not None:
         demand = demand_of(ground)
         return _boxes(ground, lambda condition, axes: steered(condition, axes, demand, watch=ground.watch))
@@ -118,7 +118,7 @@ def _target(ground: Ground) -> Target:
     return reduce(Target.together, targets)
 
 
-def _clusters(ground: Ground) -> Made:
+def clusters(ground: Ground) -> Made:
     """Microaggregation by MDAV: every row shows the means of its cluster."""
     axes, _, _ = axes_of(ground)
     for name in ground.quasi:
@@ -142,12 +142,3 @@ def _clusters(ground: Ground) -> Made:
     ranges = {name: held_ends(axes[name], part, items.codes(name), parts) for name in ground.quasi}
     part, showing = _shown(ground, items, part, axes, ranges)
     return Made("clusters", items, part, of_row, showing, {}, {})
-
-
-BOXES: dict[str, Callable[[Ground], Made]] = {
-    "mondrian": _mondrian,
-    "mondrian-relaxed": _relaxed,
-    "mondrian-single": _single,
-    "mondrian-workload": _aware,
-    "microaggregation": _clusters,
-}

@@ -9,14 +9,13 @@ from shoal.codes import Codes
 from shoal.engine import Engine, Source
 from shoal.errors import Infeasible, ShoalWarning
 from shoal.events import tell
+from shoal.methods import ALGORITHMS, Shape
 from shoal.metrics import lost_in_cells
 from shoal.partition.condition import Condition
 from shoal.plan.along import recode_locally, suppress_cells_of_a_node
-from shoal.plan.boxes import BOXES
 from shoal.plan.counting import counted, read_columns, warn_of_unknown_values
 from shoal.plan.feasible import as_one_class, failed_by, refuse_impossible
 from shoal.plan.ground import Ground, Made
-from shoal.plan.groups import plan_groups
 from shoal.plan.margin import in_order
 from shoal.plan.roles import assign_roles
 from shoal.plan.searching import deadline
@@ -51,10 +50,12 @@ def plan_cells(source: Source, policy: Policy, engine: Engine, watch: Watch, sto
         stop=deadline(policy.method.time_limit, stop),
     )
     _refuse_whole(ground.condition(classes))
-    if policy.method.algorithm == "anatomy":
-        return plan_groups(ground)
-    if policy.method.algorithm in BOXES:
-        made = BOXES[policy.method.algorithm](ground)
+    algorithm = ALGORITHMS[policy.method.algorithm]
+    if algorithm.shape is Shape.GROUPS:
+        plan: Plan = algorithm.load()(ground)
+        return plan
+    if algorithm.shape is not Shape.SEARCH:
+        made = algorithm.load()(ground)
     elif policy.method.generalise == "attribute":
         made = suppress_cells_of_a_node(source, ground, engine)
     else:

@@ -81,10 +81,7 @@ def solve(task: "Task", policy: Policy, watch: Watch = lambda *_: None, stop: St
     """The plan for a task that was set."""
     oracle, lattice = task.oracle, task.lattice
     started = perf_counter()
-    method = policy.method
-    if method.algorithm == "suppress":
-        method = method.model_copy(update={"algorithm": "optimal"})  # of a lattice of values and stars
-    found = find(method, lattice, oracle, watch, deadline(policy.method.time_limit, stop))
+    found = find(policy.method, lattice, oracle, watch, deadline(policy.method.time_limit, stop))
     seconds = perf_counter() - started
     if stop():
         warnings.warn(ShoalWarning("the search was interrupted, and the best node so far was taken"), stacklevel=2)

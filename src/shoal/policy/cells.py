@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from shoal.methods import ALGORITHMS, Shape
 from shoal.models import Need
 from shoal.models.linkability import XYPrivacy
 from shoal.models.skyline import BTPrivacy
-from shoal.policy.method import BOXES
 from shoal.schema import Role
 
 if TYPE_CHECKING:
@@ -19,7 +19,8 @@ STATISTICS = ("mean", "median", "mode")
 def misfit_of_cells(policy: "Policy") -> str | None:
     """Why a policy contradicts its algorithm, where forms, orders, ranges, levels or promises are at stake."""
     algorithm = policy.method.algorithm
-    shaped = algorithm in BOXES or algorithm == "microaggregation"
+    shape = ALGORITHMS[algorithm].shape
+    shaped = shape in {Shape.BOXES, Shape.CLUSTERS}
     for name in policy.quasi_identifiers:
         attribute = policy.attributes[name]
         for key in ("form", "order"):
@@ -32,9 +33,9 @@ def misfit_of_cells(policy: "Policy") -> str | None:
                 )
         if attribute.order is not None and attribute.hierarchy is not None and shaped:
             return f"attributes.{name}: it has a hierarchy and an order; boxes follow one of them, leave the other out"
-        if algorithm == "microaggregation" and not set(attribute.form or STATISTICS) <= set(STATISTICS):
+        if shape is Shape.CLUSTERS and not set(attribute.form or STATISTICS) <= set(STATISTICS):
             return f"attributes.{name}: clusters show the mean, the median or the mode, not {attribute.form}"
-    if policy.release.ranges != "cut" and algorithm not in BOXES:
+    if policy.release.ranges != "cut" and shape is not Shape.BOXES:
         return f"release.ranges = 'observed' is for boxes; algorithm = {algorithm!r} makes none"
     return next(_misfits_of_models(policy), None) if policy.method.of_cells else None
 

@@ -1,75 +1,34 @@
 """How the release is found: what is generalised, what is suppressed, and by which algorithm."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, StrictBool, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_validator
 
+from shoal.methods import ALGORITHMS, PAIRS, Generalise, Suppress, is_search, readers_of, serving
+from shoal.metrics.registry import METRICS
 from shoal.policy.parts import AnyPath, Names, Part, Seconds, Suppression, whole
 
-Algorithm = Literal[
-    "optimal",
-    "datafly",
-    "samarati",
-    "incognito",
-    "hybrid",
-    "greedy",
-    "mondrian-single",
-    "local",
-    "mondrian",
-    "mondrian-relaxed",
-    "mondrian-workload",
-    "microaggregation",
-    "suppress",
-    "anatomy",
-]
-Generalise = Literal["attribute", "cell", "none"]
-Suppress = Literal["tuple", "attribute", "cell", "none"]
 Preference = Literal[
     "metric", "minimum-absolute-distance", "minimum-relative-distance", "maximum-distribution", "minimum-suppression"
 ]
 Weighting = Literal["importance", "paper"]
 Ties = Literal["first", "random"]
-Metric = Literal[
-    "loss",
-    "loss-geometric",
-    "precision-loss",
-    "discernibility",
-    "average-class",
-    "height",
-    "alpha-max",
-    "alpha-spread",
-]
-SENSITIVE_METRICS: tuple[Metric, ...] = ("alpha-max", "alpha-spread")
-"""Metrics of the sensitive attributes: they need one."""
 
-SEARCHES: tuple[Algorithm, ...] = ("optimal", "datafly", "samarati", "incognito", "hybrid", "greedy")
-"""Searches of the lattice: one level per attribute."""
-BOXES: tuple[Algorithm, ...] = ("mondrian", "mondrian-relaxed", "mondrian-workload", "mondrian-single")
-"""Partitions of the space of the quasi-identifiers: ranges, or labels of a hierarchy."""
-_BY_CELL: tuple[Algorithm, ...] = ("local", "mondrian", "mondrian-relaxed", "mondrian-workload", "microaggregation")
 
-PAIRS: dict[tuple[Generalise, Suppress], tuple[Algorithm, ...]] = {
-    ("attribute", "tuple"): (*SEARCHES, "mondrian-single"),
-    ("attribute", "none"): (*SEARCHES, "mondrian-single"),
-    ("attribute", "attribute"): (*SEARCHES, "mondrian-single"),
-    ("attribute", "cell"): ("optimal",),
-    ("cell", "none"): _BY_CELL,
-    ("cell", "cell"): _BY_CELL,
-    ("none", "tuple"): ("suppress",),
-    ("none", "attribute"): ("suppress",),
-    ("none", "cell"): ("suppress",),
-    ("none", "none"): ("anatomy",),
-}
-"""The nine models of S2.3 and the algorithms for each, the first one taken where none is named; and Anatomy."""
+def _known(name: str, names: Iterable[str]) -> str:
+    if name not in (known := list(names)):
+        *others, last = map(repr, known)
+        raise ValueError(f"input should be {', '.join(others)} or {last}, not {name!r}")
+    return name
 
-ALGORITHM_OPTIONS: dict[str, tuple[Algorithm, ...]] = {
-    "preference": ("samarati", "incognito", "hybrid"),
-    "weighting": ("greedy",),
-    "minimal": ("incognito",),
-    "target": ("mondrian-workload",),
-    "workload": ("mondrian-workload",),
-}
-"""Options of the method that only some algorithms read."""
+
+AlgorithmName = Annotated[str, AfterValidator(lambda name: _known(name, ALGORITHMS))]
+MetricName = Annotated[str, AfterValidator(lambda name: _known(name, METRICS))]
+
+
+OPTIONS = ("preference", "weighting", "minimal", "target", "workload")
+"""Options that only some algorithms read."""
 
 
 class Method(Part):
@@ -81,10 +40,10 @@ class Method(Part):
 
     generalise: Generalise = "attribute"
     suppress: Suppress = "tuple"
-    algorithm: Algorithm = "optimal"
+    algorithm: AlgorithmName = "optimal"
     suppression: Suppression = 0.0
     """Share of the rows that may be suppressed; "k" is Sweeney's rule: at most k rows."""
-    metric: Metric = "loss"
+    metric: MetricName = "loss"
     time_limit: Seconds | None = None
     """A large lattice is searched until then; left out, for a number of rounds that depends on nothing but the seed."""
     seed: Annotated[int, BeforeValidator(whole)] = 0
@@ -106,7 +65,7 @@ class Method(Part):
     @property
     def of_cells(self) -> bool:
         """Whether rows with equal values may be shown differently: no level per attribute is looked for."""
-        return self.algorithm in {*BOXES, *_BY_CELL, "anatomy"} or self.suppress == "cell"
+        return not is_search(self.algorithm) or self.suppress == "cell"
 
     @model_validator(mode="before")
     @classmethod
@@ -115,7 +74,8 @@ class Method(Part):
         if not isinstance(given, dict):
             return given
         named = {key: given[key] for key in ("generalise", "suppress", "algorithm") if key in given}
-        for (generalise, suppress), algorithms in PAIRS.items():
+        for generalise, suppress in PAIRS:
+            algorithms = serving((generalise, suppress))
             algorithm = named.get("algorithm", algorithms[0])
             fits = {"generalise": generalise, "suppress": suppress, "algorithm": algorithm}
             if algorithm in algorithms and named.items() <= fits.items():
@@ -126,9 +86,9 @@ class Method(Part):
 
     @model_validator(mode="after")
     def _pair(self) -> Self:
-        fitting = PAIRS.get((self.generalise, self.suppress))
-        if fitting is None or self.algorithm not in fitting:
-            pairs = [pair for pair, algorithms in PAIRS.items() if self.algorithm in algorithms]
+        fitting = serving((self.generalise, self.suppress))
+        if self.algorithm not in fitting:
+            pairs = ALGORITHMS[self.algorithm].pairs
             fit = " or ".join(f"generalise = {one!r} with suppress = {other!r}" for one, other in pairs)
             raise ValueError(
                 f"algorithm = {self.algorithm!r} does not fit generalise = {self.generalise!r} with suppress = "
@@ -146,7 +106,8 @@ class Method(Part):
 
     @model_validator(mode="after")
     def _options(self) -> Self:
-        for option, algorithms in ALGORITHM_OPTIONS.items():
+        for option in OPTIONS:
+            algorithms = readers_of(option)
             if self.algorithm not in algorithms and getattr(self, option) != type(self).model_fields[option].default:
                 named = " or ".join(repr(name) for name in algorithms)
                 raise ValueError(f"{option} has no meaning for algorithm = {self.algorithm!r}; it is for {named}")

@@ -15,10 +15,11 @@ from pydantic import BeforeValidator, ValidationError, model_validator
 
 from shoal.errors import BadHierarchy, BadPolicy
 from shoal.hierarchy import Csv
+from shoal.metrics.registry import METRICS
 from shoal.models import Model, exact
 from shoal.policy.blocking import Blocking, misfit_of_blocking
 from shoal.policy.cells import misfit_of_cells
-from shoal.policy.method import SENSITIVE_METRICS, Method
+from shoal.policy.method import Method
 from shoal.policy.parts import (
     AnyModel,
     Attribute,
@@ -90,7 +91,7 @@ class Policy(Part):
                 raise ValueError(f"require: {model.name} needs a column with the role 'sensitive'")
         if len({population_of(model) for model in self.require} - {None}) > 1:
             raise ValueError("require: the models name several populations; a table is compared with one")
-        if self.method.metric in SENSITIVE_METRICS and not sensitive:
+        if METRICS[self.method.metric].of_sensitive and not sensitive:
             raise ValueError(f"method.metric = {self.method.metric!r} needs a column with the role 'sensitive'")
         of_k = {"suppression = 'k'": self.method.suppression == "k", "margin": self.method.margin > 0}
         for option in (name for name, used in of_k.items() if used and not any(hasattr(m, "k") for m in self.require)):
@@ -169,7 +170,7 @@ class Policy(Part):
     @property
     def about(self) -> list[str]:
         """The sensitive attributes that a model, or the metric, looks at."""
-        by_metric = self.named(Role.SENSITIVE) if self.method.metric in SENSITIVE_METRICS else []
+        by_metric = self.named(Role.SENSITIVE) if METRICS[self.method.metric].of_sensitive else []
         return list(dict.fromkeys([*(m.about for m in self.models if m.about is not None), *by_metric]))
 
     @property

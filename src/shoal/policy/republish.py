@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from shoal.methods import searches
 from shoal.models import Model, Need, exact
 from shoal.models.leakage import AlpDif
-from shoal.policy.method import SEARCHES
 from shoal.policy.parts import Part, Share, whole
 from shoal.schema import Role
 
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from shoal.policy.policy import Policy
 
 Way = Literal["monotone", "m-invariance", "alp-dif"]
+WAYS: dict[str, str] = {
+    "monotone": "keeps those who were shown with the same people, at labels that only get coarser",
+    "m-invariance": "keeps everybody among the same sensitive values in every release",
+    "alp-dif": "keeps those who were shown together, and limits how surely all releases tell a value",
+}
+"""What each way to publish a growing table again does, for people: "it …"."""
 
 
 class Republish(Part):
@@ -58,7 +64,7 @@ def _misfits(policy: "Policy", how: Republish) -> Iterator[str]:
         yield "republish: people who stay as they were shown cannot be compared with a population"
     if how.way == "m-invariance":
         yield from _misfits_of_invariance(policy, how)
-    elif algorithm not in (*SEARCHES, "local") or policy.method.suppress == "cell":
+    elif algorithm not in (*searches(), "local") or policy.method.suppress == "cell":
         yield (
             f"republish: people stay at labels of hierarchies, which {algorithm!r} with suppress = "
             f"{policy.method.suppress!r} does not give; use 'optimal' or 'local'"

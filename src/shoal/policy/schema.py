@@ -4,7 +4,9 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from shoal.hierarchy import BUILDERS, OPTIONS
+from shoal.hierarchy import known_keys
+from shoal.methods import ALGORITHMS
+from shoal.metrics.registry import METRICS
 from shoal.models import MODELS
 from shoal.models.spec import kebab
 
@@ -16,6 +18,8 @@ def json_schema(policy: type[BaseModel]) -> dict[str, Any]:
     schema["properties"]["require"]["minItems"] = 1
     schema["$defs"]["Blocking"]["properties"]["require"]["items"] = schema["properties"]["require"]["items"]
     schema["$defs"]["Attribute"]["properties"]["hierarchy"]["anyOf"][0] = _hierarchy_schema()
+    method = schema["$defs"]["Method"]["properties"]
+    method["algorithm"]["enum"], method["metric"]["enum"] = list(ALGORITHMS), list(METRICS)
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "Shoal policy"
     role = schema["properties"]["attributes"]["additionalProperties"]
@@ -24,8 +28,7 @@ def json_schema(policy: type[BaseModel]) -> dict[str, Any]:
 
 
 def _hierarchy_schema() -> dict[str, Any]:
-    known = {*BUILDERS, *(option for options in OPTIONS.values() for option in options)}
-    table = {"type": "object", "properties": {key: {} for key in sorted(known)}, "additionalProperties": False}
+    table = {"type": "object", "properties": {key: {} for key in sorted(known_keys())}, "additionalProperties": False}
     return {"anyOf": [{**table, "minProperties": 1}, {"type": "array", "minItems": 1}]}
 
 

@@ -4,20 +4,19 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from time import perf_counter, process_time
-from typing import Any, get_args
+from typing import Any
 
 from shoal.engine import Engine, Source
 from shoal.errors import BadInput, ShoalError, ShoalWarning
+from shoal.methods import ALGORITHMS, readers_of, searches, serving
 from shoal.models.spec import nearest
 from shoal.plan import Plan, Task, make_plan, set_task, solve
 from shoal.policy import Policy
-from shoal.policy.method import ALGORITHM_OPTIONS, PAIRS, SEARCHES, Algorithm
+from shoal.policy.method import OPTIONS
 from shoal.recode import NodeRecoding
 from shoal.report.figures import Figures
 from shoal.report.fixed import Fixed
 from shoal.search import Ask, Stop, Tally, Watch
-
-ALGORITHMS: tuple[str, ...] = get_args(Algorithm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +131,17 @@ def compare_algorithms(
 
 def _usual(policy: Policy) -> tuple[str, ...]:
     """The algorithms for what the policy's own does."""
-    return SEARCHES if policy.method.algorithm in SEARCHES else PAIRS[policy.method.generalise, policy.method.suppress]
+    known = searches()
+    return known if policy.method.algorithm in known else serving((policy.method.generalise, policy.method.suppress))
 
 
 def _with_algorithm(policy: Policy, algorithm: str) -> Policy:
     """The policy with another algorithm; what means nothing to it is left at its default."""
     pair = policy.method.generalise, policy.method.suppress
-    foreign = {option for option, algorithms in ALGORITHM_OPTIONS.items() if algorithm not in algorithms}
+    foreign = {option for option in OPTIONS if algorithm not in readers_of(option)}
     if algorithm == "mondrian-single":
         foreign |= {"suppression"}
-    if algorithm not in PAIRS[pair]:
+    if algorithm not in serving(pair):
         foreign |= {"generalise", "suppress", "suppression", "metric"}
     said = {option for option in policy.method.model_fields_set if option not in foreign}
     method = {option: getattr(policy.method, option) for option in said} | {"algorithm": algorithm}

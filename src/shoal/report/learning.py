@@ -9,11 +9,11 @@ from shoal.codes import Table
 from shoal.engine import Engine, Source
 from shoal.errors import BadInput, Infeasible
 from shoal.hierarchy import build, draft
+from shoal.methods import ALGORITHMS, Shape
 from shoal.mining import LEARNERS, Learned, Lesson, Training, known_learners, rows_of
 from shoal.mining.learners import from_extra
 from shoal.mining.shown import Rows
 from shoal.plan import assign_roles, make_plan
-from shoal.plan.boxes import BOXES
 from shoal.policy import Policy
 from shoal.report.figures import Figures
 from shoal.schema import Role
@@ -123,7 +123,8 @@ def _with_target(table: Table, target: str) -> Table:
 
 def _steady(table: Table, policy: Policy) -> Policy:
     """The policy for every fold alike: hierarchies drafted from all rows, and what all rows confirm is confirmed."""
-    drafted = policy.method.generalise != "none" and policy.method.algorithm not in BOXES
+    shaped = ALGORITHMS[policy.method.algorithm].shape in {Shape.BOXES, Shape.CLUSTERS}
+    drafted = policy.method.generalise != "none" and not shaped
     changed = {}
     for name, attribute in policy.attributes.items():
         more: dict[str, object] = {}

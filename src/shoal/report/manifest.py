@@ -9,7 +9,7 @@ from shoal import __version__
 from shoal.engine import Source
 from shoal.errors import BadHierarchy
 from shoal.hierarchy import Rows as Lines
-from shoal.metrics import CATALOGUE, Seen, Told, measured, see
+from shoal.metrics import Seen, Told, catalogue, measured, see
 from shoal.models import MODELS
 from shoal.plan import Plan, drawn_margin
 from shoal.policy import FORMAT, Policy
@@ -454,4 +454,4 @@ def seen_if_few(plan: Plan, policy: Policy, source: Source) -> Seen | None:
 def metrics_of(plan: Plan, told: Mapping[str, Told]) -> dict[str, float]:
     """Every figure of this release, in the order of the catalogue; what the search scored is told as it scored it."""
     figures = {name: each.total for name, each in told.items()} | dict(plan.metrics)
-    return {entry.name: total for entry in CATALOGUE if (total := figures.get(entry.name)) is not None}
+    return {entry.name: total for entry in catalogue() if (total := figures.get(entry.name)) is not None}

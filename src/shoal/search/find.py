@@ -4,13 +4,13 @@ from math import inf
 
 from shoal.errors import BadPolicy, Infeasible
 from shoal.lattice import Lattice
+from shoal.methods import ALGORITHMS
 from shoal.models import Closure
 from shoal.policy.method import Method
-from shoal.search.algorithms import LARGEST_LISTED, WALKS, Setting
 from shoal.search.driver import Found, Stop, Stopped, Watch, answer, decide
-from shoal.search.optimal import optimal
 from shoal.search.oracle import Oracle
 from shoal.search.preference import preferred
+from shoal.search.walks import LARGEST_LISTED, Setting
 
 
 def find(
@@ -18,26 +18,26 @@ def find(
 ) -> Found:
     """The node to release; `stop` ends an anytime search early."""
     oracle.tally.nodes = lattice.size
-    if method.algorithm == "optimal":
-        search = optimal(
-            oracle.pruned(lattice),
-            oracle.scorer.floors,
-            oracle.before.left_out,
-            additive=oracle.scorer.additive,
-            seed=method.seed,
-            endless=method.time_limit is not None,
-        )
-        return answer(search, oracle, watch, stop)
-    algorithm = WALKS[method.algorithm]
+    algorithm = ALGORITHMS[method.algorithm]
     if algorithm.closed:
         _refuse_open(method, oracle)
     if algorithm.lists:
         _refuse_large(method, lattice)
-    if method.algorithm == "incognito":
-        lattice = oracle.pruned(lattice)  # its own first round
-    setting = Setting(lattice, oracle.before, method.weighting, method.minimal)
+    setting = Setting(
+        oracle.pruned(lattice) if algorithm.prunes else lattice,
+        oracle.before,
+        method.weighting,
+        method.minimal,
+        oracle.scorer.floors,
+        oracle.scorer.additive,
+        method.seed,
+        endless=method.time_limit is not None,
+    )
+    walk = algorithm.load()(setting)
+    if algorithm.scores:
+        return answer(walk, oracle, watch, stop)
     try:
-        nodes = decide(algorithm.walk(setting), oracle, watch, stop)
+        nodes = decide(walk, oracle, watch, stop)
     except Stopped:
         raise Infeasible(
             f"{method.algorithm} was stopped before its end and has no node to release; allow more time, or use "

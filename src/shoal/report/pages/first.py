@@ -6,7 +6,6 @@ from shoal.audit import Audit
 from shoal.report.manifest import PublicManifest
 from shoal.report.pages.blocks import Card, Tone, listed, many, percent
 from shoal.report.pages.visible import Tally, Visible
-from shoal.report.pages.words import LEARNED
 
 
 def rows_card(manifest: PublicManifest) -> Card:
@@ -61,7 +60,7 @@ def attacks_card(audit: Audit) -> Card:
     if not tried:
         return Card("Attacks tried", "none", f"No attack was run on this release.{rest}", "open")
     if exposed:
-        found = "; ".join(LEARNED[line.channel].format(rows=many(line.people, "row")) for line in exposed)
+        found = "; ".join(line.channel.learned.format(rows=many(line.people, "row")) for line in exposed)
         says = f"{found[0].upper()}{found[1:]}.{rest}"
         return Card("Kinds of attack tried on it", f"{len(exposed)} of {len(tried)} succeed", says, "bad")
     says = f"None of those that were tried learns what the release should hide.{rest}"

@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shoal.methods import ALGORITHMS
 from shoal.plan import Plan
+from shoal.policy.republish import WAYS
 from shoal.report.manifest import Manifest
 from shoal.report.pages.blocks import Bullets, Section, Table, Text, and_more, many, percent
 from shoal.report.pages.figures import number
-from shoal.report.pages.words import ALGORITHMS, WAYS
 
 if TYPE_CHECKING:
     from shoal.report.pages.blocks import Block
@@ -29,7 +30,8 @@ def found(manifest: Manifest) -> Section:
     """The algorithm, what it looked at, how long it took, and whether its answer is proved to be the best."""
     method = manifest.method
     took = "" if method.seconds is None else f" in {method.seconds:.2f} s"
-    said = f"{method.algorithm.capitalize()} {(ALGORITHMS | WAYS)[method.algorithm]}."
+    does = WAYS[method.algorithm] if method.algorithm in WAYS else ALGORITHMS[method.algorithm].sentence
+    said = f"{method.algorithm.capitalize()} {does}."
     if method.nodes is not None:
         said += f" It checked {method.checked or 0:,} of {many(method.nodes, 'node')}{took}. {_proof(manifest)}"
     else:

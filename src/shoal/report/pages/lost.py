@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from shoal.metrics import CATALOGUE
+from shoal.metrics import catalogue
 from shoal.report.manifest import Manifest
 from shoal.report.pages.blocks import Block, Details, Pair, Pairs, Section, Table, Text, and_more, percent
 from shoal.report.pages.figures import number
@@ -57,7 +57,7 @@ def _related(measures: Mapping[str, Any]) -> list[Block]:
 def _figures(manifest: Manifest) -> Table:
     method = manifest.method
     searched = method.nodes is not None or manifest.recoding.kind == "cells"
-    about = {entry.name: entry for entry in CATALOGUE}
+    about = {entry.name: entry for entry in catalogue()}
     rows = [
         [
             f"{name} (minimised)" if name == method.metric and searched else name,

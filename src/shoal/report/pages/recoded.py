@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from shoal.engine import Source
 from shoal.errors import BadHierarchy
+from shoal.hierarchy import BUILDERS
 from shoal.plan import Plan
 from shoal.policy import Policy
-from shoal.recode import GroupRecoding, NodeRecoding
+from shoal.recode import KINDS, GroupRecoding, NodeRecoding
 from shoal.report.manifest import Manifest
 from shoal.report.pages.blocks import Bullets, Meter, Section, Table, Text, and_more, listed, many, percent
 from shoal.report.pages.figures import promise
 from shoal.report.pages.visible import Visible
-from shoal.report.pages.words import KINDS
 from shoal.schema import Role
 
 if TYPE_CHECKING:
@@ -19,20 +19,6 @@ if TYPE_CHECKING:
 
 _MOST = 60
 """Columns of one table."""
-_SAID = {
-    "bottom": "the low end joined",
-    "csv": "from a file",
-    "dates": "dates by {}",
-    "edges": "ranges between given edges",
-    "flat": "the value, or *",
-    "hipaa": "by HIPAA Safe Harbor",
-    "intervals": "ranges of {}",
-    "mask": "cut from the {}",
-    "rows": "given value by value",
-    "top": "the high end joined",
-    "tree": "a tree",
-}
-"""By the key of a policy's `hierarchy` table."""
 _LISTED = frozenset({"dates", "intervals"})
 _ROLES = {
     Role.QUASI_IDENTIFIER: "Identifying together (quasi-identifiers), made coarser",
@@ -110,6 +96,5 @@ def _hierarchy(plan: Plan, policy: Policy, name: str) -> str:
     except BadHierarchy:
         return "made by functions"
     kind, value = next(iter(spec.items()))
-    return _SAID.get(kind, "of its own kind").format(
-        listed([str(each) for each in value], 4) if kind in _LISTED else value
-    )
+    said = BUILDERS[kind].sentence if kind in BUILDERS else "of its own kind"
+    return said.format(listed([str(each) for each in value], 4) if kind in _LISTED else value)

@@ -9,6 +9,7 @@ from shoal.attacks import Channel
 from shoal.audit import Audit
 from shoal.audit import Line as Verdict
 from shoal.metrics.measures.sizes import histogram
+from shoal.models import MODELS
 from shoal.report.manifest import ModelSummary, PublicManifest
 from shoal.report.pages.blocks import (
     Bars,
@@ -29,7 +30,6 @@ from shoal.report.pages.blocks import (
 )
 from shoal.report.pages.figures import asked, attained
 from shoal.report.pages.visible import Tally, Visible
-from shoal.report.pages.words import QUESTIONS, WORDS
 
 if TYPE_CHECKING:
     from shoal.report.pages.blocks import (
@@ -51,7 +51,7 @@ def promised(models: Sequence[ModelSummary], *, persons: bool) -> Section:
     rows: list[list[Cell]] = [
         [
             f"{model.model} of {model.attribute}" if model.attribute else model.model,
-            WORDS[model.model].means,
+            MODELS[model.model].sentence,
             asked(model.asked),
             attained(model.attained),
             "–" if model.worst is None else f"{model.worst:,}",
@@ -83,7 +83,7 @@ def attacked(visible: Visible, *, private: bool) -> Section:
     audit = visible.audit
     rows: list[list[Cell]] = [
         [
-            QUESTIONS[str(line.channel)],
+            line.channel.question,
             Mark(_TONES[line.verdict], verdict(line)),
             _sentence(_why(audit, line)),
         ]

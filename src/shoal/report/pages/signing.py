@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from shoal.models import MODELS
 from shoal.report.manifest import Data, Manifest
 from shoal.report.pages.blocks import Command, Section, Table, Text, many, percent
 from shoal.report.pages.figures import attained, promise
 from shoal.report.pages.shared import verdict
 from shoal.report.pages.visible import Visible
-from shoal.report.pages.words import WORDS
 
 if TYPE_CHECKING:
     from shoal.report.pages.blocks import Block
@@ -49,7 +49,7 @@ def sign_off(manifest: Manifest, visible: Visible) -> Sequence[tuple[str, Sequen
     return (
         ("Release", [f"{manifest.data.file}, SHA-256 {manifest.data.sha256}"]),
         ("Threshold asked, and what is attained", [*asks, *more]),
-        ("Adversary assumed: somebody who …", list(dict.fromkeys(WORDS[model.model].against for model in models))),
+        ("Adversary assumed: somebody who …", list(dict.fromkeys(MODELS[model.model].adversary for model in models))),
         ("Population compared with", [_population(manifest)]),
         ("Rows", [f"{rows.released:,} released of {rows.read:,} read; {left_out}; {rows.added:,} added"]),
         ("What is left of the risk", [chances, "; ".join(f"{a.channel}: {verdict(a)}" for a in visible.audit.lines)]),

@@ -16,6 +16,7 @@ from shoal.attacks import (
     Rules,
     SinglingOut,
     Skewness,
+    foreign_attacks,
 )
 from shoal.attacks.published import Shown as _Face
 from shoal.attacks.published import labels_of
@@ -150,6 +151,7 @@ def _attacked(published: Published, *, weighted: bool) -> Audit:
     labels = sum(len(face.labels) for face in published.quasi_identifiers.values())
     many = f"not measured: there are more than {MOST_LABELS:,} different labels; `shoal audit` measures it"
     attacks.append(("singling-out", LATER if weighted else SinglingOut() if labels <= MOST_LABELS else many))
+    attacks += foreign_attacks(sensitive=bool(published.sensitive))
     attacks += [(name, LATER) for name in _LATER if published.sensitive or name == "downcode"]
     attacks += [("join", "it needs people whom an attacker knows (--register)")]
     if published.sensitive:

@@ -1,0 +1,237 @@
+"""The one registry of algorithms: their names, the pairs of options they serve, and where each is found.
+
+Nothing is imported until it is used. Another package adds an algorithm by an entry point of the group
+`shoal.algorithms`, or by `shoal.register_algorithm`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from typing import Any, Literal
+
+from shoal.registry import Registry
+
+Generalise = Literal["attribute", "cell", "none"]
+Suppress = Literal["tuple", "attribute", "cell", "none"]
+Pair = tuple[Generalise, Suppress]
+
+
+class Shape(StrEnum):
+    """What an algorithm makes of the quasi-identifiers, which decides what its function is given and returns."""
+
+    SEARCH = "one level per attribute"
+    """A walk over the lattice: `search.Setting` in, a generator of questions out."""
+    BOXES = "boxes"
+    """Ranges, or labels of a hierarchy, for each part of the space: a problem in, parts out."""
+    CLUSTERS = "clusters"
+    CELLS = "cells"
+    """Labels of its own for every class."""
+    GROUPS = "groups"
+    """Two tables."""
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A way to find a recoding."""
+
+    name: str
+    sentence: str
+    """What it does, for people: "it …"."""
+    shape: Shape
+    pairs: tuple[Pair, ...]
+    """The pairs of `generalise` and `suppress` that it serves (S2.3)."""
+    run: str | Callable[..., Any]
+    """Its function, or "module:function", imported on first use."""
+    source: str = ""
+    options: tuple[str, ...] = ()
+    """Options of [method] that only it, or few others, read."""
+    closed: bool = False
+    """Of searches: whether it discards nodes unseen, which only a policy allows that whatever is coarser keeps too."""
+    lists: bool = False
+    """Whether it returns a set of nodes, and lists the lattice, which must then not be too large."""
+    scores: bool = False
+    """Whether it asks for scores and bounds, and ends with the node of the best."""
+    prunes: bool = False
+    """Whether it begins with a lattice from which levels are cut off that fail by themselves."""
+
+    def load(self) -> Callable[..., Any]:
+        """Its function."""
+        if not isinstance(self.run, str):
+            return self.run
+        module, _, name = self.run.partition(":")
+        found: Callable[..., Any] = getattr(import_module(module), name)
+        return found
+
+
+_ATTRIBUTE: tuple[Pair, ...] = (("attribute", "tuple"), ("attribute", "none"), ("attribute", "attribute"))
+_CELL: tuple[Pair, ...] = (("cell", "none"), ("cell", "cell"))
+_SEARCHES, _BOXES = "shoal.search.walks", "shoal.plan.boxes"
+
+ALGORITHMS: Registry[Algorithm] = Registry(
+    "shoal.algorithms",
+    [
+        Algorithm(
+            "optimal",
+            "looks for the least loss of all, and can prove it",
+            Shape.SEARCH,
+            (*_ATTRIBUTE, ("attribute", "cell")),
+            f"{_SEARCHES}:walk_optimal",
+            source="ours, after El Emam et al., JAMIA 16(5), 2009 and Kohlmayer et al., PASSAT 2012",
+            scores=True,
+            prunes=True,
+        ),
+        Algorithm(
+            "datafly",
+            "makes the column of most values coarser until enough rows look alike",
+            Shape.SEARCH,
+            _ATTRIBUTE,
+            f"{_SEARCHES}:walk_datafly",
+            source="Sweeney, IJUFKS 10(5), 2002",
+        ),
+        Algorithm(
+            "samarati",
+            "looks for the lowest height at which the promises hold",
+            Shape.SEARCH,
+            _ATTRIBUTE,
+            f"{_SEARCHES}:walk_samarati",
+            source="Samarati, IEEE TKDE 13(6), 2001",
+            options=("preference",),
+            closed=True,
+            lists=True,
+        ),
+        Algorithm(
+            "incognito",
+            "looks for all levels at which the promises hold",
+            Shape.SEARCH,
+            _ATTRIBUTE,
+            f"{_SEARCHES}:walk_incognito",
+            source="LeFevre, DeWitt, Ramakrishnan, SIGMOD 2005",
+            options=("preference", "minimal"),
+            closed=True,
+            lists=True,
+            prunes=True,
+        ),
+        Algorithm(
+            "hybrid",
+            "takes a quick answer to bound the search for the lowest height",
+            Shape.SEARCH,
+            _ATTRIBUTE,
+            f"{_SEARCHES}:walk_hybrid",
+            source="the survey of S2, Datafly and Samarati together",
+            options=("preference",),
+            closed=True,
+            lists=True,
+        ),
+        Algorithm(
+            "greedy",
+            "makes the step that costs least, again and again",
+            Shape.SEARCH,
+            _ATTRIBUTE,
+            f"{_SEARCHES}:walk_greedy",
+            source="Wang, Xu, Qu, Journal of Software 6(10), 2011",
+            options=("weighting",),
+        ),
+        Algorithm(
+            "mondrian-single",
+            "cuts one column at a time",
+            Shape.BOXES,
+            _ATTRIBUTE,
+            f"{_BOXES}:single_boxes",
+            source="LeFevre, DeWitt, Ramakrishnan, ICDE 2006",
+        ),
+        Algorithm(
+            "local",
+            "makes every class only as coarse as it needs",
+            Shape.CELLS,
+            _CELL,
+            "shoal.plan.along:recode_locally",
+            source="ours",
+        ),
+        Algorithm(
+            "mondrian",
+            "cuts the rows into boxes at their middle",
+            Shape.BOXES,
+            _CELL,
+            f"{_BOXES}:strict_boxes",
+            source="LeFevre, DeWitt, Ramakrishnan, ICDE 2006",
+        ),
+        Algorithm(
+            "mondrian-relaxed",
+            "cuts the rows into boxes that may overlap",
+            Shape.BOXES,
+            _CELL,
+            f"{_BOXES}:relaxed_boxes",
+            source="LeFevre, DeWitt, Ramakrishnan, ICDE 2006",
+        ),
+        Algorithm(
+            "mondrian-workload",
+            "cuts the rows into boxes that suit a task",
+            Shape.BOXES,
+            _CELL,
+            f"{_BOXES}:workload_boxes",
+            source="LeFevre, DeWitt, Ramakrishnan, ACM TODS 33(3), 2008",
+            options=("target", "workload"),
+        ),
+        Algorithm(
+            "microaggregation",
+            "puts rows together that lie near to each other",
+            Shape.CLUSTERS,
+            _CELL,
+            f"{_BOXES}:clusters",
+            source="Domingo-Ferrer and Mateo-Sanz, IEEE TKDE 14(1), 2002",
+        ),
+        Algorithm(
+            "suppress",
+            "blanks what stands out",
+            Shape.SEARCH,
+            (("none", "tuple"), ("none", "attribute"), ("none", "cell")),
+            f"{_SEARCHES}:walk_optimal",
+            source="the survey of S2",
+            scores=True,
+            prunes=True,
+        ),
+        Algorithm(
+            "anatomy",
+            "puts rows with different sensitive values into groups",
+            Shape.GROUPS,
+            (("none", "none"),),
+            "shoal.plan.groups:plan_groups",
+            source="Xiao and Tao, VLDB 2006",
+        ),
+    ],
+)
+
+PAIRS: tuple[Pair, ...] = (
+    *_ATTRIBUTE,
+    ("attribute", "cell"),
+    *_CELL,
+    ("none", "tuple"),
+    ("none", "attribute"),
+    ("none", "cell"),
+    ("none", "none"),
+)
+"""The nine models of S2.3, and Anatomy's."""
+
+
+def serving(pair: Pair) -> tuple[str, ...]:
+    """The algorithms for a pair, the first one taken where none is named.
+
+    >>> serving(("attribute", "cell")), serving(("cell", "tuple"))
+    (('optimal',), ())
+    """
+    return tuple(name for name, algorithm in ALGORITHMS.items() if pair in algorithm.pairs)
+
+
+def searches() -> tuple[str, ...]:
+    """The searches of the lattice: one level per attribute."""
+    return tuple(name for name in ALGORITHMS if name in serving(_ATTRIBUTE[0]) and is_search(name))
+
+
+def is_search(name: str) -> bool:
+    return ALGORITHMS[name].shape is Shape.SEARCH
+
+
+def readers_of(option: str) -> tuple[str, ...]:
+    """The algorithms that read an option; none where all do."""
+    return tuple(name for name, algorithm in ALGORITHMS.items() if option in algorithm.options)

@@ -3,6 +3,7 @@
 Each case once ended in exit 4 after the work, or was published and then refused by `verify --original`.
 """
 
+import json
 import random
 import warnings
 from datetime import datetime, timedelta
@@ -179,3 +180,77 @@ def test_rows_left_out_for_rules_keep_every_promise(tmp_path, monkeypatch, by, m
         assert publish(tmp_path, asked, **how) == []
     except Infeasible:
         assert not (tmp_path / "out").exists()
+
+
+START = datetime.fromisoformat("2020-01-01 00:00")
+
+
+def hours(*given, unit="us", zone=None):
+    return pa.array([START + timedelta(hours=each) for each in given], pa.timestamp(unit, zone))
+
+
+TIMES = {
+    "days": hours(0, 24, 0, 24),
+    "half seconds": pa.array([START, START + timedelta(milliseconds=500)] * 2, pa.timestamp("us")),
+    "seconds in UTC": hours(0, 1, 2, 30, unit="s", zone="UTC"),
+    "nanoseconds in UTC": hours(0, 1, 2, 30, unit="ns", zone="UTC"),
+    "times of day": pa.array([1000, 1500] * 2, pa.int32()).cast(pa.time32("ms")),
+}
+
+
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize("algorithm", ["anatomy", "optimal"])
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_times_are_verified_however_they_are_stored(tmp_path, times, algorithm, kind):
+    table = pa.table({"age": [30, 30, 40, 40], "seen": TIMES[times]})
+    asked = {
+        "attributes": {"age": QUASI, "seen": {"role": "sensitive", "confirm": True}},
+        "require": [{"model": "distinct-l-diversity", "l": 2}],
+        "method": {"algorithm": algorithm},
+    }
+    sh.anonymize(table, asked).save(tmp_path / "out", format=kind)
+    assert [each for each in sh.verify(tmp_path / "out", original=table) if not each.holds] == []
+
+
+@pytest.mark.parametrize("algorithm", ["local", "mondrian", "mondrian-single", "optimal"])
+@pytest.mark.parametrize("hierarchy", [None, {"dates": ["day", "month"]}], ids=["drafted", "days"])
+def test_a_label_that_is_a_day_beside_a_midnight(tmp_path, algorithm, hierarchy):
+    table = pa.table({"seen": hours(0, 5, 7, 33, 34, 35), "ill": ["flu", "hiv"] * 3})
+    seen = {"role": QUASI} if hierarchy is None else {"role": QUASI, "hierarchy": hierarchy}
+    asked = {"attributes": {"seen": seen, "ill": "sensitive"}, "require": [K], "method": {"algorithm": algorithm}}
+    sh.anonymize(table, asked).save(tmp_path / "out")
+    assert [each for each in sh.verify(tmp_path / "out", original=table) if not each.holds] == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"model": "alpha-k", "alpha": {"2020-01-01": 0.5}, "k": 2},
+        {"model": "alp-dif", "alp": {"2020-01-01": 0.5}},
+        {"model": "p-plus-sensitive", "p": 2, "categories": [["2020-01-01"], ["2020-01-02"]]},
+    ],
+    ids=lambda model: model["model"],
+)
+def test_days_that_a_promise_names_are_known_in_a_typed_file(tmp_path, model, kind):
+    table = pa.table({"age": [30] * 4 + [40] * 4, "seen": hours(*[0, 24] * 4)})
+    asked = {"attributes": {"age": QUASI, "seen": {"role": "sensitive", "confirm": True}}, "require": [K, model]}
+    sh.anonymize(table, asked).save(tmp_path / "out", format=kind)
+    verdicts = {each.promise: each for each in sh.verify(tmp_path / "out", original=table)}
+    assert all(each.holds for each in verdicts.values())
+    told = json.dumps(dict(verdicts[model["model"]].attained))
+    assert model["model"] == "p-plus-sensitive" or '2020-01-01"' in told
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "mondrian-single", "microaggregation"])
+def test_an_order_of_numbers_with_a_decimal_comma(tmp_path, algorithm):
+    table = pa.table({"v": ["1,5", "2,5", "10"] * 4, "ill": ["flu", "hiv"] * 6})
+    asked = {
+        "attributes": {"v": {"role": QUASI, "order": ["10", "1,5", "2,5"]}, "ill": "sensitive"},
+        "require": [K],
+        "method": {"algorithm": algorithm},
+        "release": {"means": "any"},
+        "data": {"decimal": ","},
+    }
+    sh.anonymize(table, asked).save(tmp_path / "out", format="csv")
+    assert [each for each in sh.verify(tmp_path / "out", original=table) if not each.holds] == []

@@ -7,6 +7,7 @@ Whoever reads the public folder may know everybody but one, and try every value 
 import json
 import warnings
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -309,3 +310,22 @@ def test_public_figures_are_those_of_the_release(tmp_path):
     (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))
     (verdict,) = (each for each in sh.verify(tmp_path / "out") if each.promise == "t-closeness")
     assert (verdict.status, verdict.why) == ("fails", "the manifest says that it attains something else")
+
+
+def test_the_hour_of_who_was_left_out_does_not_show(tmp_path):
+    """Whether times are shown as days is decided by those that are released, in the pages of a typed file too."""
+    start = datetime.fromisoformat("2020-01-01 00:00")
+    age = {"role": QUASI, "hierarchy": {"intervals": [10]}, "max-level": 1}
+    policy = {
+        "attributes": {"age": age, "seen": {"role": "sensitive", "confirm": True}},
+        "require": [{"model": "k-anonymity", "k": 3}],
+        "method": {"suppression": 0.2},
+    }
+    seen = set()
+    for passed in (timedelta(0), timedelta(hours=12), timedelta(microseconds=1)):
+        times = [*(start + timedelta(days=i) for i in range(6)), start + passed]
+        table = pa.table({"age": [30] * 3 + [40] * 3 + [99], "seen": pa.array(times, pa.timestamp("us"))})
+        out = tmp_path / str(passed.microseconds + passed.seconds)
+        sh.anonymize(table, policy).save(out, format="parquet")
+        seen.add(tuple(path.read_bytes() for path in sorted(out.iterdir())))
+    assert len(seen) == 1

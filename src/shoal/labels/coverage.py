@@ -59,9 +59,11 @@ class Coverage:
         if label is None or label == TOP:
             first = 0 if label == TOP else len(self.scale.values)
             return [(first, self.size)] if first < self.size else []
-        if len(codes := self.scale.same(label)):  # before all else: a value may look like a label
-            return runs_of(codes)
-        if label in self._groups:
+        # a value may look like a label, and a label of days like the midnight that begins one of them
+        if self.scale.is_value(label) or label not in self._groups:
+            if len(codes := self.scale.same(label)):
+                return runs_of(codes)
+        else:
             return runs_of(np.concatenate([np.flatnonzero(level == group) for level, group in self._groups[label]]))
         match parse_label(label):
             case Interval() as interval:

@@ -136,6 +136,14 @@ class Scale:
         found = self.same(text)
         return int(self.ranks[found[0]]) if len(found) else None
 
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        return frozenset(self.texts)
+
+    def is_value(self, text: str) -> bool:
+        """Whether a value is written just so, or is this number; a day is no value of a column of times."""
+        return text in self._written or (self.sort is Sort.NUMBER and len(self.same(text)) > 0)
+
     def same(self, text: str) -> Codes:
         """The codes of the values that are written so: numbers and moments by what they denote."""
         if self.sort is Sort.NUMBER and (number := self.number(text)) is not None:
@@ -348,11 +356,15 @@ def read_moment(text: str) -> Moment | None:
 
 
 def words(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Each value as text, however its type is stored: 12:30:00 and 12:30:00.000 are one time."""
+    """Each value as text, however its type is stored: 12:30:00 and 12:30:00.000 are one time.
+
+    >>> words(pa.array([1500, 2000], pa.timestamp("ms", "UTC"))).to_pylist()
+    ['1970-01-01 00:00:01.5Z', '1970-01-01 00:00:02Z']
+    """
     texts = values.cast(pa.string())
     if pa.types.is_timestamp(values.type) or pa.types.is_time(values.type):
-        shorter = pc.replace_substring_regex(texts, r"(\.[0-9]*[1-9])0+\b", r"\1")
-        return pc.replace_substring_regex(shorter, r"\.0+\b", "")
+        shorter = pc.replace_substring_regex(texts, r"(\.[0-9]*[1-9])0+(Z|[+-]|$)", r"\1\2")
+        return pc.replace_substring_regex(shorter, r"\.0+(Z|[+-]|$)", r"\1")
     return texts
 
 

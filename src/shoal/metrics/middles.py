@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.codes import Codes, Column, Kind
 from shoal.hierarchy import TOP
@@ -50,13 +52,21 @@ class Middles:
         by_kind = {kinds.get(name, "range"): column for name, column in columns.items()}
         for kind in ("mean", "median", "mode"):
             if kind in by_kind:
-                return _numbers(by_kind[kind])
+                return self._numbers(by_kind[kind])
         if "range" in by_kind:
             column = by_kind["range"]
             return self.of_texts(column.texts.to_pylist())[column.codes]
-        low = _numbers(by_kind.get("min", by_kind.get("lo")))
-        high = _numbers(by_kind["max"]) if "max" in by_kind else _numbers(by_kind["hi"]) - self.step
+        low = self._numbers(by_kind.get("min", by_kind.get("lo")))
+        high = self._numbers(by_kind["max"]) if "max" in by_kind else self._numbers(by_kind["hi"]) - self.step
         return self._between(low, high)
+
+    def _numbers(self, column: Released | None) -> Floats:
+        """Part by part; nan where it says nothing. Values with an order of their own are shown as texts."""
+        assert column is not None
+        values = column.values
+        if pa.types.is_string(values.type):
+            values = pc.replace_substring(values, self.column.decimal, ".").cast(pa.float64())
+        return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)[column.codes]
 
     def _middle(self, text: str) -> float:
         if text == TOP:
@@ -93,9 +103,3 @@ def filled(numbers: Floats, labels: Codes, originals: Floats) -> Floats:
     np.fmax.at(greatest, labels, originals)
     told = np.isnan(numbers) & (least <= greatest)
     return np.where(told, np.where(told, least, 0) / 2 + np.where(told, greatest, 0) / 2, numbers)
-
-
-def _numbers(column: Released | None) -> Floats:
-    """Part by part; nan where it says nothing."""
-    assert column is not None
-    return np.asarray(column.values.to_numpy(zero_copy_only=False), dtype=np.float64)[column.codes]

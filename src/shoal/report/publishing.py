@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from shoal.attacks import Published, Shown
 from shoal.attacks.published import classes_of, labels_of
@@ -71,10 +72,20 @@ def shown_as(name: str, column: Released) -> Column:
     [0, 1, 0]
     """
     used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.texts)))
-    seen = encode(name, column.texts.take(pa.array(used)))
+    seen = encode(name, texts_in_use(column, used))
     place = np.zeros(len(column.texts), dtype=np.int32)
     place[used] = seen.codes
     return replace(seen, codes=place[column.codes])
+
+
+def texts_in_use(column: Released, used: NDArray[np.integer]) -> pa.StringArray:
+    """The texts of values that occur, by themselves: whether times show hours must not depend on who was left out."""
+    values = column.values.take(pa.array(used))
+    if not pa.types.is_timestamp(values.type):
+        return column.texts.take(pa.array(used))
+    seen = encode("", values)
+    texts = pa.concat_arrays([seen.texts, pa.nulls(1, pa.string())])
+    return texts.take(pa.array(seen.codes))
 
 
 def published_of(name: str, table: Table, columns: Columns, builders: Mapping[str, Builder] | None = None) -> Published:

@@ -1,10 +1,13 @@
 """The classes of a release and the values in them, counted in SQL."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from shoal.counts import ClassCounts, JointCounts, ValueCounts
 from shoal.errors import NotVerified
+from shoal.labels import read_moment
+from shoal.models import asked
 from shoal.verify.behind import count_behind
 from shoal.verify.claim import Claim, Original
 from shoal.verify.opening import Opened
@@ -32,7 +35,10 @@ def count(release: Opened, claim: Claim, original: Original | None = None) -> Co
     db = release.db
     classify(db, claim)
     sizes = numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
-    values = {name: _value_counts(db, f"c{claim.columns.index(name)}", len(sizes)) for name in claim.sensitive}
+    values = {
+        name: as_named(_value_counts(db, f"c{claim.columns.index(name)}", len(sizes)), claim, name)
+        for name in claim.sensitive
+    }
     behind = None if original is None or _idle(claim, original) else count_behind(db, claim, original, len(sizes))
     everybody = behind is not None and behind.population is not None
     joint = {names: _joint_counts(db, names, claim) for names in _together(claim)}
@@ -62,6 +68,29 @@ def _joint_counts(db: "duckdb.DuckDBPyConnection", names: tuple[str, ...], claim
     at, counts = (found[name].combine_chunks().to_numpy(zero_copy_only=False) for name in ("class", "n"))
     codes = tuple(column.indices.to_numpy() for column in coded)
     return JointCounts(at, codes, counts, tuple(column.dictionary.to_pylist() for column in coded))
+
+
+def as_named(values: ValueCounts, claim: Claim, attribute: str) -> ValueCounts:
+    """Times are called what the promises call them: a typed file shows a day as its midnight."""
+    names = {name for model in claim.models if model.about in {None, attribute} for name in _values_named(asked(model))}
+    moments = {moment.at: name for name in names if (moment := read_moment(name)) is not None}
+    if not moments:
+        return values
+    found = [None if label is None else read_moment(label) for label in values.labels]
+    labels = [
+        label if moment is None else moments.get(moment.at, label)
+        for label, moment in zip(values.labels, found, strict=True)
+    ]
+    return replace(values, labels=labels)
+
+
+def _values_named(parameters: Mapping[str, Any]) -> Iterator[str]:
+    """The sensitive values that parameters name: keys of thresholds, members of categories."""
+    for parameter in parameters.values():
+        if isinstance(parameter, Mapping):
+            yield from map(str, parameter)
+        elif isinstance(parameter, Sequence) and not isinstance(parameter, str):
+            yield from (str(value) for each in parameter if not isinstance(each, str | float | int) for value in each)
 
 
 def _value_counts(db: "duckdb.DuckDBPyConnection", column: str, classes: int) -> ValueCounts:

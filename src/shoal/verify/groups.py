@@ -1,6 +1,6 @@
 """A release in two tables: rows with a group, and how often each sensitive value occurs in each group (Anatomy)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from shoal.counts import ClassCounts, ValueCounts
 from shoal.errors import NotVerified
 from shoal.verify.behind import count_behind
 from shoal.verify.claim import Claim, Original
-from shoal.verify.counting import Counted
+from shoal.verify.counting import Counted, as_named
 from shoal.verify.mapped import covers_mapped
 from shoal.verify.opening import Opened, opened
 from shoal.verify.placing import classify
@@ -60,6 +60,7 @@ def count_groups(release: Opened, separate: Separate, claim: Claim, original: Or
     values = ValueCounts(at, np.array([code[value] for value in separate.values]), counts, labels, len(sizes))
     (sensitive,) = claim.sensitive
     behind = None if original is None else count_behind(db, claim, original, len(sizes))
+    values = as_named(values, claim, sensitive)
     return Counted(int(sizes.sum()), ClassCounts(sizes, {sensitive: values}), behind)
 
 
@@ -69,12 +70,17 @@ def covers_groups(release: Opened, counted: Counted, claim: Claim, original: Ori
     true = covers_mapped(release, rows, original)
     assert counted.behind is not None
     (sensitive,) = claim.sensitive
-    told, found = (_as_set(counts.sensitive[sensitive]) for counts in (counted.classes, counted.behind))
+    column = original.table[sensitive]
+    told = _as_set(counted.classes.sensitive[sensitive], column.as_original)
+    found = _as_set(counted.behind.sensitive[sensitive])
     if true.holds and told != found:
         return Verdict("truthful", Status.FAILS, why="a group does not have the sensitive values of its rows")
     return true
 
 
-def _as_set(values: ValueCounts) -> set[tuple[int, str | None, int]]:
-    named = (values.labels[code] for code in values.values.tolist())
+def _as_set(
+    values: ValueCounts, name: Callable[[str | None], str | None] = lambda label: label
+) -> set[tuple[int, str | None, int]]:
+    labels = [name(label) for label in values.labels]
+    named = (labels[code] for code in values.values.tolist())
     return set(zip(values.classes.tolist(), named, values.counts.tolist(), strict=True))

@@ -65,6 +65,12 @@ class OriginalColumn:
         texts = words(self.values) if typed else self.texts
         return [*texts.to_pylist(), *([None] if self.has_null else [])]
 
+    def as_original(self, text: str | None) -> str | None:
+        """How the original writes what a release wrote so; as it is where no one value is meant."""
+        codes = [] if text is None else self.scale.same(text).tolist()
+        found: str | None = self.texts[codes[0]].as_py() if len(codes) == 1 else text
+        return found
+
     def sql(self, cell: str) -> str:
         """The text of a cell of a column that was not collected, as DuckDB finds it."""
         if not self.missing:

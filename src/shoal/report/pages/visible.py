@@ -29,7 +29,7 @@ from shoal.frequency import joined
 from shoal.hierarchy import TOP
 from shoal.recode import Released
 from shoal.report.manifest import PublicManifest
-from shoal.report.publishing import Columns, published_in_memory, shown_as
+from shoal.report.publishing import Columns, published_in_memory, shown_as, texts_in_use
 
 if TYPE_CHECKING:
     from shoal.attacks import (
@@ -87,7 +87,7 @@ def look_at(manifest: PublicManifest, shown: Shown, separate: Mapping[str, Relea
 
 def _tally(column: Released, shown: Shown) -> Tally:
     if shown.stream is not None:
-        in_use = column.texts.take(pa.array(np.unique(column.codes)))
+        in_use = texts_in_use(column, np.unique(column.codes))
         return Tally(tuple(in_use.to_pylist()), None)
     rows = np.bincount(column.codes, weights=shown.times, minlength=len(column.texts)).astype(np.int64)
     return _counted(column, rows)
@@ -96,9 +96,9 @@ def _tally(column: Released, shown: Shown) -> Tally:
 def _counted(column: Released, rows: Longs) -> Tally:
     """The labels that occur, in the order that they have among themselves: values that were left out have no say."""
     used = np.flatnonzero(rows)
-    seen = encode("", column.texts.take(pa.array(used)))
-    order = np.argsort(seen.codes, kind="stable")
-    return Tally(tuple(column.texts.take(pa.array(used[order])).to_pylist()), rows[used[order]])
+    texts = texts_in_use(column, used)
+    order = np.argsort(encode("", texts).codes, kind="stable")
+    return Tally(tuple(texts.take(pa.array(order)).to_pylist()), rows[used[order]])
 
 
 def _of_values(manifest: PublicManifest, separate: Mapping[str, Released]) -> dict[str, Tally]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import shoal as sh
+from shoal.api import publish
 from shoal.datasets import write_census
 
 HASHES = Path(__file__).with_name("release_bytes.json")
@@ -79,10 +80,11 @@ def test_bytes_of_a_release_by_duckdb(census, tmp_path, monkeypatch, method):
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore:distutils Version classes:DeprecationWarning")
 @pytest.mark.parametrize("method", ["optimal", "mondrian"])
-def test_bytes_of_a_release_by_spark(census, tmp_path, monkeypatch, cluster, spark, method):
+def test_bytes_of_a_release_by_spark(census, tmp_path, monkeypatch, spark, method):
+    from shoal.engines.spark import SparkEngine
+
     monkeypatch.chdir(census)
-    made = sh.anonymize("census.csv", policy(census, method), engine="spark", master=cluster.master)
-    made.save(tmp_path / "out", format="csv")
+    publish("census.csv", policy(census, method), tmp_path / "out", format="csv", engine=SparkEngine(spark))
     hold(method, bytes_of(tmp_path / "out"))
 
 

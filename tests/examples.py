@@ -23,7 +23,11 @@ WIDTH = 88
 """Columns of the terminal that pages show."""
 _FENCE = re.compile(r'^( *)```(\w*)(?: title="([^"]+)")?\n(.*?)^\1```$', re.MULTILINE | re.DOTALL)
 _SHOWN = {"", "text", "json"}
-_MASKS = ((re.compile(r"\b\d+(\.\d+)? s\b"), "… s"), (re.compile(r"\bshoal \d+\.\d+\.\d+\b"), "shoal …"))
+_MASKS = (
+    (re.compile(r"\b\d+(\.\d+)? s\b"), "… s"),
+    (re.compile(r"\bin \d+\.\d+ *$", re.MULTILINE), "in …"),  # a duration whose unit is on the next line
+    (re.compile(r"\bshoal \d+\.\d+\.\d+\b"), "shoal …"),
+)
 _PART = {
     "attributes": {"age": "quasi-identifier", "disease": "sensitive"},
     "require": [{"model": "k-anonymity", "k": 5}],

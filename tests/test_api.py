@@ -477,7 +477,9 @@ NAMES = [
         "datasets",
         "lattice",
     ),
-    *("learn", "measure", "plot", "remove", "republish", "risk", "verify", "workload"),
+    *("learn", "measure", "plot"),
+    *("register_algorithm", "register_attack", "register_hierarchy", "register_metric", "register_model"),
+    *("remove", "republish", "risk", "verify", "workload"),
 ]
 
 

@@ -19,14 +19,15 @@ from shoal import plan as planning
 from shoal.engine import ReadOptions
 from shoal.engines import ArrowEngine
 from shoal.lattice import Lattice
+from shoal.methods import readers_of, searches
 from shoal.metrics import METRICS
 from shoal.plan import Task
 from shoal.policy import Policy
-from shoal.policy.method import ALGORITHM_OPTIONS, SEARCHES, SENSITIVE_METRICS
 from shoal.report import lattice_table
 from shoal.report.lattice_table import LatticeTable, NodeRow, list_nodes
 from shoal.search import Oracle
 
+SENSITIVE_METRICS = {name for name, metric in METRICS.items() if metric.of_sensitive}
 RACE = {
     "Race": ["asian"] * 5 + ["black"] * 2 + ["white"] * 2,
     "ZIP": ["94142", "94141", "94139", "94139", "94139", "94138", "94139", "94139", "94141"],
@@ -230,7 +231,7 @@ def test_lattice_as_csv(race):
     assert [line["best"] for line in lines] == ["false", "true", *["false"] * 4]
     assert [line["pareto"] for line in lines] == ["false", "true", "false", "true", "false", "false"]
     table = sh.lattice(race.data, race.folder / "policy.toml")
-    for name in set(METRICS) - set(SENSITIVE_METRICS):  # no sensitive attribute is counted
+    for name in set(METRICS) - SENSITIVE_METRICS:  # no sensitive attribute is counted
         assert [float(line[name]) for line in lines] == [node.metrics[name] for node in table.nodes]
 
 
@@ -311,7 +312,7 @@ def test_the_wrong_table_is_refused(desk):
 
 def test_all_algorithms_side_by_side():
     found = sh.compare(pa.table(RACE), RACE_POLICY)
-    assert [run.algorithm for run in found.runs] == list(SEARCHES)
+    assert [run.algorithm for run in found.runs] == list(searches())
     assert (found.metric, found.rows, found.nodes, found.others) == ("loss", 9, 6, ())
     table = {node.levels: node for node in sh.lattice(pa.table(RACE), RACE_POLICY).nodes}
     for run in found.runs:
@@ -340,7 +341,7 @@ def test_each_alone_finds_the_same(data):
         "method": {"suppression": 0.25},
     }
     table = pa.table(dict(zip("pq", map(list, zip(*rows, strict=True)), strict=True)))
-    names = data.draw(st.permutations(SEARCHES))
+    names = data.draw(st.permutations(searches()))
     together = sh.compare(table, policy, algorithms=names).without_times()
     alone = [sh.compare(table, policy, algorithms=[name]).without_times().outcomes[0] for name in names]
     assert list(together.outcomes) == alone
@@ -393,8 +394,8 @@ def test_options_of_one_algorithm_are_no_hindrance_to_others(monkeypatch, option
     found = sh.compare(pa.table(RACE), with_method(RACE_POLICY, algorithm=algorithm, **{option: value}))
     assert not found.others
     default = Policy(**RACE_POLICY).method
-    for name in SEARCHES:
-        assert seen[name] == (value if name in ALGORITHM_OPTIONS[option] else getattr(default, option))
+    for name in searches():
+        assert seen[name] == (value if name in readers_of(option) else getattr(default, option))
 
 
 SICK = {**RACE, "ill": ["u", "v", "w"] * 3}
@@ -437,7 +438,7 @@ def test_what_no_release_can_keep(race):
 def test_compare_for_people(race):
     ran = race.run("compare", race.data, "--policy", race.folder / "policy.toml")
     assert (ran.code, ran.err) == (0, "")
-    for word in (*SEARCHES, "CPU seconds", "nodes inferred", "loss proved least", "level of ZIP", "discernibility"):
+    for word in (*searches(), "CPU seconds", "nodes inferred", "loss proved least", "level of ZIP", "discernibility"):
         assert word in ran.out
 
 
@@ -448,7 +449,7 @@ def test_compare_as_json(race):
     datafly, optimal = document["algorithms"]
     assert (datafly["algorithm"], datafly["ran"], optimal["proved"]) == ("datafly", True, True)
     assert optimal["levels"] == {"Race": 0, "ZIP": 1}
-    assert set(optimal["metrics"]) == set(METRICS) - set(SENSITIVE_METRICS)
+    assert set(optimal["metrics"]) == set(METRICS) - SENSITIVE_METRICS
     assert {"seconds", "cpu_seconds", "asked", "inferred", "checked", "height", "suppressed", "gap"} <= set(optimal)
 
 

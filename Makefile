@@ -15,10 +15,10 @@ help:
 	@echo "make bench-large  those of tables bigger than memory; writes docs/growth.md"
 	@echo "make lint      ruff, mypy, import-linter"
 
-# an editable install knows packages by their __init__.py
+# an editable install lists its modules: a folder is newer once a module was added to it or taken from it
 $(READY): requirements/dev.txt pyproject.toml CMakeLists.txt scripts/setup.sh \
 		$(wildcard src/shoal/kernels/*.?pp) \
-		$(shell find src/shoal -name __init__.py)
+		$(shell find src/shoal -type d -not -name __pycache__)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh
 
 demo: $(READY)

@@ -1,4 +1,4 @@
-"""What the examples of the measures are about, as `shoal.metrics.measures` says in words; and figures are closed."""
+"""What the examples of the measures are about, as `shoal.metrics.catalogue` says in words; and figures are closed."""
 
 import sys
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ def _figures() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _example(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
     """`seen`, for the doctests of that package."""
-    if request.node.name.startswith("shoal.metrics.measures."):
+    if request.node.name.startswith("shoal.metrics.catalogue."):
         import pyarrow as pa
 
-        from shoal.api import prepare
-        from shoal.policy import Policy
-        from shoal.report.manifest import seen_of
+        from shoal.api.releases import prepare
+        from shoal.policy.document import Policy
+        from shoal.publish.manifest import seen_of
 
         age = {"role": "quasi-identifier", "hierarchy": {"intervals": [2]}, "min-level": 1, "max-level": 1}
         sex = {"role": "quasi-identifier", "hierarchy": {"flat": True}, "max-level": 0}

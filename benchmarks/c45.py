@@ -18,8 +18,8 @@ import pyarrow as pa
 from adult import NINE, adult_uci
 from common import HERE, cpu, measured_on, missing
 
-from shoal.codes import Column, encode
-from shoal.mining import C45
+from shoal.data.codes import Column, encode
+from shoal.mining.c45 import C45
 
 sys.path.insert(0, str(HERE / "peers"))
 from arff import write_arff

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv
 
-from shoal.policy import Policy
+from shoal.policy.document import Policy
 
 Ints = NDArray[np.int64]
 Weights = NDArray[np.float64]

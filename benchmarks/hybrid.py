@@ -18,10 +18,10 @@ from drawing import figure
 from generated import Column, people, policy_of
 from walks import Walked, task_of, walked
 
-from shoal.engine import ReadOptions, Source
-from shoal.engines import ArrowEngine
-from shoal.plan import Task
-from shoal.policy import Policy
+from shoal.engine_port import ReadOptions, Source
+from shoal.engines.arrow import ArrowEngine
+from shoal.policy.document import Policy
+from shoal.search.full_domain import Task
 
 GENERATED = 600
 SEED = 0

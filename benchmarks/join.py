@@ -16,8 +16,8 @@ from common import HERE, SHOAL, measured_on, process
 from generated import EIGHT, SURVEY, Column, Columns, people
 from pyarrow import csv
 
-from shoal.api import prepare
-from shoal.policy import Policy
+from shoal.pipeline import make_release
+from shoal.policy.document import Policy
 
 ROWS, K, L = 1_000_000, 10, 2
 DISEASE = Column(20, spread=1.5)
@@ -57,7 +57,7 @@ def measure(kind: str, columns: Columns, method: Mapping[str, Any]) -> list[str]
     everybody = people({**columns, "disease": DISEASE}, ROWS + ROWS // 2)
     with tempfile.TemporaryDirectory() as folder:
         out, register = Path(folder) / "out", Path(folder) / "people.csv"
-        release = prepare(everybody.slice(0, ROWS), policy(columns, method))
+        release = make_release(everybody.slice(0, ROWS), policy(columns, method))
         release.save(out)
         csv.write_csv(everybody.slice(ROWS // 2).drop_columns(["disease"]), register)
         said: list[str] = []
@@ -86,8 +86,8 @@ def policy(columns: Columns, method: Mapping[str, Any]) -> Policy:
 
 
 def read(files: list[str]) -> None:
-    from shoal.engine import ReadOptions
-    from shoal.engines import ArrowEngine
+    from shoal.engine_port import ReadOptions
+    from shoal.engines.arrow import ArrowEngine
 
     for file in files:
         ArrowEngine().read(file, ReadOptions())

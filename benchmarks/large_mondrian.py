@@ -21,7 +21,7 @@ from common import SHOAL, measured_on, process
 from generated import EIGHT, people
 from pyarrow import parquet
 
-from shoal.policy import Policy
+from shoal.policy.document import Policy
 
 _BLOCK = 1_000_000
 _REGIONS = [f"region {i}" for i in range(4)]

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 from common import HERE, SHARED, cpu, measured_on, missing, written_policy
+from shoal.partition.partition_problem import Condition
 
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.partition.condition import Condition
-from shoal.partition.local import Recoded, local
-from shoal.plan import set_task
-from shoal.policy import Policy
-from shoal.release import Before
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.partition.local import LocalResult, local
+from shoal.policy.document import Policy
+from shoal.recoding.outcome import Before
+from shoal.search.full_domain import set_task
 
 K = 5
 TABLES = {
@@ -66,7 +66,7 @@ def measured(table: str, times: int, beside: str) -> list[str]:
     return [*counts, f"{len(found[-1].levels):,}", f"{spent:.2f}", f"{loss(before, found[-1]):.4f}", beside]
 
 
-def loss(before: Before, found: Recoded) -> float:
+def loss(before: Before, found: LocalResult) -> float:
     """By the definition, from the labels."""
     total = 0.0
     for i, (hierarchy, weight) in enumerate(zip(before.hierarchies, before.weights, strict=True)):

@@ -16,12 +16,12 @@ import numpy as np
 from peers.environment import HERE, peer_python
 from run import SHARED, Row, cpu, process
 
-from shoal.counts import ClassCounts
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.frequency import FrequencySet, Reading
+from shoal.data.class_counts import ClassCounts
+from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.explore.measure import measure_table
 from shoal.models import MODELS
-from shoal.report.measuring import measure_table
 
 ADULT = SHARED / "adult" / "adult.csv"
 QUASI = ["age", "race", "sex", "education", "marital-status"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from common import HERE, SHARED, measured_on, missing, written_policy
 
 import shoal as sh
-from shoal.attacks import Downcode
+from shoal.attacks.downcode import Downcode
 
 K = 5
 METHODS = [

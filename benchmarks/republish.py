@@ -19,10 +19,11 @@ from common import HERE, SHOAL, cpu, measured_on, process
 from generated import SURVEY, Column, people
 from pyarrow import csv
 
-from shoal.api import again, prepare
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.policy import Policy
+from shoal.api.next_releases import again
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.pipeline import make_release
+from shoal.policy.document import Policy
 
 ROWS, SHARE, LEFT = 1_000_000, 100, 1000
 """One row in SHARE is new, one in LEFT of the others is gone."""
@@ -92,15 +93,15 @@ def measure(way: str) -> list[str]:
         for name, table in tables.items():
             csv.write_csv(table, place / f"{name}.csv")
             read[name] = ArrowEngine().read(place / f"{name}.csv", ReadOptions())
-        prepare(read["first"], rules).save(place / "out")
+        make_release(read["first"], rules).save(place / "out")
         following = again(place / "out.private")
         reading = cpu(lambda: ArrowEngine().read(place / "changed.csv", ReadOptions()), times=1)
-        afresh = cpu(lambda: prepare(read["changed"], rules), times=1)
-        planned = [cpu(partial(prepare, read[name], following), times=1) for name in ("first", "more", "changed")]
-        release = prepare(read["changed"], following)
+        afresh = cpu(lambda: make_release(read["changed"], rules), times=1)
+        planned = [cpu(partial(make_release, read[name], following), times=1) for name in ("first", "more", "changed")]
+        release = make_release(read["changed"], following)
         release.save(place / "second")
         third = again(place / "second.private")
-        later = [cpu(partial(prepare, read[name], third), times=1) for name in ("changed", "later")]
+        later = [cpu(partial(make_release, read[name], third), times=1) for name in ("changed", "later")]
         command = ["--policy", place / "policy.toml", "--force"]
         whole, _ = process([SHOAL, "anonymize", place / "changed.csv", *command, "--out", place / "new"], times=1)
         republish = [SHOAL, "republish", place / "out.private"]

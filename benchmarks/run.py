@@ -19,9 +19,9 @@ import pandas as pd
 from common import HERE, SHARED, SHOAL, Row, cpu, measured_on, missing, process, skipped, written_policy
 from searches import lattice_generated, lattice_large, search_adult, search_cup, search_incognito, search_million
 
-from shoal.api import anonymize
+from shoal.api.releases import anonymize
 from shoal.datasets import write_census
-from shoal.policy import Policy
+from shoal.policy.document import Policy
 
 
 def main() -> None:

@@ -9,10 +9,11 @@ from typing import Any
 from common import SHARED, SHOAL, Row, cpu, missing, process, skipped, written_policy
 from generated import MANY, SURVEY, Column, people, policy_of, write_people
 
-from shoal.engine import ReadOptions, Source
-from shoal.engines import ArrowEngine
-from shoal.plan import Plan, make_plan
-from shoal.policy import Policy
+from shoal.engine_port import ReadOptions, Source
+from shoal.engines.arrow import ArrowEngine
+from shoal.plan import Plan
+from shoal.policy.document import Policy
+from shoal.solve import make_plan
 
 SURVEY_ROWS = 1_193_504
 MANY_ROWS = 30_000

@@ -20,9 +20,9 @@ from common import HERE, measured_on
 from generated import SURVEY, people
 from pyarrow import parquet
 
-from shoal.engine import ReadOptions
-from shoal.hierarchy import build, parse
-from shoal.recode import NodeRecoding
+from shoal.engine_port import ReadOptions
+from shoal.hierarchy.build import build, parse
+from shoal.recoding.kinds import NodeRecoding
 
 sys.path.append(str(HERE.parent / "tests"))
 
@@ -75,7 +75,7 @@ def measure(folder: Path, workers: int, sizes: list[int]) -> Iterator[tuple[int,
     """Each size on a cluster of its own, in the order given."""
     from spark_cluster import running
 
-    from shoal.engines.spark import SparkEngine
+    from shoal.engines.spark.engine import SparkEngine
     from shoal.engines.spark.session import open_session
 
     with running(folder, workers, memory=1024, most="1g") as cluster:
@@ -90,7 +90,7 @@ def measure(folder: Path, workers: int, sizes: list[int]) -> Iterator[tuple[int,
 
 
 def once(engine: Any, folder: Path, rows: int) -> tuple[Times, int]:
-    from shoal.engines.spark.nodes import node_frame
+    from shoal.engines.spark.streams import node_frame
 
     path = folder / f"{rows}.parquet"
     parquet.write_table(people(SURVEY, rows), path, row_group_size=250_000)

@@ -16,9 +16,9 @@ from drawing import COLOURS, MARKERS, figure
 from walks import Walked, grouped_and_walked, task_of
 
 from shoal.datasets import adult
-from shoal.engine import ReadOptions, Source
-from shoal.engines import ArrowEngine
-from shoal.policy import Policy
+from shoal.engine_port import ReadOptions, Source
+from shoal.engines.arrow import ArrowEngine
+from shoal.policy.document import Policy
 
 ATTRIBUTES = ("age", "education", "marital-status", "race", "sex")
 ALGORITHMS = ("datafly", "samarati", "incognito", "hybrid")

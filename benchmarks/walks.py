@@ -4,14 +4,15 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from shoal.engine import Source
-from shoal.engines import ArrowEngine
-from shoal.lattice import Node
+from shoal.engine_port import Source
+from shoal.engines.arrow import ArrowEngine
+from shoal.hierarchy.lattice import Node
 from shoal.methods import ALGORITHMS
-from shoal.metrics import METRICS
-from shoal.plan import Task, set_task
-from shoal.policy import Policy
-from shoal.search import Oracle, Tally, decide
+from shoal.metrics.catalogue import METRICS
+from shoal.policy.document import Policy
+from shoal.search.driver import decide
+from shoal.search.full_domain import Task, set_task
+from shoal.search.oracle import Oracle, Tally
 from shoal.search.walks import Setting
 
 

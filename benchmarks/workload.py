@@ -13,13 +13,16 @@ from typing import TypeVar
 from common import HERE, SHARED, hierarchies, measured_on, missing
 from generated import EIGHT, people, policy_of
 
-from shoal.api import Release, prepare, workload
-from shoal.api.given import read_options
-from shoal.codes import Table
-from shoal.engines import ArrowEngine
-from shoal.policy import Policy
-from shoal.report.queried import original_of, shown_in_memory
-from shoal.workload import answers, attributes_of, random_queries, toml_of
+from shoal.api.analysis import workload
+from shoal.data.codes import Table
+from shoal.engines.arrow import ArrowEngine
+from shoal.inputs import read_options
+from shoal.pipeline import Release, make_release
+from shoal.policy.document import Policy
+from shoal.publish.release_views import original_of, shown_in_memory
+from shoal.workload.answers import answers
+from shoal.workload.queries import attributes_of
+from shoal.workload.query_files import random_queries, toml_of
 
 T = TypeVar("T")
 ROWS, QUERIES, K = 1_000_000, 10_000, 12
@@ -42,7 +45,7 @@ def spent(work: Callable[[], T]) -> tuple[T, str]:
 def answering() -> Iterator[str]:
     print(f"workload: {ROWS:,} rows …", file=sys.stderr)
     frame = people(EIGHT, ROWS)
-    release = prepare(frame, policy_of(EIGHT, K, {"algorithm": "mondrian"}))
+    release = make_release(frame, policy_of(EIGHT, K, {"algorithm": "mondrian"}))
     table = ArrowEngine().read(frame, read_options(release.policy)).table
     yield "## Answering"
     yield ""
@@ -75,7 +78,7 @@ def steering() -> Iterator[str]:
         yield why
         return
     file = SHARED / "adult" / "adult.csv"
-    plain = prepare(file, policy({"algorithm": "mondrian"}))
+    plain = make_release(file, policy({"algorithm": "mondrian"}))
     table = ArrowEngine().read(file, read_options(plain.policy)).table
     yield f"Adult, nine quasi-identifiers, k = {STEERED_K}: {WORKLOADS} workloads of {STEERED} random COUNT queries of"
     yield "selectivity 0.1. Plain: `mondrian`, one release for all. Steered: `mondrian-workload` with the workload, a"
@@ -96,7 +99,7 @@ def steering() -> Iterator[str]:
             saved = Path(folder) / "queries.toml"
             saved.write_text(toml_of(queries), "utf-8")
             method = {"algorithm": "mondrian-workload", "workload": str(saved)}
-            release, seconds = spent(lambda method=method: prepare(file, policy(method)))  # type: ignore[misc]
+            release, seconds = spent(lambda method=method: make_release(file, policy(method)))  # type: ignore[misc]
             one, other = (workload(file, each, queries=queries) for each in (plain, release))
             strange = [workload(file, each, queries=others).mean for each in (plain, release)]
             errors = [f"{number:.4f}" for number in (one.mean, other.mean, one.median, other.median, *strange)]

@@ -19,9 +19,9 @@ MERGING = {
 
 def registered() -> dict[str, list[str]]:
     """The names of everything that needs a page, by its kind."""
-    from shoal.engines.choosing import NAMES
+    from shoal.engines.choice import NAMES
     from shoal.methods import ALGORITHMS
-    from shoal.metrics import METRICS
+    from shoal.metrics.catalogue import METRICS
     from shoal.models import MODELS
 
     return {
@@ -62,7 +62,7 @@ def _model(name: str, markdown: str) -> Facts:
 
 def _algorithm(name: str, _: str) -> Facts:
     from shoal.methods import ALGORITHMS, searches
-    from shoal.metrics import METRICS
+    from shoal.metrics.catalogue import METRICS
 
     algorithm = ALGORITHMS[name]
     pairs = [f"{one} × {other}" for one, other in algorithm.pairs]
@@ -84,7 +84,7 @@ def _algorithm(name: str, _: str) -> Facts:
 
 
 def _attack(name: str, _: str) -> Facts:
-    from shoal.cli.attacking import attack_app
+    from shoal.cli.attack_commands import attack_app
 
     kind = _attacks()[name]
     known = {(command.name or command.callback.__name__) for command in attack_app.registered_commands}  # type: ignore[union-attr]
@@ -98,7 +98,7 @@ def _attack(name: str, _: str) -> Facts:
 
 
 def _metric(name: str, _: str) -> Facts:
-    from shoal.metrics import catalogue
+    from shoal.metrics.catalogue import catalogue
 
     entry = next(entry for entry in catalogue() if entry.name == name)
     return [
@@ -110,10 +110,10 @@ def _metric(name: str, _: str) -> Facts:
 
 
 def _engine(name: str, _: str) -> Facts:
-    from shoal.engine import Ability
+    from shoal.engine_port import Ability
     from shoal.engines.arrow import ArrowEngine
-    from shoal.engines.duckdb import DuckDBEngine
-    from shoal.engines.spark import SparkEngine
+    from shoal.engines.duckdb.engine import DuckDBEngine
+    from shoal.engines.spark.engine import SparkEngine
 
     kind = next(each for each in (ArrowEngine, DuckDBEngine, SparkEngine) if each.name == name)
     can = [ability for ability in Ability if ability in kind.abilities]

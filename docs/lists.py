@@ -6,7 +6,7 @@ from typing import Any
 
 
 def _figures() -> str:
-    from shoal.metrics import catalogue
+    from shoal.metrics.catalogue import catalogue
 
     lines = [f"| `{each.name}` | {each.tells} | {each.range} | {each.source} |" for each in catalogue()]
     return "\n".join(["| name | tells | range | source |", "|---|---|---|---|", *lines])
@@ -16,7 +16,7 @@ def _commands() -> str:
     """What `--help` prints of each command."""
     import typer
 
-    from shoal.cli import run
+    from shoal.cli.main import main as run
 
     os.environ["COLUMNS"] = "96"
     root = typer.main.get_command(run.app)

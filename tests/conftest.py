@@ -145,13 +145,13 @@ def shoal(capfd, monkeypatch):
     """Run the command line in this process: (code, out, err)."""
 
     def run(*arguments, stdin=b""):
-        from shoal import cli
+        from shoal.cli.main import main
 
         monkeypatch.setattr(sys, "argv", ["shoal", *map(str, arguments)])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         capfd.readouterr()
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            main()
         said = capfd.readouterr()
         return Ran(ended.value.code or 0, said.out, said.err)
 

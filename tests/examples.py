@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from shoal.policy import Policy
+from shoal.policy.document import Policy
 
 WIDTH = 88
 """Columns of the terminal that pages show."""

@@ -18,16 +18,18 @@ import pyarrow as pa
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from shoal.codes import encode
-from shoal.frequency import FrequencySet, Reading
-from shoal.hierarchy import Hierarchy, Taxonomy, compile_taxonomy
-from shoal.lattice import Lattice
-from shoal.metrics import METRICS
-from shoal.models import AlphaK, Closure, DistinctLDiversity, KAnonymity, Model
-from shoal.models.diversity import EntropyLDiversity
-from shoal.models.sensitive import PSensitive
-from shoal.release import Before
-from shoal.search import Oracle
+from shoal.data.codes import encode
+from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.hierarchy.lattice import Lattice
+from shoal.hierarchy.taxonomy import Hierarchy, Taxonomy, compile_taxonomy
+from shoal.metrics.catalogue import METRICS
+from shoal.models.alpha_k import AlphaK
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.l_diversity import DistinctLDiversity, EntropyLDiversity
+from shoal.models.model import Closure, Model
+from shoal.models.p_sensitive import PSensitive
+from shoal.recoding.outcome import Before
+from shoal.search.oracle import Oracle
 
 MOST_NODES = 60
 SENSITIVE = "ill"

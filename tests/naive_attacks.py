@@ -5,8 +5,8 @@ from itertools import permutations, product
 
 import pyarrow as pa
 
-from shoal.attacks import Published, Truth
-from shoal.codes import Table, encode
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.codes import Table, encode
 
 
 def table(**columns):

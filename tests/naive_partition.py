@@ -12,14 +12,14 @@ import naive
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
+from shoal.partition.partition_problem import Condition
 
-from shoal.codes import encode
-from shoal.frequency import FrequencySet, Reading
-from shoal.hierarchy import Taxonomy, compile_taxonomy
-from shoal.models import KAnonymity
+from shoal.data.codes import encode
+from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.hierarchy.taxonomy import Taxonomy, compile_taxonomy
 from shoal.models.closeness import TCloseness
-from shoal.partition.axes import hierarchy_axis, in_order, ordered_axis
-from shoal.partition.condition import Condition
+from shoal.models.k_anonymity import KAnonymity
+from shoal.partition.axes import hierarchy_axis, order_of_axes, ordered_axis
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Table:
     # the bridge to the product
 
     def axes(self):
-        return in_order(column.axis(name) for name, column in self.columns.items())
+        return order_of_axes(column.axis(name) for name, column in self.columns.items())
 
     def condition(self, *, rows=False, order=None):
         """Items are classes of equal rows, or `rows`; `order` is another order of the rows."""

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pyarrow import csv
 
-from shoal.codes import encode
-from shoal.frequency import FrequencySet
+from shoal.data.codes import encode
+from shoal.data.frequency_set import FrequencySet
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 NAMES = ["adult", "adult_uci", "cup", "fars_subset", "ss13acs", "creditcard_int", "mach2019_int"]

@@ -18,7 +18,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 import shoal as sh
-from shoal.report.schemas import FOLDER, generated
+from shoal.publish.schemas import FOLDER, generated
 
 ROWS = {
     "name": [f"p{i}" for i in range(6)],
@@ -496,9 +496,9 @@ def test_verify_is_a_function_though_a_module_has_its_name():
 
     assert callable(sh.verify)
     assert callable(shoal.verify)
-    from shoal.verify import Verdict
+    from shoal.verify.claim import Verdict
 
-    assert Verdict.__module__ == "shoal.verify.verdict"
+    assert Verdict.__module__ == "shoal.verify.claim"
 
 
 HEAVY = {
@@ -508,10 +508,10 @@ HEAVY = {
 
 
 HELP = """
-import sys, shoal.cli
+import sys, shoal.cli.main
 sys.argv = ['shoal', '--help']
 try:
-    shoal.cli.main()
+    shoal.cli.main.main()
 except SystemExit as done:
     assert not done.code
 """

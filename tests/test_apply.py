@@ -16,10 +16,11 @@ from naive import instances
 
 import shoal as sh
 from conftest import ATTRIBUTES, CANARY, tree
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.datasets import write_census
 from shoal.errors import BadHierarchy
-from shoal.hierarchy import build, draft, parse, pinned
+from shoal.hierarchy.build import build, parse, pinned
+from shoal.hierarchy.draft import draft
 
 NEW = """name,age,sex,disease
 mia,21,f,flu

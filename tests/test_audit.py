@@ -8,7 +8,7 @@ import pyarrow.csv
 import pytest
 
 import shoal as sh
-from shoal.attacks import Channel
+from shoal.attacks.attack import Channel
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult"
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "salary-class"]

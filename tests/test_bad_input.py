@@ -463,7 +463,7 @@ def test_a_full_disk_leaves_everything_as_it_was(desk, monkeypatch, number, olde
     def full(*_):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("shoal.engines.writing.write_bytes", full)
+    monkeypatch.setattr("shoal.engines.table_writer.write_bytes", full)
     policy = desk.folder / "policy.toml"
     force = ["--force"] if older else []
     desk.refused(2, "anonymize", desk.data, "--policy", policy, "--out", desk.out, *force, says=os.strerror(number))

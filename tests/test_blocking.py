@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive import examples
 
 import shoal as sh
-from shoal.attacks import Rules
+from shoal.attacks.rule_inference import Rules
 
 PEOPLE = pa.table(
     {

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.codes import Kind, canonical, encode
+from shoal.data.codes import Kind, canonical, encode
 
 
 def texts(*values, **options):

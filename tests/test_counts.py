@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, ValueCounts
+from shoal.data.class_counts import ClassCounts, ValueCounts
 
 LABELS = ["flu", "hiv", None]
 matrices = st.lists(st.lists(st.integers(0, 3), min_size=len(LABELS), max_size=len(LABELS)), min_size=1, max_size=6)

@@ -7,10 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.estimators import ESTIMATORS, Sample, population_uniques
-from shoal.estimators.pitman import _digamma, pitman, pitman_parameters
-from shoal.estimators.snb import _solve_snb, shlosser, snb, snb_expected
-from shoal.estimators.zayatz import zayatz, zayatz_conditional
+from shoal.estimators import (
+    ESTIMATORS,
+    Sample,
+    _digamma,
+    _solve_snb,
+    pitman,
+    pitman_parameters,
+    population_uniques,
+    shlosser,
+    snb,
+    snb_expected,
+    zayatz,
+    zayatz_conditional,
+)
 
 EXAMPLE = {1: 60, 2: 15, 3: 6, 4: 3, 6: 2, 10: 1, 20: 1}
 BAD = {1: 20, 2: 10, 3: 5, 5: 3}

@@ -15,17 +15,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal as sh
-from shoal import plan as planning
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.lattice import Lattice
+from shoal import solve as planning
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.explore import lattice_table
+from shoal.explore.lattice_table import LatticeTable, NodeRow, list_nodes
+from shoal.hierarchy.lattice import Lattice
 from shoal.methods import readers_of, searches
-from shoal.metrics import METRICS
-from shoal.plan import Task
-from shoal.policy import Policy
-from shoal.report import lattice_table
-from shoal.report.lattice_table import LatticeTable, NodeRow, list_nodes
-from shoal.search import Oracle
+from shoal.metrics.catalogue import METRICS
+from shoal.policy.document import Policy
+from shoal.search.oracle import Oracle
 
 SENSITIVE_METRICS = {name for name, metric in METRICS.items() if metric.of_sensitive}
 RACE = {
@@ -60,10 +59,9 @@ def listing(instance, metric):
     before = instance.before()
     scorer = METRICS[metric].on(before)
     oracle = Oracle(before, instance.models, instance.limit, scorer, instance.reading, instance.show)
-    task = Task({}, {}, {}, before, instance.lattice(), oracle)
     policy = Policy(attributes={"p": "quasi-identifier"}, require=[{"model": "k-anonymity", "k": 1}])
     method = policy.method.model_copy(update={"metric": metric})
-    return list_nodes(task, policy.model_copy(update={"method": method}))
+    return list_nodes(instance.lattice(), oracle, policy.model_copy(update={"method": method}))
 
 
 @many
@@ -149,11 +147,9 @@ def test_a_listing_does_not_change():
 
 
 def test_the_module_of_that_name_is_still_there():
-    import shoal.lattice
 
     assert callable(sh.lattice)
-    assert callable(shoal.lattice)
-    assert Lattice.__module__ == "shoal.lattice"
+    assert Lattice.__module__ == "shoal.hierarchy.lattice"
 
 
 def test_every_node_is_watched():
@@ -271,7 +267,7 @@ def test_a_file_that_cannot_be_written(race, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("shoal.report.lattice_files.write_whole", full)
+    monkeypatch.setattr("shoal.publish.folder.write_whole", full)
     where = ("lattice", race.data, "--policy", race.folder / "policy.toml", "--csv", race.folder / "nodes.csv")
     race.refused(2, *where, says="nodes.csv: the file could not be written (No space left on device)")
 
@@ -379,16 +375,16 @@ def test_searches_of_different_lattices_share_nothing():
 )
 def test_options_of_one_algorithm_are_no_hindrance_to_others(monkeypatch, option, value, algorithm):
     """An option that does not apply is left at its default."""
-    from shoal.report import comparing
+    from shoal.explore import compare as comparing
 
     seen = {}
     real = comparing.solve
     monkeypatch.setattr(
         comparing,
         "solve",
-        lambda task, policy, *more: (
-            seen.update({policy.method.algorithm: getattr(policy.method, option)}),
-            real(task, policy, *more),
+        lambda problem: (
+            seen.update({problem.policy.method.algorithm: getattr(problem.policy.method, option)}),
+            real(problem),
         )[1],
     )
     found = sh.compare(pa.table(RACE), with_method(RACE_POLICY, algorithm=algorithm, **{option: value}))

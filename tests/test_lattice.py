@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.lattice import Lattice
+from shoal.hierarchy.lattice import Lattice
 
 
 def test_sex_and_pin():

@@ -233,7 +233,7 @@ def test_what_nobody_foresaw_says_nothing_of_cells_either(desk, monkeypatch, ste
 
 
 def test_a_release_that_does_not_verify_is_never_written(desk, monkeypatch):
-    from shoal.engines import writing
+    from shoal.engines import table_writer as writing
 
     wrong = writing._quoted
     monkeypatch.setattr(writing, "_quoted", lambda text, style: wrong(text.replace("flu", "CANARY-7f3"), style))

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pytest
 
 import shoal as sh
-from shoal.attacks import Downcode, Minimality
+from shoal.attacks.downcode import Downcode
+from shoal.attacks.minimality import Minimality
 from shoal.errors import BadPolicy
-from shoal.plan import drawn_margin
-from shoal.plan.margin import in_order, with_margin
 from shoal.policy.method import Method
+from shoal.problem import drawn_margin, order_of_attributes, with_margin
 
 Q = {"role": "quasi-identifier", "hierarchy": {"tree": {"any": ["a", "b"]}}}
 ALPHA = {"model": "alpha-k", "alpha": {"HIV": 0.5}, "k": 2}
@@ -93,7 +93,7 @@ def test_ties_are_decided_by_the_seed():
 
 
 def test_orders_are_drawn_evenly():
-    orders = {tuple(in_order("abc", Method(ties="random", seed=seed))) for seed in range(1, 60)}
+    orders = {tuple(order_of_attributes("abc", Method(ties="random", seed=seed))) for seed in range(1, 60)}
     assert len(orders) == 6
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from naive import examples
 
 import shoal as sh
-from shoal.api import prepare
+from shoal.pipeline import make_release
 
 NAMES = ("age", "sex", "zip")
 AGES = {"tree": {"all": {"low": ["1", "2"], "high": ["3", "4"]}}}
@@ -32,7 +32,7 @@ def released(rows, **method):
         "require": [{"model": "k-anonymity", "k": 2}],
         "method": method,
     }
-    data = prepare(pa.Table.from_pylist(rows), policy).table  # verified elsewhere
+    data = make_release(pa.Table.from_pylist(rows), policy).table  # verified elsewhere
     return list(zip(*(data[name].to_pylist() for name in NAMES), strict=True))
 
 

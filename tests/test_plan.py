@@ -9,17 +9,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
 from shoal.errors import BadPolicy, Infeasible, ShoalWarning
-from shoal.hierarchy import Intervals, Rows, ValueOnly
+from shoal.hierarchy.build import Rows
+from shoal.hierarchy.intervals import Intervals
+from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.methods import searches
-from shoal.plan import allowed_lattice, assign_roles, make_plan
-from shoal.plan import searching as planning
-from shoal.policy import Policy
-from shoal.schema import Role
-from shoal.search import find as finding
+from shoal.policy.document import Policy
+from shoal.problem import assign_roles
+from shoal.roles import Role
+from shoal.search import full_domain as planning
 from shoal.search import optimal as searching
+from shoal.search import walks as finding
+from shoal.search.full_domain import allowed_lattice
+from shoal.solve import make_plan
 
 PEOPLE = {
     "age": ["21", "22", "23", "24", "31", "32", "33", "34", "41", "42", "43", "44"],

@@ -9,13 +9,14 @@ import pyarrow as pa
 import pytest
 import tomli_w
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy, BadPolicy
-from shoal.hierarchy import BUILDERS, build
-from shoal.models import MODELS, KAnonymity
-from shoal.policy import Policy
+from shoal.hierarchy.build import BUILDERS, build
+from shoal.models import MODELS
+from shoal.models.k_anonymity import KAnonymity
+from shoal.policy.document import Policy
 from shoal.policy.method import Method
-from shoal.schema import Role
+from shoal.roles import Role
 
 K5 = {"model": "k-anonymity", "k": 5}
 

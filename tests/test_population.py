@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal as sh
-from shoal.codes import encode, united
+from shoal.data.codes import encode, united
 from shoal.errors import Infeasible
-from shoal.policy.paths import Located
+from shoal.policy.sections import Located
 
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}
 SEX = {"role": "quasi-identifier", "hierarchy": {"flat": True}}

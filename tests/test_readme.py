@@ -9,8 +9,8 @@ import pytest
 from examples import blocks
 
 from shoal.methods import ALGORITHMS, PAIRS, serving
-from shoal.policy import Policy
-from shoal.workload import load_queries
+from shoal.policy.document import Policy
+from shoal.workload.query_files import load_queries
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 COMMANDS = [line.split("#")[0] for line in README.splitlines() if line.startswith("    shoal ")]
@@ -83,7 +83,7 @@ def test_every_pair_of_the_policy_is_in_the_table():
 
 
 def test_every_model_search_and_metric_is_in_the_table():
-    from shoal.metrics import catalogue
+    from shoal.metrics.catalogue import catalogue
     from shoal.models import MODELS
 
     for name in (*MODELS, *(entry.name for entry in catalogue()), *ALGORITHMS):

@@ -13,10 +13,11 @@ import pytest
 import shoal as sh
 from shoal.attacks import ATTACKS
 from shoal.errors import BadInput
-from shoal.hierarchy import BUILDERS
+from shoal.hierarchy.build import BUILDERS
 from shoal.methods import ALGORITHMS
-from shoal.metrics import METRICS
-from shoal.models import MODELS, KAnonymity
+from shoal.metrics.catalogue import METRICS
+from shoal.models import MODELS
+from shoal.models.k_anonymity import KAnonymity
 
 PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text("utf-8")
 POLICY = """
@@ -63,7 +64,7 @@ def run(tmp_path_factory):
     (folder / "people.csv").write_text(PEOPLE)
     (folder / "policy.toml").write_text(POLICY)
 
-    def shoal(*arguments, code="from shoal.cli.run import script; script()"):
+    def shoal(*arguments, code="from shoal.cli.main import script; script()"):
         ran = subprocess.run(
             [sys.executable, "-c", code, *map(str, arguments)],
             cwd=folder,

@@ -4,9 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.codes import Table, encode
-from shoal.hierarchy import Intervals, ValueOnly, build
-from shoal.recode import NodeRecoding, recode
+from shoal.data.codes import Table, encode
+from shoal.hierarchy.build import build
+from shoal.hierarchy.intervals import Intervals
+from shoal.hierarchy.top_bottom import ValueOnly
+from shoal.recoding.kinds import NodeRecoding, recode
 
 AGES = ["21", None, "35", "21"]
 JOBS = pa.array([3, None, 1, 3], pa.int64())

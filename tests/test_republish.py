@@ -10,11 +10,11 @@ import pytest
 from pyarrow import parquet
 
 import shoal as sh
-from shoal.api import prepare
-from shoal.attacks import Compose
-from shoal.policy import Policy
-from shoal.report.again import Again
-from shoal.report.history_file import load_history
+from shoal.attacks.composition import Compose
+from shoal.pipeline import make_release
+from shoal.policy.document import Policy
+from shoal.republish.history import load_history
+from shoal.republish.previous_release import PreviousRelease
 
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}
 SEX = {"role": "quasi-identifier", "hierarchy": {"flat": True}}
@@ -59,7 +59,7 @@ def lines_of(path):
 
 
 def again(policy, release):
-    return Again("earlier.private", Policy(**policy), release.plan.grown.history)
+    return PreviousRelease("earlier.private", Policy(**policy), release.plan.grown.history)
 
 
 class TestExamples:
@@ -72,14 +72,16 @@ class TestExamples:
             "republish": {"key": "name", "way": "m-invariance", "m": 2, "counterfeits": 0.5},
         }
         first = pa.table({**rows, "disease": disease})
-        before = prepare(first, policy)
+        before = make_release(first, policy)
         assert class_of(before, 0) == ["bronchitis", "dyspepsia"]
         new = pa.table({"name": ["ray", "may"], "age": [51, 52], "disease": ["flu", "cold"]})
         second = pa.concat_tables([first.take([0, 2, 3]), new])
-        after = prepare(second, again(policy, before))
+        after = make_release(second, again(policy, before))
         assert class_of(after, 0) == ["bronchitis", "dyspepsia"]
         assert after.summary.rows.added == 1
-        alone = class_of(prepare(second, policy), 0)  # whoever anonymizes afresh needs no counterfeit, and betrays him
+        alone = class_of(
+            make_release(second, policy), 0
+        )  # whoever anonymizes afresh needs no counterfeit, and betrays him
         assert set(alone) & {"bronchitis", "dyspepsia"} == {"dyspepsia"}
 
     def test_two_diverse_releases_leave_one_value(self):  # models.md 2, composition
@@ -91,13 +93,13 @@ class TestExamples:
             "method": {"suppression": 1.0},
             "republish": {"key": "name"},
         }
-        before, afresh = prepare(first, policy), prepare(second, policy)
+        before, afresh = make_release(first, policy), make_release(second, policy)
         found = sh.attack(afresh, Compose([before], truths=[first], key="name"), original=second)
         assert (found.exposed, found.of) == (1, 1)
         with pytest.raises(sh.Infeasible, match="nobody could be shown"):
-            prepare(second, again(policy, before))
+            make_release(second, again(policy, before))
         more = pa.table({"name": ["e", "f"], "age": [24, 21], "disease": ["flu", "hiv"]})
-        third = prepare(pa.concat_tables([second, more]), again(policy, before))
+        third = make_release(pa.concat_tables([second, more]), again(policy, before))
         assert 0 not in third.rows.tolist()  # bob is left out
         assert len(third.rows) == 4
 
@@ -165,7 +167,7 @@ class TestEveryWay:
         desk.policy(ROLES, **sections(way))
         desk.anonymize()
         kept = load_history(desk.private)
-        made = prepare(desk.data, desk.folder / "policy.toml").plan.grown.history
+        made = make_release(desk.data, desk.folder / "policy.toml").plan.grown.history
         assert sorted(kept.keys.to_pylist()) == sorted(made.keys.to_pylist())
         assert (kept.group == made.group).all()
         assert (kept.levels == made.levels).all()
@@ -216,9 +218,9 @@ class TestMonotone:
     def test_nobody_is_shown_finer_or_apart_from_before(self):
         policy = {"attributes": ROLES, **sections("monotone")}
         first = _table(ROWS)
-        before = prepare(first, policy)
+        before = make_release(first, policy)
         moved = [(name, age + 25 if name == "p3" else age, sex, ill) for name, age, sex, ill in ROWS]
-        after = prepare(_table([*moved, *NEW]), again(policy, before))
+        after = make_release(_table([*moved, *NEW]), again(policy, before))
         classes = [_classes(release) for release in (before, after)]
         assert len(after.rows) == len(ROWS) + len(NEW)
         for row in range(len(ROWS)):
@@ -227,16 +229,16 @@ class TestMonotone:
 
     def test_new_rows_that_are_too_few_wait(self):
         policy = {"attributes": ROLES, **sections("monotone")}
-        before = prepare(_table(ROWS), policy)
-        one = prepare(_table([*ROWS, NEW[0]]), again(policy, before))
+        before = make_release(_table(ROWS), policy)
+        one = make_release(_table([*ROWS, NEW[0]]), again(policy, before))
         assert sorted(one.rows.tolist()) == list(range(len(ROWS)))
-        both = prepare(_table([*ROWS, *NEW]), again(policy, one))
+        both = make_release(_table([*ROWS, *NEW]), again(policy, one))
         assert len(both.rows) == len(ROWS) + len(NEW)
 
     def test_who_left_is_hidden_among_others(self):
         policy = {"attributes": ROLES, **sections("monotone")}
-        before = prepare(_table(ROWS), policy)
-        after = prepare(_table(ROWS[1:]), again(policy, before))
+        before = make_release(_table(ROWS), policy)
+        after = make_release(_table(ROWS[1:]), again(policy, before))
         gone = [ill for _, _, _, ill in ROWS]
         for ill in after.table["disease"].to_pylist():
             gone.remove(ill)
@@ -246,9 +248,9 @@ class TestMonotone:
 
     def test_above_the_suppression_there_is_no_release(self):
         policy = {"attributes": ROLES, **sections("monotone"), "method": {"suppression": 0.0}}
-        before = prepare(_table(ROWS), policy)
+        before = make_release(_table(ROWS), policy)
         with pytest.raises(sh.Infeasible, match="suppression allows 0"):
-            prepare(_table(ROWS[1:]), again(policy, before))
+            make_release(_table(ROWS[1:]), again(policy, before))
 
     def test_an_increment_is_a_table_of_its_own(self, desk):
         desk.policy(ROLES, **sections("monotone"))
@@ -466,8 +468,8 @@ def test_other_engines_say_that_they_cannot(desk):
 
 def test_the_running_attack_is_compose(desk):  # the 3: over all releases, before anything is written
     policy = {"attributes": ROLES, **sections("monotone")}
-    before = prepare(_table(ROWS), policy)
-    after = prepare(_table([*ROWS, *NEW]), again(policy, before))
+    before = make_release(_table(ROWS), policy)
+    after = make_release(_table([*ROWS, *NEW]), again(policy, before))
     found = sh.attack(after, Compose([before], truths=[_table(ROWS)], key="name"), original=_table([*ROWS, *NEW]))
     assert found.exposed == 0
     left = after.plan.grown.history.candidates["disease"].left()[: len(ROWS)]

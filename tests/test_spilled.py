@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal import spilled
-from shoal.codes import encode
+from shoal.data import on_disk as spilled
+from shoal.data.codes import encode
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.on_disk import Spilled, Spool
 from shoal.errors import BadInput
-from shoal.frequency import FrequencySet
-from shoal.metrics import METRICS
-from shoal.models import least_size
+from shoal.metrics.catalogue import METRICS
+from shoal.models.k_anonymity import least_size
 from shoal.policy.method import Method
-from shoal.search import Oracle
-from shoal.search.find import find
-from shoal.spilled import Spilled, Spool
+from shoal.search.oracle import Oracle
+from shoal.search.walks import find
 
 SIZES = {"a": 7, "b": 5, "c": 4}
 

@@ -15,9 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal as sh
+from shoal.data.frequency_set import FrequencySet, Reading, joined
 from shoal.errors import Infeasible
-from shoal.frequency import FrequencySet, Reading, joined
-from shoal.models import MODELS, AlphaK, Closure, DistinctLDiversity, KAnonymity
+from shoal.models import MODELS
+from shoal.models.alpha_k import AlphaK
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.l_diversity import DistinctLDiversity
+from shoal.models.model import Closure
 
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}
 ATTRIBUTES = {"person": "unit", "age": AGE, "disease": "sensitive"}

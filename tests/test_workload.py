@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import shoal as sh
-from shoal.api import prepare
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.policy import Policy
-from shoal.workload import random_queries, toml_of
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.pipeline import make_release
+from shoal.policy.document import Policy
+from shoal.workload.query_files import random_queries, toml_of
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 QUERIES = """
@@ -176,13 +176,13 @@ def test_steered_releases_of_adult_answer_better(tmp_path):
     """S4.9: on at least nine of ten workloads of 200 queries, on two and three attributes in turn."""
     file = DATA / "adult" / "adult.csv"
     table = ArrowEngine().read(file, ReadOptions()).table
-    plain = prepare(file, adult_policy({"algorithm": "mondrian"}))
+    plain = make_release(file, adult_policy({"algorithm": "mondrian"}))
     better = 0
     for seed in range(10):
         queries = random_queries(table, list(table.columns), 200, attributes=2 + seed % 2, seed=seed)
         (tmp_path / "q.toml").write_text(toml_of(queries))
         method = {"algorithm": "mondrian-workload", "workload": str(tmp_path / "q.toml")}
-        release = prepare(file, adult_policy(method))
+        release = make_release(file, adult_policy(method))
         errors = [sh.workload(file, one, queries=queries).mean for one in (release, plain)]
         better += errors[0] < errors[1]
     assert better >= 9

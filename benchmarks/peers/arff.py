@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from shoal.codes import Column, Kind
-from shoal.mining.quantities import values_of
+from shoal.data.codes import Column, Kind
+from shoal.mining.attributes import values_of
 
 
 def write_arff(columns: Sequence[Column], target: Column, path: Path) -> None:

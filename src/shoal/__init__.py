@@ -20,10 +20,10 @@ _HOME = {
     "BadPolicy": "errors",
     "Infeasible": "errors",
     "NotVerified": "errors",
-    "Policy": "policy",
-    "Postgres": "engines",
+    "Policy": "policy.document",
+    "Postgres": "engines.postgres.connection",
     "Release": "api",
-    "Role": "schema",
+    "Role": "roles",
     "ShoalError": "errors",
     "ShoalWarning": "errors",
     "anonymize": "api",
@@ -36,7 +36,7 @@ _HOME = {
     "lattice": "api",
     "learn": "api",
     "measure": "api",
-    "plot": "",
+    "plot": "report",
     "register_algorithm": "extend",
     "register_attack": "extend",
     "register_hierarchy": "extend",
@@ -88,24 +88,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from shoal import attacks, datasets, plot
-    from shoal.api import (
-        Release,
-        anonymize,
-        apply,
-        attack,
-        audit,
-        compare,
-        lattice,
-        learn,
-        measure,
-        remove,
-        republish,
-        risk,
-        verify,
-        workload,
-    )
-    from shoal.engines import Postgres
+    from shoal import attacks, datasets
+    from shoal.api.analysis import compare, lattice, learn, measure, risk, workload
+    from shoal.api.attack_and_audit import attack, audit
+    from shoal.api.next_releases import remove, republish
+    from shoal.api.releases import anonymize, apply, verify
+    from shoal.engines.postgres.connection import Postgres
     from shoal.errors import (
         BadData,
         BadHierarchy,
@@ -117,15 +105,11 @@ if TYPE_CHECKING:
         ShoalError,
         ShoalWarning,
     )
-    from shoal.extend import (
-        register_algorithm,
-        register_attack,
-        register_hierarchy,
-        register_metric,
-        register_model,
-    )
-    from shoal.policy import Policy
-    from shoal.schema import Role
+    from shoal.extend import register_algorithm, register_attack, register_hierarchy, register_metric, register_model
+    from shoal.pipeline import Release
+    from shoal.policy.document import Policy
+    from shoal.report import plots as plot
+    from shoal.roles import Role
 
 
 def _function(name: str) -> Any:
@@ -136,8 +120,6 @@ def _function(name: str) -> Any:
 class _Package(ModuleType):
     """Where functions and modules share a name, the function is what callers see."""
 
-    audit = _function("audit")
-    lattice = _function("lattice")
     republish = _function("republish")
     risk = _function("risk")
     verify = _function("verify")
@@ -151,6 +133,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'shoal' has no attribute {name!r}")
     home = _HOME[name]
+    if name == "plot":
+        return import_module("shoal.report.plots")
     return getattr(import_module(f"shoal.{home}"), name) if home else import_module(f"shoal.{name}")
 
 

@@ -6,11 +6,12 @@ An entry point does the same without one: the groups are `shoal.models`, `shoal.
 
 from typing import Any
 
-from shoal.attacks.finding import Attack
-from shoal.attacks.registry import ATTACKS
-from shoal.hierarchy import BUILDERS, Form
+from shoal.attacks import ATTACKS
+from shoal.attacks.attack import Attack
+from shoal.hierarchy.build import BUILDERS, Form
 from shoal.methods import ALGORITHMS, Algorithm
-from shoal.metrics import METRICS, Metric
+from shoal.metrics.catalogue import METRICS
+from shoal.metrics.metric import Metric
 
 
 def register_model(model: Any) -> Any:

@@ -66,7 +66,7 @@ class Algorithm:
 
 _ATTRIBUTE: tuple[Pair, ...] = (("attribute", "tuple"), ("attribute", "none"), ("attribute", "attribute"))
 _CELL: tuple[Pair, ...] = (("cell", "none"), ("cell", "cell"))
-_SEARCHES, _BOXES = "shoal.search.walks", "shoal.plan.boxes"
+_SEARCHES, _BOXES = "shoal.search.walks", "shoal.partition.solver"
 
 ALGORITHMS: Registry[Algorithm] = Registry(
     "shoal.algorithms",
@@ -145,7 +145,7 @@ ALGORITHMS: Registry[Algorithm] = Registry(
             "makes every class only as coarse as it needs",
             Shape.CELLS,
             _CELL,
-            "shoal.plan.along:recode_locally",
+            "shoal.partition.local_recoding:recode_locally",
             source="ours",
         ),
         Algorithm(
@@ -196,7 +196,7 @@ ALGORITHMS: Registry[Algorithm] = Registry(
             "puts rows with different sensitive values into groups",
             Shape.GROUPS,
             (("none", "none"),),
-            "shoal.plan.groups:plan_groups",
+            "shoal.partition.anatomy:plan_groups",
             source="Xiao and Tao, VLDB 2006",
         ),
     ],

@@ -9,10 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import examples
 
-from shoal.attacks import Background, Homogeneity, Published, Similarity, Skewness
-from shoal.codes import Table, encode
+from shoal.attacks.background import Background
+from shoal.attacks.homogeneity import Homogeneity
+from shoal.attacks.release_under_attack import Published
+from shoal.attacks.similarity import Similarity
+from shoal.attacks.skewness import Skewness
+from shoal.data.codes import Table, encode
 from shoal.errors import BadInput
-from shoal.hierarchy import Tree
+from shoal.hierarchy.inline_tree import Tree
 
 ILL = {"lung": ["flu", "cold"], "blood": ["hiv", "lupus"]}
 

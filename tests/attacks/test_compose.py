@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from naive import examples
 from naive_attacks import release, same_rows, table
 
-from shoal.attacks import Compose, Truth
+from shoal.attacks.composition import Compose
+from shoal.attacks.release_under_attack import Truth
 from shoal.errors import BadInput
 
 

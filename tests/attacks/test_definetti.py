@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from naive import examples
 from naive_attacks import release, same_rows, table
 
-from shoal.attacks import DeFinetti, Published
-from shoal.attacks.likely import Groups
+from shoal.attacks.definetti import DeFinetti, MemberGroups
+from shoal.attacks.release_under_attack import Published
 from shoal.errors import BadInput
 
 
@@ -86,7 +86,7 @@ def weighted_groups(draw, size):
 @given(weighted_groups(2))
 def test_pairs_are_exact(drawn):
     values, likelihoods = drawn
-    groups = Groups(np.zeros(2, dtype=np.int64), np.bincount(values, minlength=3)[None])
+    groups = MemberGroups(np.zeros(2, dtype=np.int64), np.bincount(values, minlength=3)[None])
     assert groups.likely(likelihoods) == pytest.approx(exactly(likelihoods, values), abs=0.01)
 
 
@@ -94,7 +94,7 @@ def test_pairs_are_exact(drawn):
 @given(weighted_groups(4))
 def test_larger_groups_are_near_the_permutations(drawn):
     values, likelihoods = drawn
-    groups = Groups(np.zeros(4, dtype=np.int64), np.bincount(values, minlength=3)[None])
+    groups = MemberGroups(np.zeros(4, dtype=np.int64), np.bincount(values, minlength=3)[None])
     found, wanted = groups.likely(likelihoods), exactly(likelihoods, values)
     assert found.sum(axis=1) == pytest.approx(np.ones(4))
     assert found.sum(axis=0) == pytest.approx(np.bincount(values, minlength=3), abs=1e-2)

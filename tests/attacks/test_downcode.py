@@ -9,12 +9,13 @@ from naive_attacks import k_anonymous, release, same_rows, splits_of, table
 from real_tables import DATA
 
 import shoal
-from shoal.attacks import Downcode
-from shoal.attacks.promise import Promise
-from shoal.attacks.splits import Splits
+from shoal.attacks.child_splits import Splits
+from shoal.attacks.downcode import Downcode, Promise
 from shoal.errors import BadInput
-from shoal.hierarchy import Intervals, Tree
-from shoal.models import MODELS, KAnonymity
+from shoal.hierarchy.inline_tree import Tree
+from shoal.hierarchy.intervals import Intervals
+from shoal.models import MODELS
+from shoal.models.k_anonymity import KAnonymity
 
 SEX = {"q": Tree({"any": ["f", "m"]})}
 

@@ -9,10 +9,15 @@ import pytest
 from hypothesis import given
 from naive import examples
 
-from shoal.attacks import Join, Published, Truth
-from shoal.codes import Table, encode
+from shoal.attacks.join import Join
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.codes import Table, encode
 from shoal.errors import BadInput
-from shoal.hierarchy import Dates, Functions, Intervals, Mask, Tree
+from shoal.hierarchy.build import Functions
+from shoal.hierarchy.dates import Dates
+from shoal.hierarchy.inline_tree import Tree
+from shoal.hierarchy.intervals import Intervals
+from shoal.hierarchy.mask import Mask
 
 
 def table(**columns):

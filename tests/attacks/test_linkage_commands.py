@@ -7,7 +7,9 @@ import pytest
 
 import shoal as sh
 from conftest import PEOPLE
-from shoal.attacks import Homogeneity, Join, Similarity
+from shoal.attacks.homogeneity import Homogeneity
+from shoal.attacks.join import Join
+from shoal.attacks.similarity import Similarity
 
 BOXES = {"name": "identifier", "age": "quasi-identifier", "sex": "quasi-identifier", "disease": "sensitive"}
 BOUNDS = BOXES | {"age": {"role": "quasi-identifier", "form": "bounds"}}

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_attacks import release, table
 
-from shoal.attacks.marginals import covered_by_labels, marginal, spread, sums
-from shoal.attacks.meaning import meaning_of
+from shoal.attacks.label_sets import covered_by_labels, marginal, meaning_of, spread, sums
 from shoal.attacks.singling_out import weights
 
 RUNS = st.integers(1, 40).flatmap(

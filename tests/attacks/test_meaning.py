@@ -4,10 +4,12 @@ from hypothesis import strategies as st
 from naive import examples
 from naive_attacks import release, table
 
-from shoal.attacks.holding import classes_holding
-from shoal.attacks.meaning import meaning_of
+from shoal.attacks.candidate_classes import classes_holding
+from shoal.attacks.label_sets import meaning_of
 from shoal.errors import BadInput
-from shoal.hierarchy import Intervals, Mask, Tree
+from shoal.hierarchy.inline_tree import Tree
+from shoal.hierarchy.intervals import Intervals
+from shoal.hierarchy.mask import Mask
 
 
 def covers(published, name, *known):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from naive import examples
 from naive_attacks import placements, release, same_rows, table, texts
 
-from shoal.attacks import Minimality
+from shoal.attacks.minimality import Minimality
 from shoal.errors import BadInput
 
 
@@ -32,7 +32,7 @@ def covering(published):
     """`Q` covers both: what the hierarchy says."""
     from dataclasses import replace
 
-    from shoal.hierarchy import Rows
+    from shoal.hierarchy.build import Rows
 
     return replace(published, builders={"q": Rows([["q1", "Q", "*"], ["q2", "Q", "*"]])})
 
@@ -137,7 +137,7 @@ def test_bad_inputs(how, said):
 
 
 def test_a_world_never_repeats():
-    from shoal.attacks.worlds import every, how_many
+    from shoal.attacks.minimality import every, how_many
 
     groups = [np.array([0, 0, 1]), np.array([0, 1, 2])]
     seen = [tuple(np.concatenate(world).tolist()) for world in every(groups)]

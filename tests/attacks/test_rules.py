@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import shoal as sh
-from shoal.attacks import Rules
-from shoal.codes import Table, encode
+from shoal.attacks.rule_inference import Rules
+from shoal.data.codes import Table, encode
 
 TABLE_1 = pa.table(
     {

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.attacks.running import Candidates, sets_of, told
+from shoal.attacks.composition_over_time import Candidates, sets_of, told
 
 VALUES = ["a", "b", "c", None]
 

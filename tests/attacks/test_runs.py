@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from naive import examples
 
 from shoal import kernels
-from shoal.attacks.masks import Masks
-from shoal.attacks.runs import Runs
+from shoal.attacks.interval_sets import Runs
+from shoal.attacks.label_match import Masks
 
 codes = st.integers(0, 11)
 families = st.lists(st.sets(codes, max_size=8), min_size=1, max_size=8)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from naive import examples
 from naive_attacks import release, same_rows, table
 
-from shoal.attacks import Rate, SinglingOut
-from shoal.attacks.singling_out import guessing, hashed, isolation, satisfying, weights
+from shoal.attacks.attack import Rate
+from shoal.attacks.singling_out import SinglingOut, guessing, hashed, isolation, satisfying, weights
 from shoal.errors import BadInput
 
 

@@ -6,7 +6,7 @@ from typing import get_args
 
 from pydantic import BaseModel
 
-from shoal.report.manifest import PublicManifest
+from shoal.publish.manifest import PublicManifest
 
 PAGE = Path(__file__).parents[2] / "docs" / "design.md"
 

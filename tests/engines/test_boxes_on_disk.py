@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from shoal.api import anonymize, dry_run, publish, verify, workload
-from shoal.engines.duckdb import storing
+from shoal.api.analysis import workload
+from shoal.api.releases import anonymize, dry_run, publish, verify
+from shoal.engines.duckdb import boxes as storing
 from shoal.errors import BadInput, Infeasible, NotVerified
-from shoal.policy import Policy
-from shoal.scratch import SPILL
+from shoal.policy.document import Policy
+from shoal.runtime.tempdir import SPILL
 
 TOWNS = {"town": ["a", "b", "c", "d", "e"], "area": ["n", "n", "s", "s", "s"]}
 QUASI = "quasi-identifier"

@@ -14,15 +14,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal import spilled
-from shoal.api import prepare
-from shoal.api.release import NO_ROW_MAP
-from shoal.engine import Ability, ReadOptions
-from shoal.engines import ArrowEngine, streams, writing
-from shoal.engines.duckdb import DuckDBEngine, dictionaries, grouping
-from shoal.engines.spark import SparkEngine
+from shoal.data import on_disk as spilled
+from shoal.data.on_disk import Spilled
+from shoal.engine_port import Ability, ReadOptions
+from shoal.engines import row_stream as streams
+from shoal.engines import table_writer as writing
+from shoal.engines.arrow import ArrowEngine
+from shoal.engines.duckdb import groups as dictionaries
+from shoal.engines.duckdb import groups as grouping
+from shoal.engines.duckdb.engine import DuckDBEngine
+from shoal.engines.spark.engine import SparkEngine
 from shoal.errors import BadInput, ShoalError
-from shoal.spilled import Spilled
+from shoal.pipeline import make_release
+from shoal.publish.released_table import NO_ROW_MAP
 
 ENGINES = {"arrow": ArrowEngine, "duckdb": lambda: DuckDBEngine("256MB"), "spark": SparkEngine}
 """Every engine there is; another one joins here."""
@@ -106,7 +110,7 @@ def released(folder, name, data, policy, engine, **how):
     out = folder / name
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        manifest = prepare(data, policy, engine=engine).save(out, reproducible=True, force=True, **how).document()
+        manifest = make_release(data, policy, engine=engine).save(out, reproducible=True, force=True, **how).document()
     manifest["warnings"] = [note for note in manifest["warnings"] if note != NO_ROW_MAP]
     public = json.loads((out / "manifest.json").read_text())
     (file,) = out.glob("data.*")
@@ -286,7 +290,7 @@ def test_what_an_engine_lacks_is_said_before_any_work(tmp_path, engine, what):
     if NEEDS[what] in engine.abilities:
         pytest.fail("an ability that is tested nowhere: add it to the suite")
     with pytest.raises(BadInput, match=rf"{what}.* needs the table in memory: leave out --engine {engine.name}"):
-        prepare(missing, policy, engine=engine)
+        make_release(missing, policy, engine=engine)
 
 
 @pytest.mark.parametrize("suppressed", ["drop", "show"])
@@ -303,7 +307,7 @@ def test_classes_that_do_not_fit_are_spilled(tmp_path, monkeypatch, algorithm, s
     whole = released(tmp_path, "whole", data, policy, DuckDBEngine("256MB"))
     monkeypatch.setattr(grouping, "listable", lambda *_: 150)
     monkeypatch.setattr(spilled, "_CHUNK", 40)
-    release = prepare(data, policy, engine=DuckDBEngine("256MB"))
+    release = make_release(data, policy, engine=DuckDBEngine("256MB"))
     assert isinstance(release.plan.before.classes, Spilled)
     content, manifest, _ = released(tmp_path, "spilled", data, policy, DuckDBEngine("256MB"))
     assert content == whole[0]
@@ -336,7 +340,7 @@ def test_texts_that_are_too_many_to_be_collected(tmp_path, monkeypatch, suppress
     }
     data = written(tmp_path, rows, "parquet")
     same(tmp_path, data, policy, DuckDBEngine("256MB"), format=to)
-    release = prepare(data, policy, engine=DuckDBEngine("256MB"))
+    release = make_release(data, policy, engine=DuckDBEngine("256MB"))
     assert release.shown.stream is not None
     assert all(verdict.holds for verdict in release.verdicts)
     assert release.data.read_all().num_rows == release.summary.rows.released + release.summary.rows.shown
@@ -346,7 +350,7 @@ def test_a_quasi_identifier_of_too_many_values_is_refused(tmp_path, monkeypatch)
     monkeypatch.setattr(dictionaries, "MOST", 3)
     policy = {"attributes": {"zip": "quasi-identifier"}, "data": {"others": "drop"}, "require": K}
     with pytest.raises(BadInput, match="column 'zip' has more than 3 values"):
-        prepare(written(tmp_path, table(), "csv"), policy, engine=DuckDBEngine("256MB"))
+        make_release(written(tmp_path, table(), "csv"), policy, engine=DuckDBEngine("256MB"))
 
 
 def test_folders_patterns_and_databases(tmp_path):

@@ -7,12 +7,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from shoal.api import anonymize
-from shoal.engine import ReadOptions
-from shoal.engines.frames import to_native
+from shoal.api.releases import anonymize
+from shoal.engine_port import ReadOptions
+from shoal.engines.frame_output import to_native
 from shoal.engines.reading import read
 from shoal.errors import ShoalWarning
-from shoal.policy import Policy
+from shoal.policy.document import Policy
 
 DATA = {"q": [1, 2, 3, 4], "s": ["a", "b", "c", "d"], "id": [7, 8, 9, 10]}
 ROWS = np.array([0, 2])

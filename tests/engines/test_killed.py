@@ -16,7 +16,7 @@ import pytest
 import tomli_w
 
 import shoal
-from shoal.report.folder import Places
+from shoal.publish.folder import Places
 
 KILLS = 30
 

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal as sh
-from shoal.api import publish
-from shoal.engine import ReadOptions
-from shoal.engines.duckdb import DuckDBEngine
+from shoal.api.releases import publish
+from shoal.engine_port import ReadOptions
+from shoal.engines.duckdb.engine import DuckDBEngine
 from shoal.engines.duckdb.session import readable
 from shoal.errors import BadData
 

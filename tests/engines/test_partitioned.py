@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal as sh
-from shoal.api import publish
-from shoal.engines import partitioned
+from shoal.api.releases import publish
+from shoal.engines import partition_folders as partitioned
 from shoal.errors import NotVerified
-from shoal.verify import table_in
+from shoal.verify.release_files import table_in
 
 POLICY = {
     "attributes": {

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal as sh
-from shoal import events
-from shoal.api import publish
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.engines.duckdb import DuckDBEngine
+from shoal.api.releases import publish
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.engines.duckdb.engine import DuckDBEngine
 from shoal.errors import BadData
+from shoal.runtime import events
 
 CANARY = "CANARY-7f3"
 ENGINES = [ArrowEngine, DuckDBEngine]

@@ -23,11 +23,12 @@ import pyarrow.csv as pc
 import pytest
 
 import shoal as sh
-from shoal.api import publish
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine, choose_engine
-from shoal.engines.duckdb import DuckDBEngine
-from shoal.engines.postgres import storing
+from shoal.api.releases import publish
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.engines.choice import choose_engine
+from shoal.engines.duckdb.engine import DuckDBEngine
+from shoal.engines.postgres.tables import storing
 from shoal.errors import BadData, BadInput, BadOutput, NotVerified, ShoalWarning
 
 CANARY = "CANARY-7f3"
@@ -233,9 +234,9 @@ def test_both_engines_give_the_same_release(db, tmp_path, monkeypatch):
     assert (tmp_path / "arrow" / "data.csv").read_bytes() == (tmp_path / "duckdb" / "data.csv").read_bytes()
     gc.collect()
     assert not list(tmp_path.glob(".shoal*"))
-    monkeypatch.setattr("shoal.engines.postgres.reading._PER_BYTE", 1 << 20)
+    monkeypatch.setattr("shoal.engines.postgres.tables._PER_BYTE", 1 << 20)
     assert isinstance(choose_engine("auto", "64MiB", "postgres:people"), DuckDBEngine)
-    monkeypatch.setattr("shoal.engines.postgres.reading._PER_BYTE", 3)
+    monkeypatch.setattr("shoal.engines.postgres.tables._PER_BYTE", 3)
     assert isinstance(choose_engine("auto", "64MiB", sh.Postgres("people")), ArrowEngine)
     assert all(v.holds for v in sh.verify(tmp_path / "arrow", original="postgres:people"))
 
@@ -379,7 +380,7 @@ def test_a_database_that_does_not_keep_the_rows(db, tmp_path, replaced, lie):
 
 
 def test_a_connection_that_is_lost_in_the_middle(db, tmp_path, replaced, monkeypatch):
-    from shoal.api import release
+    from shoal.publish import released_table as release
 
     real = release.sorted_batches
 
@@ -417,9 +418,9 @@ def test_a_commit_whose_answer_is_lost(db, tmp_path, replaced, monkeypatch, comm
     """Whether it happened is asked of the server; the folders follow it."""
     from adbc_driver_manager import AdbcStatusCode, OperationalError
 
-    from shoal.engines.postgres.storing import Stored
+    from shoal.engines.postgres.tables import StoredTable
 
-    real = Stored.commit
+    real = StoredTable.commit
 
     def lost(stored):
         assert (tmp_path / "out").exists()
@@ -436,7 +437,7 @@ def test_a_commit_whose_answer_is_lost(db, tmp_path, replaced, monkeypatch, comm
         stored.db = Broken()
         real(stored)
 
-    monkeypatch.setattr(Stored, "commit", lost)
+    monkeypatch.setattr(StoredTable, "commit", lost)
     if committed:
         again(tmp_path)
         assert db("SELECT count(*) FROM released") == [(24,)]
@@ -450,7 +451,7 @@ def test_a_commit_whose_answer_is_lost(db, tmp_path, replaced, monkeypatch, comm
 KILLED = """
 import json, os, sys
 from shoal.api import publish
-from shoal.engines.postgres.storing import Stored
+from shoal.engines.postgres.tables import StoredTable
 Stored.commit = lambda stored: os._exit(9)
 publish("postgres:people", json.loads(sys.argv[2]), sys.argv[1] + "/out", to="postgres:released", force=True)
 """
@@ -468,7 +469,7 @@ def test_a_run_that_is_killed_before_the_commit(db, tmp_path, replaced):
 
 
 def test_the_folders_that_cannot_be_moved(db, tmp_path, replaced, monkeypatch):
-    from shoal.report import folder
+    from shoal.publish import folder
 
     def full(*_):
         raise OSError(28, "No space left on device")

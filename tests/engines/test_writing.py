@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from shoal.engines.writing import (
+from shoal.engines.table_writer import (
     Style,
     count_defused,
     given_order,
@@ -23,7 +23,7 @@ from shoal.engines.writing import (
     write_parquet,
 )
 from shoal.errors import BadInput
-from shoal.recode import Released
+from shoal.recoding.columns import Released
 
 MARK = "NULL"
 CELL = (
@@ -139,7 +139,7 @@ def test_many_columns_of_many_values_are_sorted_too():
 
 
 def test_large_tables_are_written_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr("shoal.engines.writing.CHUNK", 3)
+    monkeypatch.setattr("shoal.engines.table_writer.CHUNK", 3)
     rows = [("a", "x")] * 10 + [(str(i), "y") for i in range(10)] + [("b", None)] * 5
     columns = coded(rows, 2)
     text = write(tmp_path / "data.csv", columns, Style(missing="?")).decode()

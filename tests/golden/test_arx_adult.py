@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.metrics import measured
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.metrics.catalogue import measured
 from shoal.models import MODELS
-from shoal.plan import make_plan
-from shoal.policy import Policy
-from shoal.report.manifest import seen_of
+from shoal.policy.document import Policy
+from shoal.publish.manifest import seen_of
+from shoal.solve import make_plan
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 GOLDEN = DATA / "golden" / "arx_adult.json"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import shoal as sh
-from shoal.api import publish
+from shoal.api.releases import publish
 from shoal.datasets import write_census
 
 HASHES = Path(__file__).with_name("release_bytes.json")
@@ -81,7 +81,7 @@ def test_bytes_of_a_release_by_duckdb(census, tmp_path, monkeypatch, method):
 @pytest.mark.filterwarnings("ignore:distutils Version classes:DeprecationWarning")
 @pytest.mark.parametrize("method", ["optimal", "mondrian"])
 def test_bytes_of_a_release_by_spark(census, tmp_path, monkeypatch, spark, method):
-    from shoal.engines.spark import SparkEngine
+    from shoal.engines.spark.engine import SparkEngine
 
     monkeypatch.chdir(census)
     publish("census.csv", policy(census, method), tmp_path / "out", format="csv", engine=SparkEngine(spark))

@@ -11,26 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal.hierarchy
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy
-from shoal.hierarchy import (
-    BUILDERS,
-    Csv,
-    Dates,
-    Edges,
-    Functions,
-    Hipaa,
-    Intervals,
-    Mask,
-    Rows,
-    TopBottom,
-    Tree,
-    ValueOnly,
-    build,
-    columns,
-    draft,
-    parse,
-)
+from shoal.hierarchy import value_columns as columns
+from shoal.hierarchy.arx_csv import Csv
+from shoal.hierarchy.build import BUILDERS, Functions, Rows, build, parse
+from shoal.hierarchy.dates import Dates
+from shoal.hierarchy.draft import draft
+from shoal.hierarchy.hipaa import Hipaa
+from shoal.hierarchy.inline_tree import Tree
+from shoal.hierarchy.intervals import Edges, Intervals
+from shoal.hierarchy.mask import Mask
+from shoal.hierarchy.top_bottom import TopBottom, ValueOnly
 
 SPECS = [
     ("intervals = [5, 10]", Intervals([5, 10])),

@@ -3,9 +3,10 @@
 import pyarrow as pa
 import pytest
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy
-from shoal.hierarchy import TopBottom, ValueOnly, build
+from shoal.hierarchy.build import build
+from shoal.hierarchy.top_bottom import TopBottom, ValueOnly
 
 
 def column(values):

@@ -3,10 +3,10 @@
 import pyarrow as pa
 import pytest
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy
-from shoal.hierarchy import columns
-from shoal.hierarchy.columns import built, first_row, refuse_explosion
+from shoal.hierarchy import value_columns as columns
+from shoal.hierarchy.value_columns import built, first_row, refuse_explosion
 
 
 def test_first_row_is_the_first_in_the_table_not_in_the_order_of_values():

@@ -7,9 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy, ShoalWarning
-from shoal.hierarchy import Csv, build
+from shoal.hierarchy.arx_csv import Csv
+from shoal.hierarchy.build import build
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 REAL = sorted(DATA.glob("*/hierarchies/*.csv"))

@@ -5,9 +5,10 @@ from datetime import date, datetime
 import pyarrow as pa
 import pytest
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy
-from shoal.hierarchy import Dates, build
+from shoal.hierarchy.build import build
+from shoal.hierarchy.dates import Dates
 
 ALL = ["month", "quarter", "year", "decade", "century"]
 

@@ -10,10 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.codes import encode
-from shoal.hierarchy import Dates, Intervals, Mask, ValueOnly, build, draft, parse, reason
-from shoal.hierarchy.draft import _nested, _step
-from shoal.hierarchy.exact import exact
+from shoal.data.codes import encode
+from shoal.hierarchy.build import build, parse
+from shoal.hierarchy.dates import Dates
+from shoal.hierarchy.draft import _nested, _step, draft, reason
+from shoal.hierarchy.exact_numbers import exact
+from shoal.hierarchy.intervals import Intervals
+from shoal.hierarchy.mask import Mask
+from shoal.hierarchy.top_bottom import ValueOnly
 
 WHOLE = st.lists(st.integers(-(10**6), 10**6) | st.integers(0, 40), min_size=20, max_size=300)
 BROKEN = st.lists(st.floats(-1e6, 1e6) | st.floats(0, 1e-3), min_size=20, max_size=300)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import BadHierarchy
-from shoal.hierarchy.exact import cut, exact, interval, ordered, plain, show
+from shoal.hierarchy.exact_numbers import cut, exact, interval, ordered, plain, show
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**9), max_value=10**9))

@@ -3,10 +3,10 @@
 import pyarrow as pa
 import pytest
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy
-from shoal.hierarchy import Hipaa, build
-from shoal.hierarchy.hipaa import RESTRICTED_ZIP3
+from shoal.hierarchy.build import build
+from shoal.hierarchy.hipaa import RESTRICTED_ZIP3, Hipaa
 
 
 def test_seventeen_areas_are_too_small():

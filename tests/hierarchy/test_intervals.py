@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy
-from shoal.hierarchy import Edges, Intervals, build
+from shoal.hierarchy.build import build
+from shoal.hierarchy.intervals import Edges, Intervals
 
 DECIMALS = st.decimals(-1000, 1000, places=2).map(lambda d: format(d.normalize(), "f")).filter("-0".__ne__)
 NUMBER_COLUMNS = st.lists(st.none() | DECIMALS, min_size=1, max_size=30)

@@ -3,7 +3,7 @@
 import pytest
 
 from shoal.errors import BadHierarchy, ShoalWarning
-from shoal.hierarchy.lines import from_lines, warn_of_open_top
+from shoal.hierarchy.arx_csv import from_lines, warn_of_open_top
 
 
 def where(i):

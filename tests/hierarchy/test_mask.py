@@ -3,9 +3,11 @@
 import pyarrow as pa
 import pytest
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy
-from shoal.hierarchy import Mask, build, columns
+from shoal.hierarchy import value_columns as columns
+from shoal.hierarchy.build import build
+from shoal.hierarchy.mask import Mask
 
 
 def column(values):

@@ -5,10 +5,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy, ShoalWarning
-from shoal.hierarchy import Functions, Intervals, Rows, build
-from shoal.hierarchy.python_forms import from_levels, from_list
+from shoal.hierarchy.build import Functions, Rows, build, from_levels, from_list
+from shoal.hierarchy.intervals import Intervals
 
 
 def column(*values):

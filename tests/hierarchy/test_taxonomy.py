@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy
-from shoal.hierarchy import Taxonomy, compile_taxonomy
+from shoal.hierarchy.taxonomy import Taxonomy, compile_taxonomy
 
 
 def compiled(values, *lines):

@@ -3,9 +3,10 @@
 import pyarrow as pa
 import pytest
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadHierarchy
-from shoal.hierarchy import Tree, build
+from shoal.hierarchy.build import build
+from shoal.hierarchy.inline_tree import Tree
 
 
 def column(values):

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.data.frequency_set import Layout
 from shoal.errors import BadData
-from shoal.frequency import Layout
-from shoal.kernels import group_columns, marginals, rollup
+from shoal.kernels._core import group_columns, marginals, rollup
 
 PARALLEL = 2**18
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoal.kernels import Clusters
+from shoal.kernels._core import Clusters
 
 CODES = np.arange(6, dtype=np.int32)[:, None].copy()
 ROWS = np.ones(6, dtype=np.int64)

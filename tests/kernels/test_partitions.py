@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from shoal import kernels
-from shoal.frequency import FrequencySet
+from shoal.data.frequency_set import FrequencySet
 from shoal.partition.axes import Axis
-from shoal.partition.compiled import compiled_form
+from shoal.partition.mondrian import compiled_form
 
 ITEMS = FrequencySet.count({"x": (np.array([0, 1, 2, 2], np.int32), 3)})
 AXIS = Axis("x", np.arange(3, dtype=np.int32), np.arange(3.0))

@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, JointCounts, ValueCounts
-from shoal.models import MODELS, AlphaK, Closure, Model, asked, spec
+from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts
+from shoal.models import MODELS, spec
+from shoal.models.alpha_k import AlphaK
+from shoal.models.model import Closure, Model, asked
 
 LABELS = ("flu", "hiv", "tbc", None)
 ORDER = ("tbc", "flu", "hiv")

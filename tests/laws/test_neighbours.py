@@ -17,10 +17,10 @@ import pytest
 from naive import THOROUGH
 
 import shoal as sh
-from shoal.api import prepare
 from shoal.errors import BadData, BadPolicy, Infeasible
 from shoal.methods import ALGORITHMS
 from shoal.models import MODELS
+from shoal.pipeline import make_release
 
 ILLS = ["flu", "cold", "gout", "hiv", "mumps", "ulcer"]
 CATEGORIES = [["hiv", "ulcer"], ["flu", "cold"], ["gout", "mumps"]]
@@ -112,7 +112,7 @@ class Case:
             try:
                 table = pa.Table.from_pylist(self.rows)
                 policy = sh.Policy.model_validate(self.document(folder))
-                prepare(table, policy).save(folder / "out", **how)
+                make_release(table, policy).save(folder / "out", **how)
             except (BadData, BadPolicy, Infeasible) as why:
                 return str(why)
         out = folder / "out"

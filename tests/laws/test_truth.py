@@ -13,8 +13,8 @@ from judge_of_truth import covers, number, untrue_cells
 from naive import THOROUGH
 
 import shoal as sh
-from shoal.api import prepare
 from shoal.errors import BadData, BadHierarchy, BadPolicy, Infeasible
+from shoal.pipeline import make_release
 
 QUASI = "quasi-identifier"
 TABLES = 2_000 if THOROUGH else 120
@@ -121,7 +121,7 @@ def released(folder, seed):
     with data.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([list(original), *zip(*original.values(), strict=True)])
     try:
-        prepare(data, sh.Policy(**policy)).save(out, format="csv")
+        make_release(data, sh.Policy(**policy)).save(out, format="csv")
     except (BadData, BadPolicy, BadHierarchy, Infeasible):
         assert not out.exists()
         return False

@@ -5,7 +5,7 @@ import pytest
 
 import shoal as sh
 from shoal.errors import BadPolicy
-from shoal.metrics import METRICS
+from shoal.metrics.catalogue import METRICS
 from shoal.policy.method import Method
 
 AGES = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}

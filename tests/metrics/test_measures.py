@@ -14,14 +14,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import shoal as sh
-from shoal.api import prepare
-from shoal.codes import Table, encode
-from shoal.metrics import METRICS, catalogue, measured, scorers, see
-from shoal.plan.showing import show_levels
-from shoal.policy import Policy
-from shoal.recode import NodeRecoding, PartRecoding
-from shoal.release import After, Recoded
-from shoal.report.manifest import metrics_of, seen_of
+from shoal.data.codes import Table, encode
+from shoal.metrics.catalogue import METRICS, catalogue, measured, scorers
+from shoal.metrics.comparison import see
+from shoal.partition.released_labels import show_levels
+from shoal.pipeline import make_release
+from shoal.policy.document import Policy
+from shoal.publish.manifest import metrics_of, seen_of
+from shoal.recoding.kinds import NodeRecoding, PartRecoding
+from shoal.recoding.outcome import After, RecodedCells
 
 AGES = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}
 
@@ -29,7 +30,7 @@ AGES = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}
 def release_of(table, attributes, k=2, **more):
     """A release, its measures, and the flat figures of its manifest."""
     policy = Policy(attributes=attributes, require=[{"model": "k-anonymity", "k": k}], **more)
-    release = prepare(table, policy)
+    release = make_release(table, policy)
     told = measured(seen_of(release.plan, policy, release.source))
     return release, told, metrics_of(release.plan, told)
 
@@ -166,7 +167,7 @@ def test_anatomy_shows_every_value():
         require=[{"model": "distinct-l-diversity", "l": 2}],
         method={"generalise": "none", "suppress": "none", "algorithm": "anatomy"},
     )
-    release = prepare(table, policy)
+    release = make_release(table, policy)
     told = measured(seen_of(release.plan, policy, release.source))
     figures = metrics_of(release.plan, told)
     assert (figures["loss"], figures["prec"], figures["kl-divergence"], figures["ambiguity"]) == (0, 1, 0, 1)
@@ -330,7 +331,7 @@ def test_cells_by_definition(instance, data):
     showing = show_levels(items, part, levels, before.hierarchies)
     alike, count = showing.alike()
     sizes = np.bincount(part).astype(np.int64)
-    after = Recoded(
+    after = RecodedCells(
         items.parted(alike[part], count), sizes, showing.losses, tuple(showing.covers[name] for name in instance.names)
     )
     recoding = PartRecoding("cells", part, showing.shown)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from shoal.metrics import METRICS
-from shoal.models import Closure
-from shoal.release import After
-from shoal.search import Oracle
+from shoal.metrics.catalogue import METRICS
+from shoal.models.model import Closure
+from shoal.recoding.outcome import After
+from shoal.search.oracle import Oracle
 
 hard = settings(
     max_examples=100,

@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import examples
 
-from shoal.codes import encode
-from shoal.mining import C45
-from shoal.mining.blocking import Limits, block, compared
-from shoal.mining.channels import Sensitive
-from shoal.mining.diversifying import Diversifying
-from shoal.mining.rules import Rule
-from shoal.mining.tree import Test as Asked
+from shoal.blocking.algorithm import Diversifying, Limits, block, compared
+from shoal.data.codes import encode
+from shoal.mining.c45 import C45
+from shoal.mining.decision_tree import Rule, Sensitive
+from shoal.mining.decision_tree import Test as Asked
 from shoal.models import MODELS
 
 # Table 1 of the paper: 12 rows, 4-anonymous

@@ -16,9 +16,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils import estimator_checks
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadInput
-from shoal.mining import C45, LEARNERS, Rule, Test
+from shoal.mining.c45 import C45
+from shoal.mining.decision_tree import Rule, Test
+from shoal.mining.learners import LEARNERS
 
 # the 14 days of Quinlan's golf
 OUTLOOK = ["sunny"] * 2 + ["overcast"] + ["rainy"] * 3 + ["overcast"] + ["sunny"] * 2 + ["rainy", "sunny"]

@@ -9,15 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import examples
 
-from shoal.codes import Table, encode
-from shoal.hierarchy import Csv, Dates, Intervals, Mask, Tree, build, parse
-from shoal.hierarchy.labels import Labels
-from shoal.mining import encoding as encodings
-from shoal.mining.encoding import Encoding
-from shoal.mining.paths import Paths
-from shoal.mining.quantities import Quantity
-from shoal.mining.shown import as_it_is, by_form, some_of
-from shoal.recode import NodeRecoding, Released
+from shoal.data.codes import Table, encode
+from shoal.hierarchy.arx_csv import Csv
+from shoal.hierarchy.build import build, parse
+from shoal.hierarchy.dates import Dates
+from shoal.hierarchy.inline_tree import Tree
+from shoal.hierarchy.intervals import Intervals
+from shoal.hierarchy.mask import Mask
+from shoal.hierarchy.value_columns import Labels
+from shoal.mining import features as encodings
+from shoal.mining.attributes import Quantity, as_it_is, by_form, some_of
+from shoal.mining.features import Encoding, Paths
+from shoal.recoding.columns import Released
+from shoal.recoding.kinds import NodeRecoding
 
 AGES = encode("age", pa.array([20, 30, 40, 60, 100, None]))
 JOBS = encode("job", pa.array(["baker", "cook", "doctor", "nurse", None]))

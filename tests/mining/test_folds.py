@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from naive import examples
 
 import shoal as sh
-from shoal.mining.folds import dealt
+from shoal.mining.cross_validation import dealt
 
 
 @examples(200)

@@ -9,8 +9,9 @@ import pytest
 from real_tables import DATA
 
 import shoal as sh
-from shoal.mining import LEARNERS, encoding
-from shoal.report import learning
+from shoal.explore import learn as learning
+from shoal.mining import features as encoding
+from shoal.mining.learners import LEARNERS
 
 ALL = list(LEARNERS)
 MANY = 240

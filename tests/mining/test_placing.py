@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import examples
 
-from shoal.codes import Table, encode
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.hierarchy.labels import Labels
-from shoal.mining import Training, rows_of
-from shoal.mining.held_out import How
-from shoal.mining.placing import place
-from shoal.plan import make_plan
-from shoal.policy import Policy
-from shoal.recode import PartRecoding, Released
+from shoal.data.codes import Table, encode
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.hierarchy.value_columns import Labels
+from shoal.mining.cross_validation import rows_of
+from shoal.mining.held_out_rows import How, Training, place
+from shoal.policy.document import Policy
+from shoal.recoding.columns import Released
+from shoal.recoding.kinds import PartRecoding
+from shoal.solve import make_plan
 
 NAMES = ("age", "job")
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, ValueCounts
+from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.models.a_d import ADDiversity
-from shoal.models.base import Closure
-from shoal.models.sensitive import PPlusSensitive
+from shoal.models.model import Closure
+from shoal.models.p_sensitive import PPlusSensitive
 
 LABELS = ["HIV", "cancer", "hepatitis", "flu", "gout", None]
 CATEGORIES = (("HIV", "cancer"), ("hepatitis",), ("flu",))

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, ValueCounts
-from shoal.models import KAnonymity
+from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.models.alpha_beta_k import AlphaBetaK
-from shoal.models.base import Closure
-from shoal.models.sensitive import PSensitive
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.model import Closure
+from shoal.models.p_sensitive import PSensitive
 
 LABELS = ["a1", "a2", "a3", "b", "c", "x", None]
 CATEGORIES = [["a1", "a2", "a3"], ["b"], ["c"]]

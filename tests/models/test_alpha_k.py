@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from shoal.counts import ClassCounts, ValueCounts
-from shoal.models import AlphaK, KAnonymity
+from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.models.alpha_k import AlphaK
+from shoal.models.k_anonymity import KAnonymity
 
 
 def counts(rows, labels):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.models import AlphaK, asked, exact
-from shoal.models.base import ceiling, refuse_unless_whole, within
+from shoal.models.alpha_k import AlphaK
+from shoal.models.model import asked, ceiling, exact, refuse_unless_whole, within
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from shoal.counts import ValueCounts
+from shoal.data.class_counts import ValueCounts
 from shoal.models.categories import categorised, strays
-from shoal.models.sensitive import PPlusSensitive
+from shoal.models.p_alpha_sensitive import PAlphaSensitive
+from shoal.models.p_sensitive import PPlusSensitive
 from shoal.models.spec import model_of, table_of
-from shoal.models.weighted import PAlphaSensitive
 
 LABELS = ["flu", "hiv", "tbc", "cold", None]
 CATEGORIES = (("hiv", "tbc"), ("flu", "plague"))

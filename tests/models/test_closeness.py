@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, ValueCounts
+from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.errors import BadPolicy
-from shoal.models.base import Closure, Need
-from shoal.models.closeness import TCloseness
-from shoal.models.distances import equal, hierarchical, ordered
+from shoal.models.closeness import TCloseness, equal, hierarchical, ordered
+from shoal.models.model import Closure, Need
 
 SALARIES = [str(thousands) for thousands in range(3, 12)]
 TREE = [np.arange(4), np.array([0, 0, 1, 1]), np.zeros(4, int)]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, ValueCounts
-from shoal.models.base import Closure, Need
+from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.models.disclosure import DeltaDisclosure
+from shoal.models.model import Closure, Need
 
 
 def table(rows, reference=None, labels=None):

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, ValueCounts
-from shoal.models import DistinctLDiversity
-from shoal.models.base import Closure
-from shoal.models.diversity import EntropyLDiversity
+from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.models.l_diversity import DistinctLDiversity, EntropyLDiversity
+from shoal.models.model import Closure
 
 
 def counts(rows, labels=None):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from shoal.counts import ClassCounts
-from shoal.models import KAnonymity
+from shoal.data.class_counts import ClassCounts
+from shoal.models.k_anonymity import KAnonymity
 
 
 def sizes(*given):

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 import shoal as sh
-from shoal.counts import ClassCounts, JointCounts, ValueCounts
+from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts
 from shoal.errors import BadPolicy, NotVerified
-from shoal.models import DistinctLDiversity
-from shoal.models.base import Closure
-from shoal.models.diversity import EntropyLDiversity
+from shoal.models.l_diversity import DistinctLDiversity, EntropyLDiversity
+from shoal.models.model import Closure
 from shoal.models.recursive_cl import RecursiveCLDiversity
 from shoal.models.spec import model_of, table_of
 

@@ -10,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal as sh
-from shoal.counts import ClassCounts, ValueCounts
+from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.errors import Infeasible
-from shoal.models import Closure
-from shoal.models.leakage import AlpDif
-from shoal.models.leaks import Leakage
+from shoal.models.leakage import AlpDif, Leakage
+from shoal.models.model import Closure
 
 
 def counts(rows, labels):

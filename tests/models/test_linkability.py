@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, JointCounts
-from shoal.models import Closure
-from shoal.models.linkability import XYPrivacy
+from shoal.data.class_counts import ClassCounts, JointCounts
+from shoal.models.model import Closure
+from shoal.models.xy_privacy import XYPrivacy
 
 
 def counts(rows):

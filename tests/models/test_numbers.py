@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoal.models.numbers import scaled
+from shoal.models.model import scaled
 
 
 def test_exactly():

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, JointCounts, ValueCounts
-from shoal.models import Closure
-from shoal.models.personalised import Personalised
+from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts
+from shoal.models.model import Closure
+from shoal.models.personal_privacy import Personalised
 
 TREE = {
     "flu": ("flu", "respiratory", "*"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts
+from shoal.data.class_counts import ClassCounts
 from shoal.models.presence import DeltaPresence, KMap, NoStrangers
 from shoal.models.spec import model_of
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, ValueCounts
+from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.errors import BadPolicy
-from shoal.models.base import Closure
+from shoal.models.model import Closure
 from shoal.models.proximity import EpsilonM
 
 

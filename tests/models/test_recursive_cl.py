@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, ValueCounts
-from shoal.models.base import Closure
+from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.models.model import Closure
 from shoal.models.recursive_cl import RecursiveCLDiversity
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from shoal.models.reference import greatest, integers, refuse_unless_one_of, sums
+from shoal.models.reference_models import greatest, integers, refuse_unless_one_of, sums
 
 
 @pytest.mark.parametrize("large", [1, 2**52, 2**61])

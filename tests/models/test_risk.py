@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts
-from shoal.models import Closure
-from shoal.models.risk import AverageRisk, PopulationUniqueness, SampleUniqueness
+from shoal.data.class_counts import ClassCounts
+from shoal.models.model import Closure
+from shoal.models.reidentification import AverageRisk, PopulationUniqueness, SampleUniqueness
 
 EXAMPLE = {1: 60, 2: 15, 3: 6, 4: 3, 6: 2, 10: 1, 20: 1}
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, ValueCounts
-from shoal.models.sensitive import PPlusSensitive, PSensitive
+from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.models.p_sensitive import PPlusSensitive, PSensitive
 
 LABELS = ["HIV", "cancer", "hepatitis", "flu", None]
 CATEGORIES = [["HIV", "cancer"], ["hepatitis"], ["flu"]]

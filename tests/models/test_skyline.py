@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, JointCounts
+from shoal.data.class_counts import ClassCounts, JointCounts
 from shoal.errors import BadPolicy
-from shoal.models import QUASI, skyline
-from shoal.models.skyline import BTPrivacy
+from shoal.models import bt_privacy as skyline
+from shoal.models.bt_privacy import BTPrivacy
+from shoal.models.model import QUASI
 from shoal.models.spec import model_of, table_of
 
 ILL = "ill"

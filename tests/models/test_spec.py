@@ -2,7 +2,9 @@
 
 import pytest
 
-from shoal.models import AlphaK, DistinctLDiversity, KAnonymity
+from shoal.models.alpha_k import AlphaK
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.l_diversity import DistinctLDiversity
 from shoal.models.spec import model_of, table_of
 
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.counts import ClassCounts, ValueCounts
-from shoal.models.weighted import LAlphaDiversity, PAlphaSensitive, PPlusAlphaSensitive
+from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.models.p_alpha_sensitive import LAlphaDiversity, PAlphaSensitive, PPlusAlphaSensitive
 
 LABELS = ["HIV", "cancer", "hepatitis", "flu", "gout", None]
 CATEGORIES = [["HIV", "cancer"], ["hepatitis"], ["flu"]]

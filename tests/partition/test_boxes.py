@@ -6,11 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadData
-from shoal.hierarchy import Tree, build
+from shoal.hierarchy.build import build
+from shoal.hierarchy.inline_tree import Tree
 from shoal.partition.axes import hierarchy_axis, ordered_axis
-from shoal.partition.boxes import quoted, set_label, show_boxes
+from shoal.partition.box_labels import quoted, set_label, show_boxes
 
 
 def labels(column, *ranges, held=None):

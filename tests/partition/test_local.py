@@ -15,21 +15,22 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from shoal.partition.partition_problem import Condition
 
-from shoal.codes import encode
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
+from shoal.data.codes import encode
+from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
 from shoal.errors import Infeasible
-from shoal.frequency import FrequencySet, Reading
-from shoal.hierarchy import ValueOnly, compile_taxonomy
-from shoal.models import KAnonymity
+from shoal.hierarchy.taxonomy import compile_taxonomy
+from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.models.closeness import TCloseness
-from shoal.models.risk import AverageRisk
-from shoal.partition.condition import Condition
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.reidentification import AverageRisk
 from shoal.partition.local import local
-from shoal.plan import set_task
-from shoal.policy import Policy
-from shoal.release import Before
+from shoal.policy.document import Policy
+from shoal.problem import Problem
+from shoal.recoding.outcome import Before
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -281,7 +282,7 @@ def test_adult_loses_less_than_with_arx():
     files = {file.stem.removeprefix("adult_hierarchy_"): str(file) for file in folder.iterdir()}
     attributes = {n: {"role": "quasi-identifier", "hierarchy": {"csv": file}} for n, file in files.items()}
     policy = Policy(attributes=attributes, require=[{"model": "k-anonymity", "k": 5}])
-    before = set_task(ArrowEngine().read(DATA / "adult" / "adult.csv", ReadOptions()), policy, ArrowEngine()).before
+    before = Problem.of(ArrowEngine().read(DATA / "adult" / "adult.csv", ReadOptions()), policy, ArrowEngine()).before
     found = local(before, Condition(before.classes, policy.models))
     rows, lost = before.classes.counts, 0.0
     for i, hierarchy in enumerate(before.hierarchies):

@@ -3,11 +3,12 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from shoal.partition.partition_problem import Condition
 
-from shoal.frequency import FrequencySet, Reading
-from shoal.models import DistinctLDiversity, KAnonymity
-from shoal.partition.condition import Condition
-from shoal.partition.merging import merged_until
+from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.l_diversity import DistinctLDiversity
+from shoal.partition.mdav import merged_until
 
 
 def condition(values, *models):

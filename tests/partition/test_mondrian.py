@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from real_tables import REAL, real_table
+from shoal.partition.partition_problem import Condition
 
-from shoal.models import KAnonymity
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.leakage import AlpDif
-from shoal.partition.axes import in_order, ordered_axis
-from shoal.partition.condition import Condition
-from shoal.partition.growth import grow
-from shoal.partition.mondrian import by_width, mondrian
+from shoal.partition.axes import order_of_axes, ordered_axis
+from shoal.partition.mondrian import by_width, grow, mondrian
 
 
 def sets(table, condition, found, order=None):
@@ -203,7 +202,7 @@ def test_cuttable_by_hand():
 def test_real_tables(table, k):
     """S4.1, S4.2: the bounds on tables of real people, all columns ordered."""
     columns, rows, classes = real_table(table)
-    axes = in_order(ordered_axis(column) for column in columns)
+    axes = order_of_axes(ordered_axis(column) for column in columns)
     found = mondrian(Condition(classes, [KAnonymity(k)]), axes)
     sizes = np.bincount(found.part, weights=classes.counts)
     assert sizes.min() >= k

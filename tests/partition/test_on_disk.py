@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shoal.partition.partition_problem import Condition
 
-from shoal.frequency import FrequencySet
-from shoal.models import KAnonymity
-from shoal.partition.condition import Condition
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.on_disk import StoredRows, distinct_of
+from shoal.models.k_anonymity import KAnonymity
 from shoal.partition.mondrian import mondrian
-from shoal.partition.on_disk import mondrian_on_disk
-from shoal.stored import Stored, distinct_of
+from shoal.partition.upper_cuts import mondrian_on_disk
 
 
 def on_disk(condition, axes, room):
     """The part of each item, found on disk, and the boxes."""
     items, given_out = condition.items, []
     with tempfile.TemporaryDirectory() as folder:
-        stored = Stored(items.attributes, items.layout, Path(folder) / "items")
+        stored = StoredRows(items.attributes, items.layout, Path(folder) / "items")
         stored.add(items.kept(np.arange(len(items)) % 2 == 0))
         stored.add(items.kept(np.arange(len(items)) % 2 == 1))
         boxes, traffic = mondrian_on_disk(stored, axes, condition.k, lambda *some: given_out.append(some), room=room)
@@ -75,7 +75,7 @@ def test_other_columns_change_nothing():
     wide = FrequencySet.count(twice | {"else": (np.tile(np.array([0, 1], np.int32), len(items)), 2)})
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        stored = Stored(wide.attributes, wide.layout, Path(folder) / "items")
+        stored = StoredRows(wide.attributes, wide.layout, Path(folder) / "items")
         stored.add(wide)
 
         def keep(piece, part):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from shoal.partition.mondrian import mondrian
-from shoal.partition.single import single
+from shoal.partition.single_dimensional import single
 
 
 def intervals(found, axes, name):

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import examples
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.partition.axes import ordered_axis
-from shoal.partition.statistics import Holdings
-from shoal.partition.telling import Ends, determined, step_of
+from shoal.partition.statistics import Ends, Holdings, determined, step_of
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), st.sampled_from([-2, 0, 1, 2.5, 7]))), min_size=1)
 

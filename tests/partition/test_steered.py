@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shoal.partition.partition_problem import Condition
 
-from shoal.frequency import FrequencySet
-from shoal.models import KAnonymity
+from shoal.data.frequency_set import FrequencySet
+from shoal.models.k_anonymity import KAnonymity
 from shoal.partition.axes import Axis
-from shoal.partition.condition import Condition
-from shoal.partition.demand import Asked, Demand
 from shoal.partition.mondrian import mondrian
-from shoal.partition.steered import steered
+from shoal.partition.workload_aware import Asked, Demand, steered
 
 
 @st.composite

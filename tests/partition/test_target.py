@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shoal.partition.partition_problem import Condition
 
-from shoal.frequency import FrequencySet
-from shoal.models import KAnonymity
+from shoal.data.frequency_set import FrequencySet
+from shoal.models.k_anonymity import KAnonymity
 from shoal.partition.axes import Axis
-from shoal.partition.condition import Condition
-from shoal.partition.growth import grow
-from shoal.partition.mondrian import mondrian
-from shoal.partition.target import Target, by_impurity, target_aware
+from shoal.partition.mondrian import grow, mondrian
+from shoal.partition.target_aware import Target, by_impurity, target_aware
 
 NUMBER = {"u": Fraction(1), "v": Fraction(2), "w": Fraction(10)}
 

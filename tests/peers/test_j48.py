@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 import pytest
 from pyarrow import csv
 
-from shoal.codes import encode
-from shoal.mining import C45
-from shoal.mining.tree import first_most
+from shoal.data.codes import encode
+from shoal.mining.c45 import C45
+from shoal.mining.decision_tree import first_most
 
 PEERS = Path(__file__).resolve().parents[2] / "benchmarks" / "peers"
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from shoal.api import measure
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.frequency import FrequencySet, Reading
+from shoal.api.analysis import measure
+from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
 from shoal.models import MODELS
 
 PEERS = Path(__file__).resolve().parents[2] / "benchmarks" / "peers"

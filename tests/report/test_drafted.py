@@ -5,11 +5,11 @@ import tomllib
 import pyarrow as pa
 import pytest
 
-from shoal.engine import ReadOptions
-from shoal.engines import ArrowEngine
-from shoal.policy import Policy
-from shoal.report.drafted import draft_policy
-from shoal.schema import Role
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.explore.draft_policy import draft_policy
+from shoal.policy.document import Policy
+from shoal.roles import Role
 
 
 def drafted(**columns):

@@ -6,7 +6,7 @@ import stat
 import pytest
 
 from shoal.errors import BadOutput
-from shoal.report.folder import Places, write_whole
+from shoal.publish.folder import Places, write_whole
 
 
 def fill(places, text="new"):

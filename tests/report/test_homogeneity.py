@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.attacks.homogeneity import attacked_rows, expected, expected_uniform, homogeneous
-from shoal.counts import ClassCounts, ValueCounts
-from shoal.report.homogeneity import measured_alphas, measured_homogeneity
+from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.explore.measure import measured_alphas, measured_homogeneity
 
 
 def values(rows, labels):

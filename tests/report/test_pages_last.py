@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 import shoal as sh
-from shoal.api import release as saving
-from shoal.attacks import SinglingOut
+from shoal.attacks.singling_out import SinglingOut
 from shoal.errors import BadOutput
-from shoal.report.pages import visible
+from shoal.publish import released_table as saving
+from shoal.report.pages import public_view as visible
 
 POLICY = {
     "attributes": {"age": "quasi-identifier", "ill": "sensitive"},

@@ -8,7 +8,7 @@ import pytest
 
 import shoal as sh
 from shoal.errors import BadInput
-from shoal.report.private import load_private
+from shoal.publish.contents import load_private
 
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
 POLICY = sh.Policy(attributes={"age": AGE, "disease": "sensitive"}, require=[{"model": "k-anonymity", "k": 2}])

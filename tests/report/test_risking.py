@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import shoal as sh
-from shoal.report.risking import RiskAsked
+from shoal.explore.table_risk import RiskAsked
 
 SIX = pa.table({"age": [31, 31, 31, 52, 52, 60], "w": [1, 2, 3, 4, 5, 10], "who": list("aabbcd")})
 

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.republish.company import company
+from shoal.republish.next_monotone import company
 
 
 def judge(k, l, value):

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from shoal.api import Release, prepare
 from shoal.errors import BadData, Infeasible
-from shoal.plan.stage import Stage
-from shoal.report.again import Again
-from shoal.verify import refuse_failures
+from shoal.pipeline import Release, make_release
+from shoal.republish.context import RepublishContext
+from shoal.republish.previous_release import PreviousRelease
+from shoal.verify.claim import refuse_failures
 
 VALUES = "abcde"
 AGES, SEXES, ILL = st.integers(20, 59), st.sampled_from("fm"), st.sampled_from(VALUES)
@@ -100,7 +100,7 @@ class Growing(RuleBasedStateMachine):
         rules = POLICIES[self.way]
         try:
             with warnings.catch_warnings(action="ignore"):
-                release = prepare(table, rules if self.history is None else again(rules, self.history))
+                release = make_release(table, rules if self.history is None else again(rules, self.history))
         except (Infeasible, BadData):  # BadData: nobody is left of the last release
             return
         self.history, self.last = release.plan.grown.history, release
@@ -133,9 +133,9 @@ class Growing(RuleBasedStateMachine):
 def again(rules, history):
     from pathlib import Path
 
-    from shoal.policy import Policy
+    from shoal.policy.document import Policy
 
-    return Again(Path("earlier.private"), Policy(**rules), history)
+    return PreviousRelease(Path("earlier.private"), Policy(**rules), history)
 
 
 @pytest.mark.slow
@@ -201,7 +201,7 @@ def told_of_two_values(histories):
         for table, spells in history_of_two_values(number):
             try:
                 with warnings.catch_warnings(action="ignore"):
-                    release = prepare(table, rules if history is None else again(rules, history))
+                    release = make_release(table, rules if history is None else again(rules, history))
             except Infeasible:
                 continue
             history, keys = release.plan.grown.history, table["id"].to_pylist()
@@ -217,7 +217,7 @@ def told_of_two_values(histories):
 
 def test_one_of_two_values_changes(monkeypatch):  # S3.10
     assert told_of_two_values(40) == 0
-    monkeypatch.setattr(Stage, "bound", property(lambda stage: np.zeros(len(stage.history), dtype=bool)))
+    monkeypatch.setattr(RepublishContext, "bound", property(lambda stage: np.zeros(len(stage.history), dtype=bool)))
     assert told_of_two_values(40) > 0, "the attacker finds nothing where nobody waits"
 
 
@@ -225,9 +225,9 @@ def test_one_of_two_values_changes(monkeypatch):  # S3.10
 def test_anonymizing_afresh_betrays_people_in_most_histories():  # S3.10
     many = 200 if naive.THOROUGH else 40
     rules = POLICIES["monotone"]
-    afresh = betrayed(many, lambda table, _: prepare(table, rules))
+    afresh = betrayed(many, lambda table, _: make_release(table, rules))
     followed = betrayed(
-        many, lambda table, before: prepare(table, rules if before is None else again(rules, before.history))
+        many, lambda table, before: make_release(table, rules if before is None else again(rules, before.history))
     )
     assert followed == 0
     assert afresh > many // 2, afresh

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import Infeasible
-from shoal.republish.invariance import invariant
-from shoal.republish.splitting import split
+from shoal.republish.m_invariance import invariant, split
 
 SIZE = 5
 FATES = ("stays", "leaves", "changes")

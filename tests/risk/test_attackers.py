@@ -9,8 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import BadInput
-from shoal.risk import estimated_journalist, journalist, known_threshold, marketer, prosecutor
-from shoal.risk.attackers import at_risk, histogram
+from shoal.risk.attackers import (
+    at_risk,
+    estimated_journalist,
+    histogram,
+    journalist,
+    known_threshold,
+    marketer,
+    prosecutor,
+)
 
 TINY = np.array([3, 2, 1])
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoal.risk.checks import is_card, is_iban, is_vin
+from shoal.risk.identifiers import is_card, is_iban, is_vin
 
 
 @pytest.mark.parametrize("vin", ["1M8GDM9AXKP042788", "11111111111111111", "5GZCZ43D13S812715"])

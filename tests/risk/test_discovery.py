@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import BadInput
-from shoal.risk import discover
-from shoal.risk.discovery import usual_size
+from shoal.risk.discovery import discover, usual_size
 
 
 def coded(rows):

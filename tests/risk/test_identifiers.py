@@ -3,9 +3,8 @@
 import pyarrow as pa
 import pytest
 
-from shoal.codes import Table, encode
-from shoal.risk import identifiers
-from shoal.risk.identifiers import direct_finding, named_kind, plain_header
+from shoal.data.codes import Table, encode
+from shoal.risk.identifiers import direct_finding, identifiers, named_kind, plain_header
 
 ROWS = 60
 

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.codes import encode
+from shoal.data.codes import encode
 from shoal.errors import BadInput
-from shoal.risk import individual_risks, read_weights
-from shoal.risk.individual import approximate_inverse, expected_inverse
+from shoal.risk.individual import approximate_inverse, expected_inverse, individual_risks, read_weights
 
 
 @pytest.mark.parametrize(

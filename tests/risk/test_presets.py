@@ -4,13 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.codes import Table, encode
+from shoal.data.codes import Table, encode
 from shoal.errors import BadInput
-from shoal.risk import PRESETS, Seen, identifiers, judged, known_preset
+from shoal.risk.identifiers import identifiers
+from shoal.risk.presets import PRESETS, PresetFigures, judged, known_preset
 
 
 def judge(name, *sizes, findings=()):
-    return judged(known_preset(name), Seen(np.array(sizes), findings))
+    return judged(known_preset(name), PresetFigures(np.array(sizes), findings))
 
 
 @pytest.mark.parametrize("name", ["ema-0070", "health-canada"])
@@ -62,4 +63,4 @@ def test_unknown():
     with pytest.raises(BadInput, match=r"there is no preset 'ema' \(did you mean 'ema-0070'\?\)"):
         known_preset("ema")
     with pytest.raises(BadInput, match="'cms' looks at classes"):
-        judged(known_preset("cms"), Seen(None, ()))
+        judged(known_preset("cms"), PresetFigures(None, ()))

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import BadInput
-from shoal.risk import suda
-from shoal.risk.suda import usual_size
+from shoal.risk.suda import suda, usual_size
 
 TINY = [(2, 0, 0), (1, 3, 6), (1, 0, 0)]
 

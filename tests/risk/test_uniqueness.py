@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from shoal.errors import BadInput
-from shoal.estimators import Sample
-from shoal.estimators.snb import snb, snb_expected
-from shoal.risk import counted_uniqueness, uniqueness
+from shoal.estimators import Sample, snb, snb_expected
+from shoal.risk.attackers import counted_uniqueness, uniqueness
 
 GOOD = {1: 60, 2: 15, 3: 6, 4: 3, 6: 2, 10: 1, 20: 1}
 BAD = {1: 20, 2: 10, 3: 5, 5: 3}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from naive import numbers
 
-from shoal.frequency import FrequencySet
-from shoal.release import Before
+from shoal.data.frequency_set import FrequencySet
+from shoal.recoding.outcome import Before
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shoal.methods import ALGORITHMS, PAIRS, readers_of, serving
 from shoal.policy.method import OPTIONS
-from shoal.search import decide
+from shoal.search.driver import decide
 from shoal.search.walks import Setting
 
 

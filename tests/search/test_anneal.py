@@ -8,11 +8,11 @@ import naive
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.lattice import Lattice
-from shoal.metrics import METRICS
-from shoal.search import Answer
-from shoal.search.anneal import anneal, descend, polish
-from shoal.search.incumbent import Incumbent, better
+from shoal.hierarchy.lattice import Lattice
+from shoal.metrics.catalogue import METRICS
+from shoal.search.driver import Incumbent, better
+from shoal.search.optimal import anneal, descend, polish
+from shoal.search.oracle import Answer
 
 LATTICE = Lattice(("a", "b", "c"), (0, 1, 0), (3, 3, 2))
 scores = st.lists(st.sampled_from([0.1, 0.2, 0.5, 0.7, 1.0, inf]), min_size=LATTICE.size, max_size=LATTICE.size)

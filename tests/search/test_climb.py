@@ -6,8 +6,8 @@ import naive
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.lattice import Lattice
-from shoal.search.climb import climb
+from shoal.hierarchy.lattice import Lattice
+from shoal.search.greedy import climb
 
 LATTICE = Lattice(("age", "sex", "zip"), (0, 0, 1), (2, 1, 3))
 costs = st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4), min_size=3, max_size=3)

@@ -6,7 +6,7 @@ import naive
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.search.closed import Closed
+from shoal.search.oracle import Closed
 
 NODES = list(product(range(3), repeat=3))
 LEFT_OUT = (3, 3, 3)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.lattice import Lattice
-from shoal.search import decide
-from shoal.search.datafly import datafly
+from shoal.hierarchy.lattice import Lattice
+from shoal.search.driver import decide
+from shoal.search.greedy import datafly
 
 
 def by_the_book(instance):

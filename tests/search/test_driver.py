@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.metrics import METRICS
-from shoal.models import KAnonymity
-from shoal.search import Answer, Ask, Found, Oracle, answer, decide
-from shoal.search.driver import Stopped
+from shoal.metrics.catalogue import METRICS
+from shoal.models.k_anonymity import KAnonymity
+from shoal.search.driver import Ask, Found, Stopped, answer, decide
+from shoal.search.oracle import Answer, Oracle
 
 NODES = [(0, 0), (1, 1), (3, 3)]
 

@@ -7,12 +7,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.lattice import Lattice
-from shoal.metrics import METRICS
-from shoal.search import Answer, Found, answer
-from shoal.search.driver import Stopped
-from shoal.search.exhaust import exhaust
-from shoal.search.incumbent import Incumbent
+from shoal.hierarchy.lattice import Lattice
+from shoal.metrics.catalogue import METRICS
+from shoal.search.branch_and_bound import exhaust
+from shoal.search.driver import Found, Incumbent, Stopped, answer
+from shoal.search.oracle import Answer
 
 
 def not_above(bound, score):

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from shoal.lattice import Lattice
-from shoal.metrics import METRICS
-from shoal.search import answer
-from shoal.search import faces as searching
-from shoal.search.faces import _groups, bound_by_faces
+from shoal.hierarchy.lattice import Lattice
+from shoal.metrics.catalogue import METRICS
+from shoal.search import optimal as searching
+from shoal.search.driver import answer
+from shoal.search.optimal import _groups, bound_by_faces
 
 
 def not_above(bound, score):

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from shoal.errors import BadPolicy, Infeasible
 from shoal.methods import searches
-from shoal.metrics import METRICS
+from shoal.metrics.catalogue import METRICS
 from shoal.policy.method import Method, Preference
-from shoal.search import find as finding
-from shoal.search.find import find
+from shoal.search import walks as finding
+from shoal.search.walks import find
 
 CLOSED = ["samarati", "incognito", "hybrid"]
 

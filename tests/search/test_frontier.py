@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.lattice import Lattice
-from shoal.metrics import METRICS
-from shoal.search import Answer
-from shoal.search.frontier import Frontier
-from shoal.search.incumbent import Incumbent
+from shoal.hierarchy.lattice import Lattice
+from shoal.metrics.catalogue import METRICS
+from shoal.search.branch_and_bound import Frontier
+from shoal.search.driver import Incumbent
+from shoal.search.oracle import Answer
 
 FLOORS = (np.array([0.0, 0.1, 0.4, 0.0]), np.array([0.0, 0.5, 0.0]))
 LATTICE = Lattice(("age", "sex"), (0, 0), (2, 1))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.search import decide
+from shoal.search.driver import decide
 from shoal.search.greedy import greedy, step_losses
 
 WEIGHTINGS = ["importance", "paper"]

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.lattice import Lattice
-from shoal.search import decide
-from shoal.search.datafly import datafly
-from shoal.search.hybrid import hybrid
-from shoal.search.samarati import samarati
+from shoal.hierarchy.lattice import Lattice
+from shoal.search.driver import decide
+from shoal.search.greedy import datafly
+from shoal.search.samarati import hybrid, samarati
 from shoal.search.walks import Setting
 
 

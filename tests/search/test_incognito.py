@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.lattice import Lattice
-from shoal.search import decide
+from shoal.hierarchy.lattice import Lattice
+from shoal.search.driver import decide
 from shoal.search.incognito import incognito, minimal
 
 

@@ -4,8 +4,8 @@ from math import inf
 
 import pytest
 
-from shoal.search import Answer
-from shoal.search.incumbent import Incumbent, better, slack
+from shoal.search.driver import Incumbent, better, slack
+from shoal.search.oracle import Answer
 
 
 def scored(node, score):

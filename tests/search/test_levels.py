@@ -4,7 +4,7 @@ import naive
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.search.levels import Nodes, levels_of
+from shoal.search.rollups import Nodes, levels_of
 
 node = st.tuples(*[st.integers(0, 3)] * 3)
 step = st.one_of(node, st.integers(0, 5))

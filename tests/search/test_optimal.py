@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.lattice import Lattice
-from shoal.metrics import METRICS
-from shoal.search import Answer, answer
+from shoal.hierarchy.lattice import Lattice
+from shoal.metrics.catalogue import METRICS
 from shoal.search import optimal as searching
+from shoal.search.driver import answer
 from shoal.search.optimal import optimal
+from shoal.search.oracle import Answer
 
 every_metric = pytest.mark.parametrize("metric", sorted(METRICS))
 

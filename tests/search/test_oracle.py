@@ -9,15 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.codes import encode
-from shoal.frequency import FrequencySet, Long, Reading
-from shoal.hierarchy import Intervals, build
+from shoal.data.codes import encode
+from shoal.data.frequency_set import FrequencySet, Long, Reading
+from shoal.hierarchy.build import build
+from shoal.hierarchy.intervals import Intervals
 from shoal.methods import ALGORITHMS
-from shoal.metrics import METRICS
-from shoal.models import Closure, DistinctLDiversity, KAnonymity
-from shoal.release import Before
-from shoal.search import Oracle, Tally, decide
+from shoal.metrics.catalogue import METRICS
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.l_diversity import DistinctLDiversity
+from shoal.models.model import Closure
+from shoal.recoding.outcome import Before
 from shoal.search import oracle as asking
+from shoal.search.driver import decide
+from shoal.search.oracle import Oracle, Tally
 from shoal.search.walks import Setting
 
 any_policy = naive.instances(promises=naive.EVERY_CLOSURE, show=st.booleans())

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.metrics import METRICS
+from shoal.metrics.catalogue import METRICS
 from shoal.policy.method import Preference
-from shoal.search import Answer, answer
-from shoal.search.preference import KEYS, preferred
+from shoal.search.driver import answer
+from shoal.search.oracle import Answer
+from shoal.search.walks import KEYS, preferred
 
 
 def absolute(instance, outcome):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoal.frequency import FrequencySet
-from shoal.release import Before
+from shoal.data.frequency_set import FrequencySet
+from shoal.recoding.outcome import Before
 from shoal.search import rollups
 from shoal.search.rollups import Rollups
 

@@ -4,8 +4,8 @@ import naive
 import pytest
 from hypothesis import given
 
-from shoal.lattice import Lattice
-from shoal.search import decide
+from shoal.hierarchy.lattice import Lattice
+from shoal.search.driver import decide
 from shoal.search.samarati import samarati
 
 RACE = ["asian"] * 5 + ["black"] * 2 + ["white"] * 2

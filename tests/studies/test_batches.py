@@ -1,6 +1,7 @@
 """In ten batches, anonymizing afresh betrays people, and no way of publishing again does (S3.10)."""
 
-from shoal.studies import STUDIES, People
+from shoal.studies import STUDIES
+from shoal.studies.study import People
 
 
 def test_only_anonymizing_afresh_exposes_people():

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from shoal.studies import STUDIES, People
+from shoal.studies import STUDIES
 from shoal.studies.inference import REPORTED
+from shoal.studies.study import People
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult_uci"
 

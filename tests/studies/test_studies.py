@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from shoal.cli.studying import SAID
-from shoal.studies import STUDIES, People, homogeneity, inference, leakage, partitions, searches
+from shoal.cli.explore_commands import SAID
+from shoal.studies import STUDIES, inference, partitions, searches
+from shoal.studies import alp_dif as leakage
+from shoal.studies import homogeneous_classes as homogeneity
+from shoal.studies.study import People
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult_uci"
 needs_adult = pytest.mark.skipif(not ADULT.exists(), reason="UCI's Adult is not beside the repository")

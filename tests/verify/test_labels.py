@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.codes import Kind, encode
-from shoal.hierarchy.labels import Labels
+from shoal.data.codes import Kind, encode
 from shoal.hierarchy.taxonomy import Taxonomy, compile_taxonomy
-from shoal.labels import Interval, Members, parse_label
+from shoal.hierarchy.value_columns import Labels
+from shoal.labels.grammar import Interval, Members, parse_label
 
 SPECIAL = ',|{}[]()"<≥*'
 TEXT = st.text(st.sampled_from([*SPECIAL, " ", "a", "b", "ä", "1", "\n", "-"]), max_size=5)

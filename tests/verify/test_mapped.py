@@ -9,12 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.api.originals import original_levels, original_table
-from shoal.codes import Table, encode
+from shoal.data.codes import Table, encode
 from shoal.errors import NotVerified
-from shoal.hierarchy import build, parse
-from shoal.models import AlphaK, DistinctLDiversity, KAnonymity
-from shoal.verify import Claim, Original, count, covers, judge, opened
+from shoal.hierarchy.build import build, parse
+from shoal.inputs import original_levels, original_table
+from shoal.models.alpha_k import AlphaK
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.l_diversity import DistinctLDiversity
+from shoal.verify.claim import Claim, Original
+from shoal.verify.judge import judge
+from shoal.verify.open_release import opened
+from shoal.verify.released_counts import count
+from shoal.verify.truth_by_level import covers
 
 INPUT = {
     "age": pa.array([31, 35, 51, 55, None]),

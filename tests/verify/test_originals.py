@@ -5,10 +5,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.api.originals import original_table
-from shoal.codes import Relation, Table, Tallied, encode
+from shoal.data.codes import Relation, Table, Tallied, encode
 from shoal.errors import NotVerified
-from shoal.verify.originals import count_originals
+from shoal.inputs import original_table
+from shoal.verify.original_table import count_originals
 
 CANARY = "CANARY-7f3"
 

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.api.originals import original_table
-from shoal.codes import Table, encode
+from shoal.data.codes import Table, encode
 from shoal.errors import NotVerified
-from shoal.labels import Scale
-from shoal.verify import Claim, Original, covers, opened
+from shoal.inputs import original_table
+from shoal.labels.scale import Scale
+from shoal.verify.claim import Claim, Original
+from shoal.verify.open_release import opened
+from shoal.verify.truth_by_level import covers
 
 TEXT = pa.string()
 KINDS = ["lo", "hi", "min", "max", "mean", "median", "mode"]

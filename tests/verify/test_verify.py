@@ -11,16 +11,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shoal.api import anonymize
-from shoal.api.originals import original_levels, original_table
-from shoal.codes import Table, encode
-from shoal.engines.writing import Style, text_order, write_csv, write_parquet
+from shoal.api.releases import anonymize
+from shoal.data.codes import Table, encode
+from shoal.engines.table_writer import Style, text_order, write_csv, write_parquet
 from shoal.errors import BadInput, NotVerified
-from shoal.hierarchy import Intervals, build, parse
-from shoal.models import DistinctLDiversity, KAnonymity
-from shoal.policy import Policy
-from shoal.recode import Released
-from shoal.verify import Claim, Original, Status, check_hash, count, covers, judge, opened, read_json
+from shoal.hierarchy.build import build, parse
+from shoal.hierarchy.intervals import Intervals
+from shoal.inputs import original_levels, original_table
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.l_diversity import DistinctLDiversity
+from shoal.policy.document import Policy
+from shoal.recoding.columns import Released
+from shoal.verify.claim import Claim, Original, Status
+from shoal.verify.judge import judge
+from shoal.verify.open_release import opened
+from shoal.verify.release_files import check_hash, read_json
+from shoal.verify.released_counts import count
+from shoal.verify.truth_by_level import covers
 
 HOW = {"delimiter": ";", "quote": '"', "missing": "?"}
 ODD = st.sampled_from(

@@ -12,9 +12,11 @@ from naive import examples
 from test_cells import PATIENTS, patients
 
 import shoal as sh
-from shoal.codes import Table, encode
-from shoal.hierarchy import Taxonomy
-from shoal.workload import Original, answers, queries_of, read_release
+from shoal.data.codes import Table, encode
+from shoal.hierarchy.taxonomy import Taxonomy
+from shoal.workload.answers import answers
+from shoal.workload.generalised_table import QueriedOriginal, read_release
+from shoal.workload.query_files import queries_of
 
 AVERAGE = {"avg": "age", "where": {"sex": "Male"}}
 YOUNG = {"count": True, "where": {"sex": "Male", "age": {"to": 36}}}
@@ -59,7 +61,7 @@ def test_ranges_give_the_ends():
 def shown(name, values, labels, **known):
     """One column, released as these labels."""
     column = encode(name, pa.array(values))
-    original = Original(Table({name: column}, len(values)), known)
+    original = QueriedOriginal(Table({name: column}, len(values)), known)
     texts = list(dict.fromkeys(labels))
     codes = np.array([texts.index(label) for label in labels], np.int32)
     return read_release({name: (codes, texts)}, {}, {name}, original)
@@ -265,7 +267,7 @@ def original_of(rows):
         name: encode(name, pa.array([row[0][at] for row in rows], pa.string() if name == "region" else pa.int64()))
         for at, name in enumerate(NAMES)
     }
-    return Original(Table(columns, len(rows)), {"region": TREE})
+    return QueriedOriginal(Table(columns, len(rows)), {"region": TREE})
 
 
 @examples(600)

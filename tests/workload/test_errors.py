@@ -5,13 +5,15 @@ import pyarrow as pa
 import pytest
 
 import shoal as sh
-from shoal.codes import Table, encode
-from shoal.workload import Original, compare_answers, queries_of, read_release
+from shoal.data.codes import Table, encode
+from shoal.workload.answer_errors import compare_answers
+from shoal.workload.generalised_table import QueriedOriginal, read_release
+from shoal.workload.query_files import queries_of
 
 AGES = [20, 20, 20, 22, 24, 29, 35, 39]
 LABELS = ["[20, 30)", "[30, 40)"]
 TABLE = Table({"age": encode("age", pa.array(AGES)), "sex": encode("sex", pa.array(["f", "m"] * 4))}, 8)
-ORIGINAL = Original(TABLE)
+ORIGINAL = QueriedOriginal(TABLE)
 RELEASE = read_release({"age": (np.array([0] * 6 + [1] * 2, np.int32), LABELS)}, {}, ["age"], ORIGINAL)
 
 

@@ -4,8 +4,7 @@ from datetime import date
 
 import pytest
 
-from shoal.workload import Among, Query, Within, attributes_of
-from shoal.workload.queries import query_of
+from shoal.workload.queries import Among, Query, Within, attributes_of, query_of
 
 
 def test_every_form_of_a_predicate():

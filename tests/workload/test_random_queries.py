@@ -4,8 +4,10 @@ import pyarrow as pa
 import pytest
 
 import shoal as sh
-from shoal.codes import Table, encode
-from shoal.workload import Original, answers, random_queries
+from shoal.data.codes import Table, encode
+from shoal.workload.answers import answers
+from shoal.workload.generalised_table import QueriedOriginal
+from shoal.workload.query_files import random_queries
 
 TABLE = Table(
     {
@@ -30,7 +32,7 @@ def test_selectivity_and_attributes(attributes, selectivity):
     """Where attributes are independent, about that share of the rows satisfies; a day is taken whole."""
     queries = random_queries(TABLE, ["age", "pay", "day"], 200, attributes=attributes, selectivity=selectivity)
     assert {len(query.where) for query in queries} == {attributes}
-    found = answers(Original(TABLE).shown(TABLE.columns), queries).values / TABLE.rows
+    found = answers(QueriedOriginal(TABLE).shown(TABLE.columns), queries).values / TABLE.rows
     assert found.mean() == pytest.approx(selectivity, rel=0.25, abs=0.02)
 
 

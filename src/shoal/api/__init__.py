@@ -1,14 +1,10 @@
 """The public functions: the joiner of all that lies below."""
 
-from shoal.api.attacking import attack, rule_tree
-from shoal.api.auditing import audit
-from shoal.api.exploring import compare, draft, lattice, learn, measure
-from shoal.api.querying import workload
-from shoal.api.release import Release
-from shoal.api.releasing import anonymize, apply, dry_run, prepare, publish
-from shoal.api.republishing import again, remove, removing, republish
-from shoal.api.risking import risk
-from shoal.api.verifying import NEED_ORIGINAL, verify
+from shoal.api.analysis import compare, draft, lattice, learn, measure, risk, workload
+from shoal.api.attack_and_audit import attack, audit, rule_tree
+from shoal.api.next_releases import again, remove, removing, republish
+from shoal.api.releases import NEED_ORIGINAL, anonymize, apply, dry_run, publish, verify
+from shoal.pipeline import Release, make_release
 
 __all__ = [
     "NEED_ORIGINAL",
@@ -23,8 +19,8 @@ __all__ = [
     "dry_run",
     "lattice",
     "learn",
+    "make_release",
     "measure",
-    "prepare",
     "publish",
     "remove",
     "removing",

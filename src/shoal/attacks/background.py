@@ -6,11 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Attack, Channel, Finding
+from shoal.attacks.attack import Attack, Channel, Finding, whole
 from shoal.attacks.homogeneity import sensitive_of
-from shoal.attacks.options import whole
-from shoal.attacks.published import Published, Truth
-from shoal.counts import Flags, ValueCounts
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.class_counts import Flags, ValueCounts
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class Background(Attack):
     in a homogeneous class. A class of l values falls at b = l - 1 and not before. Nulls are no values.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import Table, encode
+    >>> from shoal.data.codes import Table, encode
     >>> released = {"age": ["3*", "3*", "4*", "4*", "4*"], "ill": ["flu", "hiv", "flu", "hiv", "cold"]}
     >>> table = Table({name: encode(name, pa.array(values)) for name, values in released.items()}, 5)
     >>> found = Background(excluded=2).on(Published.of("the frame", table, ["age"], ["ill"]))

@@ -7,13 +7,52 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Attack, Channel, Finding
-from shoal.attacks.likely import Groups, Weights
-from shoal.attacks.published import Published, Truth
-from shoal.attacks.rates import Rate, lift
-from shoal.attacks.refusing import at_least, refuse_seed, sensitive_of
-from shoal.codes import Codes
+from shoal.attacks.attack import Attack, Channel, Finding, Rate, at_least, lift, refuse_seed, sensitive_of
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.class_counts import Longs
+from shoal.data.codes import Codes
 from shoal.errors import BadInput
+
+Weights = NDArray[np.float64]
+
+_SWEEPS = 20
+_EDGE = 1e-12
+
+
+@dataclass(frozen=True)
+class MemberGroups:
+    """Members in groups, and how often each value occurs in each group; every group has as many values as members."""
+
+    group: Longs
+    """Of each member."""
+    counts: Longs
+    """counts[group, value]"""
+
+    def likely(self, likelihoods: Weights) -> Weights:
+        """For each member the probability of each value, from log likelihoods: weights scaled until members get one
+        value each and values go to as many as have them.
+
+        Sinkhorn 1964; twice the log likelihoods, which makes groups of two exact: p/(1-p) is then the ratio of the two
+        permutations, and not its root.
+
+        >>> pair = Groups(np.array([0, 0]), np.array([[1, 1]]))
+        >>> pair.likely(np.log([[0.9, 0.1], [0.5, 0.5]])).round(3).tolist()
+        [[0.9, 0.1], [0.1, 0.9]]
+        """
+        order = np.argsort(self.group, kind="stable")
+        group = self.group[order]
+        starts = np.searchsorted(group, np.arange(len(self.counts)))
+        scaled = 2 * likelihoods[order]
+        weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+        weights = np.maximum(weights, _EDGE) * (self.counts[group] > 0)
+        for _ in range(_SWEEPS):
+            sums = np.add.reduceat(weights, starts, axis=0)
+            weights *= (self.counts / np.where(sums > 0, sums, 1))[group]
+            weights /= weights.sum(axis=1, keepdims=True)
+        out = np.empty_like(weights)
+        out[order] = weights
+        return np.asarray(out)
+
 
 _BINS = 50
 """Values of a column that are told apart; more of them are put together by their order."""
@@ -31,9 +70,9 @@ class DeFinetti(Attack):
     Kifer: Attacks on privacy and deFinetti's theorem. SIGMOD 2009.
 
     >>> import pyarrow as pa
-    >>> from shoal.attacks.published import Shown
-    >>> from shoal.codes import Table, encode
-    >>> from shoal.counts import ClassCounts, ValueCounts
+    >>> from shoal.attacks.release_under_attack import LabelColumn
+    >>> from shoal.data.codes import Table, encode
+    >>> from shoal.data.class_counts import ClassCounts, ValueCounts
     >>> ages = ["old", "old", "young", "young", "old", "young"] * 10  # in pairs; the old are ill
     >>> cells = {"age": ages, "ill": ["yes" if age == "old" else "no" for age in ages]}
     >>> table = Table({name: encode(name, pa.array(column)) for name, column in cells.items()}, 60)
@@ -68,7 +107,7 @@ class DeFinetti(Attack):
         refuse_seed(self.seed)
         attribute = sensitive_of(published, self.attribute)
         people = _people(published, truth)
-        groups = Groups(published.class_of_row.astype(np.int64), published.counts.sensitive[attribute].dense())
+        groups = MemberGroups(published.class_of_row.astype(np.int64), published.counts.sensitive[attribute].dense())
         if not np.array_equal(groups.counts.sum(axis=1), np.bincount(groups.group, minlength=len(groups.counts))):
             raise BadInput(f"{published.name}: its groups do not have as many sensitive values as people")
         random = np.random.default_rng(self.seed)
@@ -105,7 +144,9 @@ class DeFinetti(Attack):
         return Finding("definetti", Channel.ATTRIBUTE, exposed, published.rows, sentence, figures, success, baseline)
 
 
-def learned(people: Sequence[Codes], groups: Groups, rounds: int, random: np.random.Generator) -> tuple[Weights, int]:
+def learned(
+    people: Sequence[Codes], groups: MemberGroups, rounds: int, random: np.random.Generator
+) -> tuple[Weights, int]:
     """How likely each person has each value, and after how many rounds.
 
     >>> ages = [np.array([0, 1] * 50, np.int32)]
@@ -135,7 +176,7 @@ def _likelihoods(people: Sequence[Codes], likely: Weights) -> Weights:
     return out
 
 
-def _at_random(groups: Groups, random: np.random.Generator) -> Weights:
+def _at_random(groups: MemberGroups, random: np.random.Generator) -> Weights:
     """Every group's values handed out to its members in a random order."""
     values = np.repeat(
         np.tile(np.arange(groups.counts.shape[1]), len(groups.counts)), groups.counts.ravel()

@@ -1,26 +1,118 @@
 """Downcoding: a label that was not made finer tells that it could not be, and so what its class holds."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.children import children_of, common_level
-from shoal.attacks.finding import Attack, Channel, Finding
-from shoal.attacks.marginals import marginal
-from shoal.attacks.meaning import Meaning, meaning_of
-from shoal.attacks.overlap import label_of_class
-from shoal.attacks.promise import Promise
-from shoal.attacks.published import Published, Truth
-from shoal.attacks.rates import Rate, lift
-from shoal.attacks.refusing import at_least, refuse_missing, refuse_seed
-from shoal.attacks.splits import Shares, Splits
-from shoal.codes import Codes
-from shoal.counts import Longs
+from shoal.attacks.attack import Attack, Channel, Finding, Rate, at_least, lift, refuse_missing, refuse_seed
+from shoal.attacks.child_splits import Shares, Splits
+from shoal.attacks.composition_over_time import label_of_class
+from shoal.attacks.label_sets import Meaning, marginal, meaning_of
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.class_counts import ClassCounts, Flags, Longs, ValueCounts
+from shoal.data.codes import Codes
 from shoal.errors import BadInput
-from shoal.models import KAnonymity, Model
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.model import Model, asked
+
+
+def levels_of(meaning: Meaning, label: int) -> list[int]:
+    """The levels of its hierarchy on which a label stands."""
+    if meaning.hierarchy is None:
+        return []
+    return [height for height, names in enumerate(meaning.hierarchy.labels) if meaning.labels[label] in names]
+
+
+def common_level(meaning: Meaning) -> int | None:
+    """The lowest level on which all labels stand, if there is one: full-domain generalisation."""
+    common = set.intersection(*({*levels_of(meaning, label)} for label in range(len(meaning.labels))))
+    return min(common, default=None)
+
+
+def children_of(meaning: Meaning, label: int, shares: Shares, level: int | None = None) -> tuple[Codes, Shares]:
+    """The child of each value that a label covers, -1 for the others, and the share of each child.
+
+    They lie below the given level, else below the lowest on which the label stands; a label without any is one itself.
+    """
+    flags = meaning.covered[label]
+    child = np.full(len(flags), -1, dtype=np.int32)
+    heights = levels_of(meaning, label)
+    height = level if level is not None else min(heights, default=0)
+    if height < 1 or not heights or not flags.any():
+        child[flags] = 0
+        return child, np.ones(1)
+    assert meaning.hierarchy is not None
+    _, child[flags] = np.unique(meaning.hierarchy.levels[height - 1][flags], return_inverse=True)
+    mass = np.bincount(child[flags], weights=shares[flags])
+    return child, np.asarray(mass / mass.sum()) if mass.sum() > 0 else np.full(len(mass), 1 / len(mass))
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What the release was to keep, class by class.
+
+    >>> Promise((KAnonymity(3),)).sizes(np.array([[0, 3], [1, 2]])).tolist()
+    [True, False]
+    """
+
+    models: Sequence[Model]
+
+    def __post_init__(self) -> None:
+        for model in self.models:
+            if model.columns or model.needs or model.table_wide:
+                raise BadInput(f"{model.name} cannot be judged class by class from a release alone")
+
+    def __str__(self) -> str:
+        return ", ".join(f"{model.name} ({_told(asked(model))})" for model in self.models)
+
+    @property
+    def of_sizes(self) -> bool:
+        """Whether sizes are all that counts."""
+        return all(isinstance(part, KAnonymity) for model in self.models for part in model.parts())
+
+    @property
+    def k(self) -> int:
+        return max(
+            (part.k for model in self.models for part in model.parts() if isinstance(part, KAnonymity)), default=1
+        )
+
+    def sizes(self, ways: Longs) -> Flags:
+        """Splits after which every child that has members has k at least."""
+        return np.asarray(((ways == 0) | (ways >= self.k)).all(axis=1))
+
+    def members(self, published: Published, rows: Longs, child: Longs, children: int) -> Flags:
+        """The same of any promise, the child of each row of a class given world by world: child[world, row]."""
+        worlds = len(child)
+        part = (np.arange(worlds)[:, None] * children + child).ravel()
+        used, number = np.unique(part, return_inverse=True)
+        sizes = np.bincount(number).astype(np.int64)
+        sensitive = {
+            name: self._values(published, name, np.tile(rows, worlds), number.ravel(), len(used))
+            for name in published.sensitive
+        }
+        counts = ClassCounts(sizes, sensitive)
+        kept = np.ones(len(used), dtype=bool)
+        for model in self.models:
+            kept &= model.complies(counts)
+        fine = np.ones(worlds, dtype=bool)
+        fine[used[~kept] // children] = False
+        return fine
+
+    @staticmethod
+    def _values(published: Published, name: str, rows: Longs, number: Longs, classes: int) -> ValueCounts:
+        whole = published.counts.sensitive[name]
+        column = published.table[name]
+        pairs, counts = np.unique(number * column.size + column.codes[rows], return_counts=True)
+        of = replace(whole, reference=whole.overall)  # distributions are compared with the table's
+        return replace(of, classes=pairs // column.size, values=pairs % column.size, counts=counts, class_count=classes)
+
+
+def _told(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in parameters.items())
+
 
 Minimal = Literal["class", "column"]
 """Where nothing could be made finer: in each class by itself (local recoding), or only in a column as a whole."""
@@ -40,7 +132,7 @@ class Downcode(Attack):
     Cohen: Attacks on deidentification's defenses. USENIX Security 2022.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import Table, encode
+    >>> from shoal.data.codes import Table, encode
     >>> from shoal.hierarchy import Tree
     >>> table = Table({"sex": encode("sex", pa.array(["*"] * 3))}, 3)
     >>> published = Published.of("the frame", table, ["sex"], [], {"sex": Tree({"any": ["f", "m"]})})

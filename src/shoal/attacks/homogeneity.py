@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.finding import Attack, Channel, Finding
-from shoal.attacks.published import Published, Truth
-from shoal.counts import ClassCounts, Flags, ValueCounts
+from shoal.attacks.attack import Attack, Channel, Finding
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.class_counts import ClassCounts, Flags, ValueCounts
 from shoal.errors import BadInput
 
 
@@ -21,7 +21,7 @@ class Homogeneity(Attack):
     homogeneous. `protected` values are the only ones that matter, where given.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import Table, encode
+    >>> from shoal.data.codes import Table, encode
     >>> released = {"age": ["3*", "3*", "4*"], "disease": ["flu", "flu", "hiv"]}
     >>> table = Table({name: encode(name, pa.array(values)) for name, values in released.items()}, 3)
     >>> print(Homogeneity(protected=["flu"]).on(Published.of("the frame", table, ["age"], ["disease"])).sentence)

@@ -6,19 +6,89 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from shoal.attacks.finding import Attack, Channel, Finding
-from shoal.attacks.linking import Faces, Links, linked
-from shoal.attacks.matching import Matching
-from shoal.attacks.owners import Owners
-from shoal.attacks.published import Published, Truth
-from shoal.attacks.rates import Rate
-from shoal.attacks.runs import Axis
-from shoal.codes import Codes, Table
-from shoal.counts import Flags, Longs
+from shoal.attacks.attack import Attack, Channel, Finding, Rate
+from shoal.attacks.interval_sets import CodeAxis
+from shoal.attacks.label_match import Matching
+from shoal.attacks.record_linkage import DistinctRows, Links, linked
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.class_counts import Flags, Longs
+from shoal.data.codes import Codes, Table, united
+from shoal.data.frequency_set import joined
 from shoal.errors import BadInput
-from shoal.frequency import joined
 from shoal.models.spec import nearest
+
+
+@dataclass(frozen=True)
+class Owners:
+    """Of each person of the register the row of the original and the released row; -1 where there is none."""
+
+    original: Longs
+    released: Longs
+    table: Table
+
+    @classmethod
+    def of(cls, truth: Truth, people: Table, on: Sequence[str], key: str | None) -> "Owners":
+        """By a column that both have; without one, the register must be the original itself."""
+        original = _same_rows(truth.table, people, on) if key is None else _by_key(truth.table, people, key)
+        released = np.full(truth.table.rows + 1, -1, dtype=np.int64)
+        known = np.flatnonzero(truth.rows >= 0)
+        released[truth.rows[known]] = known
+        return cls(original, np.where(original < 0, -1, released[original]), truth.table)
+
+    def right(self, axes: Sequence[CodeAxis], places: Sequence[Codes], faces: DistinctRows) -> Flags:
+        """Whose own record is among their candidates."""
+        face = np.where(self.released < 0, -1, faces.of_row[self.released])
+        right = np.asarray(face >= 0)
+        for a, (axis, place) in enumerate(zip(axes, places, strict=True)):
+            right[right] = axis.holds(faces.labels[face[right], a], place[right])
+        return right
+
+    def figures(self, right: Flags, links: Links, faces: DistinctRows, sensitive: Sequence[str]) -> dict[str, Any]:
+        """How many links are right, and how many right guesses one candidate chosen blindly would give."""
+        certain = {
+            f"certain_and_right: {name}": int(self._true(s, name, links, faces).sum())
+            for s, name in enumerate(sensitive)
+            if name in self.table.columns
+        }
+        return {
+            "people_in_the_release": int((self.released >= 0).sum()),
+            "own_record_among_candidates": int(right.sum()),
+            "unique_and_right": int((right & (links.candidates == 1)).sum()),
+            "expected_right": float((1 / links.candidates[right]).sum()),
+        } | certain
+
+    def _true(self, attribute: int, name: str, links: Links, faces: DistinctRows) -> Flags:
+        """Of whom the one value that all candidates have is the true one."""
+        asked = np.flatnonzero((links.distinct[:, attribute] == 1) & (self.original >= 0))
+        texts = pa.concat_arrays([self.table[name].texts, pa.nulls(1, pa.string())])
+        true = texts.take(pa.array(self.table[name].codes[self.original[asked]]))
+        guess = pa.array(faces.names, pa.string()).take(pa.array(links.likeliest[asked, attribute]))
+        return np.asarray(pc.fill_null(pc.equal(true, guess), False).to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _by_key(original: Table, people: Table, key: str) -> Longs:
+    if key not in original.columns:
+        raise BadInput(f"the original: there is no column {key!r}{nearest(key, original.columns)}")
+    mine, theirs = united(original[key], people[key])
+    named = mine.codes < len(mine.values)
+    if len(np.unique(mine.codes[named])) < int(named.sum()):
+        raise BadInput(f"the original: column {key!r} does not tell people apart: several rows share a value")
+    row = np.full(mine.size + 1, -1, dtype=np.int64)
+    row[mine.codes[named]] = np.flatnonzero(named)
+    return row[theirs.codes]
+
+
+def _same_rows(original: Table, people: Table, on: Sequence[str]) -> Longs:
+    if original.rows == people.rows and all(name in original.columns for name in on):
+        both = [united(original[name], people[name]) for name in on]
+        if all(bool((mine.codes == theirs.codes).all()) for mine, theirs in both):
+            return np.arange(people.rows, dtype=np.int64)
+    raise BadInput(
+        "the register is not the original row by row; name with --key the column that tells who is who in both"
+    )
+
 
 _BINS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1_000, 10_000)
 """Where the bins of the histogram of candidates begin."""
@@ -33,7 +103,7 @@ class Join(Attack):
     table nobody would ever match one record, though they hide none of the people whose own records are shown.
     `suppressed` counts them as candidates.
 
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> def table(columns):
     ...     return Table({name: encode(name, pa.array(values)) for name, values in columns.items()}, 3)
     >>> patients = table({"age": ["[30, 40)", "[40, 50)", "[40, 50)"], "disease": ["flu", "hiv", "hiv"]})
@@ -71,7 +141,7 @@ class Join(Attack):
         matchings = self._matchings(published, people, on)
         axes = [_axis(matching, published, name) for name, matching in zip(on, matchings, strict=True)]
         places = [axis.place[people[name].codes] for name, axis in zip(on, axes, strict=True)]
-        faces = Faces.of(published, on, ~left_out)
+        faces = DistinctRows.of(published, on, ~left_out)
         links = linked(axes, places, faces)
         figures: dict[str, Any] = {
             "attributes": list(on),
@@ -123,7 +193,7 @@ def _register(given: Any) -> Table:
     return given
 
 
-def _axis(matching: Matching, published: Published, name: str) -> Axis:
+def _axis(matching: Matching, published: Published, name: str) -> CodeAxis:
     """What the labels of an attribute cover in the register; of labels that no row shows it is not asked."""
     shown = published.quasi_identifiers[name]
     used, first = np.unique(shown.codes, return_index=True)
@@ -133,7 +203,7 @@ def _axis(matching: Matching, published: Published, name: str) -> Axis:
     return axis.relabelled(number)
 
 
-def _missing(axes: Sequence[Axis], places: Sequence[Codes]) -> int:
+def _missing(axes: Sequence[CodeAxis], places: Sequence[Codes]) -> int:
     """People who have a null somewhere: it excludes no record."""
     missing = np.zeros(len(places[0]), dtype=bool)
     for axis, place in zip(axes, places, strict=True):
@@ -161,7 +231,7 @@ def _repeated(people: Table, key: str | None) -> int:
 
 
 def _finding(
-    published: Published, links: Links, faces: Faces, figures: dict[str, Any], success: Rate | None
+    published: Published, links: Links, faces: DistinctRows, figures: dict[str, Any], success: Rate | None
 ) -> Finding:
     unique = links.candidates == 1
     certain = links.distinct == 1
@@ -213,7 +283,7 @@ def _commonest(published: Published, name: str) -> float:
     return float(overall.max(initial=0) / max(int(overall.sum()), 1))
 
 
-def _people(links: Links, faces: Faces, sensitive: Sequence[str], certain: Flags) -> pa.Table:
+def _people(links: Links, faces: DistinctRows, sensitive: Sequence[str], certain: Flags) -> pa.Table:
     """Row by row of the register, what was learned: as private as the original."""
     names = pa.array([*faces.names, None], pa.string())
     columns: dict[str, Any] = {

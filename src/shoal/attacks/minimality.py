@@ -2,21 +2,76 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import lgamma
+from math import factorial, lgamma, prod
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Attack, Channel, Finding
-from shoal.attacks.holding import classes_holding
-from shoal.attacks.published import Published, Truth
-from shoal.attacks.rates import Rate
-from shoal.attacks.refusing import at_least, refuse_missing, refuse_seed, refuse_twice, sensitive_of
-from shoal.attacks.worlds import Assignment, drawn, every, how_many
-from shoal.codes import Table
-from shoal.counts import Flags, Longs
+from shoal.attacks.attack import (
+    Attack,
+    Channel,
+    Finding,
+    Rate,
+    at_least,
+    refuse_missing,
+    refuse_seed,
+    refuse_twice,
+    sensitive_of,
+)
+from shoal.attacks.candidate_classes import classes_holding
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.class_counts import Flags, Longs
+from shoal.data.codes import Table
 from shoal.errors import BadInput
+
+Assignment = NDArray[np.int64]
+
+
+def how_many(groups: Sequence[Assignment]) -> int:
+    """Ways to hand out the values of each group to its members.
+
+    >>> how_many([np.array([0, 0, 0, 0, 0, 1, 1])])
+    21
+    """
+    return prod(_ways(group) for group in groups)
+
+
+def every(groups: Sequence[Assignment]) -> Iterator[list[Assignment]]:
+    """All of them, each once.
+
+    >>> [world[0].tolist() for world in every([np.array([0, 1, 1])])]
+    [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    """
+    if not groups:
+        yield []
+        return
+    for first in _orders(np.bincount(groups[0]).tolist(), len(groups[0])):
+        for rest in every(groups[1:]):
+            yield [np.array(first, dtype=np.int64), *rest]
+
+
+def drawn(groups: Sequence[Assignment], worlds: int, seed: int) -> Iterator[list[Assignment]]:
+    """So many at random, all equally likely."""
+    random = np.random.default_rng(seed)
+    for _ in range(worlds):
+        yield [random.permutation(group) for group in groups]
+
+
+def _ways(group: Assignment) -> int:
+    return factorial(len(group)) // prod(factorial(many) for many in np.bincount(group).tolist())
+
+
+def _orders(left: list[int], length: int) -> Iterator[list[int]]:
+    if not length:
+        yield []
+        return
+    for value, many in enumerate(left):
+        if many:
+            less = [*left[:value], many - 1, *left[value + 1 :]]
+            for rest in _orders(less, length - 1):
+                yield [value, *rest]
+
 
 Algorithm = Callable[[Table], Published | None]
 """What it releases of a table of quasi-identifiers and one sensitive attribute; None where it finds nothing."""
@@ -33,7 +88,7 @@ class Minimality(Attack):
     Wong, Fu, Wang and Pei: Minimality attack in privacy preserving data publishing. VLDB 2007.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> def of(*columns):
     ...     return Table({name: encode(name, pa.array(cells)) for name, cells in columns}, len(columns[0][1]))
     >>> def merging(world):  # everybody becomes one class where the two of "a" are both ill

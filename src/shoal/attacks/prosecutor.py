@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.attacks.finding import Attack, Channel, Finding
-from shoal.attacks.published import Published, Truth
-from shoal.codes import Codes
-from shoal.counts import Longs
+from shoal.attacks.attack import Attack, Channel, Finding
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.class_counts import Longs
+from shoal.data.codes import Codes
+from shoal.data.frequency_set import joined
 from shoal.errors import BadInput
-from shoal.frequency import joined
-from shoal.models import exact
+from shoal.models.model import exact
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Prosecutor(Attack):
     """Look up everybody by all quasi-identifiers at once: whose class is theirs alone is found.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import Table, encode
+    >>> from shoal.data.codes import Table, encode
     >>> table = Table({"age": encode("age", pa.array(["3*", "3*", "4*"]))}, 3)
     >>> Prosecutor().on(Published.of("the frame", table, ["age"], [])).sentence
     '1 of 3 people are alone in their class; the smallest class has 1'

@@ -7,16 +7,16 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Attack, Channel, Finding
+from shoal.attacks.attack import Attack, Channel, Finding, number
 from shoal.attacks.homogeneity import sensitive_of
-from shoal.attacks.options import number
-from shoal.attacks.published import Published, Truth
-from shoal.codes import Column, encode
-from shoal.counts import Flags, ValueCounts
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.class_counts import Flags, ValueCounts
+from shoal.data.codes import Column, encode
 from shoal.errors import BadHierarchy, BadInput
-from shoal.hierarchy import Builder, Hierarchy, build
-from shoal.hierarchy.exact import exact
-from shoal.models.numbers import scaled
+from shoal.hierarchy.build import Builder, build
+from shoal.hierarchy.exact_numbers import exact
+from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.models.model import scaled
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Similarity(Attack):
     A band is `width` wide, or `share` of the range that the release shows. Nulls are no values.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import Table, encode
+    >>> from shoal.data.codes import Table, encode
     >>> released = {"age": ["3*", "3*", "4*", "4*"], "pay": [30, 35, 30, 90]}
     >>> table = Table({name: encode(name, pa.array(values)) for name, values in released.items()}, 4)
     >>> print(Similarity(width=10).on(Published.of("the frame", table, ["age"], ["pay"])).sentence)

@@ -7,16 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Attack, Channel, Finding
-from shoal.attacks.holding import fitting
-from shoal.attacks.marginals import covered_by_labels, marginal
-from shoal.attacks.meaning import meaning_of
-from shoal.attacks.overlap import label_of_class
-from shoal.attacks.published import Published, Truth
-from shoal.attacks.rates import Rate
-from shoal.attacks.refusing import refuse_missing, refuse_seed
-from shoal.codes import Table
-from shoal.counts import Longs
+from shoal.attacks.attack import Attack, Channel, Finding, Rate, refuse_missing, refuse_seed
+from shoal.attacks.candidate_classes import fitting
+from shoal.attacks.composition_over_time import label_of_class
+from shoal.attacks.label_sets import covered_by_labels, marginal, meaning_of
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.class_counts import Longs
+from shoal.data.codes import Table
 from shoal.errors import BadInput
 
 Shares = NDArray[np.float64]
@@ -34,7 +31,7 @@ class SinglingOut(Attack):
     Cohen and Nissim: Towards formalizing the GDPR's notion of singling out. PNAS 2020.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> ages = Table({"age": encode("age", pa.array(["[0, 50)"] * 2 + ["[50, 100)"] * 2))}, 4)
     >>> found = SinglingOut(below=1).on(Published.of("the frame", ages, ["age"], []))
     >>> found.figures["isolation_mean"], found.exposed

@@ -7,12 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.finding import Attack, Channel, Finding
+from shoal.attacks.attack import Attack, Channel, Finding, number
 from shoal.attacks.homogeneity import sensitive_of
-from shoal.attacks.options import number
-from shoal.attacks.published import Published, Truth
-from shoal.counts import Flags, ValueCounts
-from shoal.hierarchy.exact import exact
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.class_counts import Flags, ValueCounts
+from shoal.hierarchy.exact_numbers import exact
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class Skewness(Attack):
     Nulls are no values: shares are shares of what is known. The two bounds are compared in whole numbers.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import Table, encode
+    >>> from shoal.data.codes import Table, encode
     >>> released = {"age": ["3*"] * 2 + ["4*"] * 6, "ill": ["flu", "hiv"] + ["flu"] * 6}
     >>> table = Table({name: encode(name, pa.array(values)) for name, values in released.items()}, 8)
     >>> found = Skewness(factor=4).on(Published.of("the frame", table, ["age"], ["ill"]))

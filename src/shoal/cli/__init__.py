@@ -1,5 +1,1 @@
 """One command is one call of the API; people get tables, machines get one JSON document."""
-
-from shoal.cli.run import main
-
-__all__ = ["main"]

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from shoal import __version__
-from shoal.cli.drawing import (
+from shoal.cli.console import (
     as_document,
-    noted,
     print_json,
+    print_warnings,
     progress,
     revealing,
     say,
@@ -17,9 +17,7 @@ from shoal.cli.drawing import (
     show_measured,
     show_verdicts,
 )
-from shoal.cli.logged import logged
-from shoal.cli.names import listed, number_or_text
-from shoal.cli.stopping import stopping, within
+from shoal.cli.options import listed, logged, number_or_text, stopping, within
 from shoal.errors import BadInput
 
 app = typer.Typer(
@@ -97,9 +95,9 @@ def init(
 ) -> None:
     """Draft a policy for a table, reasons as comments."""
     from shoal import api
-    from shoal.report.folder import write_whole
+    from shoal.publish.folder import write_whole
 
-    with noted():
+    with print_warnings():
         text = api.draft(data, k=k, delimiter=delimiter, encoding=encoding)
     if data != "-" and out.exists() and Path(data).exists() and out.samefile(data):
         raise BadInput(f"{out.name}: the policy would be written over the table; name another file with --out")
@@ -140,10 +138,10 @@ def measure(
 ) -> None:
     """Measure every privacy model on a table as it is."""
     from shoal import api
-    from shoal.engine import ReadOptions
+    from shoal.engine_port import ReadOptions
 
     options = ReadOptions(missing=("", *listed(missing)), delimiter=delimiter, encoding=encoding)
-    with noted():
+    with print_warnings():
         found = api.measure(
             data,
             quasi_identifiers=listed(qi),
@@ -188,7 +186,7 @@ def anonymize(
     as_json: Json = False,
 ) -> None:
     """Make the release of least loss that keeps a policy."""
-    from shoal.policy import Policy
+    from shoal.policy.document import Policy
 
     refuse_nowhere(out, dry_run=dry_run)
     rules = within(Policy.load(policy), time_limit)
@@ -232,11 +230,11 @@ def apply(
     as_json: Json = False,
 ) -> None:
     """Apply the recoding of an earlier release to new rows."""
-    from shoal.report.earlier import Earlier
+    from shoal.publish.fixed_recoding import FixedRecoding
 
     refuse_nowhere(out, dry_run=dry_run)
     share = None if suppression is None else number_or_text(suppression)
-    rules = Earlier.load(earlier, suppression=share, delimiter=delimiter, encoding=encoding)
+    rules = FixedRecoding.load(earlier, suppression=share, delimiter=delimiter, encoding=encoding)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     how |= {
         "partition_by": listed(partition_by),
@@ -253,9 +251,9 @@ def apply(
 
 def _table(given: str | None, connection_file: Path | None) -> Any:
     """A table of a database, with where it is; all else as it was given."""
-    from shoal.engines import named
+    from shoal.engines.postgres.connection import parse_postgres_table
 
-    return named(given, connection_file) or given
+    return parse_postgres_table(given, connection_file) or given
 
 
 def refuse_nowhere(out: Path | None, *, dry_run: bool) -> None:
@@ -295,7 +293,7 @@ def verify(
     from shoal import api
 
     true = _table(original, connection_file)
-    with noted(), logged(log_json):
+    with print_warnings(), logged(log_json):
         verdicts = api.verify(out, original=true, population=population, private=private, memory=memory)
     if as_json:
         # what needs the original is no promise of the manifest: without it, that is said to be open
@@ -305,3 +303,74 @@ def verify(
         show_verdicts(verdicts)
     if any(v.status == "fails" for v in verdicts):
         raise typer.Exit(4)
+
+
+Earlier = Annotated[Path, typer.Argument(metavar="PRIVATE", help="The private folder of the release before.")]
+PolicyFile = Annotated[Path | None, typer.Option("--policy", help="The policy file; as before unless given.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and judge, write nothing.")]
+
+
+@app.command()
+def republish(
+    earlier: Earlier,
+    data: Tables,
+    policy: PolicyFile = None,
+    out: Out = None,
+    original: Annotated[
+        str | None,
+        typer.Option(help="The table of the release before, once, if its policy had no [republish]."),
+    ] = None,
+    increment: Annotated[
+        bool, typer.Option("--increment", help="DATA has new rows only: publish them as a table of their own.")
+    ] = False,
+    private: Private = None,
+    file_format: Format = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    reproducible: Reproducible = False,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Publish a table again after it has grown or changed, without giving away what earlier releases hid."""
+    from shoal import api
+    from shoal.policy.document import Policy
+
+    refuse_nowhere(out, dry_run=dry_run)
+    rules = None if policy is None else Policy.load(policy)
+    how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
+    with revealing(show_values=show_values):
+        following = api.again(earlier, rules, original=original, increment=increment)
+        document = release(data, following, out, dry_run=dry_run, quiet=as_json, **how)
+    show(document, None if dry_run else out, private, as_json=as_json)
+
+
+@app.command()
+def remove(
+    rows: Annotated[str, typer.Argument(metavar="ROWS", help="A table with the keys of those to remove, or the keys.")],
+    earlier: Earlier,
+    original: Annotated[
+        str | None,
+        typer.Option(help="The table that was released; else its file is looked for by name, beside PRIVATE and here."),
+    ] = None,
+    policy: PolicyFile = None,
+    out: Out = None,
+    private: Private = None,
+    file_format: Format = None,
+    force: Force = False,
+    dry_run: DryRun = False,
+    reproducible: Reproducible = False,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Erase people from a published table, so that their absence does not betray them."""
+    from shoal import api
+    from shoal.inputs import is_file
+    from shoal.policy.document import Policy
+
+    refuse_nowhere(out, dry_run=dry_run)
+    rules = None if policy is None else Policy.load(policy)
+    how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
+    with revealing(show_values=show_values):
+        following, left = api.removing(rows if is_file(rows) else listed([rows]), earlier, original, rules)
+        document = release(left, following, out, dry_run=dry_run, quiet=as_json, **how)
+    show(document, None if dry_run else out, private, as_json=as_json)

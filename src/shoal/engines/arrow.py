@@ -4,14 +4,15 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from shoal.codes import Codes, Table
-from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Written
-from shoal.engines.postgres import named, read_postgres
+from shoal.data.codes import Codes, Table
+from shoal.data.frequency_set import Counted, FrequencySet, joined
+from shoal.engine_port import Ability, ReadOptions, ReleasedRows, Source, WriteOptions, Written
+from shoal.engines.postgres.connection import parse_postgres_table
+from shoal.engines.postgres.tables import read_postgres
 from shoal.engines.reading import read
-from shoal.engines.writing import write_shown
-from shoal.frequency import Counted, FrequencySet, joined
-from shoal.hierarchy import Hierarchy
-from shoal.recode import Recoding, recode
+from shoal.engines.table_writer import write_shown
+from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.recoding.kinds import Recoding, recode
 
 
 class ArrowEngine:
@@ -21,7 +22,7 @@ class ArrowEngine:
     abilities: ClassVar[frozenset[Ability]] = frozenset(Ability)
 
     def read(self, source: Any, options: ReadOptions) -> Source:
-        table = named(source)
+        table = parse_postgres_table(source)
         return read(source, options) if table is None else read_postgres(table, options)
 
     def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
@@ -40,8 +41,8 @@ class ArrowEngine:
         quasi_identifiers: Collection[str],
         *,
         show: bool,
-    ) -> Shown:
-        return Shown(*recode(source.table, recoding, hierarchies, list(columns), quasi_identifiers, show=show))
+    ) -> ReleasedRows:
+        return ReleasedRows(*recode(source.table, recoding, hierarchies, list(columns), quasi_identifiers, show=show))
 
-    def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
+    def write(self, shown: ReleasedRows, path: Path, source: Source, options: WriteOptions) -> Written:
         return write_shown(shown, path, source, options)

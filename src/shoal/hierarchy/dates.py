@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.codes import Column
+from shoal.data.codes import Column
 from shoal.errors import BadHierarchy
-from shoal.hierarchy.columns import built, first_row
-from shoal.hierarchy.exact import is_list
+from shoal.hierarchy.exact_numbers import is_list
 from shoal.hierarchy.taxonomy import Taxonomy
+from shoal.hierarchy.value_columns import built, first_row
 
 UNITS: dict[str, Callable[[date], str]] = {
     "day": date.isoformat,
@@ -36,7 +36,7 @@ class Dates:
 
     ISO dates need no `format`; any other text does, as `01/02/03` is ambiguous.
 
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> Dates(["month", "decade"]).taxonomy(encode("born", pa.array(["1987-03-31"]))).levels
     [['1987-03'], ['1980s'], ['*']]
     """

@@ -6,13 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pyarrow.compute as pc
 
-from shoal.codes import Column, Kind
+from shoal.data.codes import Column, Kind
 from shoal.hierarchy.build import Builder
-from shoal.hierarchy.coding import ValueOnly
 from shoal.hierarchy.dates import Dates
-from shoal.hierarchy.exact import Number, exact
+from shoal.hierarchy.exact_numbers import Number, exact
 from shoal.hierarchy.intervals import Intervals
 from shoal.hierarchy.mask import Mask
+from shoal.hierarchy.top_bottom import ValueOnly
 
 _FEWEST_IN_TAIL = 10
 _FEW_VALUES = 5
@@ -29,7 +29,7 @@ def draft(column: Column, k: int = 5) -> Builder:
     Widths and edges are 1-2-5 steps, and each tail holds at least max(k, 10) rows.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> draft(encode("age", pa.array([age for age in range(17, 91) for _ in range(5)])))
     Intervals(widths=(5, 10, 20), bottom=20, top=85)
     """
@@ -47,7 +47,7 @@ def reason(column: Column, builder: Builder) -> str:
     """Why a draft is what it is, in one line without any value of the data.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> reason(encode("sex", pa.array(["f"])), ValueOnly())
     'texts of no common form: the value or *; a tree or a CSV file would lose less'
     """

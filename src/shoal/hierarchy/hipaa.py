@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import pyarrow.compute as pc
 
-from shoal.codes import Column
+from shoal.data.codes import Column
 from shoal.errors import BadHierarchy
-from shoal.hierarchy.coding import TopBottom
-from shoal.hierarchy.columns import built, first_row
 from shoal.hierarchy.taxonomy import Taxonomy
+from shoal.hierarchy.top_bottom import TopBottom
+from shoal.hierarchy.value_columns import built, first_row
 
 RESTRICTED_ZIP3 = frozenset(
     "036 059 063 102 203 556 692 790 821 823 830 831 878 879 884 890 893".split()  # noqa: SIM905 - as the guidance prints them
@@ -26,7 +26,7 @@ class Hipaa:
     Level 0 is still the value itself: a release under Safe Harbor also needs `min-level = 1`.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> Hipaa("zip3").taxonomy(encode("zip", pa.array(["02138", "03601"]))).levels
     [['021**', '000**'], ['*', '*']]
     """

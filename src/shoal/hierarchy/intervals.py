@@ -7,11 +7,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from shoal.codes import Column
+from shoal.data.codes import Column
 from shoal.errors import BadHierarchy
-from shoal.hierarchy.columns import built, numbers_of
-from shoal.hierarchy.exact import Number, cut, exact, is_list, ordered, plain_list
+from shoal.hierarchy.exact_numbers import Number, cut, exact, is_list, ordered, plain_list
 from shoal.hierarchy.taxonomy import Taxonomy
+from shoal.hierarchy.value_columns import built, numbers_of
 
 Cell = tuple[Fraction | None, Fraction | None]
 
@@ -23,7 +23,7 @@ class Intervals:
     An interval that a tail cuts is labelled by what is left of it: top = 90 leaves `[80, 90)` of width 20.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> Intervals([5, 10], top=80).taxonomy(encode("age", pa.array([23, 81]))).levels
     [['[20, 25)', '≥80'], ['[20, 30)', '≥80'], ['*', '*']]
     """
@@ -75,7 +75,7 @@ class Edges:
     """Intervals between given edges, open at both ends; a further level keeps some of the edges (S2.2).
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> Edges([18, 65]).taxonomy(encode("age", pa.array([7, 18, 65]))).levels
     [['<18', '[18, 65)', '≥65'], ['*', '*', '*']]
     """

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.codes import Column
+from shoal.data.codes import Column
 from shoal.errors import BadHierarchy
-from shoal.hierarchy.columns import built, first_row, refuse_explosion
 from shoal.hierarchy.taxonomy import Taxonomy
+from shoal.hierarchy.value_columns import built, first_row, refuse_explosion
 
 MAX_LENGTH = 64
 
@@ -22,7 +22,7 @@ class Mask:
 
     A shorter value stays as it is until a level reaches it, so that `5***` never has two meanings.
 
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> Mask("right").taxonomy(encode("zip", pa.array(["021", "025"]))).levels
     [['02*', '02*'], ['0**', '0**'], ['*', '*']]
     """
@@ -57,7 +57,7 @@ class Mask:
     def fitted(self, column: Column) -> "Mask":
         """The mask that hides of any row what it hides of these.
 
-        >>> from shoal.codes import encode
+        >>> from shoal.data.codes import encode
         >>> Mask().fitted(encode("zip", pa.array(["021", "02567"]))).length
         5
         """

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.codes import Codes, Column
+from shoal.data.codes import Codes, Column
 from shoal.errors import BadHierarchy
 
 TOP = "*"
@@ -74,7 +74,7 @@ class Hierarchy:
 def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
     """Tie a taxonomy to a column, refusing one that is not a hierarchy of its values.
 
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> tree = Taxonomy(["a", "b", "c"], [["x", "x", "y"], ["*", "*", "*"]], lambda i: f"line {i + 1}")
     >>> h = compile_taxonomy(encode("s", pa.array(["c", "a", None])), tree)
     >>> h.labels, [level.tolist() for level in h.levels]

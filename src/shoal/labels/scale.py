@@ -60,14 +60,14 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Line:
+class OrderedValues:
     """Some values of a column from least to greatest: what each is compared by, and its code."""
 
     keys: Sequence[Any]
     codes: Codes
 
     @classmethod
-    def of(cls, keys: Sequence[Any], codes: Sequence[int]) -> "Line":
+    def of(cls, keys: Sequence[Any], codes: Sequence[int]) -> "OrderedValues":
         """From keys in any order."""
         order = sorted(range(len(keys)), key=keys.__getitem__)
         return cls([keys[at] for at in order], np.array([codes[at] for at in order], dtype=np.int64))
@@ -178,7 +178,7 @@ class Scale:
             return [(first, first + stop - start)]
         return runs_of(line.codes[start:stop])
 
-    def _between(self, interval: Interval) -> tuple[Line, int, int] | None:
+    def _between(self, interval: Interval) -> tuple[OrderedValues, int, int] | None:
         """The line that an interval speaks of, and what it covers there.
 
         Ends in quotes are texts; others are numbers if all are, else moments if all are. Ends that are neither are
@@ -199,8 +199,8 @@ class Scale:
         return None
 
     def _reach(
-        self, interval: Interval, line: Line, low: Callable[[str], Any], high: Callable[[str], Any]
-    ) -> tuple[Line, int, int] | None:
+        self, interval: Interval, line: OrderedValues, low: Callable[[str], Any], high: Callable[[str], Any]
+    ) -> tuple[OrderedValues, int, int] | None:
         if not len(line.keys) and len(self.values):
             return None
         start = 0 if interval.low is None else line.below(low(interval.low))
@@ -221,16 +221,16 @@ class Scale:
         return int(10 ** max((max(-exponent, 0) for _, exponent in self._scientific), default=0))
 
     @cached_property
-    def numbers(self) -> Line:
+    def numbers(self) -> OrderedValues:
         """The values that are numbers, by how many units they are."""
         unit = self.unit
         if unit == 1 and not any(exponent for _, exponent in self._scientific):
-            return Line.of([digits for digits, _ in self._scientific], self._numeric)
+            return OrderedValues.of([digits for digits, _ in self._scientific], self._numeric)
         keys = [
             digits * 10**exponent * unit if exponent >= 0 else digits * (unit // 10**-exponent)
             for digits, exponent in self._scientific
         ]
-        return Line.of(keys, self._numeric)
+        return OrderedValues.of(keys, self._numeric)
 
     def number_of(self, code: int) -> Fraction:
         """The number behind a code that has one."""
@@ -272,14 +272,14 @@ class Scale:
     # --- moments and texts -----------------------------------------------------------------------------------------
 
     @cached_property
-    def instants(self) -> Line:
+    def instants(self) -> OrderedValues:
         """The values that are days or points in time, by time."""
-        return Line.of([moment.at for moment in self._moments.values()], list(self._moments))
+        return OrderedValues.of([moment.at for moment in self._moments.values()], list(self._moments))
 
     @cached_property
-    def days(self) -> Line:
+    def days(self) -> OrderedValues:
         """The same by the day that each shows, where its clock stands."""
-        return Line.of([_instant(self.texts[code][:10]) for code in self._moments], list(self._moments))
+        return OrderedValues.of([_instant(self.texts[code][:10]) for code in self._moments], list(self._moments))
 
     @cached_property
     def _moments(self) -> dict[int, Moment]:
@@ -297,8 +297,8 @@ class Scale:
         return {code: moment for code, moment in found.items() if moment is not None and moment.is_day}
 
     @cached_property
-    def _by_text(self) -> Line:
-        return Line.of(self.texts, range(len(self.texts)))
+    def _by_text(self) -> OrderedValues:
+        return OrderedValues.of(self.texts, range(len(self.texts)))
 
     @cached_property
     def _spellings(self) -> dict[str, int]:

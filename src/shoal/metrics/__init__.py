@@ -1,22 +1,20 @@
 """What the data lost: metrics that searches minimise, and measures of what they found."""
 
-from shoal.metrics.base import Floats, Floors, Judgement, Metric, Scorer
-from shoal.metrics.catalogue import Entry, catalogue, measured
-from shoal.metrics.registry import METRICS, lost_in_cells, scorers
-from shoal.metrics.seen import Facet, Seen, see
-from shoal.metrics.told import Told
+from shoal.metrics.catalogue import METRICS, Entry, catalogue, lost_in_cells, measured, scorers
+from shoal.metrics.comparison import Comparison, Facet, Measurement, see
+from shoal.metrics.metric import Floats, Floors, Judgement, Metric, Scorer
 
 __all__ = [
     "METRICS",
+    "Comparison",
     "Entry",
     "Facet",
     "Floats",
     "Floors",
     "Judgement",
+    "Measurement",
     "Metric",
     "Scorer",
-    "Seen",
-    "Told",
     "catalogue",
     "lost_in_cells",
     "measured",

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.hierarchy import Hierarchy
-from shoal.metrics.base import Floats, Floors, Judgement, Metric
-from shoal.models import Flags
-from shoal.release import After, Before, Recoded
+from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.metrics.metric import Floats, Floors, Judgement, Metric
+from shoal.models.model import Flags
+from shoal.recoding.outcome import After, Before, RecodedCells
 
 
 class Loss(Metric):
@@ -27,7 +27,7 @@ class Loss(Metric):
     range: ClassVar[str] = "0 = intact … 1"
     source: ClassVar[str] = "Iyengar, KDD 2002"
 
-    def of_cells(self, before: Before, after: Recoded) -> float:
+    def of_cells(self, before: Before, after: RecodedCells) -> float:
         return float(before.weights @ mean_losses(before, after))
 
     def on(self, before: Before) -> "AdditiveScorer":
@@ -42,7 +42,7 @@ class GeometricLoss(Metric):
     range: ClassVar[str] = "0 = intact … 1"
     source: ClassVar[str] = "ARX"
 
-    def of_cells(self, before: Before, after: Recoded) -> float:
+    def of_cells(self, before: Before, after: RecodedCells) -> float:
         return float(np.expm1(before.weights @ np.log1p(mean_losses(before, after))))
 
     def on(self, before: Before) -> "AdditiveScorer":
@@ -78,7 +78,7 @@ def _lifted(hierarchy: Hierarchy) -> tuple[Floats, ...]:
     return tuple(np.full(hierarchy.groups(h), h / top) for h in range(hierarchy.height + 1))
 
 
-def mean_losses(before: Before, after: Recoded) -> Floats:
+def mean_losses(before: Before, after: RecodedCells) -> Floats:
     """The loss of each attribute, on average over all rows."""
     return np.asarray(after.sizes @ after.losses / before.rows)
 

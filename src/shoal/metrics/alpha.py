@@ -11,10 +11,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.counts import ValueCounts
-from shoal.metrics.base import Floats, Floors, Judgement, Metric
-from shoal.models import Flags
-from shoal.release import After, Before, Outcome, Recoded
+from shoal.data.class_counts import ValueCounts
+from shoal.metrics.metric import Floats, Floors, Judgement, Metric
+from shoal.models.model import Flags
+from shoal.recoding.outcome import After, Before, Outcome, RecodedCells
 
 
 class AlphaMax(Metric):
@@ -26,7 +26,7 @@ class AlphaMax(Metric):
     source: ClassVar[str] = 'Mohapatra, Patra, "Analysis of k-Anonymity for Homogeneity Attack"'
     of_sensitive: ClassVar[bool] = True
 
-    def of_cells(self, before: Before, after: Recoded) -> float:
+    def of_cells(self, before: Before, after: RecodedCells) -> float:
         return self.on(before).score(after)
 
     def on(self, before: Before) -> "AlphaScorer":
@@ -45,7 +45,7 @@ class AlphaSpread(Metric):
     source: ClassVar[str] = 'Mohapatra, Patra, "Analysis of k-Anonymity for Homogeneity Attack"'
     of_sensitive: ClassVar[bool] = True
 
-    def of_cells(self, before: Before, after: Recoded) -> float:
+    def of_cells(self, before: Before, after: RecodedCells) -> float:
         return self.on(before).score(after)
 
     def on(self, before: Before) -> "AlphaScorer":

@@ -1,37 +1,215 @@
-"""What a decision tree can test: nominal attributes by their texts, numbers and dates by their size."""
+"""What is shown of an attribute, and what a decision tree can test: texts by name, numbers and dates by their size."""
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
+from math import nan
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.codes import Codes, Column, Kind
+from shoal.data.codes import Codes, Column, Kind
 from shoal.errors import BadInput
-from shoal.mining.midpoints import midpoints
-from shoal.mining.quantities import values_of
+from shoal.hierarchy.taxonomy import TOP
+from shoal.hierarchy.value_columns import Labels
+from shoal.labels.grammar import Interval, Members, parse_label
+from shoal.recoding.columns import Released
+
+Rows = NDArray[np.int64]
+"""Positions of rows in a table."""
+ShownColumns = Mapping[str, Released]
+"""By form: a label as `range`, its ends as `lo` and `hi` or as `min` and `max`, a `mean`, a `median`, a `mode`."""
+RANGE = "range"
+
+
+def as_it_is(column: Column) -> ShownColumns:
+    """Every row with its own value.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> as_it_is(encode("age", pa.array([31, 30, None])))["range"].texts.to_pylist()
+    ['30', '31', None]
+    """
+    return {RANGE: Released.of(column.codes, [*column.texts.to_pylist(), None])}
+
+
+def by_form(released: Mapping[str, Released], statistics: Mapping[str, tuple[str, str]]) -> ShownColumns:
+    """The columns that are released of one attribute; those that show a statistic are named in `statistics`."""
+    return {statistics[name][1] if name in statistics else RANGE: column for name, column in released.items()}
+
+
+def some_of(shown: ShownColumns, rows: NDArray[np.bool_] | Rows) -> ShownColumns:
+    """The same of some rows."""
+    return {form: replace(released, codes=released.codes[rows]) for form, released in shown.items()}
+
 
 Floats = NDArray[np.float64]
-Shown = str | float | int | None
+_ENDS = (("lo", "hi"), ("min", "max"))
+_POINTS = ("mean", "median", "mode")
+
+
+def values_of(column: Column) -> Floats:
+    """What lies behind each code of a column of numbers or dates, without null."""
+    if column.kind is Kind.DATE:
+        return np.array([float(day.toordinal()) for day in column.dates])
+    return column.floats
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Midpoint, width, and whether it is missing, as shares of the range of the training rows.
+
+    Open tails end where the training rows end; `*` is the middle of everything, and as wide.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> age = encode("age", pa.array([20, 30, 40, 60]))
+    >>> quantity = Quantity.of(Labels(age), age.codes)
+    >>> quantity.dense({"range": Released.of(np.arange(5), ["30", "[20, 40)", "≥40", "*", None])}).tolist()
+    [[0.25, 0.0, 0.0], [0.25, 0.5, 0.0], [0.75, 0.5, 0.0], [0.5, 1.0, 0.0], [0.5, 1.0, 1.0]]
+    """
+
+    labels: Labels
+    least: float
+    greatest: float
+
+    @classmethod
+    def of(cls, labels: Labels, training: Codes) -> "Quantity":
+        """Fitted to the codes of the training rows."""
+        held = training[training < len(labels.column.values)]
+        values = values_of(labels.column)[held] if len(held) else np.zeros(1)
+        return cls(labels, float(values.min()), float(values.max()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        name = self.labels.column.name
+        return (name, f"width of {name}", f"{name} is missing")
+
+    def dense(self, shown: ShownColumns) -> Floats:
+        """Three features for every row."""
+        low, high = self._ends(shown)
+        low = np.where(np.isnan(low), np.fmin(self.least, high), low)
+        high = np.where(np.isnan(high), np.fmax(self.greatest, low), high)
+        middle = (low + high) / 2
+        for form in _POINTS:
+            if form in shown:
+                known = self._each(shown[form], self._point)
+                middle = np.where(np.isnan(known), middle, known)
+                break
+        span = (self.greatest - self.least) or 1.0
+        return np.stack([(middle - self.least) / span, (high - low) / span, self._missing(shown)], axis=1)
+
+    def _ends(self, shown: ShownColumns) -> tuple[Floats, Floats]:
+        if RANGE in shown:
+            both = self._each(shown[RANGE], self._read)
+            return both[:, 0], both[:, 1]
+        for low, high in _ENDS:
+            if low in shown:
+                return self._each(shown[low], self._point), self._each(shown[high], self._point)
+        point = self._each(shown[next(form for form in _POINTS if form in shown)], self._point)
+        return point, point
+
+    def _missing(self, shown: ShownColumns) -> Floats:
+        """Of bounds nobody can tell: both are open, too, where nothing is known."""
+        form = next((form for form in (RANGE, *_POINTS) if form in shown), None)
+        if form is None:
+            return np.zeros(len(next(iter(shown.values())).codes))
+        return self._each(shown[form], lambda text: float(text is None))
+
+    @staticmethod
+    def _each(released: Released, read: Callable[[str | None], object]) -> Floats:
+        """Read every label once."""
+        return np.array([read(text) for text in released.texts.to_pylist()], dtype=np.float64)[released.codes]
+
+    def _read(self, text: str | None) -> tuple[float, float]:
+        """The ends of a label; what is open or not known is not a number."""
+        if text is None or text == TOP:
+            return nan, nan
+        if (value := self._values.get(text)) is not None:
+            return value, value
+        meaning = parse_label(text)
+        if isinstance(meaning, Interval):
+            return self._point(meaning.low), self._point(meaning.high)
+        held = values_of(self.labels.column)[self.labels.covered(text)[: len(self.labels.column.values)]]
+        if len(held):
+            return float(held.min()), float(held.max())
+        return self._point(text), self._point(text)
+
+    def _point(self, text: str | None) -> float:
+        if text is None:
+            return nan
+        if self.labels.column.kind is Kind.DATE:
+            try:
+                return float(date.fromisoformat(text[:10]).toordinal())
+            except ValueError:
+                return nan
+        number = self.labels.scale.number(text)
+        return nan if number is None else float(number)
+
+    @cached_property
+    def _values(self) -> dict[str, float]:
+        return dict(zip(self.labels.column.texts.to_pylist(), values_of(self.labels.column).tolist(), strict=True))
+
+
+_MASKED = re.compile(r"(-?[0-9]+)(\*+)")
+
+
+def midpoints(column: Column) -> NDArray[np.float64]:
+    """The middle of each label: of an interval, a set, a masked number; of an open tail its end; `*` is missing.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> ages = encode("age", pa.array(["[20, 30)", "3*", "≥80", "{40 | 46}", "*", "17"]))
+    >>> dict(zip(ages.texts.to_pylist(), midpoints(ages).tolist()))
+    {'*': nan, '17': 17.0, '3*': 34.5, '[20, 30)': 25.0, '{40 | 46}': 43.0, '≥80': 80.0}
+    """
+    try:
+        return np.array([_middle(text) for text in column.texts.to_pylist()], dtype=np.float64)
+    except ValueError:
+        raise BadInput(f"column {column.name!r}: a label cannot be read as a number; leave it nominal") from None
+
+
+def _middle(label: str) -> float:
+    if label == TOP:
+        return float("nan")
+    if masked := _MASKED.fullmatch(label):
+        least, width = float(masked[1] + "0" * len(masked[2])), 10.0 ** len(masked[2]) - 1
+        return least + (-width if label.startswith("-") else width) / 2
+    match parse_label(label):
+        case Interval(low, high):
+            ends = [float(end) for end in (low, high) if end is not None]
+        case Members(values):
+            ends = [float(value) for value in values]
+        case None:
+            ends = [float(label)]
+    middle = (min(ends) + max(ends)) / 2
+    if not np.isfinite(middle):
+        raise ValueError
+    return middle
+
+
+CellValue = str | float | int | None
 """What a test compares with."""
 Cells = Column | Floats
 """One attribute of every row: coded, or as plain numbers, of which NaN is missing."""
 
 
 @dataclass(frozen=True, eq=False)
-class Attribute:
+class TreeAttribute:
     """One attribute of the training rows; codes are ranks of its values, and -1 is missing.
 
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> age, codes = Attribute.of("age", encode("age", pa.array([30, None, 9])))
     >>> age.shown, codes.tolist(), age.coded(np.array([5.0, 9.0, 31.0])).tolist()
     ((9, 30), [1, -1, 0], [0, 0, 2])
     """
 
     name: str
-    shown: tuple[Shown, ...]
+    shown: tuple[CellValue, ...]
     """The value behind each code."""
     numbers: Floats | None
     """The number behind each code, ascending; None where the attribute is nominal."""
@@ -39,7 +217,7 @@ class Attribute:
     """Whether labels are read as their midpoints."""
 
     @classmethod
-    def of(cls, name: str, cells: Cells, *, labels: bool = False) -> tuple["Attribute", Codes]:
+    def of(cls, name: str, cells: Cells, *, labels: bool = False) -> tuple["TreeAttribute", Codes]:
         """An attribute and the codes of its rows."""
         if isinstance(cells, Column) and cells.kind is Kind.TEXT and not labels:
             return cls(name, tuple(cells.texts.to_pylist()), None), _through(None, cells)

@@ -6,15 +6,90 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.codes import Codes, Column
-from shoal.errors import BadInput
-from shoal.kernels import c45
-from shoal.mining.attributes import Attribute, Cells
-from shoal.mining.frames import cells_of, classes_of
-from shoal.mining.rules import Rule, rules_of
-from shoal.mining.tree import Floats, Tree, first_most
+from shoal.data.codes import Codes, Column, Table, encode
+from shoal.errors import BadData, BadInput
+from shoal.kernels._core import c45
+from shoal.mining.attributes import Cells, TreeAttribute
+from shoal.mining.decision_tree import FittedTree, Floats, Rule, first_most, rules_of
+
+_TWICE = "two columns have the same name; rename one"
+
+
+def cells_of(frame: Any) -> tuple[dict[str, Cells], int]:
+    """The columns of a frame that narwhals takes eagerly, of coded columns or of a matrix, and how many rows.
+
+    >>> cells, rows = cells_of(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
+    >>> list(cells), rows
+    (['x0', 'x1'], 3)
+    """
+    if isinstance(frame, Table):
+        return dict(frame.columns), frame.rows
+    if isinstance(frame, Mapping):
+        return {str(name): column for name, column in frame.items()}, len(next(iter(frame.values())).codes)
+    if isinstance(frame, np.ndarray | list | tuple):
+        return _matrix(frame)
+    import narwhals as nw
+
+    if isinstance(frame, pa.RecordBatch):
+        frame = pa.Table.from_batches([frame])
+    try:
+        eager = nw.from_native(frame, eager_only=True)
+        series = list(eager.iter_columns())  # not by name: a frame of pandas may have numbers for names
+    except TypeError:
+        raise BadData(
+            "cannot learn from this; give a pandas, polars or pyarrow frame, or a matrix of numbers"
+        ) from None
+    except nw.exceptions.DuplicateError:
+        raise BadData(_TWICE) from None
+    names = [str(name) for name in eager.columns]
+    if len(set(names)) < len(names):  # 1 and "1"
+        raise BadData(_TWICE)
+    return {name: _column(name, each) for name, each in zip(names, series, strict=True)}, len(eager)
+
+
+def classes_of(target: Any) -> tuple[NDArray[Any], Codes]:
+    """The classes in ascending order, and the code of each row; -1 where it is missing.
+
+    >>> classes, codes = classes_of(["no", None, "yes", "no"])
+    >>> classes.tolist(), codes.tolist()
+    (['no', 'yes'], [0, -1, 1, 0])
+    """
+    try:
+        given = target.to_arrow() if hasattr(target, "to_arrow") else target
+        if not isinstance(given, pa.Array | pa.ChunkedArray):
+            values = np.asarray(given) if hasattr(given, "__array__") else given
+            given = pa.array(values.ravel() if isinstance(values, np.ndarray) else values, from_pandas=True)
+        if isinstance(given, pa.ChunkedArray):
+            given = given.combine_chunks()
+        known = given if pa.types.is_dictionary(given.type) else given.dictionary_encode()
+        distinct = known.dictionary.to_numpy(zero_copy_only=False)
+        classes, ranks = np.unique(distinct, return_inverse=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        raise BadData("the target holds values that are not plain; give one number or text per row") from None
+    codes = known.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return classes, np.append(ranks, -1).astype(np.int32)[codes]
+
+
+def _column(name: str, series: Any) -> Column:
+    try:
+        return encode(name, series.to_arrow())
+    except (pa.ArrowException, TypeError, ValueError):  # what they say may hold cells
+        raise BadData(f"column {name!r} holds values that are not plain; turn it into text") from None
+
+
+def _matrix(given: Any) -> tuple[dict[str, Cells], int]:
+    try:
+        matrix = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadData("a matrix must hold numbers only; give a frame where columns are text") from None
+    if matrix.ndim != 2:
+        raise BadData("a matrix must have rows and columns: reshape it to two dimensions")
+    if np.isinf(matrix).any():
+        raise BadData("the matrix holds infinity, which is no number to learn from")
+    return {f"x{at}": np.ascontiguousarray(matrix[:, at]) for at in range(matrix.shape[1])}, len(matrix)
 
 
 class C45:
@@ -37,7 +112,7 @@ class C45:
     """
 
     _estimator_type = "classifier"
-    tree_: Tree
+    tree_: FittedTree
     classes_: NDArray[Any]
     n_features_in_: int
     n_nodes_: int
@@ -127,7 +202,7 @@ class C45:
         numeric = self._checked(cells)
         if not ((target >= 0) & (target < len(classes))).any():
             raise BadInput("there is no row with a class to learn from")
-        parts = [Attribute.of(name, each, labels=name in numeric) for name, each in cells.items()]
+        parts = [TreeAttribute.of(name, each, labels=name in numeric) for name, each in cells.items()]
         arrays = [(codes, len(attribute.shown), attribute.numbers) for attribute, codes in parts]
         normal = NormalDist().inv_cdf(1 - self.confidence)
         try:
@@ -136,7 +211,7 @@ class C45:
             raise BadInput("the tree grows deeper than 10,000 tests; learn from fewer rows") from None
         self.classes_ = classes
         self.n_features_in_ = len(cells)
-        self.tree_ = Tree(tuple(attribute for attribute, _ in parts), tuple(classes.tolist()), *grown)
+        self.tree_ = FittedTree(tuple(attribute for attribute, _ in parts), tuple(classes.tolist()), *grown)
         self.n_nodes_, self.n_leaves_ = self.tree_.n_nodes, self.tree_.n_leaves
         return self
 
@@ -152,7 +227,7 @@ class C45:
             raise BadInput(f"numeric names a column that is not there: {', '.join(map(repr, unknown))}")
         return numeric
 
-    def _tree(self) -> Tree:
+    def _tree(self) -> FittedTree:
         if not self.__sklearn_is_fitted__():
             raise BadInput("this C45 has learned nothing yet; call fit first")
         return self.tree_

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.counts import ClassCounts, Indices, Longs
-from shoal.models.base import (
+from shoal.data.class_counts import ClassCounts, Indices, Longs
+from shoal.models.categories import Categories, CategoryCounts, categorised, refuse_odd_categories
+from shoal.models.model import (
     READS_THE_CLASS,
     Closure,
     Flags,
@@ -18,12 +19,11 @@ from shoal.models.base import (
     Whole,
     ceiling,
     exact,
+    refuse_unless_opted_in,
     refuse_unless_whole,
     within,
 )
-from shoal.models.categories import Categories, CategoryCounts, categorised, refuse_odd_categories
-from shoal.models.experimental import refuse_unless_opted_in
-from shoal.models.sensitive import PPlusSensitive
+from shoal.models.p_sensitive import PPlusSensitive
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.counts import ClassCounts, Longs
-from shoal.models.base import READS_THE_CLASS, Closure, Flags, Model, Whole, refuse_unless_whole
+from shoal.data.class_counts import ClassCounts, Longs
 from shoal.models.categories import Categories, categorised, refuse_odd_categories
-from shoal.models.experimental import refuse_unless_opted_in
 from shoal.models.k_anonymity import KAnonymity
-from shoal.models.sensitive import PSensitive
+from shoal.models.model import (
+    READS_THE_CLASS,
+    Closure,
+    Flags,
+    Model,
+    Whole,
+    refuse_unless_opted_in,
+    refuse_unless_whole,
+)
+from shoal.models.p_sensitive import PSensitive
 
 
 @dataclass(frozen=True, slots=True)

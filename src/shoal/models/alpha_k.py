@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from annotated_types import Len
 
-from shoal.counts import ClassCounts, Longs, ValueCounts
-from shoal.models.base import (
+from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.model import (
     READS_THE_CLASS,
     Closure,
     Flags,
@@ -22,7 +23,6 @@ from shoal.models.base import (
     refuse_unless_whole,
     within,
 )
-from shoal.models.k_anonymity import KAnonymity
 
 
 @dataclass(frozen=True, slots=True)

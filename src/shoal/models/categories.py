@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Len
 
-from shoal.counts import Indices, Longs, ValueCounts
+from shoal.data.class_counts import Indices, Longs, ValueCounts
 
 Category = Annotated[tuple[str, ...], Len(1)]
 Categories = Annotated[tuple[Category, ...], Len(1)]

@@ -10,10 +10,10 @@ import numpy as np
 from annotated_types import Gt
 from numpy.typing import NDArray
 
-from shoal.counts import ClassCounts, ValueCounts
-from shoal.models.base import KNOWS_FREQUENCIES, Closure, Flags, Model, exact
+from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.models.likeness import TOLERANCE, BetaLikeness
-from shoal.models.reference import Reference, Referenced, ratios, refuse_unless_one_of
+from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, Model, exact
+from shoal.models.reference_models import Reference, Referenced, ratios, refuse_unless_one_of
 
 Absent = Literal["violates", "skip"]
 """What a value that a class lacks does: its logarithm is infinite."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from shoal.counts import ClassCounts
-from shoal.models.base import FINDS_THE_ROW, Closure, Flags, Model, Whole, refuse_unless_whole
+from shoal.data.class_counts import ClassCounts
+from shoal.models.model import FINDS_THE_ROW, Closure, Flags, Model, Whole, refuse_unless_whole
 
 
 @dataclass(frozen=True, slots=True)

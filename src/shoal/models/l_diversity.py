@@ -1,22 +1,34 @@
-"""What the l-diversities share: which records must be diverse together, and when that is hopeless."""
+"""Distinct and entropy l-diversity, and what all l-diversities share: every class shows enough different values."""
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from math import floor, log
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from annotated_types import Len
+from annotated_types import Ge, Len
 from numpy.typing import NDArray
 
-from shoal.counts import ClassCounts, Indices, Longs, ValueCounts
-from shoal.models.base import QUASI, Closure, Flags, Model, refuse_unless_flag
+from shoal.data.class_counts import ClassCounts, Indices, Longs, ValueCounts
+from shoal.models.model import (
+    QUASI,
+    READS_THE_CLASS,
+    Closure,
+    Flags,
+    Model,
+    Whole,
+    exact,
+    refuse_unless_flag,
+    refuse_unless_whole,
+)
 
 Others = Annotated[tuple[str, ...], Len(1)]
 """Sensitive attributes that an adversary may know of somebody."""
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class DiverseGroups:
     """The sets of records that must be diverse: of each its values, the class that it is part of, and its rows."""
 
     values: ValueCounts
@@ -90,12 +102,12 @@ class LDiversity(Model):
         known = ", ".join(map(repr, self.columns[1:]))
         return f"{lost} records share their {known} with too few different values of {self.attribute!r} for {asked}"
 
-    def groups(self, counts: ClassCounts) -> Groups:
+    def groups(self, counts: ClassCounts) -> DiverseGroups:
         """The classes, or their parts of equal other values."""
         assert self.attribute is not None
         if not self.columns:
             values = counts.sensitive[self.attribute].protecting(null=self.null_is_value)
-            return Groups(values, np.arange(len(counts.sizes)), counts.sizes)
+            return DiverseGroups(values, np.arange(len(counts.sizes)), counts.sizes)
         joint = counts.joint[self.columns]
         group = np.asarray(joint.classes, dtype=np.int64)
         for codes in joint.codes[1:]:  # numbered anew each time: the product of all sizes may be too large
@@ -105,7 +117,7 @@ class LDiversity(Model):
         owner[group] = joint.classes
         rows = np.bincount(group, weights=joint.counts, minlength=many).astype(np.int64)
         values = ValueCounts(group, joint.codes[0], joint.counts, joint.labels[0], many)
-        return Groups(values.protecting(null=self.null_is_value), owner, rows)
+        return DiverseGroups(values.protecting(null=self.null_is_value), owner, rows)
 
     def refuse_persons(self, table: ClassCounts) -> str | None:
         """Columns counted together are counted by rows: why shares of persons cannot be told from them."""
@@ -131,3 +143,109 @@ def refuse_odd_reading(model: LDiversity) -> None:
 def distinct_values(values: ValueCounts) -> Longs:
     """How many different values each class holds."""
     return np.bincount(values.classes, minlength=values.class_count).astype(np.int64)
+
+
+TOLERANCE = 1e-12
+"""Of entropies, which are floats: so far below ln l they are taken for ln l."""
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctLDiversity(LDiversity):
+    """Every class holds at least l different values of a sensitive attribute.
+
+    Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006.
+    """
+
+    name: ClassVar[str] = "distinct-l-diversity"
+    sentence: ClassVar[str] = "Every class shows at least l different sensitive values."
+    adversary: ClassVar[str] = READS_THE_CLASS
+    source: ClassVar[str] = "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006"
+    closure: ClassVar[Closure] = Closure.SUPERSET
+    l: Whole
+    attribute: str | None = None
+    null_is_value: bool = False
+    others: Others | None = None
+
+    def __post_init__(self) -> None:
+        refuse_unless_whole("l", self.l)
+        refuse_odd_reading(self)
+
+    def diverse(self, values: ValueCounts) -> Flags:
+        return distinct_values(values) >= self.l
+
+    def level(self, values: ValueCounts) -> Longs:
+        return distinct_values(values)
+
+    def hopeless(self, distinct: Longs) -> Flags:
+        return distinct < self.l
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        level = self.level(self.groups(counts).values)
+        return {"l": int(level.min()) if len(level) else 0}
+
+    @classmethod
+    def probes(cls, attribute: str | None) -> Iterable[Self]:
+        return (cls(1, attribute),) if attribute is not None else ()
+
+
+@dataclass(frozen=True, slots=True)
+class EntropyLDiversity(LDiversity):
+    """The entropy of a sensitive attribute in every class is at least ln l; l need not be whole.
+
+    Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006.
+
+    A class attains exp(H), at most its number of values, so that ARX's further test for that number adds nothing.
+    Entropies are compared with a tolerance of 1e-12.
+    """
+
+    name: ClassVar[str] = "entropy-l-diversity"
+    sentence: ClassVar[str] = "Every class shows its sensitive values about as evenly as l equally frequent ones."
+    adversary: ClassVar[str] = READS_THE_CLASS
+    source: ClassVar[str] = "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006"
+    closure: ClassVar[Closure] = Closure.UNION
+    l: Annotated[float, Ge(1)]
+    attribute: str | None = None
+    null_is_value: bool = False
+    others: Others | None = None
+
+    def __post_init__(self) -> None:
+        if exact("l", self.l) < 1:
+            raise ValueError(f"l must be a number of at least 1, not {self.l!r}")
+        refuse_odd_reading(self)
+
+    def diverse(self, values: ValueCounts) -> Flags:
+        return np.asarray((_total(values) > 0) & (_entropy(values) >= log(self.l) - TOLERANCE))
+
+    def level(self, values: ValueCounts) -> NDArray[np.float64]:
+        return np.where(_total(values) > 0, np.exp(_entropy(values)), 0.0)
+
+    def hopeless(self, distinct: Longs) -> Flags:
+        return np.asarray((distinct == 0) | (np.log(np.maximum(distinct, 1)) < log(self.l) - TOLERANCE))
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        level = self.level(self.groups(counts).values)
+        return {"l": float(level.min()) if len(level) else 0.0}
+
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
+        """Too few values, or, where nothing is suppressed, too little entropy in the whole table."""
+        why = LDiversity.impossible(self, table, suppressible) or self.refuse_persons(table)
+        if why is not None or suppressible or self.complies(table).all():
+            return why
+        most = floor(self.attained(table)["l"] * 10_000) / 10_000
+        return f"{self.attribute!r} attains l={most:.4f} in the whole table < l={self.l}"
+
+    @classmethod
+    def probes(cls, attribute: str | None) -> Iterable[Self]:
+        return (cls(1, attribute),) if attribute is not None else ()
+
+
+def _total(values: ValueCounts) -> NDArray[np.float64]:
+    """Values of each class; where persons are counted, one may have several."""
+    return np.bincount(values.classes, weights=values.counts, minlength=values.class_count).astype(np.float64)
+
+
+def _entropy(values: ValueCounts) -> NDArray[np.float64]:
+    """Shannon's, in nats: Σ q ln 1/q, all terms positive, so that little is lost in rounding."""
+    share = values.counts / _total(values)[values.classes]
+    terms = share * -np.log(share)
+    return np.bincount(values.classes, weights=terms, minlength=values.class_count).astype(np.float64) + 0.0

@@ -9,9 +9,9 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from shoal.counts import ClassCounts, ValueCounts
-from shoal.models.base import KNOWS_FREQUENCIES, Closure, Flags, ceiling, exact, within
-from shoal.models.reference import Reference, Referenced, greatest, ratios, refuse_unless_one_of
+from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, ceiling, exact, within
+from shoal.models.reference_models import Reference, Referenced, greatest, ratios, refuse_unless_one_of
 
 Form = Literal["basic", "enhanced"]
 

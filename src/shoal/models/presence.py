@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Ge, Le
 
-from shoal.counts import ClassCounts, Longs
-from shoal.models.base import (
+from shoal.data.class_counts import ClassCounts, Longs
+from shoal.models.model import (
     KNOWS_EVERYBODY,
     Closure,
     Flags,

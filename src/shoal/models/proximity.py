@@ -8,9 +8,9 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from shoal.counts import ClassCounts, Longs, ValueCounts
+from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
 from shoal.errors import BadPolicy
-from shoal.models.base import (
+from shoal.models.model import (
     READS_THE_CLASS,
     Closure,
     Flags,
@@ -19,9 +19,9 @@ from shoal.models.base import (
     exact,
     refuse_unless_flag,
     refuse_unless_whole,
+    scaled,
 )
-from shoal.models.numbers import scaled
-from shoal.models.reference import integers
+from shoal.models.reference_models import integers
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import numpy as np
 from annotated_types import Gt
 from numpy.typing import NDArray
 
-from shoal.counts import ClassCounts, Longs, ValueCounts
-from shoal.models.base import READS_THE_CLASS, Closure, Flags, Whole, ceiling, exact, refuse_unless_whole
+from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
 from shoal.models.l_diversity import LDiversity, Others, refuse_odd_reading
+from shoal.models.model import READS_THE_CLASS, Closure, Flags, Whole, ceiling, exact, refuse_unless_whole
 
 
 @dataclass(frozen=True, slots=True)

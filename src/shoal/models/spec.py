@@ -5,8 +5,8 @@ from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from typing import Any
 
-from shoal.models.base import Model, asked
-from shoal.models.registry import MODELS
+from shoal.models import MODELS
+from shoal.models.model import Model, asked
 
 
 def model_of(spec: Any) -> Model:

@@ -1,12 +1,24 @@
 """Anatomy: groups in which every sensitive value is at most one row in l (Xiao & Tao, VLDB 2006)."""
 
+from fractions import Fraction
 from heapq import heapify, heappop, heappush
+from math import ceil
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.codes import Codes
+from shoal.data.codes import Codes
 from shoal.errors import Infeasible
+from shoal.metrics.catalogue import lost_in_cells
+from shoal.models.model import Model
+from shoal.partition.condition import condition_of, rows_as_items
+from shoal.plan import Plan
+from shoal.problem import Problem, failed_by
+from shoal.recoding.kinds import GroupRecoding
+from shoal.recoding.outcome import RecodedCells
+from shoal.roles import Role
 
 Rows = NDArray[np.intp]
 
@@ -67,3 +79,51 @@ def _heads(bucketed: Rows, counts: NDArray[np.int64], taken: NDArray[np.int64]) 
     """Of rows that lie bucket by bucket, the first `taken` of each bucket."""
     within = np.arange(len(bucketed)) - np.repeat(np.cumsum(counts) - counts, counts)
     return bucketed[within < np.repeat(taken, counts)]
+
+
+_NAMES = ("group", "group_id", "anatomy_group", "shoal_group")
+
+
+def plan_groups(problem: Problem) -> Plan:
+    """Groups in which no sensitive value is more frequent than one in l, for the least l that keeps the policy."""
+    started = perf_counter()
+    items, item = rows_as_items(problem)
+    (sensitive,) = problem.policy.named(Role.SENSITIVE)
+    condition = condition_of(problem, items)
+    l = max(_least(model) for model in problem.policy.models)
+    while True:
+        group = anatomy(problem.table[sensitive].codes[np.argsort(item)], l, problem.policy.method.seed)
+        groups = int(group.max()) + 1
+        if condition.complies(group, groups).all() and condition.holds(group, groups):
+            break
+        l += 1
+        if l > problem.table[sensitive].size:
+            raise Infeasible(
+                f"no groups of different values of {sensitive!r} keep the policy; weaken it, or use another algorithm"
+            )
+    name = next(name for name in _NAMES if name not in problem.table.columns)
+    sizes = np.bincount(group).astype(np.int64)
+    after = RecodedCells(items.parted(group, groups), sizes, np.zeros((groups, len(problem.quasi))))
+    metrics = lost_in_cells(problem.before, after)
+    return Plan(
+        roles=problem.roles,
+        builders={},
+        hierarchies={},
+        before=problem.before,
+        after=after,
+        recoding=GroupRecoding(group[item], name, sensitive),
+        score=metrics["loss"],
+        metrics=metrics,
+        seconds=perf_counter() - started,
+        failed=failed_by(problem.policy.models, condition.counts(group, groups)),
+        class_of_row=group[item],
+        reading=problem.reading,
+    )
+
+
+def _least(model: Model) -> int:
+    """How many different values a group must have at least for a model."""
+    many: Any = getattr(model, "l", None) or getattr(model, "p", None) or 2
+    alpha: Any = getattr(model, "alpha", None)
+    shares = list(alpha.values()) if isinstance(alpha, dict) else [alpha] if isinstance(alpha, float) else []
+    return max([int(many), *(ceil(1 / Fraction(repr(share))) for share in shares)])

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.codes import Codes, Column, Kind
-from shoal.counts import Flags
-from shoal.hierarchy import Hierarchy
+from shoal.data.class_counts import Flags
+from shoal.data.codes import Codes, Column, Kind
+from shoal.hierarchy.taxonomy import Hierarchy
 
 Floats = NDArray[np.float64]
 _LARGEST = float(np.finfo(np.float64).max)
@@ -117,7 +117,7 @@ def ordered_axis(column: Column, importance: float = 1.0) -> Axis:
     """An axis in the natural order of a column: numbers by size, dates by time, text by code point.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> axis = ordered_axis(encode("age", pa.array([35, 36, 39])))
     >>> axis.widths(np.array([0, 0]), np.array([1, 2])).tolist()
     [0.25, 1.0]
@@ -146,7 +146,7 @@ def _lengths(column: Column, chosen: Flags) -> Floats:
     """The chosen numbers as floats; where their range is too wide for floats, as shares of it.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> _lengths(encode("v", pa.array(["-1" + "0" * 400, "0", "1" + "0" * 400])), np.ones(3, dtype=bool)).tolist()
     [0.0, 0.5, 1.0]
     """
@@ -166,7 +166,7 @@ def hierarchy_axis(hierarchy: Hierarchy, importance: float = 1.0) -> Axis:
     return Axis(hierarchy.attribute, positions, np.zeros(0), None, hierarchy, True, importance)
 
 
-def in_order(axes: Iterable[Axis]) -> list[Axis]:
+def order_of_axes(axes: Iterable[Axis]) -> list[Axis]:
     """The axes in the order that decides ties: categorical before numeric, fewer values first, then by name (S4.1)."""
     return sorted(axes, key=lambda axis: (not axis.categorical, axis.size, axis.attribute))
 

@@ -1,15 +1,23 @@
 """The promises of a policy as the condition of a cut."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.codes import Codes
-from shoal.counts import ClassCounts
-from shoal.frequency import FrequencySet, Reading
-from shoal.models import Flags, KAnonymity, Model
+from shoal.data.class_counts import ClassCounts
+from shoal.data.codes import Codes
+from shoal.data.frequency_set import FrequencySet, Reading, joined
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.model import Flags, Model
+from shoal.problem import Problem, counted
+from shoal.search.driver import Ask
+from shoal.search.oracle import Tally
+
+if TYPE_CHECKING:
+    from shoal.data.frequency_set import Beside
 
 
 @dataclass(frozen=True)
@@ -71,3 +79,33 @@ class Condition:
         counts = self.items.parted(part, parts).class_counts(self.reading)
         shown = np.arange(parts, dtype=np.int32)
         return replace(counts, released=dict.fromkeys(self.items.attributes, shown) if counts.joint else {})
+
+
+def condition_of(problem: Problem, items: FrequencySet) -> Condition:
+    """What a problem asks of every part of these items."""
+    return Condition(items, problem.policy.models, problem.reading)
+
+
+def rows_as_items(problem: Problem) -> tuple[FrequencySet, Codes]:
+    """Every row as an item, in the order of their values so that the order of the table tells nothing; of each row its
+    item.
+    """
+    table, quasi = problem.table, problem.quasi
+    others = [name for name in table.columns if name not in quasi]
+    order = np.lexsort([table[name].codes for name in reversed([*quasi, *others])])
+
+    def coded(name: str) -> tuple[Codes, int]:
+        return table[name].codes[order], table[name].size
+
+    beside: Beside = {
+        one: coded(one) if isinstance(one, str) else joined([coded(name) for name in one])
+        for one in counted(problem.policy, quasi)
+    }
+    item = np.empty(len(order), dtype=np.int32)  # the inverse of the order
+    item[order] = np.arange(len(order), dtype=np.int32)
+    return FrequencySet.listed({name: coded(name) for name in quasi}, beside), item
+
+
+def tell_share(problem: Problem) -> Callable[[float], None]:
+    """Tell who watches which share of the work is done."""
+    return lambda share: problem.watch(Ask((), share), Tally())

@@ -1,18 +1,265 @@
 """Local recoding: every cell is generalised along its hierarchy only as far as its own class needs (S2.3, CG_)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoal.codes import Codes
+from shoal import kernels
+from shoal.data.codes import Codes
+from shoal.data.frequency_set import joined
 from shoal.errors import Infeasible
-from shoal.partition.assembling import assemble
-from shoal.partition.cells import Cells, Judge
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.model import Flags
+from shoal.partition.cell_labels import Cells, Floats, Judge, numbered
 from shoal.partition.condition import Condition
-from shoal.partition.splits import split_all
-from shoal.partition.whole import better_node, top
-from shoal.release import Before
+from shoal.recoding.outcome import Before
+
+MOST_NODES = 50_000
+
+
+def better_node(judge: Judge, loss: float) -> Codes | None:
+    """The parts of the least node that keeps the condition and loses less, of a lattice that can be listed."""
+    cells = judge.cells
+    shape = cells.highest + 1
+    if prod(shape.tolist()) > MOST_NODES:
+        return None
+    total = np.zeros(())
+    for costs, codes, levels in zip(cells.losses, cells.codes.T, shape, strict=True):
+        means = cells.rows @ costs[codes, :levels] / cells.rows.sum()
+        total = total[..., None] + means
+    flat = total.ravel()
+    below = np.flatnonzero(flat < loss)
+    by_loss = below[np.argsort(flat[below], kind="stable")]
+    if not judge.merging_is_safe:
+        return next((part for node in by_loss if (part := _kept_at(judge, shape, node)) is not None), None)
+    # what fails, fails below, too: from above, so that most need no look
+    failed, best = np.zeros(tuple(shape), dtype=bool), None
+    for node in by_loss[::-1]:
+        at = np.unravel_index(node, failed.shape)
+        part = None if _fails_above(failed, at) else _kept_at(judge, shape, node)
+        failed[at] = part is None
+        best = best if part is None else part
+    return best
+
+
+def _fails_above(failed: Flags, at: tuple[np.intp, ...]) -> bool:
+    """Whether a direct generalisation of the node is known to fail."""
+    steps = ((*at[:i], level + 1, *at[i + 1 :]) for i, level in enumerate(at) if level + 1 < failed.shape[i])
+    return any(failed[step] for step in steps)
+
+
+def _kept_at(judge: Judge, shape: Codes, node: np.intp) -> Codes | None:
+    """The parts of a node, if they may be released."""
+    part, parts = _at(judge.cells, np.unravel_index(node, tuple(shape)))
+    return part if judge.keeps(part, parts) else None
+
+
+def top(cells: Cells) -> Codes:
+    """The parts of the highest node: all points as one, where every hierarchy has a top."""
+    return _at(cells, cells.highest)[0]
+
+
+def _at(cells: Cells, node: object) -> tuple[Codes, int]:
+    columns = []
+    for groups, codes, level in zip(cells.groups, cells.codes.T, node, strict=True):  # type: ignore[call-overload]
+        columns.append((np.ascontiguousarray(groups[codes, level]), int(groups.max(initial=0)) + 1))
+    part, parts, _ = joined(columns)
+    return part, parts
+
+
+HEAT = 0.1
+"""Worse changes are taken at first where they cost about so much: a tenth of a row's whole loss."""
+NEAREST = 12
+VISITS = 150
+FEWEST_ROUNDS, MOST_ROUNDS = 3, 64
+WORK = 900_000
+"""Cells to go over in all rounds."""
+LARGEST = 64
+"""Rows of a cluster; a condition that needs more is met from above, by splitting."""
+GROWTH = 1.6
+TRIES = 8
+MOST_PAIRS = 10_000_000
+
+Watch = Callable[[float], None]
+Stop = Callable[[], bool]
+
+
+def assemble(judge: Judge, least: int, seed: int, watch: Watch, stop: Stop) -> Codes:
+    """Parts that comply: clusters as small as the condition allows; every point is in one."""
+    cells = judge.cells
+    part = np.full(len(cells), -1, dtype=np.int32)
+    for size in _sizes(judge, least):
+        open_ = np.flatnonzero(part < 0)
+        if not len(open_):
+            break
+        part[open_] = part.max() + 1 + clustered(cells, open_, size, seed, watch, stop)
+        part = _complying(judge, part)
+    return part if (part >= 0).all() else _with_rest(judge, part)
+
+
+def _sizes(judge: Judge, least: int) -> Iterator[int]:
+    """Rows that a cluster has at least: what the condition says, or ever more."""
+    known = [model.k for model in judge.condition.parts if isinstance(model, KAnonymity)]
+    size = max([least, *known])
+    yield size
+    while judge.condition.k is None and size < LARGEST:
+        size = max(size + 1, int(size * GROWTH))
+        yield size
+
+
+def clustered(cells: Cells, some: NDArray[np.intp], least: int, seed: int, watch: Watch, stop: Stop) -> Codes:
+    """Clusters of at least so many rows that lose little."""
+    # what differs soonest is looked at first: an attribute of few values
+    by_size = sorted(range(cells.width), key=lambda i: (len(cells.groups[i]), i))
+    clusters = kernels.Clusters(
+        np.ascontiguousarray(cells.codes[some][:, by_size]),
+        cells.rows[some],
+        [cells.groups[i] for i in by_size],
+        [cells.losses[i] for i in by_size],
+        least,
+        max(NEAREST, min(least, LARGEST)),
+        VISITS,
+        seed,
+    )
+    fewest = FEWEST_ROUNDS if least <= NEAREST else 1  # large clusters take long
+    rounds = min(max(WORK // (len(some) * cells.width * max(least // NEAREST, 1)), fewest), MOST_ROUNDS)
+    heats = np.append(HEAT * (1 - np.arange(rounds) / (rounds - 0.5)), 0.0)
+    for done, (start, end) in enumerate(pairwise(heats.tolist())):
+        if stop():
+            break
+        clusters.improve(start, max(end, 0.0))
+        watch((done + 1) / rounds)
+    return clusters.clusters()
+
+
+def _complying(judge: Judge, part: Codes) -> Codes:
+    """Parts of equal labels as one; those that do not comply are open again."""
+    part, parts = judge.cells.merged(*numbered(part))
+    return np.where(judge.complies(part, parts)[part], part, -1).astype(np.int32)
+
+
+def _with_rest(judge: Judge, part: Codes) -> Codes:
+    """Points that are left over join the parts that cost least to widen, or, together, ever more of them."""
+    part = _joined(judge, part)
+    roof = top(judge.cells)
+    for group in np.unique(roof[part < 0]):
+        rest = (part < 0) & (roof == group)
+        near = _nearest(judge.cells, part, np.flatnonzero(rest), np.unique(part[(roof == group) & (part >= 0)]))
+        taken = 0
+        while taken < len(near) and not judge.complies(np.where(rest, 0, -1).astype(np.int32), 1).all():
+            more = near[taken : 2 * taken + 1]
+            taken += len(more)
+            rest |= np.isin(part, more)
+        part[rest] = part.max() + 1
+    return numbered(part)[0]
+
+
+def _nearest(cells: Cells, part: Codes, rest: NDArray[np.intp], parts: Codes) -> Codes:
+    """Parts in the order of what it costs to widen them by one of the points."""
+    if not len(parts):
+        return parts
+    costs = _widening(cells, part, rest[:1])[0]
+    return parts[np.argsort(costs[parts], kind="stable")]
+
+
+def _joined(judge: Judge, part: Codes) -> Codes:
+    """Open points put into the parts that cost least to widen, wherever these still comply; a few tries for each."""
+    part, parts = numbered(part)
+    rest = np.flatnonzero(part < 0)
+    if parts == 0 or len(rest) * parts > MOST_PAIRS:
+        return part
+    costs = _widening(judge.cells, part, rest)
+    for _ in range(TRIES):
+        choice = costs.argmin(axis=1)
+        cheapest = costs[np.arange(len(rest)), choice]
+        by_cost = np.argsort(cheapest, kind="stable")
+        by_cost = by_cost[(part[rest] < 0)[by_cost] & np.isfinite(cheapest[by_cost])]
+        asked = by_cost[np.unique(choice[by_cost], return_index=True)[1]]  # one for each part
+        trial = part.copy()
+        trial[rest[asked]] = choice[asked]
+        fine = judge.complies(trial, parts)[choice[asked]]
+        part[rest[asked[fine]]] = choice[asked[fine]]
+        costs[asked, choice[asked]] = np.inf
+    return part
+
+
+def _widening(cells: Cells, part: Codes, points: NDArray[np.intp]) -> Floats:
+    """What the rows of each part and each point lose more if the point joins the part; costs[point, part]."""
+    part, parts = np.where(part < 0, part.max() + 1, part).astype(np.int32), int(part.max()) + 1
+    levels, codes = cells.levels(part, parts + 1)[:parts], cells.codes[cells.first(part, parts + 1)[:parts]]
+    rows = np.bincount(part, weights=cells.rows, minlength=parts + 1)[:parts]
+    now, wide = np.zeros(parts), np.zeros((len(points), parts))
+    for i, (groups, losses) in enumerate(zip(cells.groups, cells.losses, strict=True)):
+        mine, theirs = groups[cells.codes[points, i]], groups[codes[:, i]]
+        steps = sum((mine[:, None, h] != theirs[None, :, h]).astype(np.int32) for h in range(groups.shape[1]))
+        wide += losses[codes[:, i], np.maximum(steps, levels[:, i])]
+        now += losses[codes[:, i], levels[:, i]]
+    return np.asarray(wide * (rows + cells.rows[points][:, None]) - now * rows)
+
+
+Chosen = NDArray[np.intp]
+
+
+def split_all(judge: Judge, part: Codes) -> tuple[Codes, int]:
+    """Split parts along the children of one of their labels wherever all that come out comply, as long as any do.
+
+    Every split lowers a level and none is raised, so this ends. Parts of equal labels become one.
+    """
+    cells = judge.cells
+    part, parts = cells.merged(*numbered(part))
+    while True:
+        before = part
+        for i in range(cells.width):
+            part, parts = _split_along(judge, i, part, parts)
+        part, parts = cells.merged(part, parts)
+        if np.array_equal(part, before):
+            return part, parts
+
+
+def _split_along(judge: Judge, i: int, part: Codes, parts: int) -> tuple[Codes, int]:
+    cells = judge.cells
+    level = cells.level(i, part, parts)
+    tall = level > 0
+    if not tall.any():
+        return part, parts
+    children = _children(cells, i, part, np.where(tall, level, 0))
+    asked, count = numbered(np.where(tall[part], children, -1).astype(np.int32))
+    inside = asked >= 0
+    fine = judge.complies(asked, count)
+    bad = np.bincount(part[inside], weights=~fine[asked[inside]], minlength=parts)
+    return _accepted(judge, part, children, np.flatnonzero(tall & (bad == 0)))
+
+
+def _children(cells: Cells, i: int, part: Codes, level: Codes) -> Codes:
+    """Parts split along attribute i: a number for each part and group below its label."""
+    below = np.maximum(level - 1, 0)[part]
+    group = cells.groups[i][cells.codes[:, i], below].astype(np.int64)
+    _, child = np.unique(part * (group.max() + 1) + group, return_inverse=True)
+    return child.astype(np.int32)
+
+
+def _accepted(judge: Judge, part: Codes, children: Codes, chosen: Chosen) -> tuple[Codes, int]:
+    """The chosen parts split, or as many as can be where they get into each other's way: halves are tried apart."""
+    if not len(chosen):
+        return numbered(part)
+    offset = np.int32(part.max() + 1)
+    trial = np.where(np.isin(part, chosen), children + offset, part).astype(np.int32)
+    if judge.merging_is_safe:
+        return numbered(trial)
+    if judge.keeps(*judge.cells.merged(*numbered(trial))):
+        return numbered(trial)
+    if len(chosen) == 1:
+        return numbered(part)
+    half = len(chosen) // 2
+    # numbers change with every split: a part is found again by one of its points
+    firsts = judge.cells.first(part, int(offset))[chosen[half:]]
+    some, _ = _accepted(judge, part, children, chosen[:half])
+    return _accepted(judge, some, children, some[firsts].astype(np.intp))
+
 
 LEAST_SIZES = (1, 4, 16, 64)
 """Rows that a cluster has at least, tried in turn until what is promised of the table holds, too."""
@@ -21,7 +268,7 @@ CLUSTERING = 0.9
 
 
 @dataclass(frozen=True)
-class Recoded:
+class LocalResult:
     """What local recoding found: the part of each class of the table, and the level of each part on each hierarchy."""
 
     part: Codes
@@ -36,7 +283,7 @@ def local(
     seed: int = 0,
     watch: Callable[[float], None] = lambda share: None,  # noqa: ARG005
     stop: Callable[[], bool] = lambda: False,
-) -> Recoded:
+) -> LocalResult:
     """Put classes together so that every part complies and the cells lose little; no part can be split any further.
 
     Clusters of nearest neighbours, improved by simulated annealing, then split along the children of their labels.
@@ -46,8 +293,8 @@ def local(
     Xu, Wang, Pei, Wang, Shi and Fu: Utility-based anonymization using local recoding. KDD 2006.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
-    >>> from shoal.frequency import FrequencySet
+    >>> from shoal.data.codes import encode
+    >>> from shoal.data.frequency_set import FrequencySet
     >>> from shoal.hierarchy import Taxonomy, compile_taxonomy
     >>> from shoal.models import KAnonymity
     >>> age = encode("age", pa.array([30, 31, 31, 32, 33, 33]))
@@ -65,7 +312,7 @@ def local(
     watch(1.0)
     of_class = np.empty_like(part)
     of_class[judge.cells.order] = part
-    return Recoded(of_class, judge.cells.levels(part, parts))
+    return LocalResult(of_class, judge.cells.levels(part, parts))
 
 
 def _first_parts(judge: Judge, seed: int, watch: Callable[[float], None], stop: Callable[[], bool]) -> Codes:

@@ -1,16 +1,303 @@
-"""Mondrian: cut the table at medians, the widest attribute first, as long as the sides comply."""
+"""Mondrian: cut the table at medians, the widest attribute first, as long as the sides comply; all parts at once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.codes import Codes
-from shoal.partition.axes import Axis, Regions
-from shoal.partition.compiled import compiled_form
+from shoal.data.class_counts import Longs
+from shoal.data.codes import Codes
+from shoal.data.frequency_set import FrequencySet
+from shoal.models.model import Flags
+from shoal.partition.axes import Axis, Floats, Regions
 from shoal.partition.condition import Condition
-from shoal.partition.growth import Extents, PlanByExtents, Tries, Watch, grow, unwatched
-from shoal.partition.parts import At
+from shoal.partition.cuts import At, Cuts, Parts, Points, propose, settled
+
+Words = NDArray[np.uint64]
+AxisArrays = tuple[Codes, Floats, float, float, int, Codes | None, Floats | None]
+"""Positions, ends, span, importance and null (-1: none); along a hierarchy, ranks and losses."""
+
+
+def compiled_form(
+    items: FrequencySet, axes: Sequence[Axis]
+) -> tuple[Words, Longs, Codes, Codes, Words, list[AxisArrays]]:
+    """Packed keys with their counts, where the code of each axis lies in them, and the axes."""
+    word, shift, mask = items.layout.fields
+    field = [items.attributes.index(axis.attribute) for axis in axes]
+    return items.keys, items.counts, word[field], shift[field], mask[field], [_arrays(axis) for axis in axes]
+
+
+def _arrays(axis: Axis) -> AxisArrays:
+    ordered = axis.hierarchy is None
+    return (
+        axis.positions,
+        axis.ends,
+        axis.span,
+        float(axis.importance),
+        -1 if axis.null is None else axis.null,
+        None if ordered else axis.ranks,
+        None if ordered else axis.losses,
+    )
+
+
+Watch = Callable[[float], None]
+"""Told the share of the items whose part is final."""
+
+
+def unwatched(share: float) -> None:
+    """For those who do not want to know."""
+
+
+@dataclass(frozen=True)
+class Tries:
+    """The cuts that each part is offered, from the first to the last; then `At.NOWHERE`."""
+
+    axis: Codes
+    """axis[part, try]"""
+    at: Codes
+
+
+Plan = Callable[[Parts], Tries]
+
+
+class Extents(Protocol):
+    """What some parts hold on each axis."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def low(self) -> Codes:
+        """low[part, axis]: the least position."""
+        ...
+
+    @property
+    def high(self) -> Codes: ...
+
+
+PlanByExtents = Callable[[Extents], Tries]
+"""A plan that needs to know no more, so that the items may lie elsewhere."""
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """The leaves of the tree of cuts, numbered from left to right: the region of each and the try it is at."""
+
+    part: Codes
+    low: Codes
+    high: Codes
+    tries: Tries
+    turn: Codes
+
+    def current(self) -> tuple[Codes, Codes]:
+        """Axis and place of each part's next cut."""
+        most = self.tries.at.shape[1]
+        rows, turn = np.arange(len(self.turn)), np.minimum(self.turn, most - 1)
+        at = np.where(self.turn < most, self.tries.at[rows, turn], At.NOWHERE)
+        return self.tries.axis[rows, turn], at.astype(np.int32)
+
+
+@dataclass(frozen=True)
+class _Children:
+    """The non-empty sides of the proposed cuts."""
+
+    cuts: Cuts
+    number: Codes
+    """Of each of the items of the parts, in the order of the parts."""
+    pieces: Longs
+    """How many each part would fall into."""
+
+    @classmethod
+    def of(cls, parts: Parts, cuts: Cuts) -> "_Children":
+        order = np.lexsort((cuts.side, parts.part))
+        side, part = cuts.side[order], parts.part[order]
+        fresh = np.ones(len(order), dtype=bool)
+        fresh[1:] = (side[1:] != side[:-1]) | (part[1:] != part[:-1])
+        number = np.empty(len(order), dtype=np.int32)
+        number[order] = np.cumsum(fresh) - 1
+        return cls(cuts, number, np.bincount(part[fresh], minlength=parts.count))
+
+    @property
+    def begin(self) -> Longs:
+        return np.cumsum(self.pieces) - self.pieces
+
+    def allowable(self, condition: Condition, parts: Parts) -> Flags:
+        """Which parts fall into several pieces that all comply."""
+        asked = np.full(len(parts.points.weights), -1, dtype=np.int32)
+        asked[parts.items] = self.number
+        flags = condition.complies(asked, int(self.pieces.sum()))
+        return (self.pieces > 1) & np.logical_and.reduceat(flags, self.begin)
+
+
+def grow(condition: Condition, axes: Sequence[Axis], plan: Plan, watch: Watch = unwatched) -> Regions:
+    """Cut parts as planned until no planned cut is allowable: one whose sides all comply.
+
+    A promise about all parts together is asked after each round: of its cuts, in the order of the parts, as many are
+    made as leave it kept, found by bisection; each of the others counts as refused.
+    """
+    points = Points.of(condition.items, axes)
+    part = np.zeros(len(points.weights), dtype=np.int32)
+    low = np.zeros((1, len(axes)), dtype=np.int32)
+    high = np.array([[axis.size - 1 for axis in axes]], dtype=np.int32)
+    tree = _Tree(part, low, high, plan(Parts.of(points, part, np.array([True]))), np.zeros(1, dtype=np.int32))
+    while True:
+        axis, at = tree.current()
+        is_open = at != At.NOWHERE
+        watch(float(1 - np.count_nonzero(is_open[tree.part]) / len(tree.part)))
+        if not is_open.any():
+            return settled(axes, points, tree.part, tree.low, tree.high)
+        parts = Parts.of(points, tree.part, is_open)
+        children = _Children.of(parts, propose(axes, parts, axis[is_open], at[is_open]))
+        good = children.allowable(condition, parts)
+        if condition.table_wide:
+            good = _kept(condition, tree, parts, children, good)
+        tree = _cut(tree, parts, children, good, plan)
+
+
+def _kept(condition: Condition, tree: _Tree, parts: Parts, children: _Children, good: Flags) -> Flags:
+    """As many of the good cuts as leave the table as promised."""
+    number = np.cumsum(good)
+
+    def holds(cuts: int) -> bool:
+        part, count, _ = _renumbered(tree, parts, children, good & (number <= cuts))
+        return condition.holds(part, count)
+
+    fewest, most = 0, int(good.sum())
+    while fewest < most:
+        middle = (fewest + most + 1) // 2
+        fewest, most = (middle, most) if holds(middle) else (fewest, middle - 1)
+    return good & (number <= fewest)
+
+
+def _renumbered(tree: _Tree, parts: Parts, children: _Children, good: Flags) -> tuple[Codes, int, Longs]:
+    """The part of each item after the good cuts, how many there are, and into how many each part fell."""
+    owner = _numbers(tree, parts)
+    pieces = np.ones(len(tree.turn), dtype=np.int64)
+    pieces[owner[good]] = children.pieces[good]
+    begin = np.cumsum(pieces) - pieces
+    part = begin[tree.part].astype(np.int32)
+    moved = good[parts.part]
+    part[parts.items[moved]] += children.number[moved] - children.begin[parts.part[moved]].astype(np.int32)
+    return part, int(pieces.sum()), pieces
+
+
+def _numbers(tree: _Tree, parts: Parts) -> Codes:
+    """The number of each of the parts in the tree."""
+    return tree.part[parts.items[parts.begin[:-1]]]
+
+
+def _cut(tree: _Tree, parts: Parts, children: _Children, good: Flags, plan: Plan) -> _Tree:
+    """The tree after the good cuts; where the cut was not good, it is the turn of the next try."""
+    turn = tree.turn.copy()
+    turn[_numbers(tree, parts)] += 1
+    part, count, pieces = _renumbered(tree, parts, children, good)
+    low, high = np.repeat(tree.low, pieces, axis=0), np.repeat(tree.high, pieces, axis=0)
+    left = (np.cumsum(pieces) - pieces)[_numbers(tree, parts)[good]]
+    axis = children.cuts.axis[good]
+    high[left, axis] = children.cuts.last[good]  # along a hierarchy without meaning: what is held is shown
+    low[left + 1, axis] = children.cuts.first[good]
+    tries = Tries(np.repeat(tree.tries.axis, pieces, axis=0), np.repeat(tree.tries.at, pieces, axis=0))
+    turn = np.repeat(turn, pieces)
+    fresh = np.repeat(pieces > 1, pieces)
+    if fresh.any():
+        planned = plan(Parts.of(parts.points, part, fresh))
+        tries.axis[fresh], tries.at[fresh], turn[fresh] = planned.axis, planned.at, 0
+    assert len(low) == count
+    return _Tree(part, low, high, tries, turn)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A cut of a part: the axis, and the last position of each side but the rightmost one.
+
+    >>> Cut(0, np.array([3, 5])).side(np.array([0, 3, 4, 9])).tolist()
+    [0, 0, 1, 2]
+    """
+
+    axis: int
+    ends: Codes
+
+    @property
+    def sides(self) -> int:
+        return len(self.ends) + 1
+
+    def side(self, positions: Codes) -> Longs:
+        """The side of each position that the part holds: from left to right, none is empty."""
+        return np.searchsorted(self.ends, positions)
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """Rows of a part at each position of each axis.
+
+    >>> age = Axis("age", np.arange(2, dtype=np.int32), np.array([1.0, 5.0]))
+    >>> held = Marginals.of(FrequencySet.count({"age": (np.array([0, 0, 1, 1, 1, 1, 1], np.int32), 2)}), [age])
+    >>> held.rows, held.low.tolist(), held.high.tolist()
+    (7, [[0]], [[1]])
+    """
+
+    rows_at: tuple[Longs, ...]
+
+    @classmethod
+    def none(cls, axes: Sequence[Axis]) -> "Marginals":
+        return cls(tuple(np.zeros(axis.size, dtype=np.int64) for axis in axes))
+
+    @classmethod
+    def of(cls, items: FrequencySet, axes: Sequence[Axis]) -> "Marginals":
+        found = cls.none(axes)
+        for a, axis in enumerate(axes):
+            found.add(a, axis.positions[items.codes(axis.attribute)], items.counts)
+        return found
+
+    def add(self, a: int, positions: Codes, counts: Longs) -> None:
+        """More rows at these positions of an axis."""
+        self.rows_at[a][:] += np.bincount(positions, weights=counts, minlength=len(self.rows_at[a])).astype(np.int64)
+
+    @property
+    def count(self) -> int:
+        """Of parts: one."""
+        return 1
+
+    @cached_property
+    def rows(self) -> int:
+        return int(self.rows_at[0].sum())
+
+    @cached_property
+    def low(self) -> Codes:
+        """low[0, axis]: the least position that the part holds."""
+        return np.array([[np.flatnonzero(rows)[0] for rows in self.rows_at]], dtype=np.int32)
+
+    @cached_property
+    def high(self) -> Codes:
+        return np.array([[np.flatnonzero(rows)[-1] for rows in self.rows_at]], dtype=np.int32)
+
+    def chosen(self, axes: Sequence[Axis], plan: PlanByExtents, k: int) -> Cut | None:
+        """The first of the planned cuts whose sides all have k rows; None if there is none."""
+        tries = plan(self)
+        for a, at in zip(tries.axis[0].tolist(), tries.at[0].tolist(), strict=True):
+            if at == At.NOWHERE:
+                break
+            cut = self._cut(axes, a, at, k)
+            if cut is not None:
+                return cut
+        return None
+
+    def _cut(self, axes: Sequence[Axis], a: int, at: int, k: int) -> Cut | None:
+        """What becomes of a table that has this axis alone: where it is cut does not depend on the others."""
+        held = np.flatnonzero(self.rows_at[a])
+        points = Points(held[:, None].astype(np.int32), self.rows_at[a][held])
+        part = Parts.of(points, np.zeros(len(held), dtype=np.int32), np.array([True]))
+        cuts = propose([axes[a]], part, np.zeros(1, dtype=np.int32), np.array([at], dtype=np.int32))
+        numbers, sides = np.unique(cuts.side, return_inverse=True)
+        if len(numbers) < 2 or np.bincount(sides.ravel(), weights=points.weights).min() < k:
+            return None
+        if axes[a].hierarchy is None:
+            return Cut(a, cuts.last)
+        return Cut(a, held[np.flatnonzero(np.diff(sides.ravel()))].astype(np.int32))
 
 
 def mondrian(condition: Condition, axes: Sequence[Axis], *, relaxed: bool = False, watch: Watch = unwatched) -> Regions:
@@ -21,7 +308,7 @@ def mondrian(condition: Condition, axes: Sequence[Axis], *, relaxed: bool = Fals
     in the order of all positions, so for k alone every part has k to 2k-1 rows; items must be single rows.
     The order of the axes decides between equal widths. Parts are numbered from left to right.
 
-    >>> from shoal.frequency import FrequencySet
+    >>> from shoal.data.frequency_set import FrequencySet
     >>> from shoal.models import KAnonymity
     >>> from shoal.partition.axes import Axis
     >>> items = FrequencySet.count({"age": (np.array([0, 0, 1, 1, 1, 1, 1], np.int32), 2)})

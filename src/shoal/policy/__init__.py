@@ -1,5 +1,5 @@
 """The policy: what a release must promise, and how to get there."""
 
-from shoal.policy.policy import FORMAT, Policy
+from shoal.policy.document import FORMAT, Policy
 
 __all__ = ["FORMAT", "Policy"]

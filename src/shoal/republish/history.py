@@ -1,18 +1,26 @@
-"""What a later release must know of all earlier ones: carried forward from each to the next, never read again."""
+"""What a later release must know of all earlier ones: carried forward from each to the next, and its private file."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pyarrow import parquet
 
-from shoal.attacks.running import Candidates
-from shoal.codes import Codes, Column, Table, canonical, encode, united
-from shoal.counts import Flags
-from shoal.errors import BadData
+from shoal.attacks.composition_over_time import Candidates
+from shoal.data.class_counts import Flags
+from shoal.data.codes import Codes, Column, Table, canonical, encode, united
+from shoal.errors import BadData, BadInput
+from shoal.hierarchy.taxonomy import Hierarchy
+
+if TYPE_CHECKING:
+    from shoal.attacks.composition_over_time import Bits
 
 Levels = NDArray[np.int16]
 
@@ -48,6 +56,10 @@ class History:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    def write(self, folder: Path) -> None:
+        """Write one line of a Parquet file for each line, and what the columns mean."""
+        _write(folder / NAME, self)
 
     def respelt(self, table: Table, key: str) -> "History":
         """The same with keys and values as the table spells them: 1.0 is 1, and blanks around it are nothing.
@@ -154,3 +166,99 @@ def begun(quasi: Sequence[str], sensitive: Sequence[str], table: Table) -> Histo
         domains={name: table[name].values for name in sensitive},
         candidates={name: Candidates.none(labels(table[name])) for name in sensitive},
     )
+
+
+def lowest(part: Codes, parts: int, codes: Sequence[Codes], hierarchies: Sequence[Hierarchy]) -> Levels:
+    """levels[part, attribute]: the lowest level at which all rows of a part are one; every part has a row.
+
+    Levels are nested, so a row meets the first of its part after as many steps as there are levels that differ.
+    """
+    first = np.zeros(parts, dtype=np.int64)
+    first[part[::-1]] = np.arange(len(part))[::-1]
+    out = np.zeros((parts, len(hierarchies)), dtype=np.int16)
+    for i, (column, hierarchy) in enumerate(zip(codes, hierarchies, strict=True)):
+        steps = np.zeros(len(part), dtype=np.int16)
+        for groups in hierarchy.levels:
+            steps += groups[column] != groups[column[first]][part]
+        np.maximum.at(out[:, i], part, steps)
+    return out
+
+
+NAME = "history.parquet"
+_FORMAT = 1
+
+
+def _write(path: Path, history: History) -> None:
+    columns: dict[str, Any] = {"key": history.keys, "group": history.group, "shown": history.shown}
+    columns |= {f"level{i}": history.levels[:, i] for i in range(len(history.quasi))}
+    for i, name in enumerate(history.sensitive):
+        columns |= {f"value{i}": history.values[name], f"left{i}": _sets(history.candidates[name])}
+    if history.signatures is not None:
+        columns["signature"] = _sets(history.signatures)
+    about = {
+        "format": _FORMAT,
+        "releases": history.releases,
+        "quasi": history.quasi,
+        "sensitive": history.sensitive,
+        "values": [history.candidates[name].values for name in history.sensitive],
+        "source": history.source,
+    }
+    table = pa.table(columns).replace_schema_metadata({"shoal": json.dumps(about)})
+    parquet.write_table(table, path)
+
+
+def load_history(folder: Path) -> History:
+    """The history that a private folder keeps."""
+    try:
+        table = parquet.read_table(folder / NAME).combine_chunks()
+        about = json.loads((table.schema.metadata or {})[b"shoal"])
+        if about["format"] != _FORMAT:
+            raise BadInput(f"{folder.name}/{NAME}: it was written by another version")
+        return _read(table, about)
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
+        raise BadInput(f"{folder.name}/{NAME}: the history is damaged; use a copy of the folder") from None
+
+
+def _read(table: pa.Table, about: dict[str, Any]) -> History:
+    numbers = {name: table[name].to_numpy() for name in table.column_names if name.startswith(("group", "level"))}
+    of = dict(zip(about["sensitive"], about["values"], strict=True))
+    left = {name: _candidates(table[f"left{i}"], of[name]) for i, name in enumerate(of)}
+    values = {name: _whole(table[f"value{i}"]) for i, name in enumerate(of)}
+    return History(
+        tuple(about["quasi"]),
+        tuple(about["sensitive"]),
+        about["releases"],
+        _whole(table["key"]).cast(pa.string()),
+        numbers["group"].astype(np.int32),
+        table["shown"].to_numpy(),
+        np.stack([numbers[f"level{i}"] for i in range(len(about["quasi"]))], axis=1).astype(np.int16),
+        values,
+        {name: _domain(each, of[name]) for name, each in values.items()},
+        left,
+        _candidates(table["signature"], *of.values()) if "signature" in table.column_names else None,
+        about["source"],
+    )
+
+
+def _domain(values: pa.Array, texts: list[str | None]) -> pa.Array:
+    """Every value, in the type of those that are held."""
+    return pa.array([text for text in texts if text is not None], pa.string()).cast(values.type)
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def _sets(candidates: Candidates) -> pa.Array:
+    """The bits of everybody's set; null of who has none."""
+    sets = pa.array([each.tobytes() for each in candidates.sets], pa.binary())
+    return pa.DictionaryArray.from_arrays(pa.array(candidates.of, mask=candidates.of < 0), sets)
+
+
+def _candidates(column: pa.ChunkedArray, values: list[str | None]) -> Candidates:
+    coded = _whole(column)
+    coded = coded if pa.types.is_dictionary(coded.type) else coded.dictionary_encode()
+    bits = [np.frombuffer(each, np.uint8) for each in coded.dictionary.to_pylist()]
+    sets: Bits = np.stack(bits) if bits else np.zeros((0, (len(values) + 7) // 8), np.uint8)
+    of = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    return Candidates(tuple(values), sets, of)

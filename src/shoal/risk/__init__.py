@@ -1,22 +1,29 @@
 """How easily people are found in a table: attackers, uniqueness, individual risk, SUDA2, discovery, identifiers."""
 
-from shoal.risk.assessment import Assessment, Reidentification
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from shoal.data.class_counts import Longs
 from shoal.risk.attackers import (
     Attacker,
+    Uniqueness,
+    counted_uniqueness,
     estimated_journalist,
     journalist,
     known_threshold,
     marketer,
     prosecutor,
+    told_histogram,
+    uniqueness,
     weighted_journalist,
 )
 from shoal.risk.discovery import Combination, Discovery, discover
-from shoal.risk.grouping import Told, coded
-from shoal.risk.identifiers import Finding, direct_finding, identifiers
+from shoal.risk.identifiers import IdentifierFinding, direct_finding, identifiers
 from shoal.risk.individual import Individual, individual_risks, read_weights
-from shoal.risk.presets import PRESETS, Judged, Preset, Seen, judged, known_preset
-from shoal.risk.suda import Suda, suda
-from shoal.risk.uniqueness import Uniqueness, counted_uniqueness, uniqueness
+from shoal.risk.presets import PRESETS, Judged, Preset, PresetFigures, judged, known_preset
+from shoal.risk.suda import Suda, Told, coded, suda
 
 __all__ = [
     "PRESETS",
@@ -28,8 +35,8 @@ __all__ = [
     "Individual",
     "Judged",
     "Preset",
+    "PresetFigures",
     "Reidentification",
-    "Seen",
     "Suda",
     "Told",
     "Uniqueness",
@@ -51,3 +58,75 @@ __all__ = [
     "uniqueness",
     "weighted_journalist",
 ]
+
+
+@dataclass(frozen=True)
+class Reidentification:
+    """What attackers who know the quasi-identifiers reach."""
+
+    quasi_identifiers: tuple[str, ...]
+    threshold: Fraction
+    sizes: Longs
+    """Of the classes: rows, or persons where a unit is given."""
+    attackers: tuple[Attacker, ...]
+    uniqueness: Uniqueness
+    persons: int | None = None
+    individual: Individual | None = None
+    suda: Suda | None = None
+    suppressed: int = 0
+    """Rows that are `*` in every quasi-identifier; they are in no class."""
+    dropped: int | None = None
+    """Rows that a release says it left out."""
+
+    @property
+    def rows(self) -> int:
+        return int(self.sizes.sum())
+
+    def document(self) -> dict[str, Any]:
+        out: dict[str, Any] = {
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "threshold": float(self.threshold),
+            "rows": self.rows,
+            "classes": len(self.sizes),
+            "suppressed": {
+                "shown": self.suppressed,
+                **({} if self.dropped is None else {"dropped": self.dropped}),
+            },
+            **{attacker.name: attacker.document() for attacker in self.attackers},
+            "uniqueness": self.uniqueness.document(),
+            "histogram": told_histogram(self.sizes),
+        }
+        if self.persons is not None:
+            out["persons"] = self.persons
+        if self.individual is not None:
+            out["individual"] = self.individual.document()
+        if self.suda is not None:
+            out["suda"] = self.suda.document()
+        return out
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """The risk of a table: re-identification, identifiers left in it, telling combinations, presets."""
+
+    name: str
+    rows: int
+    reidentification: Reidentification | None = None
+    """None where no quasi-identifiers were named."""
+    identifiers: tuple[IdentifierFinding, ...] | None = None
+    discovery: Discovery | None = None
+    presets: tuple[Judged, ...] = ()
+    notes: Sequence[str] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As JSON."""
+        out: dict[str, Any] = {"rows": self.rows}
+        if self.reidentification is not None:
+            out["reidentification"] = self.reidentification.document()
+        if self.identifiers is not None:
+            out["identifiers"] = [found.document() for found in self.identifiers]
+        if self.discovery is not None:
+            out["discovery"] = self.discovery.document()
+        if self.presets:
+            out["presets"] = [found.document() for found in self.presets]
+        return out | ({"notes": list(self.notes)} if self.notes else {})

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from shoal.codes import Codes
-from shoal.counts import Longs
+from shoal.data.class_counts import Longs
+from shoal.data.codes import Codes
 from shoal.errors import BadInput
-from shoal.models.base import exact
-from shoal.risk.grouping import Coded, Distinct, Told, grouped
+from shoal.models.model import exact
+from shoal.risk.suda import Coded, Distinct, Told, grouped
 
 Measure = Literal["distinction", "separation"]
 MEASURES: tuple[Measure, ...] = ("distinction", "separation")

@@ -1,21 +1,175 @@
 """Columns that look like one of the identifiers of HIPAA Safe Harbor, by their name and by what is in them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.codes import Column, Table
-from shoal.codes import Kind as Written
+from shoal.data.codes import Column, Table
+from shoal.data.codes import Kind as Written
 from shoal.hierarchy.hipaa import RESTRICTED_ZIP3
-from shoal.risk.kinds import AGES, DATES, FREE_TEXT, KINDS, NEAR_UNIQUE, SMALL_ZIP3, ZIP, ZIPS, Kind, matching
+
+_VIN_VALUES = dict(zip("ABCDEFGHJKLMNPRSTUVWXYZ", map(int, "12345678123457923456789"), strict=True))
+_VIN_WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
+
+
+def is_vin(text: str) -> bool:
+    """Whether the ninth character of a vehicle identification number is right (49 CFR 565.15).
+
+    >>> is_vin("1M8GDM9AXKP042788"), is_vin("1M8GDM9A1KP042788")
+    (True, False)
+    """
+    values = (int(c) if c.isdigit() else _VIN_VALUES[c] for c in text)
+    rest = sum(weight * value for weight, value in zip(_VIN_WEIGHTS, values, strict=True)) % 11
+    return text[8] == "0123456789X"[rest]
+
+
+def is_card(text: str) -> bool:
+    """Whether the last digit of a payment card is right (Luhn; ISO/IEC 7812-1).
+
+    >>> is_card("4111 1111 1111 1111"), is_card("4111 1111 1111 1112")
+    (True, False)
+    """
+    digits = [int(c) for c in reversed(text) if c.isdigit()]
+    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
+    return 13 <= len(digits) <= 19 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
+
+
+def is_iban(text: str) -> bool:
+    """Whether the remainder of an international bank account number is 1 (ISO 13616).
+
+    >>> is_iban("GB82 WEST 1234 5698 7654 32"), is_iban("GB83 WEST 1234 5698 7654 32")
+    (True, False)
+    """
+    plain = text.replace(" ", "")
+    return 15 <= len(plain) <= 34 and int("".join(str(int(c, 36)) for c in plain[4:] + plain[:4])) % 97 == 1
+
 
 Flags = NDArray[np.bool_]
+Look = Callable[[pa.StringArray], Flags]
+"""Which texts look like it."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifierKind:
+    """One kind: its letter in the rule, what it is called, usual headers, and how its cells look if that tells."""
+
+    clause: str
+    title: str
+    headers: str = ""
+    """Patterns separated by spaces."""
+    look: Look | None = None
+    direct: bool = True
+    """Whether it names a person by itself; what does not may be generalised."""
+
+
+def matching(pattern: str) -> Look:
+    """Texts that are the pattern from end to end."""
+
+    def look(texts: pa.StringArray) -> Flags:
+        found: Flags = pc.match_substring_regex(texts, rf"\A(?:{pattern})\z").to_numpy(zero_copy_only=False)
+        return found
+
+    return look
+
+
+def passing(pattern: str, check: Callable[[str], bool]) -> Look:
+    """The same where a check digit is right as well."""
+    outer = matching(pattern)
+
+    def look(texts: pa.StringArray) -> Flags:
+        found = outer(texts)
+        candidates = texts.filter(pa.array(found)).to_pylist()
+        found[found] = [check(text) for text in candidates]
+        return found
+
+    return look
+
+
+_OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_HEX = "[0-9A-Fa-f]"
+IP = rf"{_OCTET}(\.{_OCTET}){{3}}|({_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}|({_HEX}{{1,4}}:){{0,6}}:(:?{_HEX}{{1,4}}){{0,6}}"
+PHONE = r"\+[0-9][0-9 ()./-]{6,18}[0-9]|(\+?1[ .-]?)?(\([0-9]{3}\) ?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}"
+SSN = r"([1-578][0-9]{2}|0[1-9][0-9]|00[1-9]|6[0-57-9][0-9]|66[0-57-9])-([1-9][0-9]|0[1-9])-[0-9]{4}"
+ZIP = r"[0-9]{5}(-[0-9]{4})?"
+_TWO = "[0-9]{1,2}"
+_DAY = rf"[0-9]{{4}}-{_TWO}(-{_TWO})?|[0-9]{{4}}/{_TWO}/{_TWO}|{_TWO}[/.-]{_TWO}[/.-]([0-9]{{4}}|[0-9]{{2}})"
+_MONTH = "(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_SPELLED = rf"{_MONTH}\.? {_TWO},? [0-9]{{4}}|{_TWO}\.? {_MONTH}\.? [0-9]{{4}}"
+DATE = rf"({_DAY})([ T]{_TWO}:[0-9]{{2}}.*)?|{_SPELLED}|\[({_DAY}), ({_DAY})[)\]]"
+
+GEOGRAPHY = IdentifierKind(
+    "B",
+    "a place smaller than a state",
+    "address .*-address street.* city town village county municipality district parish precinct .*-city .*-county "
+    "geo-?code lat latitude lon lng longitude census-?tract block-?group",
+    direct=False,
+)
+DATES = IdentifierKind("C", "a date finer than a year", "", matching(DATE), direct=False)
+ZIPS = IdentifierKind("B", "a ZIP code of more than three digits", "", None, direct=False)
+SMALL_ZIP3 = IdentifierKind("B", "a three-digit ZIP code of at most 20,000 people", "", None, direct=False)
+AGES = IdentifierKind("C", "an age over 89", "", None, direct=False)
+FREE_TEXT = IdentifierKind("R", "free text, which may hold any of the others")
+NEAR_UNIQUE = IdentifierKind("R", "a value of their own for nearly all rows")
+
+KINDS: tuple[IdentifierKind, ...] = (
+    IdentifierKind(
+        "A",
+        "a name",
+        "names? full-?name first-?names? last-?name middle-?name maiden-?name given-?names? family-?name surname "
+        "forename initials patient-name .*-surname nickname user-?name mother-.*-name",
+    ),
+    DATES,
+    IdentifierKind("E", "a fax number", "fax.* .*-fax"),
+    IdentifierKind(
+        "D", "a telephone number", "phone.* tele?phone.* .*-phone mobile.* cell-?phone.* tel", matching(PHONE)
+    ),
+    IdentifierKind("F", "an e-mail address", "e-?mail.* .*-e-?mail", matching(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}")),
+    IdentifierKind("G", "a social security number", "ssn social-?security.* .*-ssn national-?id.* nino", matching(SSN)),
+    IdentifierKind(
+        "H", "a medical record number", "mrn medical-?record.* patient-(id|no|number|nr) chart-?(no|number)"
+    ),
+    IdentifierKind(
+        "I",
+        "a health plan number",
+        "health-?plan.* beneficiary.* member-?(id|no|number) insurance-?(id|no|number) hicn mbi",
+    ),
+    IdentifierKind("J", "an account number", "account.* iban .*-iban bank-?account.* card-?(no|number) credit-?card.*"),
+    IdentifierKind("J", "a bank account (IBAN)", "", passing(r"[A-Z]{2}[0-9]{2}[A-Z0-9 ]{10,38}", is_iban)),
+    IdentifierKind(
+        "J", "a card number", "", passing(r"[0-9]{4}[ -]?[0-9]{4,6}[ -]?[0-9]{4,5}([ -]?[0-9]{1,7})?", is_card)
+    ),
+    IdentifierKind("L", "a vehicle", "vin vehicle-?id.* (licen[cs]e|number)-?plate.* plate plate-?(no|number)"),
+    IdentifierKind("L", "a vehicle number (VIN)", "", passing("[A-HJ-NPR-Z0-9]{17}", is_vin)),
+    IdentifierKind("K", "a certificate or licence number", "licen[cs]e.* .*-licen[cs]e certificate.* passport.* npi"),
+    IdentifierKind("M", "a device", "device-?(id|no|number|serial).* serial.* imei udid mac mac-address"),
+    IdentifierKind("M", "a device address (MAC)", "", matching(rf"({_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}")),
+    IdentifierKind(
+        "N", "a web address", "url .*-url website homepage web-?page", matching(r"(?i:https?://|ftp://|www\.)\S+")
+    ),
+    IdentifierKind("O", "an IP address", "ip ip-?addr.* .*-ip", matching(IP)),
+    IdentifierKind(
+        "P",
+        "a biometric identifier",
+        "finger-?print.* iris-?(scan|code).* retina-?scan.* voice-?print.* biometric.* face-?id dna",
+    ),
+    IdentifierKind("Q", "a photograph", "photo.* image.* picture.* portrait.* full-?face.* avatar"),
+    IdentifierKind(
+        "R",
+        "a universal identifier (UUID)",
+        "uuid guid",
+        matching(rf"\{{?{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}\}}?"),
+    ),
+    GEOGRAPHY,  # after mail-address, ip-address …
+    IdentifierKind("R", "an identifying number", "id .*-id identifier key record-?(no|number)"),
+)
+
 
 MOST = Fraction(4, 5)
 """The share of a column's cells that must look like an identifier."""
@@ -30,11 +184,11 @@ _RANGE = re.compile(r"\[([0-9.]+), ([0-9.]+)([)\]])|≥([0-9.]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class IdentifierFinding:
     """A column that looks like an identifier, by its name or by so many of its cells."""
 
     column: str
-    kind: Kind
+    kind: IdentifierKind
     by: Literal["name", "content"]
     rows: int
     """That look like it; by name, those that are not null."""
@@ -56,11 +210,11 @@ class Finding:
         }
 
 
-def identifiers(table: Table) -> tuple[Finding, ...]:
+def identifiers(table: Table) -> tuple[IdentifierFinding, ...]:
     """What every column looks like, at most once each; no cell is told, only how many rows.
 
     >>> import pyarrow as pa
-    >>> from shoal.codes import encode
+    >>> from shoal.data.codes import encode
     >>> mail = encode("contact", pa.array(["a@b.org", "c@d.org", None]))
     >>> [(found.kind.title, found.rows) for found in identifiers(Table({"contact": mail}, 3))]
     [('an e-mail address', 2)]
@@ -69,12 +223,12 @@ def identifiers(table: Table) -> tuple[Finding, ...]:
     return tuple(one for one in found if one is not None)
 
 
-def first_finding(column: Column) -> Finding | None:
+def first_finding(column: Column) -> IdentifierFinding | None:
     """The first thing that a column looks like: what is in it tells more than its name."""
     return next(findings(column), None)
 
 
-def direct_finding(column: Column) -> Finding | None:
+def direct_finding(column: Column) -> IdentifierFinding | None:
     """The same among what names a person by itself and is known by a look or a name, not by being rare."""
     return next((found for found in findings(column) if found.kind.direct and found.kind in KINDS), None)
 
@@ -89,20 +243,20 @@ def plain_header(name: str) -> str:
     return re.sub(r"[_\s./-]+", "-", spaced).casefold().strip("-")
 
 
-def named_kind(name: str) -> Kind | None:
+def named_kind(name: str) -> IdentifierKind | None:
     """The kind whose usual headers the name is one of."""
     header = plain_header(name)
     return next((kind for kind in KINDS if any(re.fullmatch(p, header) for p in kind.headers.split())), None)
 
 
-def findings(column: Column) -> Iterator[Finding]:
+def findings(column: Column) -> Iterator[IdentifierFinding]:
     """All that a column looks like: what is in it first, then its name, then long and rare texts."""
     if not len(column.texts):
         return
     filled = int(column.counts[: len(column.texts)].sum())
 
-    def looks(kind: Kind, flags: Flags) -> Finding:
-        return Finding(column.name, kind, "content", int(column.counts[: len(flags)][flags].sum()), filled)
+    def looks(kind: IdentifierKind, flags: Flags) -> IdentifierFinding:
+        return IdentifierFinding(column.name, kind, "content", int(column.counts[: len(flags)][flags].sum()), filled)
 
     for kind in KINDS:
         if kind.look is not None:
@@ -112,7 +266,7 @@ def findings(column: Column) -> Iterator[Finding]:
     yield from (looks(kind, flags) for kind, flags in _special(column) if flags.any())
     by_name = named_kind(column.name)
     if by_name is not None:
-        yield Finding(column.name, by_name, "name", filled, filled)
+        yield IdentifierFinding(column.name, by_name, "name", filled, filled)
     words = looks(FREE_TEXT, matching(_WORDS)(column.texts))
     if words.share >= Fraction(1, 2) and 2 * len(column.texts) > filled:
         yield words
@@ -122,7 +276,7 @@ def findings(column: Column) -> Iterator[Finding]:
         yield own
 
 
-def _special(column: Column) -> Iterator[tuple[Kind, Flags]]:
+def _special(column: Column) -> Iterator[tuple[IdentifierKind, Flags]]:
     """ZIP codes, ages and typed dates: what the rule allows of them depends on the value."""
     header, texts = plain_header(column.name), column.texts
     if _ZIP_HEADER.fullmatch(header):

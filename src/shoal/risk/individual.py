@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.codes import Codes, Column
-from shoal.counts import Longs
+from shoal.data.class_counts import Longs
+from shoal.data.codes import Codes, Column
 from shoal.errors import BadInput
 
 Floats = NDArray[np.float64]

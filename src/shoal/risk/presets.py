@@ -6,18 +6,18 @@ from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
-from shoal.counts import Longs
+from shoal.data.class_counts import Longs
 from shoal.errors import BadInput
-from shoal.risk.identifiers import Finding
+from shoal.risk.identifiers import IdentifierFinding
 
 
 @dataclass(frozen=True)
-class Seen:
+class PresetFigures:
     """What a preset is judged on."""
 
     sizes: Longs | None
     """Of the classes; None where no quasi-identifiers were named."""
-    findings: Sequence[Finding]
+    findings: Sequence[IdentifierFinding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,13 @@ class Preset:
     name: str
     asks: str
     source: str
-    judge: Callable[["Preset", Seen], Judged] = field(repr=False, compare=False)
+    judge: Callable[["Preset", PresetFigures], Judged] = field(repr=False, compare=False)
     asked: Mapping[str, Any] = field(default_factory=dict)
     counted: bool = True
     """Whether it looks at the sizes of classes, so that quasi-identifiers must be named."""
 
 
-def _max_risk(preset: Preset, seen: Seen) -> Judged:
+def _max_risk(preset: Preset, seen: PresetFigures) -> Judged:
     """Whether the greatest risk is at most the limit; what is rounded to it is shown beside."""
     assert seen.sizes is not None
     limit, k = Fraction(str(preset.asked["max_risk"])), int(seen.sizes.min())
@@ -64,7 +64,7 @@ def _max_risk(preset: Preset, seen: Seen) -> Judged:
     return Judged(preset, {"k": k, "max_risk": 1 / k}, holds, why if k == rounded else "")
 
 
-def _cell_size(preset: Preset, seen: Seen) -> Judged:
+def _cell_size(preset: Preset, seen: PresetFigures) -> Judged:
     assert seen.sizes is not None
     least, k = preset.asked["k"], int(seen.sizes.min())
     small = seen.sizes < least
@@ -72,7 +72,7 @@ def _cell_size(preset: Preset, seen: Seen) -> Judged:
     return Judged(preset, attained, k >= least)
 
 
-def _safe_harbor(preset: Preset, seen: Seen) -> Judged:
+def _safe_harbor(preset: Preset, seen: PresetFigures) -> Judged:
     columns = sorted({found.column for found in seen.findings})
     why = (
         "these columns look like identifiers of the rule"
@@ -82,7 +82,7 @@ def _safe_harbor(preset: Preset, seen: Seen) -> Judged:
     return Judged(preset, {"identifiers": len(seen.findings), "columns": columns}, not columns, why)
 
 
-def _no_number(preset: Preset, seen: Seen) -> Judged:
+def _no_number(preset: Preset, seen: PresetFigures) -> Judged:
     attained = {} if seen.sizes is None else {"max_risk": 1 / int(seen.sizes.min())}
     return Judged(preset, attained, None, "it names no number: a person must judge and document it")
 
@@ -159,7 +159,7 @@ def known_preset(name: str) -> Preset:
     return PRESETS[name]
 
 
-def judged(preset: Preset, seen: Seen) -> Judged:
+def judged(preset: Preset, seen: PresetFigures) -> Judged:
     """Whether a table keeps a preset.
 
     >>> import numpy as np

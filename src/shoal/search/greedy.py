@@ -1,14 +1,38 @@
-"""Greedy: always the step of least information loss, until the policy is kept."""
+"""Datafly and the greedy search: one step after the other from the bottom upward."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from shoal.lattice import Lattice
-from shoal.models import exact
+from shoal.hierarchy.lattice import Lattice
+from shoal.models.model import exact
 from shoal.policy.method import Weighting
-from shoal.release import Before
-from shoal.search.climb import climb
-from shoal.search.driver import Walk
+from shoal.recoding.outcome import Before
+from shoal.search.driver import Ask, Walk
+
+
+def climb(lattice: Lattice, cost: Callable[[int, int], float | Fraction]) -> Walk:
+    """Lift the attribute i of least `cost(i, its level)`, ties by name, until a node complies."""
+    node, height = lattice.bottom, lattice.height
+    steps = max(height(lattice.top) - height(node), 1)
+    while not (yield Ask(node, (height(node) - height(lattice.bottom)) / steps)):
+        above = [i for i, level in enumerate(node) if level < lattice.top[i]]
+        if not above:
+            return ()  # the most general node was asked last
+        i = min(above, key=lambda i: cost(i, node[i]))
+        node = (*node[:i], node[i] + 1, *node[i + 1 :])
+    return (node,)
+
+
+def datafly(lattice: Lattice, distinct: Sequence[Sequence[int]]) -> Walk:
+    """Walk up from the bottom, always in the attribute with most distinct values; ties by name (S2.6).
+
+    Sweeney 1997. `distinct[i][level]` is the number of values of attribute i at a level. Not minimal, but quick.
+
+    >>> walk = datafly(Lattice(("age", "sex"), (0, 0), (2, 1)), [[72, 15, 1], [2, 1]])
+    >>> next(walk).node, walk.send(False).node
+    ((0, 0), (1, 0))
+    """
+    return climb(lattice, lambda i, level: -distinct[i][level])
 
 
 def greedy(lattice: Lattice, losses: Sequence[Sequence[float | Fraction]]) -> Walk:

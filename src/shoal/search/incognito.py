@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from shoal.lattice import Lattice, Node
+from shoal.hierarchy.lattice import Lattice, Node
 from shoal.search.driver import Ask, Walk
 
 _RARE = 100

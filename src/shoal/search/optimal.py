@@ -1,16 +1,132 @@
 """The node of least loss: proved where the lattice can be exhausted, with a proven gap where it cannot."""
 
+from collections.abc import Generator, Iterator
+from dataclasses import replace
 from itertools import count
-from math import inf
+from math import ceil, exp, inf, log, prod
 from random import Random
 
-from shoal.lattice import Lattice, Node
-from shoal.metrics import Floors
-from shoal.search.anneal import anneal, descend, polish
-from shoal.search.driver import Ask, Found, Search, Stopped
-from shoal.search.exhaust import Questions, cheapest_path, exhaust
-from shoal.search.faces import bound_by_faces
-from shoal.search.incumbent import Incumbent
+from shoal.hierarchy.lattice import Lattice, Node
+from shoal.metrics.metric import Floors
+from shoal.search.branch_and_bound import Questions, cheapest_path, exhaust
+from shoal.search.driver import Ask, Found, Incumbent, Search, Stopped
+from shoal.search.oracle import Answer
+
+
+def bound_by_faces(
+    lattice: Lattice, floors: Floors, left_out: Node, largest: int, *, additive: bool
+) -> Generator[Ask, Answer, float]:
+    """Share the attributes out to faces of at most `largest` nodes, exhaust each, and add up what they cost at least.
+
+    With the other attributes left out, classes only grow: what fails on a face fails in every node below it, and its
+    rows are suppressed there too. So a node costs on the attributes of a face no less than the face's optimum. Disjoint
+    pattern databases bound the puzzles of Korf and Felner (Artificial Intelligence 134, 2002) the same way.
+    """
+    bounds = []
+    for group in _groups(lattice, largest):
+        bottom = tuple(low if i in group else left_out[i] for i, low in enumerate(lattice.bottom))
+        top = tuple(high if i in group else left_out[i] for i, high in enumerate(lattice.top))
+        face = Incumbent()
+        yield from exhaust(replace(lattice, bottom=bottom, top=top), floors, face)
+        bounds.append(face.bound)
+    return sum(bounds) if additive else max(bounds)
+
+
+def _groups(lattice: Lattice, largest: int) -> list[set[int]]:
+    """Attributes shared out to as few faces as will do; each face has one attribute at least."""
+    for faces in range(ceil(log(lattice.size) / log(largest)), len(lattice.shape)):
+        groups = _shared_out(lattice.shape, faces)
+        if all(prod(lattice.shape[i] for i in group) <= largest for group in groups):
+            return groups
+    return [{i} for i in range(len(lattice.shape))]
+
+
+def _shared_out(shape: Node, faces: int) -> list[set[int]]:
+    """So many groups, each attribute given to the smallest one so far, the tall first."""
+    groups: list[set[int]] = [set() for _ in range(faces)]
+    sizes = [1] * faces
+    for i in sorted(range(len(shape)), key=lambda i: -shape[i]):
+        at = sizes.index(min(sizes))
+        groups[at].add(i)
+        sizes[at] *= shape[i]
+    return [group for group in groups if group]
+
+
+_COOLING = 20
+"""How many times colder the end is than the beginning."""
+
+
+def descend(lattice: Lattice, found: Incumbent) -> Questions:
+    """From the best node down, always the step that gains most for each row it newly suppresses."""
+    here = found.best
+    while here is not None:
+        steps = []
+        for i, level in enumerate(here.node):
+            if level > lattice.bottom[i]:
+                answer = yield Ask((*here.node[:i], level - 1, *here.node[i + 1 :]), 0.0)
+                if answer.score < here.score:
+                    steps.append((_gain(here, answer), -i, answer))
+        here = max(steps)[-1] if steps else None
+        if here is not None:
+            found.meet(here)
+
+
+def _gain(here: Answer, step: Answer) -> float:
+    return (here.score - step.score) / max(step.suppressed - here.suppressed, 1)
+
+
+def anneal(lattice: Lattice, found: Incumbent, steps: int, heat: float, random: Random) -> Questions:
+    """Walk from the best node by steps down, up, and down in one attribute while up in another.
+
+    Kirkpatrick, Gelatt, Vecchi, Science 1983. A step that costs d is taken with probability exp(-d / heat); the heat
+    falls geometrically. Nodes that do not comply are never entered.
+    """
+    here = found.best
+    if here is None:
+        return
+    for step in range(steps):
+        node = _neighbour(here.node, random)
+        if any(not low <= level <= high for low, level, high in zip(lattice.bottom, node, lattice.top, strict=True)):
+            continue
+        answer = yield Ask(node, step / steps)
+        cost = answer.score - here.score
+        if cost <= 0 or (heat > 0 and random.random() < exp(-cost / (heat * _COOLING ** (-step / steps)))):
+            here = answer
+            found.meet(here)
+
+
+def polish(lattice: Lattice, found: Incumbent) -> Questions:
+    """Take any better step down, or down in one attribute and up in another, until there is none."""
+    better = True
+    while better and found.best is not None:
+        start = found.best
+        for node in _swaps(start.node, lattice):
+            found.meet((yield Ask(node, 1.0)))
+            if found.best is not start:
+                break
+        better = found.best is not start
+
+
+def _swaps(node: Node, lattice: Lattice) -> Iterator[Node]:
+    down = [i for i, level in enumerate(node) if level > lattice.bottom[i]]
+    up = [i for i, level in enumerate(node) if level < lattice.top[i]]
+    for i in down:
+        for j in (None, *up):
+            if i != j:
+                yield tuple(level - (at == i) + (at == j) for at, level in enumerate(node))
+
+
+def _neighbour(node: Node, random: Random) -> Node:
+    levels, kind = list(node), random.random()
+    if kind < 0.4:
+        levels[random.randrange(len(levels))] -= 1
+    elif kind < 0.5:
+        levels[random.randrange(len(levels))] += 1
+    else:
+        levels[random.randrange(len(levels))] += 1
+        levels[random.randrange(len(levels))] -= 1
+    return tuple(levels)
+
 
 LARGEST_EXHAUSTED = 500_000
 """Nodes of a lattice that are bounded one by one; beyond, memory and the time for each answer would grow with them."""

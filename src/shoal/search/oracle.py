@@ -1,25 +1,55 @@
-"""The oracle answers about one node: does it comply, how many rows fall, what does it cost, what does it prove.
+"""The oracle answers about one node: does it comply, how many rows fall, what does it cost, what does it prove."""
 
-The memory of answers and the legality of pruning live here and nowhere else (design 4). A node may leave attributes
-out, each at the virtual level above its hierarchy (design 6): such a face of the lattice is judged by the closed parts
-of the policy alone, because only those tell about the nodes below it.
-"""
-
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from shoal.counts import ClassCounts
-from shoal.frequency import FrequencySet, Reading
-from shoal.hierarchy import TOP
-from shoal.lattice import Lattice, Node
-from shoal.metrics import Floors, Scorer
-from shoal.models import Closure, Flags, Model, least_size
-from shoal.release import After, Before
-from shoal.search.closed import Closed
-from shoal.search.rollups import Rollups
+from shoal.data.class_counts import ClassCounts
+from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.hierarchy.lattice import Lattice, Node
+from shoal.hierarchy.taxonomy import TOP
+from shoal.metrics.metric import Floors, Scorer
+from shoal.models.k_anonymity import least_size
+from shoal.models.model import Closure, Flags, Model
+from shoal.recoding.outcome import After, Before
+from shoal.search.rollups import Nodes, Rollups, levels_of
+
+
+class Closed:
+    """All above a complying node comply, all below a failing one fail; face by face of the lattice.
+
+    What one face tells about another is the search's own business: Incognito's subset property.
+
+    >>> known = Closed((3, 2))
+    >>> known.learn((1, 0), ok=True)
+    >>> known.learn((0, 1), ok=False)
+    >>> known.says((1, 1)), known.says((0, 0)), known.says((2, 0))
+    (True, False, True)
+    """
+
+    def __init__(self, left_out: Node) -> None:
+        self._left_out = left_out
+        self._faces: defaultdict[bytes, tuple[Nodes, Nodes]] = defaultdict(
+            lambda: (Nodes(len(left_out)), Nodes(len(left_out)))
+        )
+
+    def says(self, node: Node) -> bool | None:
+        """Whether a node complies, as far as that is known."""
+        failing, complying = self._faces[self._face(node)]
+        levels = levels_of(node)
+        if complying.below(levels).any():
+            return True
+        return False if failing.above(levels).any() else None
+
+    def learn(self, node: Node, *, ok: bool) -> None:
+        self._faces[self._face(node)][ok].add(node)
+
+    def _face(self, node: Node) -> bytes:
+        return bytes(map(int.__eq__, node, self._left_out))
+
 
 _REMEMBERED_ANSWERS = 20_000
 

@@ -1,14 +1,12 @@
 """The experiments of the papers, re-run: what they reported beside what is measured here."""
 
+from shoal.studies.alp_dif import study_leakage
 from shoal.studies.batches import study_batches
-from shoal.studies.directions import Direction
-from shoal.studies.homogeneity import study_homogeneity
+from shoal.studies.homogeneous_classes import study_homogeneity
 from shoal.studies.inference import study_inference
-from shoal.studies.leakage import study_leakage
 from shoal.studies.partitions import study_partitions
-from shoal.studies.people import People
 from shoal.studies.searches import study_searches
-from shoal.studies.written import Sheet, Study, write_index
+from shoal.studies.study import Direction, People, Sheet, Study, write_index
 
 STUDIES = {
     "homogeneity": study_homogeneity,

@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.api import Release, prepare
-from shoal.attacks.running import Candidates, sets_of
-from shoal.policy import Policy
-from shoal.report.again import Again
+from shoal.attacks.composition_over_time import Candidates, sets_of
+from shoal.pipeline import Release, make_release
+from shoal.policy.document import Policy
 from shoal.report.plots.charts import Chart, Series
-from shoal.studies.directions import Direction, rises
-from shoal.studies.people import People
-from shoal.studies.trees import quasi_identifier
-from shoal.studies.written import Sheet, Study
+from shoal.republish.previous_release import PreviousRelease
+from shoal.studies.study import Direction, People, Sheet, Study, quasi_identifier, rises
 
 QUASI = ("age", "race", "sex", "education", "marital-status")
 SENSITIVE, KEY = "occupation", "person"
@@ -118,7 +115,7 @@ def _published(tables: list[pa.Table], way: str, *, real: bool) -> Iterator[Figu
     known: dict[str, int] = {}
     candidates = Candidates.none(sorted({value for table in tables for value in table[SENSITIVE].to_pylist()}))
     for table in tables:
-        release = prepare(table, policy if history is None else Again(Path(way), policy, history))
+        release = make_release(table, policy if history is None else PreviousRelease(Path(way), policy, history))
         history = None if release.plan.grown is None else release.plan.grown.history
         candidates = _narrowed(candidates, release, table, known)
         left = candidates.left()[candidates.of >= 0]

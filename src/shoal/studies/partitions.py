@@ -6,13 +6,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.api import Release, prepare, workload
-from shoal.report.plots.boxes import Boxes
+from shoal.api.analysis import workload
+from shoal.pipeline import Release, make_release
 from shoal.report.plots.charts import Chart, Series
-from shoal.studies.directions import Direction, below, rises
-from shoal.studies.people import People
-from shoal.studies.trees import quasi_identifier
-from shoal.studies.written import Sheet, Study
+from shoal.report.plots.regions import Boxes
+from shoal.studies.study import Direction, People, Sheet, Study, below, quasi_identifier, rises
 
 QUASI = ("age", "race", "sex", "education", "marital-status")
 KS = (2, 5, 10, 25, 50, 100)
@@ -69,7 +67,7 @@ def _measured(table: pa.Table, k: int, algorithm: str, seed: int, *, real: bool)
 
 def _released(table: pa.Table, attributes: dict[str, Any], k: int, algorithm: str) -> Release:
     require = [{"model": "k-anonymity", "k": k}]
-    return prepare(table, {"attributes": attributes, "require": require, "method": {"algorithm": algorithm}})
+    return make_release(table, {"attributes": attributes, "require": require, "method": {"algorithm": algorithm}})
 
 
 def _patients(algorithm: str) -> Boxes:

@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.api import prepare
+from shoal.pipeline import make_release
 from shoal.report.plots.charts import Chart, Series
-from shoal.studies.directions import Direction, below, longer
-from shoal.studies.people import People
-from shoal.studies.trees import quasi_identifier
-from shoal.studies.written import Sheet, Study
+from shoal.studies.study import Direction, People, Sheet, Study, below, longer, quasi_identifier
 
 QUASI = ("age", "race", "sex", "education", "marital-status")
 ALGORITHMS = ("datafly", "samarati", "incognito", "optimal")
@@ -75,7 +72,7 @@ def _measured(table: pa.Table, k: int, algorithm: str, runs: int, *, real: bool)
     times = []
     for _ in range(runs):
         began = process_time()
-        plan = prepare(table, policy).plan
+        plan = make_release(table, policy).plan
         times.append(process_time() - began)
     assert plan.search is not None
     assert plan.search.found.best is not None

@@ -1,16 +1,55 @@
-"""What a release says of itself, and what it is held against."""
+"""What a release says of itself, and what is said about one promise of it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.counts import Indices
-from shoal.models import Model
+from shoal.data.class_counts import Indices
+from shoal.errors import NotVerified
+from shoal.models.model import Model
 from shoal.verify.original_table import Levels, OriginalTable
+
+
+class Status(StrEnum):
+    HOLDS = "holds"
+    FAILS = "fails"
+    NEEDS_ORIGINAL = "needs --original"
+    NEEDS_POPULATION = "needs --population"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One promise and what the release, as counted here, says about it."""
+
+    promise: str
+    status: Status
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    attained: Mapping[str, Any] = field(default_factory=dict)
+    why: str = ""
+    worst: int | None = None
+    """How large the class is that protects its members least, where one does."""
+    published: Mapping[str, Any] = field(default_factory=dict)
+    """Of `attained` what the released table alone tells; what is compared with the release stands under `release`."""
+    published_worst: int | None = None
+    """The same of `worst`."""
+
+    @property
+    def holds(self) -> bool:
+        return self.status is Status.HOLDS
+
+
+def refuse_failures(verdicts: Sequence[Verdict]) -> None:
+    """Raise unless everything holds."""
+    failed = [v for v in verdicts if not v.holds]
+    if failed:
+        raise NotVerified(
+            "the release does not verify: " + "; ".join(f"{v.promise} {v.status} {v.why}".strip() for v in failed)
+        )
 
 
 @dataclass(frozen=True)
@@ -52,7 +91,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Points:
+class PointFiles:
     """Two Parquet files that tell in which box a point of the original lies, and what each box shows."""
 
     points: Path
@@ -87,7 +126,7 @@ class Original:
 
     It is negative where the row was added and shows nobody.
     """
-    points: Points | None = None
+    points: PointFiles | None = None
     """Where levels do not tell it and rows are too many to be told one by one."""
     attained: Sequence[Mapping[str, Any]] = ()
     """What the private manifest says that each model attains."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from shoal.engine import ReadOptions
+from shoal.engine_port import ReadOptions
 from shoal.engines.reading import read
 from shoal.errors import BadData
 

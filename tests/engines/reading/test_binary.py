@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
 
-from shoal.codes import Kind
-from shoal.engine import ReadOptions
+from shoal.data.codes import Kind
+from shoal.engine_port import ReadOptions
 from shoal.engines.reading import read
 
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from shoal.engine import ReadOptions
+from shoal.engine_port import ReadOptions
 from shoal.engines.reading import read
 from shoal.errors import BadData
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.codes import Kind
-from shoal.engine import ReadOptions
+from shoal.data.codes import Kind
+from shoal.engine_port import ReadOptions
 from shoal.engines.reading import read
 from shoal.engines.reading.content import Content
-from shoal.engines.reading.csv_file import read_csv
+from shoal.engines.reading.csv_reader import read_csv
 from shoal.errors import BadData, ShoalWarning
 
 

@@ -4,7 +4,8 @@ import csv
 
 import pytest
 
-from shoal.engines.reading import cut, diagnose
+from shoal.engines.reading import csv_reader as cut
+from shoal.engines.reading import csv_reader as diagnose
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from datetime import date, datetime, time
 import openpyxl
 import pytest
 
-from shoal.codes import Kind
-from shoal.engines.reading import zip_guard
+from shoal.data.codes import Kind
+from shoal.engines.reading import excel as zip_guard
 from shoal.errors import ShoalWarning
 
 ROWS = [

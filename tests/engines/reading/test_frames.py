@@ -10,8 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from shoal.codes import Kind
-from shoal.engine import ReadOptions
+from shoal.data.codes import Kind
+from shoal.engine_port import ReadOptions
 from shoal.engines.reading import read
 from shoal.errors import BadData, ShoalWarning
 

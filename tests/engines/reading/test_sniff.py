@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from shoal.engine import ReadOptions
+from shoal.engine_port import ReadOptions
 from shoal.engines.reading.content import Content
 from shoal.engines.reading.sniff import Dialect, format_of, sniff_dialect
 

@@ -14,9 +14,12 @@ from spark_cluster import killed_in_the_middle, slowed
 
 import shoal
 from shoal import api
-from shoal.engines.spark import SparkEngine, boxing, cutting, executors
+from shoal.engines.spark import boxes as boxing
+from shoal.engines.spark import executor_cuts as cutting
+from shoal.engines.spark import executors
+from shoal.engines.spark.engine import SparkEngine
 from shoal.errors import BadInput, Infeasible
-from shoal.scratch import SPILL
+from shoal.runtime.tempdir import SPILL
 
 pytestmark = [
     # sockets that pyspark leaves to the garbage collector

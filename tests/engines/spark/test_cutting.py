@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal import __version__
-from shoal.engines.spark import cutting, executors
-from shoal.partition.marginals import Marginals
-from shoal.partition.mondrian import mondrian
-from shoal.partition.tops import Boxes, Counted, Cutting, Tree
+from shoal.engines.spark import executor_cuts as cutting
+from shoal.engines.spark import executors
+from shoal.partition.mondrian import Marginals, mondrian
+from shoal.partition.upper_cuts import Cutting, CutTree, PartBoxes, PartCounts
 
 
 def sent(value):
@@ -25,7 +25,7 @@ class Here:
     """Items in batches of a few, as executors get them."""
 
     def __init__(self, items, axes, k, room, step):
-        self.axes, self.tree = axes, Tree()
+        self.axes, self.tree = axes, CutTree()
         self.cutting = Cutting(tuple(axes), k, room)
         self.given = sent((self.cutting, items.attributes, items.layout))
         words = {f"k{w}": items.keys[:, w].view(np.int64) for w in range(items.layout.words)}
@@ -45,7 +45,7 @@ class Here:
                 for row in mine:
                     if row["axis"] != cutting.ITEMS:
                         held.add(row["axis"], np.array([row["position"]]), np.array([row["n"]]))
-                made.append(Counted(node, held, sum(row["n"] for row in mine if row["axis"] == cutting.ITEMS)))
+                made.append(PartCounts(node, held, sum(row["n"] for row in mine if row["axis"] == cutting.ITEMS)))
             yield made
 
     def split(self, tops):
@@ -66,7 +66,7 @@ class Here:
             told = pa.ipc.open_stream(row["boxes"]).read_all().to_pydict()
             low, high = (np.array([told[f"{end}{a}"] for a in range(len(self.axes))]).T for end in ("low", "high"))
             assert boxes[row["top"]] is None, "a top is told twice"
-            boxes[row["top"]] = Boxes(low, high, np.array(told["rows"]))
+            boxes[row["top"]] = PartBoxes(low, high, np.array(told["rows"]))
         return made, boxes
 
 
@@ -84,7 +84,7 @@ def test_same_parts(table, room, step):
     parts = begin[made["top"].to_numpy()] + made["part"].to_numpy()
     assert dict(zip(map(tuple, np.stack(words, axis=1).tolist()), parts.tolist(), strict=True)) == place
     assert sorted(made["n"].to_pylist()) == sorted(items.counts.tolist())
-    whole = Boxes.joined(boxes)
+    whole = PartBoxes.joined(boxes)
     assert np.array_equal(whole.low, expected.low)
     assert np.array_equal(whole.high, expected.high)
     assert whole.rows.tolist() == np.bincount(expected.part, weights=items.counts).tolist()

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from shoal.data.frequency_set import Layout
 from shoal.engines.spark import executors
-from shoal.frequency import Layout
 
 HOW = {"delimiter": ",", "quote_char": '"'}
 

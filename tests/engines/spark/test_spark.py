@@ -13,11 +13,15 @@ from spark_cluster import killed_in_the_middle, slowed
 
 import shoal
 from shoal import api
-from shoal.engine import Ability, ReadOptions
-from shoal.engines import ArrowEngine, choose_engine
-from shoal.engines.spark import SparkEngine, executors, grouping
+from shoal.engine_port import Ability, ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.engines.choice import choose_engine
+from shoal.engines.spark import executors
+from shoal.engines.spark import groups as grouping
+from shoal.engines.spark.engine import SparkEngine
 from shoal.errors import BadData, BadInput
-from shoal.scratch import SPILL
+from shoal.pipeline import make_release
+from shoal.runtime.tempdir import SPILL
 
 CANARY = "CANARY-7f3"
 
@@ -226,7 +230,7 @@ def test_a_worker_killed_while_it_groups(cluster, spark, spread_out, table, monk
 
 @pytest.mark.thorough
 def test_a_worker_killed_while_it_writes(cluster, spark, spread_out, monkeypatch, tmp_path):
-    frame = api.prepare(spread_out, POLICIES["numbers, suppression"]).shown.frame
+    frame = make_release(spread_out, POLICIES["numbers, suppression"]).shown.frame
     expected = sorted(map(tuple, frame.data.collect()), key=repr)
     monkeypatch.setattr(executors, "labelled", slowed(executors.labelled, 0.7))
     again, out = replace(frame), tmp_path / "written"

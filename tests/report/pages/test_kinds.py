@@ -13,7 +13,7 @@ from every_release import KINDS, NUMBERS, asked, people, saved
 from pyarrow import parquet
 
 import shoal as sh
-from shoal.api import publish
+from shoal.api.releases import publish
 from shoal.datasets import write_census
 
 ALONE = {"meta", "link", "path", "col"}

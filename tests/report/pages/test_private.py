@@ -8,7 +8,7 @@ import pytest
 from every_release import saved
 
 import shoal as sh
-from shoal.report.pages.compared import _edges
+from shoal.report.pages.columns_section import _edges
 
 
 def text_of(page):

@@ -10,7 +10,7 @@ import pytest
 from every_release import KINDS, saved
 
 import shoal as sh
-from shoal.report.pages.figures import number
+from shoal.report.pages.blocks import number
 
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}, "max-level": 1}
 TOWN = {

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.counts import ValueCounts
+from shoal.data.class_counts import ValueCounts
 from shoal.errors import BadInput, BadOutput
-from shoal.report.alpha_files import GraphFile
-from shoal.report.plots import graphml
+from shoal.report.plots import alpha_graph as graphml
 from shoal.report.plots.alpha_graph import AlphaGraph
+from shoal.report.plots.plot_files import GraphFile
 
 SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pyarrow as pa
 
-from shoal.mining import C45
-from shoal.report.plots.decision_tree import MOST_LINES, DecisionTree
+from shoal.mining.c45 import C45
+from shoal.report.plots.tree_plot import MOST_LINES, DecisionTree
 
 
 def texts(picture):

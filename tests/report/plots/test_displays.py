@@ -11,9 +11,9 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 import shoal as sh
-from shoal.counts import ValueCounts
+from shoal.data.class_counts import ValueCounts
 from shoal.errors import BadInput, ShoalWarning
-from shoal.mining import C45
+from shoal.mining.c45 import C45
 from shoal.report.plots.display import Display
 
 

@@ -11,8 +11,8 @@ import pytest
 from matplotlib.collections import LineCollection
 
 import shoal as sh
-from shoal.lattice import Lattice
-from shoal.report.lattice_table import LatticeTable, NodeRow
+from shoal.explore.lattice_table import LatticeTable, NodeRow
+from shoal.hierarchy.lattice import Lattice
 from shoal.report.plots.lattice_graph import MOST_BOXES, LatticeGraph, label
 
 SEX = {"Sex": ["Male", "Female"] * 3, "PIN_Code": ["110010", "110011", "110011", "110010", "110012", "110012"]}

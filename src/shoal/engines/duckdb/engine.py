@@ -5,29 +5,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from shoal.codes import Codes, Table, Uncollected
-from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Written
-from shoal.engines.duckdb.boxing import box
-from shoal.engines.duckdb.dictionaries import SOURCE, Collected, too_many
-from shoal.engines.duckdb.grouping import group, listable
-from shoal.engines.duckdb.places import Place, place_of
-from shoal.engines.duckdb.relations import explain, find_relation, refuse_surplus
+from shoal.data.codes import Codes, Table, Uncollected
+from shoal.data.frequency_set import Counted, FrequencySet, Layout
+from shoal.data.on_disk import Spilled
+from shoal.engine_port import Ability, ReadOptions, ReleasedRows, Source, WriteOptions, Written
+from shoal.engines.duckdb.boxes import box, stream_boxes
+from shoal.engines.duckdb.groups import SOURCE, DuckColumns, group, listable, too_many
+from shoal.engines.duckdb.relations import Place, explain, find_relation, place_of, refuse_surplus
 from shoal.engines.duckdb.session import Session, damaged
-from shoal.engines.duckdb.storing import stream_boxes
-from shoal.engines.duckdb.streaming import stream
-from shoal.engines.postgres import named, spill_postgres
+from shoal.engines.duckdb.streams import stream
+from shoal.engines.postgres.connection import parse_postgres_table
+from shoal.engines.postgres.tables import spill_postgres
 from shoal.engines.reading.assemble import marker
-from shoal.engines.streams import Stream
-from shoal.engines.writing import style_of, write_shown
+from shoal.engines.row_stream import Stream
+from shoal.engines.table_writer import style_of, write_shown
 from shoal.errors import BadData
-from shoal.frequency import Counted, FrequencySet, Layout
-from shoal.hierarchy import Hierarchy
-from shoal.memory import bytes_of, enough
+from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.partition.axes import Axis
-from shoal.partition.growth import Watch
-from shoal.plan.in_place import Boxed
-from shoal.recode import NodeRecoding, Recoding, StoredRecoding, recode_items
-from shoal.spilled import Spilled
+from shoal.partition.mondrian import Watch
+from shoal.partition.out_of_core import Boxed
+from shoal.recoding.kinds import NodeRecoding, Recoding, never, recode_items
+from shoal.runtime.memory import bytes_of, explain_memory_error
 
 
 class DuckDBEngine:
@@ -47,7 +45,7 @@ class DuckDBEngine:
         import duckdb
 
         session = Session(self.memory, self.spill)
-        stored = named(source)
+        stored = parse_postgres_table(source)
         if stored is not None:  # it is copied once, since it is read several times
             file = spill_postgres(stored, session.scratch.path)
             place = Place(stored.name, "parquet", (file,))
@@ -59,7 +57,7 @@ class DuckDBEngine:
         kind = "TEMP TABLE" if header is not None else "TEMP VIEW"
         db = session.db
         try:
-            with enough():
+            with explain_memory_error():
                 db.execute(f"SET preserve_insertion_order = {header is not None}")  # errors count the rows of a CSV
                 db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
                 db.execute("SET preserve_insertion_order = false")
@@ -70,7 +68,7 @@ class DuckDBEngine:
             raise BadData(damaged(place.name)) from None
         if not rows:
             raise BadData(f"{place.name}: there are no records")
-        columns = Collected(
+        columns = DuckColumns(
             session,
             place.name,
             found.relation.columns,
@@ -117,11 +115,25 @@ class DuckDBEngine:
         quasi_identifiers: Collection[str],
         *,
         show: bool,
-    ) -> Shown:
-        if isinstance(recoding, StoredRecoding):
-            return stream_boxes(_collected(source.table), recoding, columns, quasi_identifiers)
-        assert isinstance(recoding, NodeRecoding)
-        table, steps = source.table, {}
+    ) -> ReleasedRows:
+        return recoding.by_kind(
+            node=lambda node: self._recode_node(source.table, node, hierarchies, columns, quasi_identifiers, show=show),
+            stored=lambda boxes: stream_boxes(_collected(source.table), boxes, columns, quasi_identifiers),
+            parts=never,
+            groups=never,
+        )
+
+    def _recode_node(
+        self,
+        table: Table,
+        recoding: NodeRecoding,
+        hierarchies: Mapping[str, Hierarchy],
+        columns: Sequence[str],
+        quasi_identifiers: Collection[str],
+        *,
+        show: bool,
+    ) -> ReleasedRows:
+        steps = {}
         for name, level in recoding.levels.items():
             steps[name] = hierarchies[name].levels[level]
         names = [*recoding.levels, *(name for name in columns if name not in quasi_identifiers)]
@@ -131,7 +143,7 @@ class DuckDBEngine:
         if items is None:
             return stream(_collected(table), recoding, hierarchies, columns, show=show)
         made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
-        return Shown(made, times=times)
+        return ReleasedRows(made, times=times)
 
     def box(
         self,
@@ -144,7 +156,7 @@ class DuckDBEngine:
     ) -> Boxed:
         return box(_collected(table), quasi_identifiers, others, axes, k, watch)
 
-    def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
+    def write(self, shown: ReleasedRows, path: Path, source: Source, options: WriteOptions) -> Written:
         if not isinstance(shown.stream, Stream):
             return write_shown(shown, path, source, options)
         if options.format == "parquet":
@@ -153,7 +165,7 @@ class DuckDBEngine:
 
 
 def _items(
-    columns: Collected, names: Sequence[str], steps: Mapping[str, Codes], only: FrequencySet | None
+    columns: DuckColumns, names: Sequence[str], steps: Mapping[str, Codes], only: FrequencySet | None
 ) -> FrequencySet | None:
     """Distinct rows as they will be shown, from rows that were grouped before where they tell enough; None: too many.
 
@@ -165,6 +177,6 @@ def _items(
     return rows.shown(lifted, only) if isinstance(rows, Spilled) else rows.rollup(lifted) if lifted else rows
 
 
-def _collected(table: Table) -> Collected:
-    assert isinstance(table.columns, Collected), "the table was read by another engine"
+def _collected(table: Table) -> DuckColumns:
+    assert isinstance(table.columns, DuckColumns), "the table was read by another engine"
     return table.columns

@@ -1,28 +1,109 @@
 """How DuckDB reads what a path names: the same cells as the Arrow reader, every column under a name of ours."""
 
+import os
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pyarrow as pa
 
-from shoal.codes import Relation
-from shoal.engine import ReadOptions
-from shoal.engines.duckdb.dictionaries import SOURCE
-from shoal.engines.duckdb.places import Place, listed, quoted
+from shoal.data.codes import Relation
+from shoal.engine_port import ReadOptions
+from shoal.engines.duckdb.groups import SOURCE
 from shoal.engines.duckdb.session import Session, damaged, readable
 from shoal.engines.reading.assemble import check_names, check_type
-from shoal.engines.reading.content import open_content
-from shoal.engines.reading.csv_file import Header, read_header
-from shoal.engines.reading.cut import in_turn
-from shoal.engines.reading.diagnose import diagnose
-from shoal.engines.reading.several import refuse_both
+from shoal.engines.reading.binary import partitions, refuse_both
+from shoal.engines.reading.content import PATTERN, files_of, is_many, local_path, open_content, shown
+from shoal.engines.reading.csv_reader import Header, diagnose, in_turn, read_header
+from shoal.engines.reading.sniff import format_of
 from shoal.errors import BadData
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+DATABASES = {".duckdb", ".ddb", ".db"}
+_READ = {"csv", "parquet"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Files of one format, or a table of a database."""
+
+    name: str
+    """What errors call it."""
+    format: str
+    """csv, parquet or database."""
+    files: tuple[Path, ...]
+    table: str = ""
+    """Of a database."""
+    told: Mapping[str, pa.Array] = field(default_factory=dict)
+    """Columns that the names of folders tell (`year=2024/`), one value per file."""
+
+
+def many_or_database(source: Any) -> bool:
+    """Whether a source is no single file: a folder, a pattern or a table of a database."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    text = os.fsdecode(source)
+    return _database(text) is not None or is_many(local_path(text))
+
+
+def place_of(source: Any, engine: str = "duckdb") -> Place:
+    """Find the files behind a path, or say in one sentence why there are none."""
+    if not isinstance(source, str | os.PathLike):
+        raise BadData(f"the {engine} engine reads files and databases, not this kind of frame; leave out the engine")
+    text = os.fsdecode(source)
+    if text == "-":
+        raise BadData(
+            f"-: the {engine} engine reads a table several times, so it cannot read standard input; name a file"
+        )
+    database = _database(text)
+    if database is not None and engine != "duckdb":
+        raise BadData(f"{database.name}: only the duckdb engine reads DuckDB databases")
+    if database is not None:
+        return database
+    path = local_path(text)
+    if path is None:
+        raise BadData(f"{shown(Path(text).name)}: the {engine} engine reads files of this machine; use --engine arrow")
+    name = shown(path.name or text)
+    root, found = None, [path]
+    if is_many(path):
+        root, found = files_of(path, name)
+    else:
+        open_content(path)
+    kinds = {format_of(open_content(each)) for each in found}
+    if len(kinds) > 1:
+        raise BadData(f"{name}: its files are of different formats ({', '.join(sorted(kinds))}); name those of one")
+    (kind,) = kinds
+    if kind not in _READ:
+        raise BadData(f"{name}: the {engine} engine reads CSV and Parquet files, not {kind}")
+    below = [file.relative_to(root) if root else file for file in found] if is_many(path) else []
+    told = partitions(name, below) if below else {}
+    if told and kind != "parquet":
+        raise BadData(f"{name}: folders that name a column (key=value) are read of Parquet files only; rename them")
+    return Place(name, kind, tuple(found), told=told)
+
+
+def _database(text: str) -> Place | None:
+    """`people.duckdb::table`; the table may be left out where there is only one."""
+    file, _, table = text.partition("::")
+    path = Path(file)
+    if path.suffix.lower() not in DATABASES or path.is_dir():
+        return None
+    if not path.is_file():
+        raise BadData(f"{shown(path.name)}: there is no such database")
+    return Place(shown(path.name), "database", (path,), table)
+
+
+def quoted(text: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def listed(files: tuple[Path, ...]) -> str:
+    """Files as SQL lists them: paths, not patterns."""
+    paths = ("".join(f"[{c}]" if c in PATTERN else c for c in str(file.absolute())) for file in files)
+    return f"[{', '.join(quoted(path) for path in paths)}]"
+
 
 _LONGEST_LINE = 128 << 20
 _STEP = 8 << 20
@@ -38,7 +119,7 @@ _UNSURE = (
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundRelation:
     """A relation, and what else is known of it."""
 
     relation: Relation
@@ -50,9 +131,9 @@ class Found:
     """Of a CSV, how many follow its header, between its cells and inside of them."""
 
 
-def find_relation(place: Place, options: ReadOptions, session: Session) -> Found:
+def find_relation(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
     """Tell how the rows of a place are read, without reading them."""
-    return {"csv": _csv, "parquet": _parquet, "database": _database}[place.format](place, options, session)
+    return {"csv": _csv, "parquet": _parquet, "database": _read_database}[place.format](place, options, session)
 
 
 def _named(titles: Sequence[str]) -> dict[str, str]:
@@ -60,7 +141,7 @@ def _named(titles: Sequence[str]) -> dict[str, str]:
     return {title: f"c{i}" for i, title in enumerate(titles)}
 
 
-def _csv(place: Place, options: ReadOptions, session: Session) -> Found:
+def _csv(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
     del session
     headers = [read_header(open_content(file), options) for file in place.files]
     first, delimiters = headers[0], 0
@@ -81,7 +162,7 @@ def _csv(place: Place, options: ReadOptions, session: Session) -> Found:
         f"new_line={_LINE_ENDS[first.line_end]}, max_line_size={_LONGEST_LINE}, "
         f"force_not_null=[{', '.join(quoted(name) for name in names.values())}])"
     )
-    return Found(Relation(sql, names), dict.fromkeys(names, pa.string()), first, delimiters)
+    return FoundRelation(Relation(sql, names), dict.fromkeys(names, pa.string()), first, delimiters)
 
 
 _LINE_ENDS = {"\n": r"'\n'", "\r\n": r"'\r\n'", "\r": r"'\r'"}
@@ -117,7 +198,7 @@ def _steps(header: Header, file: Path) -> Iterator[bytes]:
             yield step
 
 
-def refuse_surplus(place: Place, options: ReadOptions, found: Found, rows: int, session: Session) -> None:
+def refuse_surplus(place: Place, options: ReadOptions, found: FoundRelation, rows: int, session: Session) -> None:
     """Refuse rows with more cells than the header has: DuckDB passes over those that are empty."""
     if found.header is None:
         return
@@ -140,7 +221,7 @@ def explain(place: Place, options: ReadOptions) -> None:
         diagnose(text, dialect)
 
 
-def _parquet(place: Place, options: ReadOptions, session: Session) -> Found:
+def _parquet(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
     del options, session
     from pyarrow import parquet
 
@@ -161,7 +242,7 @@ def _parquet(place: Place, options: ReadOptions, session: Session) -> Found:
     inside = [names[title] for title in schema.names]
     if not place.told:
         sql = f"SELECT * FROM read_parquet({listed(place.files)}, hive_partitioning=false) AS r({', '.join(inside)})"
-        return Found(Relation(sql, names), types)
+        return FoundRelation(Relation(sql, names), types)
     told = ", ".join(f"{_of_file(i)} AS {names[title]}" for i, title in enumerate(place.told))
     beside = "f" * (1 + max(len(title) for title in schema.names))  # no column is called that
     files = f"read_parquet({listed(place.files)}, hive_partitioning=false, filename='{beside}')"
@@ -169,7 +250,7 @@ def _parquet(place: Place, options: ReadOptions, session: Session) -> Found:
         f"SELECT {', '.join(f'r.{cell}' for cell in inside)}, {told} FROM {files} AS r({', '.join(inside)}, file) "
         f"LEFT JOIN {_values(place)} ON r.file = p.file"
     )
-    return Found(Relation(sql, names), types | {title: values.type for title, values in place.told.items()})
+    return FoundRelation(Relation(sql, names), types | {title: values.type for title, values in place.told.items()})
 
 
 def _of_file(i: int) -> str:
@@ -203,7 +284,7 @@ def _plain(of: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_large_string(plain) or pa.types.is_string_view(plain) else plain
 
 
-def _database(place: Place, options: ReadOptions, session: Session) -> Found:
+def _read_database(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
     """A table or view of a database, which is opened for reading only."""
     del options
     import duckdb
@@ -228,4 +309,4 @@ def _database(place: Place, options: ReadOptions, session: Session) -> Found:
     _check_types(place, schema)
     names = _named(schema.names)
     types = {column.name: _plain(column.type) for column in schema}
-    return Found(Relation(f"SELECT * FROM {full} AS r({', '.join(names.values())})", names, setup), types)
+    return FoundRelation(Relation(f"SELECT * FROM {full} AS r({', '.join(names.values())})", names, setup), types)

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import BadData
-from shoal.memory import is_shortage
-from shoal.scratch import SPILL, Scratch
+from shoal.runtime.memory import is_shortage
+from shoal.runtime.tempdir import SPILL, Scratch
 
 if TYPE_CHECKING:
     import duckdb

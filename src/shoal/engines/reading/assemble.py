@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from shoal.codes import Column, Table, encode
-from shoal.engine import ReadOptions
+from shoal.data.codes import Column, Table, encode
+from shoal.engine_port import ReadOptions
 from shoal.errors import BadData, ShoalWarning
 
 FRAME = "the frame"

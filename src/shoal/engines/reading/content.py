@@ -1,13 +1,19 @@
-"""The bytes behind a path or standard input."""
+"""The bytes behind a path, an address or standard input."""
 
+import glob
 import mmap
 import os
+import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from shoal.errors import BadData
+from shoal.errors import BadData, BadInput
 
 Bytes = bytes | mmap.mmap
 
@@ -72,3 +78,126 @@ def _near(path: Path) -> str:
         return ""
     near = [shown(name) for name in get_close_matches(path.name, others, n=3)]
     return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+
+
+def is_remote(source: "str | os.PathLike[str]") -> bool:
+    """Whether fsspec is needed to open it.
+
+    >>> is_remote("s3://bucket/people.parquet"), is_remote("file:///people.csv"), is_remote("people.csv")
+    (True, False, False)
+    """
+    found = _ADDRESS.match(os.fsdecode(source))
+    return found is not None and found[1].lower() != "file"
+
+
+def local_path(source: "str | os.PathLike[str]") -> Path | None:
+    """The path on this machine; None where there is none.
+
+    >>> print(local_path("file:///tmp/my%20people.csv"), local_path("memory://people.csv"))
+    /tmp/my people.csv None
+    """
+    text = os.fsdecode(source)
+    if not text:  # which Path takes for the folder we are in
+        raise BadInput("the name of the table is empty; name a file")
+    if is_remote(text):
+        return None
+    return Path(unquote(urlsplit(text).path)) if _ADDRESS.match(text) else Path(text)
+
+
+def open_remote(address: str) -> tuple[bool, list[tuple[PurePosixPath, Content]]]:
+    """Whether an address names several files, of a folder or a pattern, and each with its path below the folder."""
+    name = _name(address)
+    with _explained(name, address):
+        import fsspec
+
+        store, path = fsspec.core.url_to_fs(address)
+        root, several = PurePosixPath(path), True
+        if any(c in path for c in PATTERN) and not store.exists(path):
+            files = [each for each in store.glob(path) if store.isfile(each)]
+            root = PurePosixPath()
+        elif store.isdir(path):
+            files = store.find(path)
+        else:
+            files, several = [path], False
+        found = [(_below(each, root), each) for each in sorted(files)]
+        contents = [
+            (below, Content(shown(below.name or name), below.suffix.lower(), store.cat_file(each)))
+            for below, each in found
+            if not several or not hidden(below)
+        ]
+    if not contents:
+        raise BadData(f"{name}: there are no files in the folder")
+    for _, content in contents:
+        if not content.data:
+            raise BadData(f"{content.name}: the file is empty: no columns")
+    return several, contents
+
+
+def _below(file: str, root: PurePosixPath) -> PurePosixPath:
+    path = PurePosixPath(file)
+    return path.relative_to(root) if path != root and path.is_relative_to(root) else path
+
+
+def _name(address: str) -> str:
+    """The last part of an address: the others may hold keys."""
+    return shown(PurePosixPath(urlsplit(address).path).name or f"{urlsplit(address).scheme}://")
+
+
+@contextmanager
+def _explained(name: str, address: str) -> Iterator[None]:
+    scheme = urlsplit(address).scheme
+    try:
+        yield
+    except ImportError:
+        raise BadData(
+            f"{name}: to read {scheme}://, install fsspec and what it needs for that, e.g. pip install fsspec s3fs"
+        ) from None
+    except FileNotFoundError:
+        raise BadData(f"{name}: there is no such file") from None
+    except Exception as wrong:  # noqa: BLE001 - every store has its own tree, and what they say may hold keys
+        raise BadData(f"{name}: {scheme}:// cannot be read ({type(wrong).__name__})") from None
+
+
+PATTERN = "*?["
+
+
+def is_many(source: Any) -> bool:
+    """Whether a path is a folder or a pattern.
+
+    >>> is_many("people/*.parquet"), is_many("people.csv")
+    (True, False)
+    """
+    if not isinstance(source, str | os.PathLike):
+        return False
+    text = os.fsdecode(source)
+    return os.path.isdir(text) or is_pattern(text)  # noqa: PTH112 - it raises for no path, however odd
+
+
+def is_pattern(text: str) -> bool:
+    return any(c in text for c in PATTERN) and not os.path.exists(text)  # noqa: PTH110 - the same
+
+
+def files_of(path: Path, name: str) -> tuple[Path | None, list[Path]]:
+    """The folder, where it is one, and the files; `hidden` ones are none of its data."""
+    if path.is_dir():
+        root: Path | None = path
+        found = [each for each in path.rglob("*") if each.is_file() and not hidden(each.relative_to(path))]
+    else:
+        root = None
+        fitting = glob.glob(str(path), recursive=True)  # noqa: PTH207 - a pattern may be absolute
+        found = [Path(each) for each in fitting if Path(each).is_file()]
+    if not found:
+        raise BadData(f"{name}: {'there are no files in the folder' if root else 'no file fits the pattern'}")
+    return root, sorted(found)
+
+
+def hidden(below: PurePath) -> bool:
+    """Whether a path below a folder is none of its data: `.hidden`, `_SUCCESS`, `_temporary/…`.
+
+    >>> hidden(PurePath("_temporary/0/a.parquet")), hidden(PurePath("_year=2024/a.parquet"))
+    (True, False)
+    """
+    return any(part.startswith((".", "_")) and "=" not in part for part in below.parts)

@@ -1,5 +1,1 @@
 """The engine for tables on a cluster: Spark reads, groups and recodes them; the driver only sees distinct values."""
-
-from shoal.engines.spark.engine import SparkEngine
-
-__all__ = ["SparkEngine"]

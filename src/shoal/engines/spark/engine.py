@@ -4,27 +4,24 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.codes import Table
-from shoal.engine import Ability, ReadOptions, Shown, Source, WriteOptions, Written
-from shoal.engines.duckdb.places import place_of
-from shoal.engines.duckdb.relations import explain
+from shoal.data.codes import Table
+from shoal.data.frequency_set import Counted, FrequencySet
+from shoal.engine_port import Ability, ReadOptions, ReleasedRows, Source, WriteOptions, Written
+from shoal.engines.duckdb.relations import explain, place_of
 from shoal.engines.reading.assemble import FRAME, marker
-from shoal.engines.spark.boxing import box, box_frame
-from shoal.engines.spark.cells import of_frame, of_place
-from shoal.engines.spark.dictionaries import Collected
-from shoal.engines.spark.grouping import MOST, group
-from shoal.engines.spark.nodes import node_frame
+from shoal.engines.row_stream import Stream
+from shoal.engines.spark.boxes import box, box_frame
+from shoal.engines.spark.groups import MOST, SparkColumns, group
+from shoal.engines.spark.relations import of_frame, of_place
 from shoal.engines.spark.session import open_session, told
-from shoal.engines.spark.sorting import stream
-from shoal.engines.streams import Stream
-from shoal.engines.writing import style_of, write_shown
+from shoal.engines.spark.streams import node_frame, stream
+from shoal.engines.table_writer import style_of, write_shown
 from shoal.errors import BadData
-from shoal.frequency import Counted, FrequencySet
-from shoal.hierarchy import Hierarchy
+from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.partition.axes import Axis
-from shoal.partition.growth import Watch
-from shoal.plan.in_place import Boxed
-from shoal.recode import NodeRecoding, Recoding, StoredRecoding, recode_items
+from shoal.partition.mondrian import Watch
+from shoal.partition.out_of_core import Boxed
+from shoal.recoding.kinds import NodeRecoding, Recoding, never, recode_items
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +53,7 @@ class SparkEngine:
         except BadData:
             explain(place, options)
             raise
-        table = Table(Collected(cells, place.name, options, self.spill), _some(rows, place.name), cells.relation)
+        table = Table(SparkColumns(cells, place.name, options, self.spill), _some(rows, place.name), cells.relation)
         if cells.header is None:
             return Source(table, format=place.format, name=place.name, missing=marker(options))
         return Source(
@@ -73,7 +70,7 @@ class SparkEngine:
         with told(FRAME):
             rows = _some(frame.count(), FRAME)
         cells = of_frame(frame)
-        table = Table(Collected(cells, FRAME, options, self.spill), rows, cells.relation)
+        table = Table(SparkColumns(cells, FRAME, options, self.spill), rows, cells.relation)
         return Source(table, format="frame", name=FRAME, missing=marker(options), native=frame)
 
     def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
@@ -98,11 +95,24 @@ class SparkEngine:
         quasi_identifiers: Collection[str],
         *,
         show: bool,
-    ) -> Shown:
-        table = source.table
-        if isinstance(recoding, StoredRecoding):
-            return stream(box_frame(_collected(table), recoding, columns))
-        assert isinstance(recoding, NodeRecoding)
+    ) -> ReleasedRows:
+        return recoding.by_kind(
+            node=lambda node: self._recode_node(source.table, node, hierarchies, columns, quasi_identifiers, show=show),
+            stored=lambda boxes: stream(box_frame(_collected(source.table), boxes, columns)),
+            parts=never,
+            groups=never,
+        )
+
+    def _recode_node(
+        self,
+        table: Table,
+        recoding: NodeRecoding,
+        hierarchies: Mapping[str, Hierarchy],
+        columns: Sequence[str],
+        quasi_identifiers: Collection[str],
+        *,
+        show: bool,
+    ) -> ReleasedRows:
         others = [name for name in columns if name not in quasi_identifiers]
         steps = {name: hierarchies[name].levels[level] for name, level in recoding.levels.items()}
         sizes = [len(hierarchies[name].labels[level]) for name, level in recoding.levels.items()]
@@ -112,7 +122,7 @@ class SparkEngine:
         if items is None:
             return stream(frame)
         made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
-        return Shown(made, times=times, frame=frame)
+        return ReleasedRows(made, times=times, frame=frame)
 
     def box(
         self,
@@ -125,7 +135,7 @@ class SparkEngine:
     ) -> Boxed:
         return box(_collected(table), table.rows, quasi_identifiers, others, axes, k, watch)
 
-    def write(self, shown: Shown, path: Path, source: Source, options: WriteOptions) -> Written:
+    def write(self, shown: ReleasedRows, path: Path, source: Source, options: WriteOptions) -> Written:
         if not isinstance(shown.stream, Stream):
             return write_shown(shown, path, source, options)
         if options.format == "parquet":
@@ -144,6 +154,6 @@ def _some(rows: int, name: str) -> int:
     return rows
 
 
-def _collected(table: Table) -> Collected:
-    assert isinstance(table.columns, Collected), "the table was read by another engine"
+def _collected(table: Table) -> SparkColumns:
+    assert isinstance(table.columns, SparkColumns), "the table was read by another engine"
     return table.columns

@@ -1,7 +1,218 @@
-"""The two reports of a release: what may be published beside it, and what its owner has to know."""
+"""The two reports of a release as self-contained HTML: one to be published beside it, and one for its owner."""
 
-from shoal.report.pages.private import private_page
-from shoal.report.pages.public import public_page
-from shoal.report.pages.visible import Visible, look_at
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Visible", "look_at", "private_page", "public_page"]
+from shoal.engine_port import Source
+from shoal.metrics.comparison import Comparison
+from shoal.plan import Plan
+from shoal.policy.document import Policy
+from shoal.publish.folder import Places, write_report
+from shoal.publish.manifest import Manifest, PublicManifest
+from shoal.publish.released_table import ReleasedTable
+from shoal.report.pages.blocks import (
+    Bars,
+    Bullets,
+    Grid,
+    Page,
+    PageTable,
+    Paragraph,
+    Section,
+    and_more,
+    listed,
+    many,
+    percent,
+    promise,
+)
+from shoal.report.pages.columns_section import asked, compared, recoded
+from shoal.report.pages.public_view import Visible, look_at
+from shoal.report.pages.search_section import blocked, found, left_out, together
+from shoal.report.pages.shared_sections import (
+    MOST_CARDS,
+    attacked,
+    distributed,
+    footer,
+    limits,
+    promised,
+    sign_off,
+    sized,
+    verify_it,
+)
+from shoal.report.pages.summary_cards import attacks_card, detail_card, hiding_card, rows_card, shown_card
+from shoal.report.pages.utility_section import lost
+
+if TYPE_CHECKING:
+    from shoal.report.pages.blocks import Block
+
+
+def write_reports(
+    places: Places, release: ReleasedTable, manifest: Manifest, told: PublicManifest, seen: Comparison | None
+) -> None:
+    """Write both reports of a release that is in place; the public one knows the published files alone."""
+    visible = look_at(told, release.shown, release.separate)
+    page = private_page(manifest, told, release.plan, release.policy, release.source, visible, seen)
+    write_report(places.private, render(page), private=True)
+    write_report(places.public, render(public_page(told, visible)))
+
+
+def private_page(
+    manifest: Manifest,
+    told: PublicManifest,
+    plan: Plan,
+    policy: Policy,
+    source: Source,
+    visible: Visible,
+    seen: Comparison | None,
+) -> Page:
+    """What was asked, done, promised, lost, and how it was found.
+
+    `told` and `visible` are what the public has; `seen` is the release beside its original, where that can be told.
+    """
+    return Page(
+        title="Private report of a release",
+        kind="Private report",
+        lead="What was asked and done, what it guarantees, what an attacker can still learn, and what the data lost.",
+        warning="This page knows the original. Do not publish it.",
+        cards=(
+            rows_card(told),
+            hiding_card(told),
+            attacks_card(visible.audit),
+            detail_card(manifest.metrics, len(plan.quasi_identifiers)),
+        ),
+        sections=(
+            asked(manifest, policy, plan),
+            recoded(manifest, plan, policy, source, visible),
+            *left_out(manifest, plan),
+            promised(manifest.models, persons=told.persons),
+            sized(visible, told),
+            attacked(visible, private=True),
+            lost(manifest),
+            *compared(plan, source, visible, seen),
+            found(manifest),
+            *together(manifest),
+            *blocked(manifest),
+            *_notes(manifest),
+            limits(told),
+            verify_it(manifest.data, private=True),
+        ),
+        foot=footer(manifest.shoal),
+        sign_off=sign_off(manifest, visible),
+    )
+
+
+def _notes(manifest: Manifest) -> list[Section]:
+    if not manifest.warnings:
+        return []
+    lead = Paragraph("What was said while the release was made:")
+    return [Section("notes", "Notes", [lead, Bullets(manifest.warnings)])]
+
+
+_MOST_COLUMNS = 60
+
+
+def public_page(manifest: PublicManifest, visible: Visible) -> Page:
+    """What the release is, what it promises, and what it does not."""
+    return Page(
+        title="About this release",
+        kind="Public report",
+        lead=(
+            "This table is about people. This page says what it promises about them, what somebody who looks for a "
+            "person "
+            "can still learn, and what it does not promise. All of it can be told from the published files themselves."
+        ),
+        cards=(rows_card(manifest), hiding_card(manifest), attacks_card(visible.audit), shown_card(manifest, visible)),
+        sections=(
+            _asked(manifest),
+            _done(manifest, visible),
+            promised(manifest.models, persons=manifest.persons),
+            sized(visible, manifest),
+            attacked(visible, private=False),
+            limits(manifest),
+            verify_it(manifest.data),
+        ),
+        foot=footer(manifest.shoal),
+    )
+
+
+def _asked(manifest: PublicManifest) -> Section:
+    names = [promise(model.model, model.attribute, model.asked) for model in manifest.models]
+    said = [
+        f"Identifying columns, which somebody may know of a person: {listed(manifest.quasi_identifiers, 12)}.",
+        f"Sensitive columns, which nobody should learn of a person: {listed(manifest.sensitive, 12)}."
+        if manifest.sensitive
+        else "No column was declared sensitive: what is protected is only who is who.",
+        f"{many(len(names), 'promise')}: {'; '.join(names)}.",
+    ]
+    return Section("asked", "What was asked", [Bullets(said)])
+
+
+def _done(manifest: PublicManifest, visible: Visible) -> Section:
+    """What the columns show now; after-figures only."""
+    blocks: list[Block] = []
+    if manifest.data.separate is not None:
+        blocks.append(
+            Paragraph(
+                f"There are two tables. {manifest.data.file} has the rows with {listed(manifest.quasi_identifiers)} "
+                "as they "
+                f"are, each in one of {manifest.classes.count:,} groups; {manifest.data.separate.file} tells how "
+                f"often each value of {listed(manifest.sensitive)} occurs in each group (Anatomy)."
+            )
+        )
+    else:
+        blocks.append(
+            Paragraph(
+                "Values were replaced by coarser labels until enough rows look alike. This is how often each label "
+                "occurs in the published table."
+            )
+        )
+    if manifest.rows.suppressed:
+        has, was = ("has", "was") if manifest.rows.suppressed == 1 else ("have", "were")
+        how = f"{has} * in place of all identifying values" if manifest.rows.shown else f"{was} left out"
+        blocks.append(Paragraph(f"{many(manifest.rows.suppressed, 'row')} of the original {how}."))
+    names = [name for name in (*manifest.quasi_identifiers, *manifest.sensitive) if name in visible.tallies]
+    if all(visible.tallies[name].rows is not None for name in names):
+        cards = [_card(name, manifest, visible) for name in names[:MOST_CARDS]]
+        blocks.append(Grid(cards, and_more(len(names) - len(cards), "columns")))
+    else:
+        rows = [[name, f"{len(visible.tallies[name].labels):,}"] for name in names[:_MOST_COLUMNS]]
+        blocks.append(PageTable(("Column", "Different labels"), rows, and_more(len(names) - len(rows), "columns")))
+    return Section("done", "What was done", blocks)
+
+
+def _card(name: str, manifest: PublicManifest, visible: Visible) -> Bars:
+    tally = visible.tallies[name]
+    kind = "sensitive, as it was" if name in manifest.sensitive else "identifying"
+    word = "value" if name in manifest.sensitive or manifest.data.separate is not None else "label"
+    return distributed(name, tally, f"{kind}; {many(len(tally.labels), f'different {word}')}")
+
+
+_SIGNS = {"good": "✓", "bad": "!", "open": "?", "plain": ""}
+
+
+@cache
+def _template() -> Any:
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters |= {"percent": percent, "width": _width}
+    here = files("shoal.report") / "templates"
+    style = Markup((here / "page.css").read_text("utf-8"))  # noqa: S704 - our own file, not a value
+    environment.globals |= {"signs": _SIGNS, "style": style}
+    return environment.from_string((here / "page.html").read_text("utf-8"))
+
+
+def _width(share: float) -> str:
+    """A share as CSS tells a width.
+
+    >>> _width(1 / 3), _width(-0.1)
+    ('33.3%', '0.0%')
+    """
+    return f"{100 * min(max(share, 0.0), 1.0):.1f}%"
+
+
+def render(page: Page) -> str:
+    """The whole page as one text."""
+    text: str = _template().render(page=page)
+    return text

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.report.plots.class_plots import faces_of
 from shoal.report.plots.display import COLOURS, Display, counted, explained, ruled, shortened, titled
-from shoal.report.plots.grouped import faces_of
-from shoal.workload import Among, Original, Within
-from shoal.workload.domains import Numbers, Texts
-from shoal.workload.queries import Predicate, Value
-from shoal.workload.shown import Attribute
+from shoal.workload.generalised_table import QueriedOriginal, ShownAttribute
+from shoal.workload.queries import Among, Numbers, Predicate, Texts, Value, Within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from shoal.api import Release
+    from shoal.pipeline import Release
 
 Floats = NDArray[np.float64]
 _MOST_BARS = 30
@@ -94,7 +92,7 @@ class BeforeAfter(Display):
         return self.edges[1] - self.edges[0]
 
 
-def _told(name: str, original: Original, after: Attribute) -> BeforeAfter:
+def _told(name: str, original: QueriedOriginal, after: ShownAttribute) -> BeforeAfter:
     before, domain = original.shown([name]).attributes[name], original.domain(name)
     rows = len(before.codes), len(after.codes)
     if isinstance(domain, Texts):
@@ -111,7 +109,7 @@ def _told(name: str, original: Original, after: Attribute) -> BeforeAfter:
     return BeforeAfter(name, _held(before, asked), _held(after, asked), rows, edges=edges, days=domain.kind == "date")
 
 
-def _held(attribute: Attribute, asked: Sequence[Predicate]) -> Floats:
+def _held(attribute: ShownAttribute, asked: Sequence[Predicate]) -> Floats:
     """How many rows satisfy each predicate, as far as what is shown of them tells."""
     rows = np.bincount(attribute.codes, minlength=attribute.size)
     return np.array([rows @ attribute.faces.see(predicate).share for predicate in asked], dtype=np.float64)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from shoal.lattice import Node
-from shoal.report.lattice_table import LatticeTable, NodeRow
+from shoal.explore.lattice_table import LatticeTable, NodeRow
+from shoal.hierarchy.lattice import Node
 from shoal.report.plots.display import CHARACTER, Display, Pen, printable
 
 if TYPE_CHECKING:

@@ -1,0 +1,306 @@
+"""measure, lattice, compare, learn, draft, workload, risk: looking at a table or a release, publishing nothing."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from shoal.engine_port import ReadOptions, Source
+from shoal.engines.arrow import ArrowEngine
+from shoal.engines.choice import read_for, read_options
+from shoal.errors import BadInput
+from shoal.explore.compare import AlgorithmComparison, all_measures, compare_algorithms, known_algorithms, of_workload
+from shoal.explore.draft_policy import draft_policy
+from shoal.explore.lattice_table import LatticeTable, list_nodes
+from shoal.explore.learn import figures_of, learn_from, set_lesson
+from shoal.explore.measure import measure_table
+from shoal.explore.table_risk import RiskAsked, assess, read_for_risk
+from shoal.inputs import PathLike, SourceLike, once, path_of, policy_of, private_of, several
+from shoal.mining.cross_validation import Learned
+from shoal.pipeline import Release
+from shoal.policy.document import Policy
+from shoal.problem import Problem
+from shoal.publish.claims import load_public
+from shoal.publish.contents import load_private
+from shoal.publish.folder import write_whole
+from shoal.publish.release_views import builders_of, original_of, shown_in_folder, shown_in_memory
+from shoal.report.plots.plot_files import GraphFile, LatticeFiles
+from shoal.risk import Assessment
+from shoal.search.driver import Stop, Watch
+from shoal.search.full_domain import LatticeSearch
+from shoal.workload.answer_errors import SANITY, WorkloadReport, compare_answers
+from shoal.workload.queries import Query, attributes_of
+from shoal.workload.query_files import load_queries, queries_of, random_queries, toml_of
+
+
+def workload(
+    source: SourceLike,
+    out: PathLike | Release,
+    *,
+    queries: PathLike | Iterable[Query | Mapping[str, Any]] | None = None,
+    random: int | None = None,
+    attributes: int = 2,
+    selectivity: float = 0.1,
+    seed: int = 0,
+    sanity: float = SANITY,
+    private: PathLike | None = None,
+    save: PathLike | None = None,
+    force: bool = False,
+) -> WorkloadReport:
+    """Answer queries from a release under the uniform assumption, beside the answers of the original (S4.8).
+
+    `queries` is a file or the queries themselves, else so many `random` ones are drawn on so many quasi-identifiers
+    each; `save` writes them as TOML. What comes back tells of the original: it is private.
+
+    >>> import pyarrow as pa
+    >>> from shoal.api import anonymize
+    >>> people = pa.table({"age": [31, 34, 38, 39]})
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> release = anonymize(people, {"attributes": {"age": age}, "require": [{"model": "k-anonymity", "k": 2}]})
+    >>> found = workload(people, release, queries=[{"count": True, "where": {"age": {"to": 34}}}, {"avg": "age"}])
+    >>> [(one.estimate, one.actual, one.matches) for one in found.answered]
+    [(2.0, 2.0, True), (34.5, 35.5, True)]
+    """
+    _refuse_both(queries, random)
+    file = None if save is None else _new_file(save, path_of(source), force=force)
+    manifest = None if isinstance(out, Release) else load_public(Path(out))
+    policy = out.policy if isinstance(out, Release) else load_private(private_of(Path(out), private)).policy
+    builders = out.plan.builders if isinstance(out, Release) else builders_of(policy)
+    read = ArrowEngine().read(source, read_options(policy))
+    original = original_of(read.table, read.name, policy, builders)
+    asked = asked_of(read, policy, queries, random, attributes=attributes, selectivity=selectivity, seed=seed)
+    if file is not None:
+        write_whole(file, toml_of(asked))
+    names = attributes_of(asked)
+    if isinstance(out, Release):
+        shown = shown_in_memory(out.row_by_row, out.plan, names, original)
+    else:
+        assert manifest is not None
+        shown = shown_in_folder(Path(out), manifest, names, original)
+    with _about(queries):
+        return compare_answers(shown, original, asked, sanity=sanity)
+
+
+def _refuse_both(queries: Any, random: int | None) -> None:
+    if (queries is None) == (random is None):
+        raise BadInput("give either a workload of queries or a number of random ones, not both and not neither")
+
+
+def asked_of(
+    read: Source,
+    policy: Policy,
+    queries: PathLike | Iterable[Query | Mapping[str, Any]] | None,
+    random: int | None,
+    **how: Any,
+) -> tuple[Query, ...]:
+    """The queries of a file, those given, or random ones."""
+    _refuse_both(queries, random)
+    if random is not None:
+        return random_queries(read.table, policy.quasi_identifiers, random, **how)
+    return load_queries(queries) if isinstance(queries, str | os.PathLike) else queries_of(queries or ())
+
+
+@contextmanager
+def _about(queries: Any) -> Iterator[None]:
+    """Names the file of queries in what is wrong with one of them."""
+    try:
+        yield
+    except BadInput as wrong:
+        named = isinstance(queries, str | os.PathLike)
+        raise BadInput(f"{Path(queries).name}: {wrong}" if named else str(wrong)) from None
+
+
+def _new_file(path: PathLike, source: Path | None, *, force: bool) -> Path:
+    """A file that may be written: never over the table, over others only when forced."""
+    file = Path(path)
+    if source is not None and file.exists() and source.exists() and file.samefile(source):
+        raise BadInput(f"{file.name}: the queries would be written over the table; name another file")
+    if file.exists() and not force:
+        raise BadInput(f"{file.name}: there is such a file already; use --force to replace it or name another")
+    return file
+
+
+def risk(
+    source: SourceLike,
+    *,
+    quasi_identifiers: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    weight: str | None = None,
+    unit: str | None = None,
+    population: SourceLike = None,
+    population_size: int | None = None,
+    threshold: float = 0.2,
+    preset: str | Sequence[str] = (),
+    missing: str | Sequence[str] = ("",),
+    options: ReadOptions | None = None,
+    watch: Watch = lambda *_: None,
+    **further: Any,
+) -> Assessment:
+    """How easily people are found in a table or in the folder of a release, which names its quasi-identifiers itself.
+
+    Without quasi-identifiers it looks for identifiers and for combinations of columns that tell rows apart. Further
+    keywords are the other fields of `RiskAsked`: `suda`, `suda_size`, `discover`, `identifiers` …
+
+    >>> import pyarrow as pa
+    >>> found = risk(pa.table({"age": [31, 31, 31, 52, 52, 60]}), quasi_identifiers="age", threshold=0.34)
+    >>> found.document()["reidentification"]["prosecutor"]
+    {'basis': 'the table', 'max': 1.0, 'average': 0.5, 'at_risk': 3, 'certain': 1}
+    """
+    quasi, secret, presets = (tuple(several(given)) for given in (quasi_identifiers, sensitive, preset))
+    about = RiskAsked(quasi, secret, weight, unit, population, population_size, threshold, presets, **further)
+    how, engine = options or ReadOptions(missing=tuple(several(missing))), ArrowEngine()
+    read, about, dropped = read_for_risk(source, how, about, engine)
+    everybody = None if about.population is None else engine.read(about.population, how)
+    return assess(read, about, everybody, watch, dropped)
+
+
+def lattice(
+    source: SourceLike,
+    policy: Policy | PathLike | Mapping[str, Any],
+    *,
+    picture: PathLike | None = None,
+    csv: PathLike | None = None,
+    force: bool = False,
+    watch: Watch = lambda *_: None,
+) -> LatticeTable:
+    """Every node of the policy's lattice: whether it complies, what it costs, and whether any node is plainly better.
+
+    `picture` (an SVG or a PNG) and `csv` are files to write it to as well; what they tell of the table is private.
+
+    >>> import pyarrow as pa
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> policy = Policy(attributes={"age": age}, require=[{"model": "k-anonymity", "k": 2}])
+    >>> table = lattice(pa.table({"age": [31, 38, 52, 59]}), policy)
+    >>> [(node.levels, node.suppressed, node.complies) for node in table.nodes]
+    [((0,), 4, False), ((1,), 4, False), ((2,), 0, True), ((3,), 0, True)]
+    >>> table.best.levels, table.best.metrics["average-class"]
+    ((2,), 2.0)
+    """
+    files = LatticeFiles.choose(picture, csv, path_of(source), force=force)
+    policy = policy_of(policy)
+    search = _lattice_search(source, policy)
+    table = list_nodes(search.lattice, search.oracle, policy, watch)
+    files.write(table)
+    return table
+
+
+def compare(
+    source: SourceLike,
+    policy: Policy | PathLike | Mapping[str, Any],
+    *,
+    algorithms: Sequence[str] | None = None,
+    target: str | None = None,
+    learners: str | Sequence[str] | None = None,
+    queries: PathLike | Iterable[Query | Mapping[str, Any]] | None = None,
+    random: int | None = None,
+    seed: int = 0,
+    sanity: float = SANITY,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+) -> AlgorithmComparison:
+    """What several algorithms, all unless named, make of one table and policy; the table is read and counted once.
+
+    Every measure is among the `figures` of a run; with `queries`, or so many `random` ones, the errors of their answers
+    too, and with a `target` what `learn` would tell.
+
+    >>> import pyarrow as pa
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> policy = Policy(attributes={"age": age}, require=[{"model": "k-anonymity", "k": 2}])
+    >>> found = compare(pa.table({"age": [31, 38, 52, 59]}), policy, algorithms=["optimal", "datafly"])
+    >>> [(run.algorithm, run.height, run.proved) for run in found.runs]
+    [('optimal', 2, True), ('datafly', 2, False)]
+    """
+    chosen = known_algorithms(None if algorithms is None else several(algorithms))
+    policy, engine = policy_of(policy), ArrowEngine()
+    with once():
+        read = read_for(source, policy, engine)
+        further = [all_measures(read)]
+        if queries is not None or random is not None:
+            asked = asked_of(read, policy, queries, random, seed=seed)
+            further.append(of_workload(read, engine, asked, sanity))
+        if target is not None:
+            lesson = set_lesson(read, policy, target, learners=None if learners is None else several(learners))
+            further.append(figures_of(read, engine, lesson, stop))
+        return compare_algorithms(read, policy, engine, chosen, watch, stop, further)
+
+
+def learn(
+    source: SourceLike,
+    policy: Policy | PathLike | Mapping[str, Any],
+    *,
+    target: str,
+    learners: str | Sequence[str] | None = None,
+    features: str | Sequence[str] | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    rows: int | None = None,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+) -> Learned:
+    """How well classifiers predict a column when trained on the original and on the release; needs `shoal[learn]`.
+
+    Cross-validated: each fold's training rows are anonymized by themselves, and the rows held out are shown through the
+    recoding found (`Learned.how`). `features` are the quasi-identifiers unless named; at most `rows` are trained on.
+
+    >>> import pyarrow as pa
+    >>> people = pa.table({"age": [21, 22, 23, 61, 62, 63] * 4, "ill": ["no", "no", "no", "yes", "yes", "yes"] * 4})
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
+    >>> policy = Policy(attributes={"age": age, "ill": "sensitive"}, require=[{"model": "k-anonymity", "k": 4}])
+    >>> learned = learn(people, policy, target="ill", learners="logistic", folds=3)
+    >>> learned.majority.mean, [(score.original.mean, score.release.mean) for score in learned.scores]
+    (0.5, [(1.0, 1.0)])
+    """
+    policy, engine = policy_of(policy), ArrowEngine()
+    asked, named = (None if given is None else several(given) for given in (learners, features))
+    with once():
+        read = read_for(source, policy, engine)
+        lesson = set_lesson(read, policy, target, learners=asked, features=named, folds=folds, seed=seed, rows=rows)
+        return learn_from(read, policy, engine, lesson, watch, stop)
+
+
+def _lattice_search(source: SourceLike, policy: Policy) -> LatticeSearch:
+    engine = ArrowEngine()
+    problem = Problem.of(read_for(source, policy, engine), policy, engine)
+    problem.refuse_impossible()
+    return LatticeSearch.of(problem)
+
+
+def measure(
+    source: SourceLike,
+    *,
+    quasi_identifiers: str | Sequence[str],
+    sensitive: str | Sequence[str] = (),
+    unit: str | None = None,
+    missing: str | Sequence[str] = ("",),
+    ignore_suppressed: bool = False,
+    options: ReadOptions | None = None,
+    graph: PathLike | None = None,
+    force: bool = False,
+    show_values: bool = False,
+) -> dict[str, Any]:
+    """Every model's attained value for a table as it is; no policy needed.
+
+    With a `unit`, persons are counted, not rows. `graph` is a file (.graphml, .svg, .png) for the graph of the
+    sensitive values and the classes. `show_values` names what the members of the worst classes share.
+
+    >>> import pyarrow as pa
+    >>> measure(pa.table({"sex": ["f", "f", "m"]}), quasi_identifiers="sex")["models"][0]
+    {'model': 'k-anonymity', 'attained': {'k': 1}, 'worst': {'size': 1, 'rows': [3]}}
+    """
+    file = None if graph is None else GraphFile.choose(graph, path_of(source), several(sensitive), force=force)
+    read = ArrowEngine().read(source, options or ReadOptions(missing=tuple(several(missing))))
+    return measure_table(
+        read,
+        several(quasi_identifiers),
+        several(sensitive),
+        unit=unit,
+        ignore_suppressed=ignore_suppressed,
+        graph=None if file is None else file.write,
+        show_values=show_values,
+    )
+
+
+def draft(source: SourceLike, *, k: int = 5, delimiter: str | None = None, encoding: str | None = None) -> str:
+    """A first policy for a table, as TOML with comments."""
+    return draft_policy(ArrowEngine().read(source, ReadOptions(delimiter=delimiter, encoding=encoding)), k)

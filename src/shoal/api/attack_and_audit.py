@@ -1,0 +1,347 @@
+"""attack and audit: what an attacker can still learn from a release, and a verdict for each way of betraying people."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from shoal.attacks import foreign_attacks
+from shoal.attacks.attack import Attack, Channel, Finding
+from shoal.attacks.audit import Audit
+from shoal.attacks.audit import audit as run_all
+from shoal.attacks.background import Background
+from shoal.attacks.composition import Compose
+from shoal.attacks.definetti import DeFinetti
+from shoal.attacks.downcode import Downcode
+from shoal.attacks.homogeneity import Homogeneity
+from shoal.attacks.join import Join
+from shoal.attacks.minimality import Minimality
+from shoal.attacks.prosecutor import Prosecutor
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.attacks.rule_inference import Rules
+from shoal.attacks.similarity import Similarity
+from shoal.attacks.singling_out import SinglingOut
+from shoal.attacks.skewness import Skewness
+from shoal.data.codes import Table
+from shoal.engine_port import ReadOptions, Source
+from shoal.engines.arrow import ArrowEngine
+from shoal.engines.choice import read_options, recode
+from shoal.errors import BadInput, BadPolicy, Infeasible
+from shoal.inputs import PathLike, SourceLike, collect_warnings, path_of, policy_of, private_of, several
+from shoal.mining.c45 import C45
+from shoal.pipeline import Release
+from shoal.policy.document import Policy
+from shoal.publish.claims import load_public
+from shoal.publish.contents import PeopleFile, load_private, load_rows
+from shoal.publish.release_views import Columns, builders_of, published_in_folder, published_in_memory, published_of
+from shoal.roles import Role
+from shoal.solve import make_plan
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of how a release was made."""
+
+    release: SourceLike | Release
+    policy: Policy | PathLike | Mapping[str, Any] | None = None
+    private: PathLike | None = None
+
+    @property
+    def rules(self) -> Policy | None:
+        """The policy that was given, or that the release was made by."""
+        if self.policy is not None:
+            return policy_of(self.policy)
+        if isinstance(self.release, Release):
+            return self.release.policy
+        if isinstance(self.release, str | Path) and Path(self.release).is_dir():
+            beside = private_of(Path(self.release), self.private)
+            return load_private(beside).policy if beside.is_dir() else None
+        return None
+
+    def read(self, source: SourceLike) -> Table | None:
+        if source is None or isinstance(source, Table):
+            return source
+        rules = self.rules  # nulls are written as in the data; how else a file is written is found out
+        missing = ReadOptions().missing if rules is None else rules.data.missing
+        return ArrowEngine().read(source, ReadOptions(missing=tuple(missing))).table
+
+    @property
+    def promised_k(self) -> int | None:
+        """The k that a published folder tells."""
+        if not isinstance(self.release, str | Path) or not Path(self.release).is_dir():
+            return None
+        asked = [model.asked.get("k") for model in load_public(Path(self.release)).models]
+        return max((int(k) for k in asked if k is not None), default=None)
+
+
+def ready(how: Attack, known: Known) -> Attack:
+    """The attack with everything read that it names; other releases are opened by `attack` itself."""
+    if isinstance(how, Compose | Join):
+        return replace(how, register=known.read(how.register))
+    if isinstance(how, Rules | SinglingOut):
+        return replace(how, control=known.read(how.control))
+    if isinstance(how, Downcode):
+        return _promised(replace(how, control=known.read(how.control)), known)
+    if isinstance(how, Minimality):
+        return _running(replace(how, register=known.read(how.register)), known)
+    return how
+
+
+def _promised(how: Downcode, known: Known) -> Downcode:
+    if how.models or how.k is not None:
+        return how
+    rules = known.rules
+    return replace(how, models=tuple(rules.models)) if rules is not None else replace(how, k=known.promised_k)
+
+
+def _running(how: Minimality, known: Known) -> Minimality:
+    rules = known.rules
+    if how.algorithm is not None or rules is None:
+        return how
+    attribute = how.attribute or next(iter(rules.named(Role.SENSITIVE)), None)
+    others = [name for name in rules.about if name != attribute]
+    if attribute is None or others:
+        raise BadPolicy(f"minimality varies one sensitive attribute, and the policy is about {others or 'none'}")
+    return replace(how, algorithm=algorithm_of(rules, attribute), depends=attribute in rules.about)
+
+
+def algorithm_of(policy: Policy, attribute: str) -> Any:
+    """What a policy releases of a table of quasi-identifiers and one sensitive attribute; None where it cannot."""
+    names = {*policy.quasi_identifiers, attribute}
+    rules = policy.model_copy(update={"attributes": {n: a for n, a in policy.attributes.items() if n in names}})
+    if policy.population is not None or policy.unit is not None:
+        raise BadInput("minimality runs policies that need neither a population nor a unit")
+
+    def run(world: Table) -> Published | None:
+        source = Source(world, "frame", "a world")
+        with collect_warnings():  # the same for every world
+            try:
+                plan = make_plan(source, rules, ArrowEngine())
+            except Infeasible:
+                return None
+            columns = recode(source, plan, rules, ArrowEngine()).columns
+        quasi = [name for shown in plan.released_as.values() for name in shown]
+        return published_in_memory("a world", columns, Columns(quasi, [attribute], plan.statistics), plan.builders)
+
+    return run
+
+
+_ROLES = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+
+
+def attack(
+    release: SourceLike | Release,
+    how: Attack,
+    *,
+    quasi_identifiers: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    policy: Policy | PathLike | Mapping[str, Any] | None = None,
+    private: PathLike | None = None,
+    original: SourceLike = None,
+    people: PathLike | None = None,
+    force: bool = False,
+) -> Finding:
+    """Run one attack on a release: one made here, a published folder, or any table whose columns are named.
+
+    Hierarchies are those of the `policy` or else of the private folder beside a published one. With the `original`,
+    guesses are held against the truth. Where an attack tells what it learned of each person, `people` is a CSV to write
+    that to, which is private; the same is in `Finding.people`.
+    """
+    where = None if isinstance(release, Release) else path_of(release)
+    file = None if people is None else PeopleFile.choose(people, where, force=force)
+    named = several(quasi_identifiers), several(sensitive)
+    seen = published(release, *named, policy=rules_of(release, policy, private), private=private)
+    right = None if original is None else truth(release, original, private)
+    how = ready(how, Known(release, policy, private))
+    if isinstance(how, Compose):
+        how = opened(how, named, policy, original)
+    found = how.on(seen, right)
+    if file is not None:
+        file.write(found)
+    return found
+
+
+def rule_tree(
+    release: SourceLike | Release,
+    *,
+    quasi_identifiers: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    policy: Policy | PathLike | Mapping[str, Any] | None = None,
+    private: PathLike | None = None,
+) -> C45:
+    """The decision tree that tells the first sensitive attribute of a release."""
+    rules = rules_of(release, policy, private)
+    seen = published(release, several(quasi_identifiers), several(sensitive), policy=rules, private=private)
+    features = {name: column for name, column in seen.table.columns.items() if name not in seen.sensitive}
+    return C45().fit_codes(features, seen.table[seen.sensitive[0]])
+
+
+def opened(
+    how: Compose,
+    named: tuple[Sequence[str], Sequence[str]],
+    policy: Policy | PathLike | Mapping[str, Any] | None,
+    original: SourceLike,
+) -> Compose:
+    """The other releases, and who is behind their rows: by originals of their own, or by that of the first."""
+    others = tuple(
+        each if isinstance(each, Published) else published(each, *named, policy=policy) for each in how.others
+    )
+    if original is None:
+        return replace(how, others=others)
+    pairs = zip(how.others, how.truths or [original] * len(others), strict=False)
+    behind = tuple(each if isinstance(each, Truth) else truth(other, each) for other, each in pairs)
+    return replace(how, others=others, truths=behind)
+
+
+def published(
+    release: SourceLike | Release,
+    quasi_identifiers: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    *,
+    policy: Policy | PathLike | Mapping[str, Any] | None = None,
+    private: PathLike | None = None,
+    options: ReadOptions | None = None,
+) -> Published:
+    """A release as an attacker has it."""
+    if isinstance(release, Release):
+        return _of_release(release)
+    rules, folder = rules_of(release, policy, private), _folder(release)
+    if folder is not None:
+        manifest = load_public(folder)
+        if sensitive:
+            manifest = manifest.model_copy(update={"sensitive": tuple(sensitive)})
+        return published_in_folder(folder, manifest, None if rules is None else builders_of(rules, _ROLES))
+    read = ArrowEngine().read(release, options or (ReadOptions() if rules is None else read_options(rules)))
+    if rules is not None:
+        quasi_identifiers = quasi_identifiers or rules.quasi_identifiers
+        sensitive = sensitive or rules.named(Role.SENSITIVE)
+    builders = None if rules is None else builders_of(rules, _ROLES)
+    return published_of(read.name, read.table, Columns(quasi_identifiers, sensitive, {}), builders)
+
+
+def truth(release: SourceLike | Release, original: SourceLike, private: PathLike | None = None) -> Truth:
+    """The original and the row of it behind each released one, as the private folder tells."""
+    if isinstance(release, Release):
+        return Truth(release.source.table, release.rows)
+    folder = _folder(release)
+    if folder is None:
+        raise BadInput("only a release that was made here knows which row of the original is behind which of its own")
+    beside = private_of(folder, private)
+    read = ArrowEngine().read(original, read_options(load_private(beside).policy))
+    rows = load_rows(beside)
+    if len(rows) and int(rows.max()) >= read.table.rows:
+        raise BadInput(f"{read.name}: this is not the original: it has fewer rows than the release tells of")
+    return Truth(read.table, rows)
+
+
+def rules_of(
+    release: SourceLike | Release, policy: Policy | PathLike | Mapping[str, Any] | None, private: PathLike | None
+) -> Policy | None:
+    """The policy that explains a release: the one given, or else the one that it was made by, where that is at hand."""
+    if policy is not None:
+        return policy_of(policy)
+    if isinstance(release, Release):
+        return release.policy
+    folder = _folder(release)
+    beside = None if folder is None else private_of(folder, private)
+    return None if beside is None or not beside.is_dir() else load_private(beside).policy
+
+
+def _of_release(release: Release) -> Published:
+    plan = release.plan
+    quasi = [name for columns in plan.released_as.values() for name in columns]
+    sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE]
+    roles = Columns(quasi, sensitive, plan.statistics)
+    builders = dict(plan.builders) | builders_of(release.policy, [Role.SENSITIVE])
+    return published_in_memory("the release", release.row_by_row, roles, builders, release.separate)
+
+
+def _folder(release: SourceLike) -> Path | None:
+    """The folder of a release, if it is one."""
+    if not isinstance(release, str | Path) or not Path(release).is_dir():
+        return None
+    if not (Path(release) / "manifest.json").is_file():
+        raise BadInput(f"{Path(release).name}: this folder is no release: it has no manifest.json")
+    return Path(release)
+
+
+_SPLITS = 2_000
+"""Ways to split a class that are looked at: enough to find what is certain, in seconds."""
+_WORLDS = 50
+
+
+def audit(
+    release: SourceLike | Release,
+    *,
+    register: SourceLike = None,
+    others: Sequence[SourceLike | Release] = (),
+    original: SourceLike = None,
+    quasi_identifiers: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    policy: Policy | PathLike | Mapping[str, Any] | None = None,
+    private: PathLike | None = None,
+    control: SourceLike = None,
+    width: float | None = None,
+    seed: int = 0,
+    tell: Callable[[str, float], None] = lambda *_: None,
+) -> Audit:
+    """Run every attack that fits a release, and say of each way of betraying people whether it is protected or exposed.
+
+    A `register` of people, `others` about the same people, the `original` and a `control` table of people who are not
+    in it let more attacks run; what was not run is said, with the reason. The verdict follows from what was run.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": ["3*", "3*", "4*", "4*"], "ill": ["flu", "flu", "flu", "hiv"]})
+    >>> [line.said for line in audit(table, quasi_identifiers="age", sensitive="ill").lines][:3]
+    ['protected', 'exposed: 2 records', 'protected']
+    """
+    named = several(quasi_identifiers), several(sensitive)
+    known = Known(release, policy, private)
+    seen = published(release, *named, policy=rules_of(release, policy, private), private=private)
+    right = None if original is None else truth(release, original, private)
+    attacks: list[tuple[str, Attack | str]] = [("prosecutor", Prosecutor())]
+    attacks.append(
+        ("join", "name people whom an attacker knows with --register" if register is None else Join(register))
+    )
+    if seen.sensitive:
+        attacks += [
+            ("homogeneity", Homogeneity()),
+            ("background", Background()),
+            ("skewness", Skewness()),
+            ("similarity", Similarity(width=width)),
+            ("rules", Rules(control=control)),
+            ("definetti", DeFinetti(seed=seed)),
+            ("minimality", Minimality(register=register, worlds=_WORLDS, seed=seed)),
+        ]
+        other = Compose(tuple(others)) if others else "name other releases about the same people with --other"
+        attacks.append(("compose", other))
+    attacks += [
+        ("downcode", Downcode(seed=seed, most=_SPLITS, control=control)),
+        ("singling-out", SinglingOut(seed=seed, control=control)),
+    ]
+    attacks += foreign_attacks(sensitive=bool(seen.sensitive))
+    absent = {Channel.COMPOSITION: "no other release about these people was given (--other)"}
+    if not seen.sensitive:
+        said = "no sensitive attribute was named (--sensitive)"
+        absent |= {Channel.ATTRIBUTE: said, Channel.RULES: said, Channel.COMPOSITION: said}
+    prepared = [(name, _prepared(how, known, named, policy, original)) for name, how in attacks]
+    return run_all(seen, prepared, right, absent, tell)
+
+
+def _prepared(
+    how: Attack | str,
+    known: Known,
+    named: tuple[Sequence[str], Sequence[str]],
+    policy: Policy | PathLike | Mapping[str, Any] | None,
+    original: SourceLike,
+) -> Attack | str:
+    """An attack with everything read that it names; or why it cannot be run."""
+    if isinstance(how, str):
+        return how
+    if isinstance(how, Minimality) and (known.rules is None or how.register is None):
+        return "it runs the policy on worlds of the people whom an attacker knows; give --register and --policy"
+    try:
+        made = ready(how, known)
+        return opened(made, named, policy, original) if isinstance(made, Compose) else made
+    except BadInput as why:
+        return str(why)

@@ -1,0 +1,175 @@
+"""republish, remove: a table that has grown, or that people were erased from, published again."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.api.releases import refuse_unverified, verify
+from shoal.data.codes import Table, alone
+from shoal.engine_port import ReadOptions, Source
+from shoal.engines.arrow import ArrowEngine
+from shoal.engines.choice import read_options
+from shoal.errors import BadInput, BadPolicy
+from shoal.inputs import PathLike, PolicyLike, SourceLike, is_file, policy_of
+from shoal.pipeline import Release, make_release
+from shoal.publish.contents import load_private, load_rows
+from shoal.publish.fixed_recoding import EarlierRelease
+from shoal.republish.history import NAME as HISTORY
+from shoal.republish.history import History
+from shoal.republish.previous_release import PreviousRelease, remember
+from shoal.runtime.events import run
+from shoal.verify.release_files import read_json
+
+
+def republish(
+    private: PathLike,
+    source: SourceLike,
+    policy: PolicyLike | None = None,
+    *,
+    original: SourceLike = None,
+    increment: bool = False,
+) -> Release:
+    """The next release of a table that was published before, found in its private folder; verified like any other.
+
+    Nobody is told more of by all releases together than the policy allows, else Infeasible is raised. With `increment`
+    the table has new rows only, which are published alone. `original` is the table of the release before, needed once
+    if that was made without [republish] in its policy.
+
+    >>> import tempfile
+    >>> from shoal.api import anonymize
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
+    >>> policy = {
+    ...     "attributes": {"name": "identifier", "age": age, "ill": "sensitive"},
+    ...     "require": [{"model": "distinct-l-diversity", "l": 2}],
+    ...     "republish": {"key": "name", "way": "m-invariance", "m": 2, "counterfeits": 0.5},
+    ... }
+    >>> before = pa.table({"name": ["bob", "ann"], "age": [31, 38], "ill": ["dyspepsia", "bronchitis"]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = anonymize(before, policy).save(f"{folder}/out")
+    ...     release = republish(f"{folder}/out.private", before.slice(0, 1))
+    >>> sorted(release.data["ill"].to_pylist()), release.summary.rows.added
+    (['bronchitis', 'dyspepsia'], 1)
+    """
+    with run("republish"):
+        return refuse_unverified(make_release(source, again(private, policy, original=original, increment=increment)))
+
+
+def remove(
+    rows: PathLike | Sequence[str], private: PathLike, original: SourceLike = None, policy: PolicyLike | None = None
+) -> Release:
+    """The release without people who are to be erased: named by their keys, or by a table with a column of them.
+
+    `original` is the table that was released, found by its name where it is a file beside the folder or here. Who else
+    must be left out so that nobody is betrayed by the difference is left out too; of those who are erased, the new
+    private folder keeps nothing.
+    """
+    with run("remove"):
+        following, left = removing(rows, private, original, policy)
+        return refuse_unverified(make_release(left, following))
+
+
+def again(
+    private: PathLike, policy: PolicyLike | None = None, *, original: SourceLike = None, increment: bool = False
+) -> PreviousRelease:
+    """What the next release follows."""
+    if isinstance(policy, EarlierRelease):
+        raise BadInput("give a policy, not an earlier release: that is named by its private folder")
+    found = PreviousRelease.load(private, None if policy is None else policy_of(policy), increment=increment)
+    if found.history is not None:
+        return found
+    if load_private(found.folder).policy.republish is not None:
+        raise BadInput(f"{found.folder.name}/{HISTORY}: there is no such file; use a copy of the folder")
+    if original is None:
+        raise BadInput(
+            f"{found.folder.name}: its policy had no [republish], so it does not tell who is who; give the table it "
+            "was made from with --original"
+        )
+    known = load_private(found.folder)
+    assert found.policy.republish is not None
+    if not known.levels or known.rows is not None or found.policy.republish.way == "m-invariance":
+        raise BadPolicy(
+            f"{found.folder.name}: only releases with one level per attribute can be continued that way, and not by "
+            "m-invariance; anonymize afresh with [republish] in the policy"
+        )
+    read = ArrowEngine().read(original, read_options(found.policy))
+    told = read_json(found.folder / "manifest.json")
+    if read.table.rows != told["rows"]["read"]:
+        raise BadInput(
+            f"{read.name}: this is not the original: it has {read.table.rows:,} rows, and the release was made of "
+            f"{told['rows']['read']:,}"
+        )
+    history = remember(read.table, found.policy, known.levels, load_rows(found.folder), read.name)
+    if not _makes(history, told["classes"]) or not _covered(found.folder, original):
+        raise BadInput(f"{read.name}: this is not the original: its rows do not make the classes of the release")
+    return replace(found, history=history)
+
+
+def _makes(history: History, classes: Mapping[str, int]) -> bool:
+    """Whether the groups are as many and as large as the classes that a manifest tells of."""
+    sizes = np.bincount(history.group)
+    return {"count": len(sizes), "min": sizes.min(), "max": sizes.max()}.items() <= classes.items()
+
+
+def _covered(private: Path, original: SourceLike) -> bool:
+    """Whether the release is true of the original, if it lies beside its private folder."""
+    published = private.with_name(private.name.removesuffix(".private"))
+    if published == private or not (published / "manifest.json").is_file():
+        return True
+    return all(verdict.holds for verdict in verify(published, original=original, private=private))
+
+
+def removing(
+    rows: PathLike | Sequence[str], private: PathLike, original: SourceLike = None, policy: PolicyLike | None = None
+) -> tuple[PreviousRelease, Source]:
+    """What the release without some people follows, and the table without them."""
+    found = again(private, policy, original=original)
+    original = _original(found) if original is None else original
+    key = found.policy.key or ""
+    read = ArrowEngine().read(original, read_options(found.policy))
+    if key not in read.table.columns:
+        raise BadInput(f"{read.name}: this is not the original: it has no column {key!r}")
+    keys = _keys(rows, key)
+    if not len(keys):
+        raise BadInput("nobody to remove is named; give keys, or a table of them")
+    column = read.table[key]
+    strange = len(keys) - int(pc.sum(pc.is_in(keys, value_set=column.texts)).as_py() or 0)
+    if strange:
+        raise BadInput(f"{read.name}: {strange} of {len(keys)} keys to remove are of nobody in column {key!r}")
+    stay = np.flatnonzero(
+        ~np.append(pc.is_in(column.texts, value_set=keys).to_numpy(zero_copy_only=False), False)[column.codes]
+    )
+    if not len(stay):
+        raise BadInput(f"{read.name}: nobody would be left; withdraw the release instead")
+    columns = {name: alone(replace(each, codes=each.codes[stay])) for name, each in read.table.columns.items()}
+    return replace(found, erased=keys), replace(read, table=Table(columns, len(stay)), native=None)
+
+
+def _original(found: PreviousRelease) -> Path:
+    """The file that was released, if it still lies where one looks for it."""
+    name = None if found.history is None else found.history.source
+    if name is None:
+        raise BadInput(
+            f"{found.folder.name}: the table it was made from was no file, was an increment, or has people who were "
+            "erased since; give the table as it is now with --original"
+        )
+    for file in (found.folder.parent / name, Path(name)):
+        if file.exists():
+            return file
+    raise BadInput(f"{name}: it lies neither beside {found.folder.name} nor here; give the table with --original")
+
+
+def _keys(rows: PathLike | Sequence[str], key: str) -> pa.Array:
+    """Whom to remove, each once."""
+    if not isinstance(rows, str | os.PathLike):
+        return pa.array(list(dict.fromkeys(map(str, rows))), pa.string())
+    if not is_file(rows):
+        raise BadInput(f"{Path(rows).name}: there is no such file; name the table of those to remove, or their keys")
+    table = ArrowEngine().read(rows, ReadOptions()).table
+    if key not in table.columns:
+        raise BadInput(f"{Path(rows).name}: it has no column {key!r}, which tells who is to be removed")
+    return table[key].texts

@@ -1,0 +1,269 @@
+"""anonymize, apply, verify: from a table and a policy to a release, and back."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from shoal.engine_port import Ability, Engine, ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.engines.choice import choose_engine, read_options, refuse_lacking
+from shoal.engines.postgres.connection import parse_postgres_table
+from shoal.engines.postgres.tables import refuse_target
+from shoal.errors import BadInput, ShoalWarning
+from shoal.hierarchy.build import build
+from shoal.inputs import PathLike, PolicyLike, SourceLike, TargetLike, folder_of, path_of, private_of, target_of
+from shoal.models.model import Need
+from shoal.pipeline import Release, make_release
+from shoal.policy.document import Policy
+from shoal.problem import meet, orders_of, together, trees_of
+from shoal.publish.claims import agrees, claim_of, counterfeits_told, load_public
+from shoal.publish.contents import load_private
+from shoal.publish.data_files import write_options
+from shoal.publish.fixed_recoding import EarlierRelease, FixedRecoding
+from shoal.publish.folder import Places, known_format, partitioned_format
+from shoal.publish.manifest import Manifest
+from shoal.publish.verification import original_levels, original_table, tell_verdicts
+from shoal.runtime.events import run
+from shoal.runtime.memory import bytes_of, explain_memory_error
+from shoal.search.driver import Stop, Watch
+from shoal.verify.claim import Original, Status, Verdict, refuse_failures
+from shoal.verify.judge import ADDED, judge, judge_people
+from shoal.verify.open_release import Room, opened
+from shoal.verify.release_files import check_hash, table_in
+from shoal.verify.released_counts import count
+from shoal.verify.truth_by_level import covers
+from shoal.verify.two_tables import count_groups, covers_groups, read_separate
+
+
+def verify(
+    out: PathLike,
+    *,
+    original: SourceLike = None,
+    population: SourceLike = None,
+    private: PathLike | None = None,
+    memory: str | int | None = None,
+) -> list[Verdict]:
+    """Judge a release on disk: every promise holds, fails, or needs what was not given.
+
+    With `memory`, e.g. "2GB", what does not fit is spilled; so it is for an original that seems not to fit in memory.
+    """
+    with run("verify"), explain_memory_error():
+        verdicts = _verified(Path(out), original, population, private, memory)
+        tell_verdicts(verdicts)
+        return verdicts
+
+
+def _verified(
+    folder: Path, original: SourceLike, population: SourceLike, private: PathLike | None, memory: str | int | None
+) -> list[Verdict]:
+    manifest = load_public(folder)
+    data = manifest.data
+    file = table_in(folder, data.file)
+    claim = claim_of(manifest, folder)
+    asked_for = any(Need.POPULATION in model.needs for model in claim.models)
+    if population is not None and not (asked_for and original is not None):
+        ArrowEngine().read(population, ReadOptions())
+    if population is not None and not asked_for:
+        warnings.warn(ShoalWarning("no promise of this release looks at the population"), stacklevel=2)
+    verdicts = [check_hash(file, data.sha256 or ""), *counterfeits_told(manifest, folder)]
+    everybody = population if asked_for else None
+    policy, true = (None, None) if original is None else _original(folder, private, original, everybody, memory)
+    listed = true is not None and true.rows is not None
+    room = Room(None if memory is None else bytes_of(memory))
+    with opened(file, data.columns, data.model_dump(), listed=listed, room=room) as release:
+        if data.separate is None:
+            counted = replace(count(release, claim, true), everybody=everybody is not None)
+        else:
+            other = table_in(folder, data.separate.file)
+            verdicts.append(check_hash(other, data.separate.sha256 or ""))
+            told = read_separate(other, data.separate.columns, data.model_dump())
+            counted = count_groups(release, told, claim, true)
+        attained = () if true is None else true.attained
+        verdicts += [*judge(claim, counted, attained), *judge_people(claim, counted)]
+        if policy is None or true is None:
+            return [*verdicts, *(Verdict(promise, Status.NEEDS_ORIGINAL) for promise in _BESIDE)]
+        if data.separate is None:
+            return [*verdicts, agrees(claim, policy, counted), covers(release, claim, true)]
+        return [*verdicts, agrees(claim, policy, counted), covers_groups(release, counted, claim, true)]
+
+
+_BESIDE = ("claim", "truthful")
+NEED_ORIGINAL = (*_BESIDE, ADDED)
+"""What is judged beside the promises of the manifest, against the original and the private folder."""
+
+
+def _original(
+    folder: Path, private: PathLike | None, original: SourceLike, population: SourceLike, memory: str | int | None
+) -> tuple[Policy, Original]:
+    """The policy of the private folder, and the input with its hierarchies and, where it is given, the population."""
+    known = load_private(private_of(folder, private))
+    policy = known.policy
+    engine = choose_engine("auto", memory, original)
+    refuse_lacking(policy, engine)
+    if known.rows is not None and Ability.ROW_MAP not in engine.abilities:
+        raise BadInput("checking a row map needs the original in memory: leave out --memory, or raise it")
+    read = engine.read(original, read_options(policy))
+    missing = [name for name in policy.attributes if name not in read.table.columns]
+    if missing:
+        raise BadInput(f"{read.name}: this is not the original: it has no column {missing[0]!r}")
+    if population is not None:
+        read = meet(read, ArrowEngine().read(population, read_options(policy)), policy.quasi_identifiers)
+    named = known.levels if known.rows is None and known.points is None else policy.quasi_identifiers
+    kept = {name: policy.attributes[name].hierarchy for name in named}
+    hierarchies = {name: build(read.table[name], builder) for name, builder in kept.items() if builder is not None}
+    trees = trees_of(read.table, policy)
+    return policy, Original(
+        original_table(read.table),
+        original_levels(hierarchies, {name: builder for name, builder in kept.items() if builder is not None}),
+        known.levels,
+        unit=policy.unit,
+        trees={name: tree.levels for name, tree in trees.items()},
+        order=orders_of(policy),
+        together=together(policy, sorted(policy.quasi_identifiers)),
+        population=None if read.population is None else original_table(read.population),
+        tree_labels={name: tree.labels for name, tree in trees.items()},
+        rows=known.rows,
+        points=known.points,
+        attained=known.attained,
+    )
+
+
+def anonymize(
+    source: SourceLike,
+    policy: PolicyLike,
+    *,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+    engine: Engine | str = "auto",
+    memory: str | int | None = None,
+    master: str | None = None,
+) -> Release:
+    """The table of least loss that keeps the policy, verified; raises Infeasible when there is none.
+
+    `watch` sees every question of the search; once `stop` says so, an anytime search ends with its best node so far.
+    `engine` is "arrow" for what fits in memory, "duckdb" for what does not fit in `memory`, e.g. "2GB", "spark" for
+    what is on the cluster of `master`, or "auto".
+
+    >>> import pyarrow as pa
+    >>> from shoal.policy.document import Policy
+    >>> people = pa.table({"age": [34, 36, 34, 51, 58, 52], "disease": ["flu", "flu", "hiv", "flu", "hiv", "flu"]})
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> policy = Policy(
+    ...     attributes={"age": age, "disease": "sensitive"},
+    ...     require=[{"model": "k-anonymity", "k": 3}],
+    ... )
+    >>> anonymize(people, policy).data["age"].to_pylist()
+    ['[30, 40)', '[30, 40)', '[30, 40)', '[50, 60)', '[50, 60)', '[50, 60)']
+    """
+    with run("anonymize"), explain_memory_error():
+        return refuse_unverified(
+            make_release(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master)
+        )
+
+
+def apply(
+    private: PathLike,
+    source: SourceLike,
+    *,
+    suppression: float | str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    engine: Engine | str = "auto",
+    memory: str | int | None = None,
+    master: str | None = None,
+) -> Release:
+    """The recoding of an earlier release, found in its private folder, applied to new rows; verified like any other.
+
+    Rows are suppressed where needed, as many as the earlier policy or `suppression` allows, else Infeasible is raised.
+
+    >>> import tempfile
+    >>> import pyarrow as pa
+    >>> from shoal.policy.document import Policy
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> policy = Policy(attributes={"age": age}, require=[{"model": "k-anonymity", "k": 2}])
+    >>> with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+    ...     _ = anonymize(pa.table({"age": [31, 38, 52, 59]}), policy).save(f"{folder}/out")
+    ...     release = apply(f"{folder}/out.private", pa.table({"age": [20, 25, 21]}))
+    >>> release.data["age"].to_pylist()
+    ['[20, 30)', '[20, 30)', '[20, 30)']
+    """
+    with run("apply"), explain_memory_error():
+        earlier = FixedRecoding.load(private, suppression=suppression, delimiter=delimiter, encoding=encoding)
+        return refuse_unverified(make_release(source, earlier, engine=engine, memory=memory, master=master))
+
+
+def refuse_unverified(release: Release) -> Release:
+    """The release once it is verified, its notes shown to the caller of the caller."""
+    tell_verdicts(release.verdicts)
+    refuse_failures(release.verdicts)
+    for note in release.notes:
+        warnings.warn(ShoalWarning(note), stacklevel=3)
+    return release
+
+
+def publish(
+    source: SourceLike,
+    policy: PolicyLike,
+    out: PathLike,
+    *,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+    force: bool = False,
+    private: PathLike | None = None,
+    format: str | None = None,  # noqa: A002
+    reproducible: bool = False,
+    engine: Engine | str = "auto",
+    memory: str | int | None = None,
+    master: str | None = None,
+    to: TargetLike = None,
+    partition_by: Sequence[str] = (),
+) -> Manifest:
+    """Anonymize and save in one go, verifying the file only; with `to`, stored in a database too."""
+    with run(policy.doing if isinstance(policy, EarlierRelease) else "anonymize"), explain_memory_error():
+        # refuse a bad place before the work, not after it
+        places = Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
+        known_format(partitioned_format(format) if partition_by else format or "csv")
+        _refuse_target(to, source, force=force)
+        where = {"engine": engine, "memory": memory, "master": master, "spill": places.public.parent}
+        release = make_release(source, policy, watch=watch, stop=stop, **where)  # type: ignore[arg-type]
+        how = {"private": private, "format": format, "force": force, "reproducible": reproducible, "to": to}
+        return release.save(out, partition_by=partition_by, **how)  # type: ignore[arg-type]
+
+
+def _refuse_target(to: TargetLike, source: SourceLike, *, force: bool) -> None:
+    target = target_of(to)
+    if target is not None:
+        refuse_target(target, parse_postgres_table(source), force=force)
+
+
+def dry_run(
+    source: SourceLike,
+    policy: PolicyLike,
+    *,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+    out: PathLike | None = None,
+    force: bool = False,
+    private: PathLike | None = None,
+    format: str | None = None,  # noqa: A002
+    reproducible: bool = False,
+    engine: Engine | str = "auto",
+    memory: str | int | None = None,
+    master: str | None = None,
+    to: TargetLike = None,
+    partition_by: Sequence[str] = (),
+) -> Manifest:
+    """Search and judge, refuse what `publish` would refuse, write nothing."""
+    with run("dry run"), explain_memory_error():
+        if out is not None:
+            Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
+        elif private is not None:
+            raise BadInput("a private folder was named, but no folder for the release; name it too with --out")
+        known_format(partitioned_format(format) if partition_by else format or "csv")
+        _refuse_target(to, source, force=force)
+        release = make_release(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master)
+        write_options(release, format, partition_by)
+        tell_verdicts(release.verdicts)
+        refuse_failures(release.verdicts)
+        return release.summary.without_times() if reproducible else release.summary

@@ -1,0 +1,262 @@
+"""What an attack is and what it found: how many people it exposes, and how that compares with guessing."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from math import inf, isfinite, sqrt
+from statistics import NormalDist
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.codes import Table
+from shoal.errors import BadInput
+from shoal.models.spec import nearest
+
+
+def refuse_missing(published: Published, people: Table, called: str) -> None:
+    """Everything that is known of a person must be a column of what tells of people."""
+    for name in published.quasi_identifiers:
+        if name not in people.columns:
+            raise BadInput(f"{called} has no column {name!r}{nearest(name, people.columns)}, and {published.name} does")
+    if not people.rows:
+        raise BadInput(f"{called} has no records")
+
+
+def refuse_twice(people: Table, key: str | None, called: str) -> None:
+    """A column that names persons names each of them once."""
+    if key is None:
+        return
+    if key not in people.columns:
+        raise BadInput(f"{called} has no column {key!r}{nearest(key, people.columns)} to tell persons apart")
+    codes = people[key].codes
+    first = np.unique(codes, return_index=True)[1]
+    if len(first) < len(codes):
+        again = np.setdiff1d(np.arange(len(codes)), first)
+        raise BadInput(f"{called} holds a person twice: row {int(again[0]) + 1} repeats a {key!r}; keep one row each")
+
+
+def sensitive_of(published: Published, attribute: str | None) -> str:
+    """The sensitive attribute that an attack is about: the one named, or the first."""
+    if attribute is not None and attribute not in published.sensitive:
+        raise BadInput(
+            f"{published.name}: {attribute!r} is no sensitive attribute{nearest(attribute, published.sensitive)}"
+        )
+    if not published.sensitive:
+        raise BadInput(f"{published.name}: it has no sensitive attribute; name one with --sensitive")
+    return published.sensitive[0] if attribute is None else attribute
+
+
+def refuse_seed(seed: object) -> None:
+    """A seed is a whole number."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise BadInput("seed must be a whole number of at least 0")
+
+
+def at_least(name: str, value: object, least: int) -> None:
+    """An option that is a whole number of at least so much."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise BadInput(f"{name} must be a whole number of at least {least}")
+
+
+def number(name: str, value: Any, least: float = 0, most: float = inf) -> None:
+    """Refuse what is no number between two ends.
+
+    >>> number("width", 10)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        raise BadInput(f"{name} = {value!r} is not a finite number")
+    if not least <= value <= most:
+        span = f"of at least {least:g}" if most == inf else f"from {least:g} to {most:g}"
+        raise BadInput(f"{name} = {value!r} is not a number {span}")
+
+
+def whole(name: str, value: Any, least: int = 0) -> None:
+    """Refuse what is no whole number from an end on.
+
+    >>> whole("excluded", 3)
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise BadInput(f"{name} = {value!r} is not a whole number of at least {least}")
+
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Rate:
+    """So many of so many guesses were right.
+
+    >>> rate = Rate(60, 500)
+    >>> round(rate.centre, 5), round(rate.error, 5)
+    (0.1229, 0.02852)
+    """
+
+    right: int
+    guesses: int
+    level: float = LEVEL
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.right <= self.guesses or not 0 < self.level < 1:
+            raise BadInput("a rate needs 0 <= right <= guesses and a level between 0 and 1")
+
+    @property
+    def share(self) -> float:
+        """The rate as it was seen; 0 where nothing was guessed."""
+        return self.right / self.guesses if self.guesses else 0.0
+
+    @property
+    def _z(self) -> float:
+        return NormalDist().inv_cdf((1 + self.level) / 2)
+
+    @property
+    def centre(self) -> float:
+        """The middle of Wilson's interval."""
+        return (self.right + self._z**2 / 2) / (self.guesses + self._z**2)
+
+    @property
+    def error(self) -> float:
+        """Half its width."""
+        n, right = self.guesses, self.right
+        spread = right * (n - right) / n if n else 0.0
+        return self._z / (n + self._z**2) * sqrt(spread + self._z**2 / 4)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return max(self.centre - self.error, 0.0), min(self.centre + self.error, 1.0)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON shows it."""
+        low, high = self.interval
+        return {"right": self.right, "guesses": self.guesses, "share": self.share, "interval": [low, high]}
+
+
+def lift(attack: Rate, control: Rate) -> tuple[float, float]:
+    """What an attack brings above what it brings against people who are not in the table, and its error.
+
+    >>> risk, error = lift(Rate(60, 500), Rate(40, 500))
+    >>> round(risk, 4), round(error, 4)
+    (0.0433, 0.0399)
+    """
+    left = 1 - control.centre
+    if left <= 0:
+        return 0.0, 1.0
+    risk = (attack.centre - control.centre) / left
+    error = sqrt((attack.error / left) ** 2 + (control.error * (attack.centre - 1) / left**2) ** 2)
+    return min(max(risk, 0.0), 1.0), error
+
+
+class Channel(StrEnum):
+    """The ways in which a release can betray people; the lines of an audit's verdict.
+
+    >>> Channel.RECORD, Channel.RECORD.question
+    (<Channel.RECORD: 'record linkage'>, "Can somebody's row be found?")
+    """
+
+    question: str
+    """What a reader of the report asks."""
+    learned: str
+    """What an attack that succeeds learns, of so many `rows`."""
+
+    def __new__(cls, value: str, question: str, learned: str) -> Self:
+        channel = str.__new__(cls, value)
+        channel._value_ = value
+        channel.question, channel.learned = question, learned
+        return channel
+
+    RECORD = "record linkage", "Can somebody's row be found?", "{rows} can be tied to a person"
+    ATTRIBUTE = (
+        "attribute linkage",
+        "Can somebody's sensitive value be told without finding the row?",
+        "the sensitive value of {rows} can be guessed well",
+    )
+    RULES = (
+        "rule inference",
+        "Do simple rules tell somebody's sensitive value?",
+        "rules tell the sensitive value of {rows}",
+    )
+    COMPOSITION = (
+        "composition",
+        "Can this be combined with other releases about the same people?",
+        "together with others, the value of {rows} is told",
+    )
+    SINGLING_OUT = (
+        "singling out",
+        "Can a description be made that fits one person only?",
+        "about {rows} can be described so that nobody else fits",
+    )
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one attack found when it was run."""
+
+    attack: str
+    channel: Channel
+    exposed: int
+    """People about whom it learned what the release should have hidden."""
+    of: int
+    """People it looked at."""
+    sentence: str
+    """The same for a person to read."""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    """Everything measured, in types that JSON knows; no cell of the original."""
+    success: Rate | None = None
+    """How often its guesses were right, where the truth was known."""
+    baseline: Rate | None = None
+    """How often they are right without the weakness that it uses."""
+    people: Any = field(default=None, repr=False, compare=False)
+    """An Arrow table of what was learned of each person, where the attack tells: private, never in the document."""
+
+    def document(self) -> dict[str, Any]:
+        """As JSON shows it."""
+        told: dict[str, Any] = {
+            "attack": self.attack,
+            "channel": str(self.channel),
+            "exposed": self.exposed,
+            "of": self.of,
+            "sentence": self.sentence,
+        }
+        if self.success is not None:
+            told["success"] = self.success.document()
+        if self.baseline is not None:
+            told["baseline"] = self.baseline.document()
+        return told | {"figures": dict(self.figures)}
+
+
+class Attack(ABC):
+    """A way to attack: a frozen dataclass whose fields are its options, with one method.
+
+    A field's `metadata["help"]` is what the command line says of it.
+    """
+
+    name: ClassVar[str]
+    sentence: ClassVar[str]
+    """What it does, for people; left out, the first sentence of the docstring."""
+    channel: ClassVar[Channel]
+    """The way of betraying people that it tries."""
+    source: ClassVar[str] = ""
+    if_exposed: ClassVar[str] = ""
+    """What an audit says where it exposes somebody, of `exposed` people and its figures; left out, its own sentence."""
+    if_not: ClassVar[str] = ""
+    """The same where it exposes nobody."""
+    assumes: ClassVar[bool] = False
+    """Whether it is by somebody who knows more than the release tells: what it finds exposes nobody by itself."""
+    of_sensitive: ClassVar[bool] = False
+    """Whether it needs a sensitive attribute."""
+
+    def __init_subclass__(cls) -> None:
+        if "sentence" not in cls.__dict__ and cls.__doc__:
+            cls.sentence = " ".join(cls.__doc__.split("\n\n")[0].split())
+
+    @abstractmethod
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:
+        """Run it; with the truth, guesses are held against it."""
+
+    @classmethod
+    def words(cls, figures: Mapping[str, Any], exposed: int) -> str | None:
+        """What an audit says of its finding; None where that speaks for itself."""
+        said = cls.if_exposed if exposed else cls.if_not
+        return said.format(**{**figures, "exposed": exposed}) if said else None

@@ -1,0 +1,138 @@
+"""Everything that can be run against a release, and a verdict for each way of betraying people (S1.7)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shoal.attacks import ATTACKS
+from shoal.attacks.attack import Attack, Channel, Finding
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.errors import BadInput
+
+Verdict = Literal["protected", "exposed", "not looked at"]
+
+
+@dataclass(frozen=True)
+class AuditLine:
+    """What is said about one way of betraying people."""
+
+    channel: Channel
+    verdict: Verdict
+    people: int
+    """Whom the worst attack exposes."""
+    why: str
+
+    @property
+    def said(self) -> str:
+        return f"exposed: {self.people:,} records" if self.verdict == "exposed" else self.verdict
+
+    def document(self) -> dict[str, Any]:
+        return {"channel": str(self.channel), "verdict": self.verdict, "records": self.people, "why": self.why}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What attacks found, and which could not be run."""
+
+    findings: tuple[Finding, ...]
+    skipped: Mapping[str, str]
+    """Why an attack was not run, by its name."""
+    absent: Mapping[Channel, str]
+    """What is missing to look at a way of betraying people at all."""
+
+    @property
+    def lines(self) -> tuple[AuditLine, ...]:
+        """One line for each way, from what was run, never from what was promised."""
+        return tuple(self._line(channel) for channel in Channel)
+
+    @property
+    def exposed(self) -> bool:
+        return any(line.verdict == "exposed" for line in self.lines)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON shows it."""
+        return {
+            "verdict": [line.document() for line in self.lines],
+            "attacks": [finding.document() for finding in self.findings],
+            "not_run": dict(self.skipped),
+        }
+
+    def _line(self, channel: Channel) -> AuditLine:
+        pieces = [piece for finding in self.findings for piece in _pieces(finding) if piece.channel is channel]
+        if not pieces:
+            return AuditLine(channel, "not looked at", 0, self.absent.get(channel, "nothing could be run"))
+        worst = sorted((each for each in pieces if each.exposed), key=lambda each: -each.exposed)
+        counted = [each for each in worst if not each.assumes]
+        said = [each.sentence for each in worst]
+        if counted:
+            return AuditLine(channel, "exposed", counted[0].exposed, "; ".join(said))
+        held = [each.sentence for each in pieces if not each.exposed]
+        return AuditLine(channel, "protected", 0, "; ".join([*held, *said]))
+
+
+def audit(
+    published: Published,
+    attacks: Sequence[tuple[str, Attack | str]],
+    truth: Truth | None = None,
+    absent: Mapping[Channel, str] | None = None,
+    tell: Callable[[str, float], None] = lambda *_: None,
+) -> Audit:
+    """Run attacks by name; one that is not to be run is given by the reason why, and one that does not fit says so.
+
+    >>> import pyarrow as pa
+    >>> from shoal.attacks import Homogeneity
+    >>> from shoal.data.codes import Table, encode
+    >>> shown = {"age": ["3*", "3*", "4*", "4*"], "ill": ["flu", "flu", "flu", "hiv"]}
+    >>> table = Table({name: encode(name, pa.array(values)) for name, values in shown.items()}, 4)
+    >>> found = audit(Published.of("the frame", table, ["age"], ["ill"]), [("homogeneity", Homogeneity())])
+    >>> [(str(line.channel), line.said) for line in found.lines][:2]
+    [('record linkage', 'not looked at'), ('attribute linkage', 'exposed: 2 records')]
+    """
+    findings, skipped = [], {}
+    for done, (name, how) in enumerate(attacks):
+        tell(name, done / len(attacks))
+        if isinstance(how, str):
+            skipped[name] = how
+            continue
+        try:
+            findings.append(how.on(published, truth))
+        except BadInput as why:
+            skipped[name] = str(why).removeprefix(f"{published.name}: ")
+        except MemoryError:
+            skipped[name] = "not measured: it needs more memory than there is"
+    tell("", 1.0)
+    return Audit(tuple(findings), skipped, absent or {})
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What a finding says about one way of betraying people, in few words."""
+
+    channel: Channel
+    exposed: int
+    sentence: str
+    assumes: bool
+    """Whether it takes somebody who knows more than the release tells, or is no better than a guess."""
+
+
+def _pieces(finding: Finding) -> list[_Piece]:
+    figures = finding.figures
+    if finding.attack != "join":
+        return [_piece(finding, finding.exposed)]
+    certain = figures["certain_without_unique_match"]
+    told = f"of {certain:,} of the register all candidates have one value"
+    shared = _Piece(Channel.ATTRIBUTE, certain, told, assumes=False)
+    return [_piece(finding, figures["unique_matches"]), *([shared] if certain else [])]
+
+
+def _piece(finding: Finding, exposed: int) -> _Piece:
+    kind = ATTACKS[finding.attack]
+    sentence = kind.words(finding.figures, exposed) or finding.sentence
+    return _Piece(finding.channel, exposed, sentence, kind.assumes or _no_better_than_chance(finding))
+
+
+def _no_better_than_chance(finding: Finding) -> bool:
+    """Whether an attack that guesses everybody's value does not guess better than one who learned nothing."""
+    if finding.attack != "definetti" or finding.success is None or finding.baseline is None:
+        return False
+    return finding.success.interval[0] <= finding.baseline.share

@@ -1,0 +1,116 @@
+"""How the members of a class may be split among the children of its label, and how likely each way is."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import comb, lgamma
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.data.class_counts import Flags, Longs
+
+Shares = NDArray[np.float64]
+Fine = Callable[[Longs], Flags]
+"""Which splits, one a row, would have been a release that keeps the promise."""
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Ways to split a class, one a row, each with its probability before minimality is thought of."""
+
+    ways: Longs
+    """ways[way, child]: how many members have this child."""
+    prior: Shares
+    fine: Shares
+    """How likely a class that is split so could have been published with the children."""
+    harmless: Flags
+    """Ways after which the class could have been published with the children, whoever has which."""
+    exact: bool
+    """Whether these are all ways, or some that were drawn."""
+
+    @classmethod
+    def of(cls, size: int, shares: Shares, fine: Fine, most: int, random: np.random.Generator) -> "Splits":
+        """All ways where they are at most so many, else as many drawn; members have a child with the given shares."""
+        if comb(size + len(shares) - 1, len(shares) - 1) <= most:
+            ways = np.array(list(_ways(size, len(shares))), dtype=np.int64)
+            kept = fine(ways)
+            return cls(ways, _multinomial(ways, shares), kept.astype(np.float64), kept, exact=True)
+        drawn, counts = np.unique(random.multinomial(size, shares, most), axis=0, return_counts=True)
+        ways = drawn.astype(np.int64)
+        kept = fine(ways)
+        return cls(ways, counts / counts.sum(), kept.astype(np.float64), kept, exact=False)
+
+    @classmethod
+    def of_members(cls, size: int, shares: Shares, fine: Fine, most: int, random: np.random.Generator) -> "Splits":
+        """The same where it matters who has which child: `fine` judges worlds that give every member one."""
+        children = len(shares)
+        exact = children**size <= most
+        if exact:
+            worlds = np.stack(np.unravel_index(np.arange(children**size), (children,) * size), axis=1)
+            weights = shares[worlds].prod(axis=1)
+        else:
+            worlds, weights = random.choice(children, (most, size), p=shares), np.full(most, 1 / most)
+        sizes = np.stack([(worlds == child).sum(axis=1) for child in range(children)], axis=1)
+        ways, of_world = np.unique(sizes, axis=0, return_inverse=True)
+        of_world, kept = of_world.ravel(), fine(worlds.astype(np.int64))
+        prior = np.asarray(np.bincount(of_world, weights=weights), dtype=np.float64)
+        chance = np.bincount(of_world, weights=weights * kept) / np.where(prior > 0, prior, 1)
+        harmless = np.bincount(of_world, weights=~kept) == 0
+        return cls(ways.astype(np.int64), prior, chance, harmless, exact)
+
+    @property
+    def unneeded(self) -> float:
+        """The probability that the class could have been published with children."""
+        return float(self.prior @ self.fine)
+
+    def posterior(self, others: float = 1.0) -> Shares:
+        """Given that the finer release failed; `others` is the probability that nothing else made it fail.
+
+        Zeros where it cannot have failed.
+
+        >>> half = np.array([0.5, 0.5])
+        >>> def k3(ways):
+        ...     return ((ways == 0) | (ways >= 3)).all(axis=1)
+        >>> three = Splits.of(3, half, k3, 100, np.random.default_rng())
+        >>> dict(zip(map(tuple, three.ways.tolist()), three.posterior().tolist()))
+        {(0, 3): 0.0, (1, 2): 0.5, (2, 1): 0.5, (3, 0): 0.0}
+        """
+        weights = self.prior * np.maximum(1 - others * self.fine, 0)
+        total = weights.sum()
+        return np.asarray(weights / total) if total > 0 else weights
+
+    def likeliest(self, weights: Shares) -> Longs:
+        """The likeliest way; the first of several."""
+        return np.asarray(self.ways[int(weights.argmax())])
+
+    @property
+    def may_fail(self) -> bool:
+        """Whether the class may have made the finer release fail; of what was drawn, nobody knows."""
+        return not self.exact or not bool(self.harmless.all())
+
+    def surely(self, *, alone: bool) -> Longs:
+        """How many members have each child at least, where nothing else can have made the finer release fail.
+
+        However unlikely, a way that is possible counts; what was drawn proves nothing.
+        """
+        if not alone or not self.exact or not self.may_fail:
+            return np.zeros(self.ways.shape[1], dtype=np.int64)
+        return np.asarray(self.ways[~self.harmless].min(axis=0))
+
+
+def _ways(size: int, children: int) -> Iterator[tuple[int, ...]]:
+    if children == 1:
+        yield (size,)
+        return
+    for first in range(size + 1):
+        for rest in _ways(size - first, children - 1):
+            yield (first, *rest)
+
+
+def _multinomial(ways: Longs, shares: Shares) -> Shares:
+    size = int(ways[0].sum())
+    factorials = np.array([lgamma(many + 1) for many in range(size + 1)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(ways > 0, ways * np.log(shares), 0.0)
+    found = np.exp(factorials[size] - factorials[ways].sum(axis=1) + logs.sum(axis=1))
+    return np.asarray(found / found.sum())

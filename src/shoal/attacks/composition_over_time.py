@@ -1,0 +1,200 @@
+"""The composition attack, release after release: what is left of everybody's sensitive values so far."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.attack import Channel, Finding
+from shoal.attacks.label_sets import meaning_of
+from shoal.attacks.release_under_attack import Published
+from shoal.data.class_counts import Flags, Longs
+from shoal.data.codes import Codes, numbered
+from shoal.data.frequency_set import joined
+from shoal.errors import BadInput
+
+
+@dataclass(frozen=True)
+class ClassOverlap:
+    """The classes of two releases as boxes in the space of the quasi-identifiers."""
+
+    meeting: Flags
+    """meeting[class of one, class of the other]: whether some person fits into both."""
+
+    @classmethod
+    def of(cls, one: Published, other: Published) -> "ClassOverlap":
+        """Classes meet where the labels of every quasi-identifier have a value in common."""
+        met = np.ones((len(one.counts.sizes), len(other.counts.sizes)), dtype=bool)
+        for name in one.quasi_identifiers:
+            mine, theirs = _on_one_domain([one, other], name)
+            common = (mine.astype(np.int64) @ theirs.T.astype(np.int64)) > 0
+            met &= common[np.ix_(label_of_class(one, name), label_of_class(other, name))]
+        return cls(met)
+
+
+def label_of_class(published: Published, name: str) -> Codes:
+    """The label that all rows of a class show; those of Anatomy's groups show what they are, and are refused."""
+    codes = published.quasi_identifiers[name].codes
+    label = np.empty(len(published.counts.sizes), dtype=np.int32)
+    label[published.class_of_row] = codes
+    if not np.array_equal(label[published.class_of_row], codes):
+        raise BadInput(
+            f"{published.name}: it shows the quasi-identifiers of its people as they are, in groups; this attack is "
+            "about classes whose rows look alike"
+        )
+    return label
+
+
+def crossed(releases: Sequence[Published], rows: Sequence[Longs]) -> dict[str, int]:
+    """Of people whose row in each release is given, how many all releases together tell better than any of them.
+
+    Every value lies in what all labels cover: the intersection of the boxes.
+    """
+    volumes = np.zeros((len(releases) + 1, len(rows[0])))
+    exact = 0
+    for name in releases[0].quasi_identifiers:
+        covers = _on_one_domain(releases, name)
+        left = np.ones((len(rows[0]), covers[0].shape[1]), dtype=bool)
+        single = np.zeros(len(rows[0]), dtype=bool)
+        for at, (release, cover, row) in enumerate(zip(releases, covers, rows, strict=True)):
+            shown = cover[release.quasi_identifiers[name].codes[row]]
+            volumes[at] += np.log(np.maximum(shown.sum(axis=1), 1))
+            single |= shown.sum(axis=1) == 1
+            left &= shown
+        many = left.sum(axis=1)
+        volumes[-1] += np.log(np.maximum(many, 1))
+        exact += int(((many == 1) & ~single).sum())
+    smaller = volumes[-1] < volumes[:-1].min(axis=0) - 1e-9
+    return {"people_in_a_smaller_box": int(smaller.sum()), "cells_narrowed_to_one_value": exact}
+
+
+def _on_one_domain(releases: Sequence[Published], name: str) -> list[Flags]:
+    """What the labels of each release cover, of the values of all of them."""
+    alone = [meaning_of(release, name) for release in releases]
+    columns = [meaning.column for meaning in alone]
+    covers = []
+    for release, meaning in zip(releases, alone, strict=True):
+        # labels that no one can read without the original stand for themselves
+        known = release if meaning.hierarchy is not None else replace(release, builders={})
+        covers.append(meaning_of(known, name, *columns).covered)
+    if covers[0].shape[1]:
+        return covers
+    return [np.ones((len(cover), 1), dtype=bool) for cover in covers]  # everywhere `*`
+
+
+Bits = NDArray[np.uint8]
+"""Sets of values, one a line, a bit for each value."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The values of one sensitive attribute that all releases together leave to everybody who is in them.
+
+    It is `Compose` by halves: what is left after one more release needs that release and what was left before, so the
+    earlier ones are not read again. The attacker knows who is in which class of which release.
+
+    >>> told = Candidates.none(["flu", "hiv", "ulcer", "cancer"], 3)
+    >>> told = told.after(np.array([0, 0, 0]), sets_of([0, 0, 0], [0, 1, 2], 1, 4))
+    >>> told = told.after(np.array([0, -1, -1]), sets_of([0, 0], [1, 3], 1, 4))
+    >>> told.left().tolist()
+    [1, 3, 3]
+    """
+
+    values: tuple[str | None, ...]
+    """What the bits stand for; None is null, which protects nobody."""
+    sets: Bits
+    of: Codes
+    """The set of each person; -1 of who was in no release."""
+
+    @classmethod
+    def none(cls, values: Sequence[str | None], people: int = 0) -> "Candidates":
+        """Of people who were in no release yet."""
+        width = _width(len(values))
+        return cls(tuple(values), np.zeros((0, width), np.uint8), np.full(people, -1, np.int32))
+
+    def among(self, values: Sequence[str | None]) -> "Candidates":
+        """The same in the bits of other values, of which all that were known are some; null may be missing."""
+        place = {value: at for at, value in enumerate(values)}
+        stay = [at for at, value in enumerate(self.values) if value is not None or None in place]
+        flags = np.zeros((len(self.sets), len(values)), dtype=bool)
+        flags[:, [place[self.values[at]] for at in stay]] = self.flags()[:, stay]
+        return replace(self, values=tuple(values), sets=np.packbits(flags, axis=1))
+
+    def called(self, names: Mapping[str, str]) -> "Candidates":
+        """The same where some values have other names."""
+        return replace(self, values=tuple(value and names.get(value, value) for value in self.values))
+
+    def flags(self) -> Flags:
+        """Set by set, which values are in it."""
+        return np.unpackbits(self.sets, axis=1, count=len(self.values)).astype(bool)
+
+    def joined_by(self, people: int) -> "Candidates":
+        """With so many people more, who were in no release yet."""
+        return replace(self, of=np.append(self.of, np.full(people, -1, np.int32)))
+
+    def after(self, shown: Codes, classes: Bits) -> "Candidates":
+        """After one more release: the class of each person in it, -1 of who is not, and the values of each class.
+
+        Where nothing is left, the value has changed meanwhile, and the attacker begins anew.
+        """
+        there = shown >= 0
+        pairs = [(self.of[there] + np.int32(1), len(self.sets) + 1), (shown[there].astype(np.int32), len(classes))]
+        at, _, (before, held) = joined(pairs)
+        before, now = before - 1, classes[held]
+        both = now & self.sets[before] if len(self.sets) else now
+        fresh = (before < 0) | ~both.any(axis=1)
+        of = self.of.copy()
+        of[there] = len(self.sets) + at
+        return replace(self, sets=np.concatenate([self.sets, np.where(fresh[:, None], now, both)]), of=of).packed()
+
+    def packed(self) -> "Candidates":
+        """Every set once, and none that nobody has."""
+        used, at = numbered(self.of + np.int32(1))
+        held = used[used > 0] - 1
+        sets, which = np.unique(self.sets[held], axis=0, return_inverse=True)
+        number = np.append(np.full(len(used) - len(held), -1), which.ravel())
+        return replace(self, sets=sets.reshape(len(sets), self.sets.shape[1]), of=number[at].astype(np.int32))
+
+    def left(self) -> Longs:
+        """How many values are left to each person; as many as there are to who was in no release."""
+        known = np.array([value is not None for value in self.values], dtype=bool)
+        many = np.append(self.flags()[:, known].sum(axis=1), known.sum()).astype(np.int64)
+        return many[self.of]
+
+
+def sets_of(classes: Sequence[int] | Codes, values: Sequence[int] | Codes, count: int, size: int) -> Bits:
+    """The values of each of `count` classes, given the class and the value of every row.
+
+    >>> sets_of([0, 0, 1], [0, 2, 1], 2, 3).tolist()
+    [[160], [64]]
+    """
+    flags = np.zeros((count, size), dtype=bool)
+    flags[classes, values] = True
+    return np.packbits(flags, axis=1).reshape(count, _width(size))
+
+
+def told(candidates: Mapping[str, Candidates], least: Mapping[str, int], releases: int, people: int) -> Finding:
+    """What all releases tell of everybody who is in one: exposed is who has fewer values left than is asked for.
+
+    Who had other values before is there once for each; they are so many `people`.
+    """
+    left = {name: each.left()[each.of >= 0] for name, each in candidates.items()}
+    below = np.zeros(max((len(each) for each in left.values()), default=0), dtype=bool)
+    for name, each in left.items():
+        below |= each < least[name]
+    exposed = int(below.sum())
+    figures = {
+        "releases": releases,
+        "people": people,
+        "values_asked": dict(least),
+        "values_left_least": {name: int(each.min()) for name, each in left.items() if len(each)},
+        "values_left_mean": {name: float(each.mean()) for name, each in left.items() if len(each)},
+        "one_value_left": {name: int((each == 1).sum()) for name, each in left.items()},
+    }
+    sentence = f"{exposed:,} of {people:,} people have fewer sensitive values left than asked for"
+    return Finding("compose", Channel.COMPOSITION, exposed, people, sentence, figures)
+
+
+def _width(values: int) -> int:
+    return (values + 7) // 8

@@ -1,0 +1,143 @@
+"""Sets of codes as runs, and the axis of positions on which as many of them as possible are one run."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from shoal.data.class_counts import Flags, Indices, Longs
+from shoal.data.codes import Codes
+
+_MOST_MEMBERS = 50_000_000
+_DEPTH = 16
+
+
+@dataclass(frozen=True)
+class CodeAxis:
+    """Positions of one attribute: what every label covers is a range of them, or a set of several ranges."""
+
+    place: Codes
+    """The position of each code of the register."""
+    size: int
+    """Positions; a null lies at none, and its place is the size."""
+    low: Codes
+    """The first position of each label."""
+    high: Codes
+    """The last; before the first where the label covers nothing."""
+    sets: Codes
+    """Of a label of several ranges, the number of its set, else -1."""
+    begin: Longs
+    """Where the ranges of each set begin, and where the last ends."""
+    run_low: Codes
+    run_high: Codes
+
+    def relabelled(self, number: Codes) -> "CodeAxis":
+        """The same for labels of which each is called by the number of another."""
+        return replace(self, low=self.low[number], high=self.high[number], sets=self.sets[number])
+
+    def holds(self, labels: Indices, positions: Indices) -> Flags:
+        """Whether each label covers the position beside it; a null is compatible with all."""
+        inside = (self.low[labels] <= positions) & (positions <= self.high[labels])
+        number = self.sets[labels]
+        several = np.flatnonzero(inside & (number >= 0))
+        if len(several):
+            of_run = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
+            keys = of_run * (self.size + 1) + self.run_high
+            at = np.searchsorted(keys, number[several].astype(np.int64) * (self.size + 1) + positions[several])
+            inside[several] = self.run_low[at] <= positions[several]  # the label's own end: such a run there is
+        return np.asarray(inside | (positions == self.size))
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Of each label the codes that it covers, as runs `start <= code < stop`.
+
+    >>> runs = Runs.of(np.array([0, 1, 1]), np.array([0, 2, 0]), np.array([3, 3, 1]), 2, 3)
+    >>> runs.members(0), runs.members(1)
+    ([0, 1, 2], [0, 2])
+    >>> axis = runs.axis()
+    >>> axis.place.tolist(), axis.low.tolist(), axis.high.tolist(), axis.sets.tolist()
+    ([0, 1, 0, 2], [0, 0], [1, 0], [-1, -1])
+    """
+
+    label: Longs
+    """Of each run; they rise."""
+    start: Longs
+    stop: Longs
+    labels: int
+    codes: int
+    """How many there are, null left out."""
+
+    @classmethod
+    def of(cls, label: Longs, start: Longs, stop: Longs, labels: int, codes: int) -> "Runs":
+        """Runs in any order; those of a label that meet become one."""
+        filled = start < stop
+        label, start, stop = label[filled], start[filled], stop[filled]
+        order = np.lexsort((stop, start, label))
+        label, start, stop = label[order], start[order], stop[order]
+        if len(label):
+            # how far the runs of the same label reach: labels are set apart, so one running maximum is enough
+            reach = np.maximum.accumulate(label * (codes + 1) + stop) - label * (codes + 1)
+            fresh = np.ones(len(label), dtype=bool)
+            fresh[1:] = (label[1:] != label[:-1]) | (start[1:] > reach[:-1])
+            first = np.flatnonzero(fresh)
+            label, start, stop = label[first], start[first], reach[np.append(first[1:], len(reach)) - 1]
+        return cls(label, start, stop, labels, codes)
+
+    def members(self, label: int) -> list[int]:
+        runs = zip(self.start[self.label == label].tolist(), self.stop[self.label == label].tolist(), strict=True)
+        return [code for start, stop in runs for code in range(start, stop)]
+
+    def axis(self) -> CodeAxis:
+        """The shortest axis: codes that no label tells apart share a position."""
+        position, runs = self._rearranged()
+        edges = np.unique(np.concatenate([[0, self.codes], runs.start, runs.stop]))
+        size = max(len(edges) - 1, 0)
+        place = np.searchsorted(edges, position, side="right") - 1
+        first, last = np.searchsorted(edges, runs.start), np.searchsorted(edges, runs.stop) - 1
+        begin = np.searchsorted(runs.label, np.arange(self.labels + 1))
+        many = np.diff(begin)
+        low, high = np.zeros(self.labels, dtype=np.int32), np.full(self.labels, -1, dtype=np.int32)
+        low[many > 0], high[many > 0] = first[begin[:-1][many > 0]], last[begin[1:][many > 0] - 1]
+        sets = np.where(many > 1, np.cumsum(many > 1) - 1, -1).astype(np.int32)
+        kept = many[runs.label] > 1
+        return CodeAxis(
+            np.append(place, size).astype(np.int32),
+            size,
+            low,
+            high,
+            sets,
+            np.concatenate([[0], np.cumsum(many[many > 1])]).astype(np.int64),
+            first[kept].astype(np.int32),
+            last[kept].astype(np.int32),
+        )
+
+    def _rearranged(self) -> tuple[Longs, "Runs"]:
+        """Where each code lies, and the runs there: codes under one label of a tree are put side by side.
+
+        Sets that lie in one another or apart, as those of any hierarchy do, become one run each when codes are sorted
+        by the sets that hold them, the largest first.
+        """
+        natural = np.arange(self.codes, dtype=np.int64)
+        sizes = np.bincount(self.label, weights=self.stop - self.start, minlength=self.labels).astype(np.int64)
+        if not (np.bincount(self.label, minlength=self.labels) > 1).any() or int(sizes.sum()) > _MOST_MEMBERS:
+            return natural, self
+        label, code = self._listed()
+        inner = (sizes[label] > 1) & (sizes[label] < self.codes)
+        rank = np.empty(self.labels, dtype=np.int64)
+        rank[np.argsort(-sizes, kind="stable")] = np.arange(self.labels)
+        order = np.lexsort((rank[label[inner]], code[inner]))
+        held, by = code[inner][order], rank[label[inner]][order]
+        depth = np.arange(len(held)) - np.searchsorted(held, held)
+        chain = np.full((self.codes, min(int(depth.max(initial=0)) + 1, _DEPTH)), self.labels, dtype=np.int64)
+        near = depth < chain.shape[1]
+        chain[held[near], depth[near]] = by[near]
+        position = np.empty(self.codes, dtype=np.int64)
+        position[np.lexsort((natural, *chain.T[::-1]))] = natural
+        moved = Runs.of(label, position[code], position[code] + 1, self.labels, self.codes)
+        return (position, moved) if len(moved.label) < len(self.label) else (natural, self)
+
+    def _listed(self) -> tuple[Longs, Longs]:
+        """Every pair of a label and a code that it covers."""
+        lengths = self.stop - self.start
+        offset = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return np.repeat(self.label, lengths), np.repeat(self.start, lengths) + offset

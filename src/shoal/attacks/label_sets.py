@@ -1,0 +1,287 @@
+"""What the labels of a release stand for, as far as an attacker knows, and how common the values behind them are."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import ceil, floor
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.attacks.interval_sets import Runs
+from shoal.attacks.release_under_attack import Published
+from shoal.data.class_counts import Flags, Longs
+from shoal.data.codes import Codes, Column, Table, encode
+from shoal.errors import BadInput
+from shoal.hierarchy.arx_csv import Csv
+from shoal.hierarchy.build import Builder, Rows, build
+from shoal.hierarchy.inline_tree import Tree
+from shoal.hierarchy.intervals import Edges, Intervals
+from shoal.hierarchy.taxonomy import TOP, Hierarchy
+from shoal.hierarchy.top_bottom import TopBottom
+from shoal.hierarchy.value_columns import Labels
+from shoal.labels.grammar import Interval, Members, parse_label
+from shoal.labels.scale import read_number
+
+Floats = NDArray[np.float64]
+_MOST = 10_000
+"""Whole numbers between two ends that are listed one by one."""
+_LARGEST = 1e300
+"""More values than these in one stretch of whole numbers are not told apart: their number must stay a float."""
+_WHOLE = re.compile("-?(0|[1-9][0-9]*)")
+_OWN_LEAVES = (Csv, Rows, Tree)
+"""Hierarchies that name their values themselves, whatever the column holds."""
+_OF_NUMBERS = (Edges, Intervals, TopBottom)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """The values that one quasi-identifier may have, and which of them each of its labels covers."""
+
+    labels: Sequence[str | None]
+    column: Column
+    """One row for each value, or for each stretch of whole numbers: the first of them."""
+    hierarchy: Hierarchy | None
+    many: Floats
+    """How many values each code stands for: 1 where all are listed."""
+
+    @cached_property
+    def runs(self) -> Runs:
+        """What each label covers, as runs of codes, null among them."""
+        read = Labels(self.column, self.hierarchy)
+        found = [(at, *run) for at, label in enumerate(self.labels) for run in read.runs(label)]
+        of, start, stop = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        return Runs.of(of, start, stop, len(self.labels), self.column.size)
+
+    @cached_property
+    def covered(self) -> Flags:
+        """covered[label, value]: as large as both together, for attacks that look at few of either."""
+        flags = np.zeros((len(self.labels), self.column.size), dtype=bool)
+        runs = np.stack([self.runs.label, self.runs.start, self.runs.stop], axis=1)
+        for label, start, stop in runs.tolist():
+            flags[label, start:stop] = True
+        return flags
+
+    def codes_of(self, column: Column) -> Codes:
+        """The value behind each code of another column; -1 where it is none of these."""
+        place = {text: code for code, text in enumerate(self.column.texts.to_pylist())}
+        codes = [place.get(text, -1) for text in column.texts.to_pylist()]
+        if column.has_null:
+            codes.append(-1 if self.column.null_code is None else self.column.null_code)
+        return np.array(codes, dtype=np.int32)
+
+
+def meaning_of(published: Published, name: str, *known: Column, listed: bool = True) -> Meaning:
+    """What the labels of a quasi-identifier stand for; `known` are columns of values that the attacker has seen.
+
+    Without any, the values are those of its hierarchy, or the whole numbers between the ends of its ranges: each by
+    itself or, not `listed`, those that no label tells apart together.
+
+    >>> from shoal.data.codes import Table
+    >>> table = Table({"age": encode("age", pa.array(["[20, 22)", "23"]))}, 2)
+    >>> published = Published.of("the frame", table, ["age"], [])
+    >>> meaning = meaning_of(published, "age")
+    >>> meaning.column.texts.to_pylist(), meaning.covered.tolist()
+    (['20', '21', '23'], [[False, False, True], [True, True, False]])
+    >>> meaning = meaning_of(published, "age", listed=False)
+    >>> meaning.column.texts.to_pylist(), meaning.many.tolist()
+    (['20', '23'], [2.0, 1.0])
+    """
+    shown = published.quasi_identifiers.get(name)
+    if shown is None:
+        raise BadInput(f"{published.name}: there is no quasi-identifier {name!r}")
+    builder = published.builders.get(name)
+    own = _leaves(name, builder)
+    texts = [*own, *(text for column in known for text in column.texts.to_pylist())]
+    stretches: dict[str, int] = {}
+    if not texts or builder is None:
+        named, ranges = _read(shown.labels)
+        texts += named
+        if listed:
+            texts += (text for each in ranges for text in _listed(each))
+        else:
+            stretches = _stretches(ranges, texts, _edges(shown.labels))
+    elif isinstance(builder, _OF_NUMBERS):
+        texts += [label for label in shown.labels if label is not None and _WHOLE.fullmatch(label)]
+    null: list[str | None] = [None] if None in shown.labels or any(column.has_null for column in known) else []
+    values: list[str | None] = [*dict.fromkeys([*texts, *stretches]), *null]
+    column = encode(name, pa.array(values, pa.string()))
+    hierarchy = build(column, builder) if builder is not None and (own or known or _ranges(shown.labels)) else None
+    many = np.ones(column.size)
+    many[: len(column.texts)] = [min(stretches.get(text, 1), _LARGEST) for text in column.texts.to_pylist()]
+    return Meaning(shown.labels, column, hierarchy, many)
+
+
+def _leaves(name: str, builder: Builder | None) -> Sequence[str]:
+    if not isinstance(builder, _OWN_LEAVES):
+        return ()
+    return builder.taxonomy(encode(name, pa.array([], pa.string()))).leaves
+
+
+def _ranges(labels: Sequence[str | None]) -> bool:
+    return any(isinstance(parse_label(label), Interval) for label in labels if label is not None)
+
+
+def _read(labels: Sequence[str | None]) -> tuple[list[str], list[range]]:
+    """The values that labels name: themselves, the members of sets, ends of ranges; and ranges of whole numbers."""
+    named: list[str] = []
+    ranges: list[range] = []
+    for label in labels:
+        if label is None or label == TOP:
+            continue
+        said = parse_label(label)
+        if isinstance(said, Members):
+            named += said.values
+        elif not isinstance(said, Interval):
+            named.append(label)
+        elif (whole := _whole_numbers(said)) is not None:
+            ranges.append(whole)
+        else:
+            named += _ends(said)
+    return named, ranges
+
+
+def _whole_numbers(interval: Interval) -> range | None:
+    """The whole numbers of an interval between two of them."""
+    low, high = interval.low, interval.high
+    if low is None or high is None or interval.quoted or not _WHOLE.fullmatch(low) or not _WHOLE.fullmatch(high):
+        return None
+    return range(int(low), int(high) + interval.closed)
+
+
+def _ends(interval: Interval) -> Iterator[str]:
+    for end, inside in ((interval.low, True), (interval.high, interval.closed)):
+        if end is not None and inside:
+            yield end
+
+
+def _listed(numbers: range) -> Iterable[str]:
+    return map(str, numbers[:_MOST])
+
+
+def _edges(labels: Sequence[str | None]) -> Iterator[int]:
+    """The first whole number behind each end of an interval, open ones too."""
+    for label in labels:
+        said = None if label is None else parse_label(label)
+        if isinstance(said, Interval) and not said.quoted:
+            low, high = (None if end is None else read_number(end) for end in (said.low, said.high))
+            if low is not None:
+                yield ceil(low)
+            if high is not None:
+                yield floor(high) + 1 if said.closed else ceil(high)
+
+
+def _stretches(ranges: Sequence[range], named: Iterable[str], others: Iterable[int]) -> dict[str, int]:
+    """Whole numbers that no label tells apart: the first of each stretch, and how many they are.
+
+    >>> _stretches([range(0, 10), range(5, 20)], ["7"], [15])
+    {'0': 5, '5': 2, '8': 2, '10': 5, '15': 5}
+    """
+    alone = {int(text) for text in named if _WHOLE.fullmatch(text)}
+    steps: dict[int, int] = {}  # by how much more ranges there are from each number on
+    for numbers in ranges:
+        if numbers:
+            steps[numbers.start] = steps.get(numbers.start, 0) + 1
+            steps[numbers.stop] = steps.get(numbers.stop, 0) - 1
+    edges = sorted({*steps, *others, *alone, *(number + 1 for number in alone)})
+    found, inside = {}, 0
+    for first, past in pairwise(edges):
+        inside += steps.get(first, 0)
+        if inside and first not in alone:
+            found[str(first)] = past - first
+    return found
+
+
+def marginal(published: Published, name: str, meaning: Meaning, control: Table | None = None) -> Floats:
+    """The share of each value: of the people of a control table, each value counted once more (Laplace's rule).
+
+    Without one, every released row is spread evenly over what its label covers.
+
+    >>> import pyarrow as pa
+    >>> from shoal.attacks.label_sets import meaning_of
+    >>> from shoal.data.codes import encode
+    >>> table = Table({"age": encode("age", pa.array(["[20, 22)", "20"]))}, 2)
+    >>> published = Published.of("the frame", table, ["age"], [])
+    >>> marginal(published, "age", meaning_of(published, "age")).tolist()
+    [0.75, 0.25]
+    """
+    size, runs = meaning.column.size, meaning.runs
+    if control is not None:
+        codes = meaning.codes_of(control[name])[control[name].codes]
+        seen = np.bincount(codes[codes >= 0], minlength=size) + meaning.many
+        return np.asarray(seen / seen.sum())
+    shown = published.quasi_identifiers[name]
+    rows = np.bincount(shown.codes, minlength=len(shown.labels)).astype(np.float64)
+    values = covered_by_labels(meaning, meaning.many)  # how many each label covers
+    each = rows / np.where(values > 0, values, 1)
+    mass = spread(each[runs.label], runs.start, runs.stop, size) * meaning.many
+    total = mass.sum()
+    return np.asarray(mass / total) if total > 0 else np.full(size, 1 / max(size, 1))
+
+
+def covered_by_labels(meaning: Meaning, amounts: Floats) -> Floats:
+    """The sum of the amounts of all values that each label covers."""
+    runs = meaning.runs
+    found = np.zeros(len(meaning.labels))
+    np.add.at(found, runs.label, sums(amounts, runs.start, runs.stop))
+    return found
+
+
+def sums(amounts: Floats, start: Longs, stop: Longs) -> Floats:
+    """The sum of each run of amounts, in the time of a few steps for each.
+
+    Sums of 2, 4, 8, … neighbours are kept, and each run is put together from few of them. Differences of running
+    totals would do the same, but lose what is small beside what is large.
+
+    >>> sums(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 2]), np.array([3, 3, 2])).tolist()
+    [7.0, 6.0, 0.0]
+    """
+    leaves = _tree_leaves(len(amounts))
+    tree = np.zeros(2 * leaves)
+    tree[leaves : leaves + len(amounts)] = amounts
+    first = leaves
+    while first > 1:  # each level from the one below it
+        tree[first // 2 : first] = tree[first : 2 * first : 2] + tree[first + 1 : 2 * first : 2]
+        first //= 2
+    found = np.zeros(len(start))
+    for which, nodes in _nodes(start, stop, leaves):
+        found[which] += tree[nodes]
+    return found
+
+
+def spread(amounts: Floats, start: Longs, stop: Longs, size: int) -> Floats:
+    """What each of so many values gets where an amount is given to every value of each run.
+
+    >>> spread(np.array([1.0, 2.0]), np.array([0, 1]), np.array([2, 3]), 3).tolist()
+    [1.0, 3.0, 2.0]
+    """
+    leaves = _tree_leaves(size)
+    tree = np.zeros(2 * leaves)
+    for which, nodes in _nodes(start, stop, leaves):
+        np.add.at(tree, nodes, amounts[which])
+    first = 1
+    while first < leaves:  # what a node got, all below it get
+        tree[2 * first : 4 * first] += np.repeat(tree[first : 2 * first], 2)
+        first *= 2
+    return tree[leaves : leaves + size]
+
+
+def _tree_leaves(size: int) -> int:
+    """The power of two that has room for so many; the tree above them has its root at 1, and its leaves behind it."""
+    return 1 << max(size - 1, 0).bit_length()
+
+
+def _nodes(start: Longs, stop: Longs, leaves: int) -> Iterator[tuple[Flags, Longs]]:
+    """The nodes that together hold each run, level by level: which runs have one there, and which it is."""
+    low, high = start + leaves, stop + leaves
+    while (low < high).any():
+        left = (low < high) & (low % 2 == 1)
+        yield left, low[left]
+        low = low + left
+        right = (low < high) & (high % 2 == 1)
+        high = high - right
+        yield right, high[right]
+        low, high = low // 2, high // 2

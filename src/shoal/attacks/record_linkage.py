@@ -1,0 +1,186 @@
+"""Links the people of a register with the released rows that may be theirs, through the distinct rows of both sides."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.attacks.interval_sets import CodeAxis
+from shoal.attacks.release_under_attack import Published
+from shoal.data.class_counts import Flags, Longs
+from shoal.data.codes import Codes
+from shoal.data.frequency_set import FrequencySet, joined
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DistinctRows:
+    """The distinct rows that a release shows of some attributes, and what is known of those behind them."""
+
+    labels: NDArray[np.int32]
+    """Faces × attributes."""
+    rows: Longs
+    of_row: Codes
+    """The face of each released row; -1 of those left out."""
+    begin: Longs
+    """Where the entries of each face begin, and where the last ends: one per sensitive value that its rows may have."""
+    values: Codes
+    """Numbered through all sensitive attributes."""
+    weights: Floats
+    """How many of its rows have the value; in expectation where only a group tells, as in Anatomy."""
+    attribute: Codes
+    """The sensitive attribute of each value."""
+    names: tuple[str | None, ...]
+    """What each value is called."""
+
+    @classmethod
+    def of(cls, published: Published, on: Sequence[str], chosen: Flags) -> "DistinctRows":
+        """Of the chosen rows."""
+        columns = {name: published.quasi_identifiers[name] for name in on}
+        found = FrequencySet.count(
+            {name: (shown.codes[chosen], len(shown.labels)) for name, shown in columns.items()}, want_classes=True
+        )
+        assert found.classes is not None
+        of_row = np.full(published.rows, -1, dtype=np.int32)
+        of_row[chosen] = found.classes
+        labels = np.stack([found.codes(name) for name in on], axis=1) if on else np.zeros((len(found), 0), np.int32)
+        held = _held(published, found.classes, published.class_of_row[chosen], len(found))
+        return cls(np.ascontiguousarray(labels), found.counts, of_row, *held)
+
+
+@dataclass(frozen=True)
+class Links:
+    """What the released rows that may be theirs tell of people."""
+
+    candidates: Longs
+    """Rows."""
+    classes: Longs
+    """Distinct rows."""
+    likeliest: Codes
+    """People × sensitive attributes: the value that most candidates have, -1 where none is known."""
+    distinct: Codes
+    """How many values candidates have; nulls are none."""
+    probability: Floats
+    """Of the likeliest value, among the candidates whose value is known."""
+
+    def of(self, each: NDArray[np.integer]) -> "Links":
+        """The same for whoever shares the place of another."""
+        return Links(
+            self.candidates[each],
+            self.classes[each],
+            self.likeliest[each],
+            self.distinct[each],
+            self.probability[each],
+        )
+
+
+def linked(axes: Sequence[CodeAxis], places: Sequence[Codes], faces: DistinctRows) -> Links:
+    """Link every person, given by a place on each axis, with the faces that contain it.
+
+    A null excludes nothing: people who have one are linked on the other axes alone.
+    """
+    sizes = {str(a): (each, axis.size + 1) for a, (axis, each) in enumerate(zip(axes, places, strict=True))}
+    people = FrequencySet.count(sizes, want_classes=True)
+    assert people.classes is not None
+    points = np.stack([people.codes(name) for name in sizes], axis=1)
+    known = points < np.array([axis.size for axis in axes])
+    found = _nothing(len(points), int(faces.attribute.max(initial=-1)) + 1)
+    for here, chosen in _patterns(known):
+        _put(found, here, _contained([axes[a] for a in chosen], points[here][:, chosen], faces, chosen))
+    return found.of(people.classes)
+
+
+def _patterns(known: Flags) -> Iterator[tuple[Longs, list[int]]]:
+    """People who know the same axes, and which these are."""
+    of, _, which = joined([(column.astype(np.int32), 2) for column in known.T])
+    order = np.argsort(of, kind="stable")
+    for here in np.split(order, np.flatnonzero(np.diff(of[order])) + 1):
+        yield here, [a for a, column in enumerate(which) if column[of[here[0]]]]
+
+
+def _contained(
+    axes: Sequence[CodeAxis], points: NDArray[np.int32], faces: DistinctRows, chosen: Sequence[int]
+) -> tuple[NDArray[np.generic], ...]:
+    labels = faces.labels[:, chosen]
+    offsets = np.cumsum([0, *(len(axis.begin) - 1 for axis in axes)])
+    sets = [np.where(axis.sets < 0, -1, axis.sets + offset) for axis, offset in zip(axes, offsets, strict=False)]
+    runs = np.cumsum(np.concatenate([[0], *(np.diff(axis.begin) for axis in axes)])).astype(np.int64)
+    return kernels.contained(
+        np.ascontiguousarray(points),
+        _of_faces([axis.low for axis in axes], labels),
+        _of_faces([axis.high for axis in axes], labels),
+        _of_faces(sets, labels),
+        runs,
+        _joined([axis.run_low for axis in axes]),
+        _joined([axis.run_high for axis in axes]),
+        faces.rows,
+        faces.begin,
+        faces.values,
+        faces.weights,
+        faces.attribute,
+        int(faces.attribute.max(initial=-1)) + 1,
+    )
+
+
+def _of_faces(parts: Sequence[NDArray[np.integer]], labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """What is known of labels, for those of every face."""
+    out = np.empty(labels.shape, dtype=np.int32)
+    for a, part in enumerate(parts):
+        out[:, a] = part[labels[:, a]]
+    return out
+
+
+def _joined(parts: Sequence[Codes]) -> Codes:
+    return np.concatenate([np.zeros(0, dtype=np.int32), *parts])
+
+
+def _nothing(people: int, attributes: int) -> Links:
+    shape = (people, attributes)
+    return Links(
+        np.zeros(people, dtype=np.int64),
+        np.zeros(people, dtype=np.int64),
+        np.full(shape, -1, dtype=np.int32),
+        np.zeros(shape, dtype=np.int32),
+        np.zeros(shape),
+    )
+
+
+def _put(links: Links, here: Longs, told: tuple[NDArray[np.generic], ...]) -> None:
+    rows, classes, best, distinct, weight, known = told
+    links.candidates[here] = rows
+    links.classes[here] = classes
+    links.likeliest[here] = best
+    links.distinct[here] = distinct
+    links.probability[here] = weight / np.maximum(known, np.finfo(np.float64).tiny)
+
+
+def _held(
+    published: Published, faces: Codes, classes: Codes, count: int
+) -> tuple[Longs, Codes, Floats, Codes, tuple[str | None, ...]]:
+    """The sensitive values of every face: each of its rows has those of its class, in their shares."""
+    pairs = FrequencySet.count({"face": (faces, count), "class": (classes, len(published.counts.sizes))})
+    face, of, rows = pairs.codes("face"), pairs.codes("class"), pairs.counts
+    entries: list[tuple[Codes, NDArray[np.integer], Floats]] = []
+    names: list[str | None] = []
+    attributes: list[int] = []
+    for attribute, name in enumerate(published.sensitive):
+        values = published.counts.sensitive[name].non_null()
+        order = np.argsort(values.classes, kind="stable")
+        ends = np.searchsorted(values.classes[order], np.arange(values.class_count + 1))
+        many = np.diff(ends)[of]
+        offset = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
+        at = order[np.repeat(ends[of], many) + offset]
+        share = np.repeat(rows, many) * values.counts[at] / np.repeat(published.counts.sizes[of], many)
+        entries += [(np.repeat(face, many), values.values[at] + len(names), share)]
+        attributes += [attribute] * len(values.labels)
+        names += list(values.labels)
+    size = max(len(names), 1)
+    keys = np.concatenate([np.zeros(0, np.int64), *(at.astype(np.int64) * size + value for at, value, _ in entries)])
+    found, where = np.unique(keys, return_inverse=True)
+    shares = np.concatenate([np.zeros(0), *(share for *_, share in entries)])
+    weights = np.bincount(where, weights=shares, minlength=len(found)).astype(np.float64)
+    begin = np.searchsorted(found // size, np.arange(count + 1)).astype(np.int64)
+    return begin, (found % size).astype(np.int32), weights, np.array(attributes, dtype=np.int32), tuple(names)

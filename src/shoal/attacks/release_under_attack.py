@@ -1,0 +1,113 @@
+"""A release as an attacker has it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.data.class_counts import ClassCounts, Flags, ValueCounts
+from shoal.data.codes import Codes, Table
+from shoal.data.frequency_set import FrequencySet
+from shoal.hierarchy.build import Builder
+from shoal.hierarchy.taxonomy import TOP
+
+
+@dataclass(frozen=True)
+class LabelColumn:
+    """What every released row shows of one quasi-identifier: a code, and the label behind each code."""
+
+    codes: Codes
+    labels: Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A released table, the classes of its rows, and the hierarchies that the attacker knows.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> released = {"age": ["3*", "3*", "4*"], "disease": ["flu", "flu", "hiv"]}
+    >>> table = Table({name: encode(name, pa.array(values)) for name, values in released.items()}, 3)
+    >>> published = Published.of("the frame", table, ["age"], ["disease"])
+    >>> published.counts.sizes.tolist(), published.counts.sensitive["disease"].dense().tolist()
+    ([2, 1], [[2, 0], [0, 1]])
+    """
+
+    name: str
+    """What errors call it."""
+    table: Table
+    """The released columns."""
+    quasi_identifiers: Mapping[str, LabelColumn]
+    """By the name of the attribute in the original."""
+    sensitive: tuple[str, ...]
+    class_of_row: Codes
+    """Rows that no one can tell apart: the equivalence classes, or the groups of Anatomy."""
+    counts: ClassCounts
+    """Sizes of the classes, and how often each sensitive value occurs in each."""
+    builders: Mapping[str, Builder] = field(default_factory=dict)
+    """Of the attributes, sensitive ones too, whose hierarchies are known."""
+    exact: bool = False
+    """Whether all quasi-identifiers are shown as they are, as in Anatomy."""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        table: Table,
+        quasi_identifiers: Sequence[str],
+        sensitive: Sequence[str],
+        builders: Mapping[str, Builder] | None = None,
+    ) -> "Published":
+        """A table that was released as it is, one column for each quasi-identifier."""
+        shown = {name: LabelColumn(table[name].codes, labels_of(table, name)) for name in quasi_identifiers}
+        of_row, counts = classes_of(table, quasi_identifiers, sensitive)
+        return cls(name, table, shown, tuple(sensitive), of_row, counts, builders or {})
+
+    @property
+    def rows(self) -> int:
+        return self.table.rows
+
+    @property
+    def hidden(self) -> Flags:
+        """Rows that show `*` in every quasi-identifier: suppressed ones, which could be anybody's."""
+        stars = [shown.labels.index(TOP) if TOP in shown.labels else -1 for shown in self.quasi_identifiers.values()]
+        hidden = np.ones(self.rows, dtype=bool)
+        for shown, star in zip(self.quasi_identifiers.values(), stars, strict=True):
+            hidden &= shown.codes == star
+        return hidden
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Who is who: the original, and the row of it behind each released one; for telling whether a guess is right."""
+
+    table: Table
+    rows: NDArray[np.int64]
+    """In the order of the release; -1 where there is none, since the row was added."""
+
+    def behind(self, name: str) -> Codes:
+        """The code in the original behind each released row; -1 where there is none."""
+        codes = self.table[name].codes
+        return np.where(self.rows < 0, np.int32(-1), codes[self.rows])
+
+
+def labels_of(table: Table, name: str) -> list[str | None]:
+    """The text behind each code of a column; None is null."""
+    column = table[name]
+    return [*column.texts.to_pylist(), *([None] if column.has_null else [])]
+
+
+def classes_of(table: Table, grouped: Sequence[str], sensitive: Sequence[str]) -> tuple[Codes, ClassCounts]:
+    """The class of every row, by some columns, and what the classes hold."""
+    found = FrequencySet.count({name: (table[name].codes, table[name].size) for name in grouped}, want_classes=True)
+    assert found.classes is not None
+    values = {name: values_in(table, name, found.classes, len(found.counts)) for name in sensitive}
+    return found.classes, ClassCounts(found.counts, values)
+
+
+def values_in(table: Table, name: str, of_row: Codes, classes: int) -> ValueCounts:
+    """How often each value of a column occurs in each class."""
+    column = table[name]
+    pairs, counts = np.unique(of_row.astype(np.int64) * column.size + column.codes, return_counts=True)
+    return ValueCounts(pairs // column.size, pairs % column.size, counts, labels_of(table, name), classes)

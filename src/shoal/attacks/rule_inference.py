@@ -1,0 +1,212 @@
+"""Rule inference: what a decision tree learns about a sensitive attribute from the release itself (S1.2)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.attacks.attack import Attack, Channel, Finding, Rate, lift
+from shoal.attacks.label_match import Matching
+from shoal.attacks.release_under_attack import Published, Truth
+from shoal.data.class_counts import Flags
+from shoal.data.codes import Kind, Table
+from shoal.errors import BadInput
+from shoal.hierarchy.build import Builder
+from shoal.mining.c45 import C45
+from shoal.mining.cross_validation import rows_of
+from shoal.mining.decision_tree import Rule, Sensitive, Test
+from shoal.models.model import exact
+
+
+def holds(test: Test, table: Table, builders: Mapping[str, Builder]) -> Flags:
+    """Of each row of a table, whether it passes; a row without a value passes none.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> people = Table({"age": encode("age", pa.array([31, 52, None]))}, 3)
+    >>> holds(Test("age", "=", "[30, 40)"), people, {}).tolist(), holds(Test("age", ">", 40), people, {}).tolist()
+    ([True, False, False], [False, True, False])
+    """
+    if test.attribute not in table.columns:
+        raise BadInput(f"there is no column {test.attribute!r} to try a rule on")
+    column = table[test.attribute]
+    if test.operator == "=":
+        covered = Matching(column, builders.get(test.attribute)).runs([str(test.value)]).members(0)
+        return np.isin(column.codes, [code for code in covered if code != column.null_code])
+    if column.kind is not Kind.NUMBER:
+        raise BadInput(f"column {test.attribute!r} has no numbers, and a rule compares them")
+    passing = np.zeros(column.size, dtype=bool)
+    limit = float(test.value)  # type: ignore[arg-type]
+    values = column.floats
+    passing[: len(values)] = values <= limit if test.operator == "<=" else values > limit
+    return np.asarray(passing[column.codes])
+
+
+@dataclass(frozen=True)
+class Rules(Attack):
+    """Mine the release with C4.5 and list the rules that tell a sensitive value (Sané et al. 2012, Definition 1).
+
+    With a `control`, a table of people who are not in the release, or a share of its own rows `held_out` from mining,
+    every rule is tried on people it was not made from: what holds for them too is knowledge of the world, not a leak.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> shown = {"age": ["<30"] * 4 + ["≥40"] * 4 + ["3*"] * 4}
+    >>> shown["ill"] = ["heart", "viral"] * 2 + ["cancer", "heart", "viral", "viral"] + ["cancer"] * 4
+    >>> table = Table({name: encode(name, pa.array(values)) for name, values in shown.items()}, 12)
+    >>> found = Rules().on(Published.of("the frame", table, ["age"], ["ill"]))
+    >>> found.exposed, found.figures["rules"][0]["rule"]
+    (4, 'age = 3* => cancer (4.0)')
+    """
+
+    name: ClassVar[str] = "rules"
+    sentence: ClassVar[str] = "List the rules that tell a sensitive value, and how many people each exposes."
+    channel: ClassVar[Channel] = Channel.RULES
+    source: ClassVar[str] = "Sané, Camara, Ndiaye, Slimani 2012"
+    if_exposed: ClassVar[str] = "{channels:,} perfect rule(s) of a decision tree tell the value of {exposed:,}"
+    if_not: ClassVar[str] = "none of {mined_rules:,} rules of a decision tree is perfect"
+    of_sensitive: ClassVar[bool] = True
+
+    at: float = 1.0
+    """The least confidence of a channel."""
+    support: int = 1
+    """The fewest rows that a channel is about."""
+    values: tuple[str, ...] = ()
+    """The sensitive values that must not be told; none named: all."""
+    control: Any = field(default=None, repr=False)
+    """A `Table`; `shoal.attack` reads anything else that holds one."""
+    held_out: float = 0.0
+    seed: int = 0
+
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002
+        """Every channel, what it is about, and how many people it exposes; of several attributes, all of them."""
+        self._refuse()
+        told = [self._about(published, name) for name in _sensitive(published)]
+        exposed = np.logical_or.reduce([each.exposed for each in told])
+        rules = [rule for each in told for rule in each.rules]
+        figures: dict[str, Any] = {
+            "channels": len(rules),
+            "mined_rules": sum(each.mined for each in told),
+            "rules": rules,
+        }
+        many = int(exposed.sum())
+        said = f"{len(rules):,} rule(s) tell the sensitive value of {many:,} of {published.rows:,} people"
+        released, others = (_added([getattr(each, which) for each in told]) for which in ("success", "baseline"))
+        if others is not None and released is not None and others.guesses:
+            leak, error = lift(released, others)
+            figures |= {"leak": leak, "leak_error": error}
+            said += f"; of people they were not made from they tell {others.share:.0%} right"
+        return Finding("rules", Channel.RULES, many, published.rows, said, figures, released, others)
+
+    def _refuse(self) -> None:
+        if not 0 < self.at <= 1:
+            raise BadInput("the confidence of a channel lies above 0 and is at most 1")
+        if not 0 <= self.held_out < 1:
+            raise BadInput("the share of rows held out lies from 0 to below 1")
+        if self.control is not None and self.held_out:
+            raise BadInput("give a control table or hold rows out, not both")
+
+    def _about(self, published: Published, name: str) -> "_Told":
+        """What the tree for one sensitive attribute tells."""
+        table = published.table
+        training, others = self._split(table.rows)
+        features = [of for of in table.columns if of not in published.sensitive]
+        if not features:
+            raise BadInput(f"{published.name}: there is no column that rules could be made of")
+        some = rows_of(table, training)
+        columns = {of: some[of] for of in features}
+        target = some[name]
+        tree = C45().fit_codes(columns, target)
+        sensitive = Sensitive(exact("at", self.at), self.support, frozenset(self.values))
+        rules, leaves = tree.rules(), tree.leaf_of(columns)
+        exposed = np.zeros(table.rows, dtype=bool)
+        tried = None if self.control is None and not len(others) else _Tried(published, name, self.control, others)
+        listed, right, right_outside = [], Rate(0, 0), Rate(0, 0)
+        for number, rule in enumerate(rules):
+            if not sensitive.tells(rule):
+                continue
+            inside = training[leaves == number]
+            hit = inside[table[name].codes[inside] == _code(target, rule)]
+            exposed[hit] = True
+            right = _plus(right, Rate(len(hit), len(inside)))
+            entry = _document(name, rule, len(hit))
+            if tried is not None:
+                outside = tried.rate(rule)
+                right_outside = _plus(right_outside, outside)
+                entry["outside"] = outside.document()
+            listed.append(entry)
+        return _Told(exposed, listed, len(rules), right, None if tried is None else right_outside)
+
+    def _split(self, rows: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
+        """The rows to mine, and those held out."""
+        order = np.random.default_rng(self.seed).permutation(rows)
+        cut = rows - int(exact("held_out", self.held_out) * Fraction(rows))
+        return np.sort(order[:cut]), np.sort(order[cut:])
+
+
+@dataclass(frozen=True)
+class _Told:
+    exposed: Flags
+    rules: list[dict[str, Any]]
+    mined: int
+    success: Rate
+    baseline: Rate | None
+
+
+class _Tried:
+    """People whom rules were not made from."""
+
+    def __init__(self, published: Published, name: str, control: Table | None, others: Any) -> None:
+        self._table = rows_of(published.table, others) if control is None else control
+        self._builders = {} if control is None else published.builders
+        if name not in self._table.columns:
+            raise BadInput(f"the control table has no column {name!r}")
+        self._name = name
+
+    def rate(self, rule: Rule) -> Rate:
+        """How often a rule is right about those who pass its tests."""
+        passed = np.ones(self._table.rows, dtype=bool)
+        for test in rule.antecedent:
+            passed &= holds(test, self._table, self._builders)
+        column = self._table[self._name]
+        return Rate(int((column.codes[passed] == _code(column, rule)).sum()), int(passed.sum()))
+
+
+def _code(column: Any, rule: Rule) -> int:
+    """The code of what a rule tells; -1 where nobody has it."""
+    texts = column.texts.to_pylist()
+    said = str(rule.consequent)
+    return texts.index(said) if said in texts else -1
+
+
+def _sensitive(published: Published) -> tuple[str, ...]:
+    if not published.sensitive:
+        raise BadInput(f"{published.name}: name the sensitive attribute with --sensitive")
+    there = tuple(name for name in published.sensitive if name in published.table.columns)
+    if not there:
+        raise BadInput(f"{published.name}: its sensitive values stand in a table of their own: no rule can tell them")
+    return there
+
+
+def _document(name: str, rule: Rule, people: int) -> dict[str, Any]:
+    return {
+        "attribute": name,
+        "rule": str(rule),
+        "antecedent": [str(test) for test in rule.antecedent],
+        "consequent": str(rule.consequent),
+        "people": people,
+        "support": rule.support,
+        "confidence": rule.confidence,
+        "lift": rule.lift,
+    }
+
+
+def _plus(one: Rate, other: Rate) -> Rate:
+    return Rate(one.right + other.right, one.guesses + other.guesses)
+
+
+def _added(rates: list[Rate | None]) -> Rate | None:
+    known = [rate for rate in rates if rate is not None]
+    return Rate(sum(rate.right for rate in known), sum(rate.guesses for rate in known)) if known else None

@@ -1,0 +1,310 @@
+"""Blocking inference channels by adding rows (Sané, Camara, Ndiaye and Slimani 2012, Algorithm 1)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.data.class_counts import ClassCounts, Flags, Longs, ValueCounts
+from shoal.data.codes import Codes, Column, Kind
+from shoal.mining.c45 import C45
+from shoal.mining.decision_tree import Rule, Sensitive
+from shoal.models.model import Model
+from shoal.models.reference_models import Referenced
+
+Rows = NDArray[np.int64]
+Further = Callable[[Rows, Codes], tuple[Rows, Codes]]
+"""Rows that something else than rules asks for, given what every row there is by now shows or copies, and its value."""
+
+_UNKNOWN = "\0"
+"""No cell of a table that was read is this."""
+
+
+def _no_rows() -> Rows:
+    return np.empty(0, dtype=np.int64)
+
+
+def _no_values() -> Codes:
+    return np.empty(0, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop, done or not."""
+
+    confidence: Fraction
+    """What channels are brought down to."""
+    h: Fraction = Fraction(1)
+    """The share of rules lost, or of ghost rules, above which no more rows are added."""
+    rows: int | None = None
+    """The most rows to add."""
+    passes: int = 100
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """What was done about the channels, and what is left of them."""
+
+    before: tuple[Rule, ...]
+    """The channels there were."""
+    left: tuple[Rule, ...]
+    """Those there still are, or are anew."""
+    lost: Fraction
+    """LR: the share of the other rules that are gone."""
+    ghosts: Fraction
+    """GR: the share of the rules there are now that there were not."""
+    passes: int
+    """How often rows were added, or left out, and rules mined anew."""
+    stopped: str = ""
+    """Why channels are left: "h", "passes", "limit", or "fractions" of rows with missing values support them."""
+    copied: Rows = field(default_factory=_no_rows)
+    """Of each added row, the row whose other columns it copies."""
+    values: Codes = field(default_factory=_no_values)
+    """The sensitive value that it shows instead."""
+    silent: int = 0
+    """Channels that a miner who drops rows without a value still sees."""
+
+
+def block(
+    columns: Mapping[str, Column],
+    target: Column,
+    sensitive: Sensitive,
+    limits: Limits,
+    *,
+    unknown: bool = False,
+    seed: int = 0,
+    further: Further | None = None,
+) -> Blocked:
+    """Add rows {X, Y'} to the rows of every channel until none is left, mining anew after each pass (S1.3 to S1.5).
+
+    Every added row copies another row of the leaf, so that no new combination of other columns appears. Y' is a value
+    that the leaf lacks, these in turn; where it lacks none, the rarest. With `unknown` it is null: a miner who drops
+    rows without a class still sees the rule as before.
+
+    >>> from shoal.data.codes import encode
+    >>> ages = encode("age", pa.array(["<30"] * 4 + ["≥40"] * 4 + ["3*"] * 4))
+    >>> some = ["heart", "viral"] * 2 + ["cancer", "heart", "viral", "viral"]
+    >>> ill = encode("disease", pa.array(some + ["cancer"] * 4))
+    >>> done = block({"age": ages}, ill, Sensitive(), Limits(Fraction(1, 2)))
+    >>> [str(rule) for rule in done.before], len(done.copied), done.left
+    (['age = 3* => cancer (4.0)'], 4, ())
+    """
+    grown = _Grown(columns, _with_unknown(target) if unknown else target)
+    if unknown and not sensitive.values:  # that nothing is known of somebody is no channel
+        sensitive = replace(sensitive, values=frozenset(target.texts.to_pylist()))
+    mined = grown.mined()
+    rules = mined.rules()
+    first = left = sensitive.among(rules)
+    before, lost, ghosts, passes, stopped = rules, Fraction(0), Fraction(0), 0, ""
+    rng = np.random.default_rng(seed)
+    while not stopped:
+        rows, values = grown.needed(mined, sensitive, limits.confidence, rng, unknown=unknown)
+        if further is not None:
+            more = further(*grown.with_rows(rows, values).all)
+            rows, values = np.concatenate([rows, more[0]]), np.concatenate([values, more[1]])
+        if not len(rows):
+            stopped = "fractions" if left else ""
+            break
+        if passes == limits.passes:
+            stopped = "passes"
+            break
+        if limits.rows is not None and len(grown.copied) + len(rows) > limits.rows:
+            stopped = "limit"
+            room = limits.rows - len(grown.copied)
+            rows, values = rows[:room], values[:room]
+        grown, passes = grown.with_rows(rows, values), passes + 1
+        mined = grown.mined()
+        rules = mined.rules()
+        left = sensitive.among(rules)
+        lost, ghosts = compared(before, first, rules)
+        if not stopped and max(lost, ghosts) > limits.h:
+            stopped = "h"
+    return Blocked(
+        first,
+        left,
+        lost,
+        ghosts,
+        passes,
+        stopped if left else "",
+        grown.copied,
+        grown.values,
+        silent=len(first) if unknown else 0,
+    )
+
+
+def compared(before: Sequence[Rule], channels: Sequence[Rule], now: Sequence[Rule]) -> tuple[Fraction, Fraction]:
+    """LR, the share of rules that were no channels and are lost, and GR, the share of ghosts among the rules now."""
+    were, are = {rule.same for rule in before}, {rule.same for rule in now}
+    others = were - {rule.same for rule in channels}
+    return _share(len(others - are), len(others)), _share(len(are - were), len(are))
+
+
+@dataclass(frozen=True)
+class _Grown:
+    """A table and the rows that were added to it."""
+
+    columns: Mapping[str, Column]
+    target: Column
+    copied: Rows = field(default_factory=_no_rows)
+    values: Codes = field(default_factory=_no_values)
+
+    @property
+    def all(self) -> tuple[Rows, Codes]:
+        """Of every row there is by now, the one it shows or copies, and its sensitive value."""
+        return np.concatenate([np.arange(len(self.target.codes)), self.copied]), np.concatenate(
+            [self.target.codes, self.values]
+        )
+
+    def with_rows(self, rows: Rows, values: Codes) -> "_Grown":
+        return replace(self, copied=np.concatenate([self.copied, rows]), values=np.concatenate([self.values, values]))
+
+    @property
+    def features(self) -> dict[str, Column]:
+        rows, _ = self.all
+        return {name: replace(column, codes=column.codes[rows]) for name, column in self.columns.items()}
+
+    def mined(self) -> C45:
+        return C45().fit_codes(self.features, replace(self.target, codes=self.all[1]))
+
+    def needed(
+        self, mined: C45, sensitive: Sensitive, confidence: Fraction, rng: np.random.Generator, *, unknown: bool
+    ) -> tuple[Rows, Codes]:
+        """The rows that bring every channel down to a confidence, drawn among those of its leaf."""
+        shows, told = self.all
+        leaves = mined.leaf_of(self.features)
+        number = {text: code for code, text in enumerate(self.target.texts.to_pylist())}
+        rows, values = [_no_rows()], [_no_values()]
+        for leaf, rule in enumerate(mined.rules()):
+            inside = np.flatnonzero(leaves == leaf) if sensitive.tells(rule) else _no_rows()
+            if not len(inside):
+                continue
+            counts = np.bincount(told[inside], minlength=len(number))[: len(number)]
+            right = number[rule.consequent]
+            many = max(ceil(int(counts[right]) / confidence) - len(inside), 1)
+            rows.append(np.resize(rng.permutation(shows[inside]), many))
+            values.append(np.full(many, len(number) - 1, np.int32) if unknown else _lacking(counts, right, many))
+        return np.concatenate(rows), np.concatenate(values)
+
+
+def _lacking(counts: NDArray[np.int64], right: int, many: int) -> Codes:
+    """So many values other than the right one: those that do not occur, in turn, or else the rarest.
+
+    >>> _lacking(np.array([4, 0, 0, 1]), 0, 3).tolist(), _lacking(np.array([9, 2, 1]), 0, 4).tolist()
+    ([1, 2, 1], [2, 1, 2, 1])
+    """
+    others = np.delete(np.arange(len(counts), dtype=np.int32), right)
+    absent = others[counts[others] == 0]
+    if len(absent):
+        return np.resize(absent, many)
+    held = counts.copy()
+    chosen = np.empty(many, dtype=np.int32)
+    for i in range(many):
+        chosen[i] = others[np.argmin(held[others])]
+        held[chosen[i]] += 1
+    return chosen
+
+
+def _with_unknown(target: Column) -> Column:
+    """The column with null as one value more: what a miner sees who does not drop it."""
+    texts = pa.concat_arrays([target.texts, pa.array([_UNKNOWN], pa.string())])
+    return replace(target, values=texts, texts=texts, kind=Kind.TEXT, has_null=False)
+
+
+def _share(part: int, whole: int) -> Fraction:
+    return Fraction(part, whole) if whole else Fraction(0)
+
+
+_STEP = 20
+"""A class that fails grows by one row in so many, at least by one, before it is judged again."""
+_MOST = 50
+"""A class that grew so many times over does not become diverse by growing."""
+
+
+@dataclass(frozen=True)
+class Diversifying:
+    """What models ask of the classes of a table, and the rows that make them keep it.
+
+    Values are added that a class has least of, compared with the whole table; where the whole table does not keep the
+    models either, compared with all values alike.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> from shoal.models import MODELS
+    >>> ill = encode("ill", pa.array(["flu", "flu", "hiv", "flu"]))
+    >>> two = MODELS["distinct-l-diversity"](l=2, attribute="ill")
+    >>> asked = Diversifying((two,), np.array([0, 0, 1, 1]), ill)
+    >>> rows, values = asked.further(np.arange(4), ill.codes, np.random.default_rng(0))
+    >>> rows.tolist() in ([0], [1]), values.tolist()
+    (True, [1])
+    """
+
+    models: Sequence[Model]
+    of_row: Codes
+    """The class of every row of the table."""
+    target: Column
+
+    def further(self, rows: Rows, values: Codes, rng: np.random.Generator) -> tuple[Rows, Codes]:
+        """The rows to copy, and the values they show instead, given what every row there is by now shows or copies."""
+        classes, size = int(self.of_row.max()) + 1, len(self.target.values)
+        held = values < size  # null protects nobody
+        counts = np.zeros((classes, size), dtype=np.int64)
+        np.add.at(counts, (self.of_row[rows[held]], values[held]), 1)
+        without = np.bincount(self.of_row[rows[~held]], minlength=classes)
+        most = _MOST * counts.sum(axis=1)
+        aim = self._aim(counts.sum(axis=0))
+        added = counts.copy()
+        while True:
+            failing = np.flatnonzero(self._failing(added, without) & (added.sum(axis=1) <= most))
+            if not len(failing):
+                break
+            for one in failing.tolist():
+                for _ in range(-(-int(added[one].sum()) // _STEP) or 1):
+                    added[one, np.lexsort((-aim, added[one] / aim))[0]] += 1
+        return self._copied(added - counts, rng)
+
+    def left(self, rows: Rows, values: Codes) -> list[str]:
+        """The models that some class still fails."""
+        size, classes = len(self.target.values), int(self.of_row.max()) + 1
+        held = values < size
+        counts = np.zeros((classes, size), dtype=np.int64)
+        np.add.at(counts, (self.of_row[rows[held]], values[held]), 1)
+        told = self._told(counts, np.bincount(self.of_row[rows[~held]], minlength=classes))
+        return [model.name for model in self.models if not model.holds(told)]
+
+    def _aim(self, overall: Longs) -> NDArray[np.float64]:
+        """The shares of the values in a class that needs no more rows."""
+        whole = self._told(overall[None, :], np.zeros(1, dtype=np.int64))
+        kept = all(model.holds(whole) for model in self.models) and overall.all()
+        return overall / overall.sum() if kept else np.full(len(overall), 1 / len(overall))
+
+    def _failing(self, counts: Longs, without: Longs) -> Flags:
+        told = self._told(counts, without)
+        flags = [~_by_class(model).complies(told) for model in self.models]
+        return np.asarray(np.logical_or.reduce(flags), dtype=bool)
+
+    def _told(self, counts: Longs, without: Longs) -> ClassCounts:
+        """What models read; rows without a value count as such."""
+        table = np.column_stack([counts, without])
+        at, value = np.nonzero(table)
+        labels = [*self.target.texts.to_pylist(), None]
+        values = ValueCounts(at, value, table[at, value], labels, len(table))
+        return ClassCounts(table.sum(axis=1), {self.target.name: values})
+
+    def _copied(self, more: Longs, rng: np.random.Generator) -> tuple[Rows, Codes]:
+        """Rows drawn among those of each class, and the values that they are to show."""
+        at, value = np.nonzero(more)
+        classes, values = np.repeat(at, more[at, value]), np.repeat(value, more[at, value])
+        order = np.argsort(self.of_row, kind="stable")
+        ends = np.searchsorted(self.of_row[order], np.arange(len(more) + 1))
+        size = np.diff(ends)[classes]
+        drawn = np.floor(rng.random(len(classes)) * size).astype(np.int64)
+        return order[ends[classes] + drawn], values.astype(np.int32)
+
+
+def _by_class(model: Model) -> Model:
+    """The model as it judges single classes; what it is compared with is told with the counts."""
+    return replace(model, reference="original") if isinstance(model, Referenced) else model  # type: ignore[type-var]

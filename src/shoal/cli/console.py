@@ -1,0 +1,304 @@
+"""What people see: tables, notes and progress; what machines see: one JSON document."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import ShoalError, ShoalWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from shoal.search.driver import Watch
+    from shoal.verify.claim import Verdict
+
+_COUNTABLE = 10**9
+_COLOURS = {"holds": "green", "FAILS": "bold red", "fails": "bold red"}
+
+
+def clean(text: object) -> str:
+    """Text without control characters, so that nothing in a table can steer the terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
+
+
+def _console(*, stderr: bool = False) -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=stderr)
+
+
+def say(text: str) -> None:
+    _console(stderr=True).print(clean(text))
+
+
+def say_out(text: str) -> None:
+    """A sentence on stdout, as wide as the terminal."""
+    _console().print(clean(text))
+
+
+def print_json(document: Any) -> None:
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=not (sys.stdout.encoding or "").lower().startswith("utf"))
+    sys.stdout.write("\n")
+
+
+@contextmanager
+def print_warnings() -> Iterator[None]:
+    """Shows the project's warnings as notes on stderr."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ShoalWarning)
+        yield
+    for warning in caught:
+        if issubclass(warning.category, ShoalWarning):  # what others say may hold cells
+            say(f"note: {warning.message}")
+
+
+@contextmanager
+def revealing(*, show_values: bool) -> Iterator[None]:
+    """Adds to an error the cells it is about, for those who asked for them."""
+    try:
+        yield
+    except ShoalError as wrong:
+        if not show_values or not wrong.values:
+            raise
+        raise type(wrong)(f"{wrong} (values: {', '.join(map(repr, wrong.values))})") from None
+
+
+@contextmanager
+def progress(*, quiet: bool, doing: str = "partitioning") -> Iterator["Watch"]:
+    """Nodes checked, the share of the lattice that is settled and the time left, on stderr when it is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield (lambda *_: None) if quiet else _Announced(lambda *_: None)
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=_console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=1.0)
+
+        def watch(ask: Any, tally: Any) -> None:
+            said = _checked(tally.checked, tally.nodes) if tally.nodes else doing
+            bar.update(task, completed=ask.settled, description=said)
+
+        yield _Announced(watch)
+
+
+class _Announced:
+    """Says before a long search what to expect of it."""
+
+    def __init__(self, watch: "Watch") -> None:
+        self._watch = watch
+        self._said = False
+
+    def __call__(self, ask: Any, tally: Any) -> None:
+        from shoal.search.optimal import LARGEST_EXHAUSTED
+
+        if not self._said and tally.nodes > LARGEST_EXHAUSTED:
+            say(
+                f"note: the lattice has {_many(tally.nodes)} nodes, too many to look at all; a good one is looked for, "
+                "and how far it may be from the best will be stated (Ctrl-C stops)"
+            )
+        self._said = True
+        self._watch(ask, tally)
+
+
+def show_measured(found: dict[str, Any], *, show_values: bool) -> None:
+    rows: list[tuple[str, ...]] = []
+    for entry in found["models"]:
+        where = _worst(entry)
+        for key, value in entry["attained"].items():
+            if not isinstance(value, dict):
+                rows.append((entry["model"], entry.get("attribute", ""), f"{key} = {_reached(value)}", where))
+                where = ""
+            elif show_values:
+                rows += [
+                    (entry["model"], f"{entry['attribute']} = {v}", f"{key} {_reached(a)}", "")
+                    for v, a in value.items()
+                ]
+    if len(found["alone"]) > 1:
+        rows += [("k-anonymity", f"of {name} alone", f"k = {k}", "") for name, k in found["alone"].items()]
+    for name, told in found["homogeneity"].items():
+        said = f"{told['classes']:,} classes of one value, {told['rows']:,} rows"
+        rows.append(("homogeneity", name, said, f"by chance {told['expected']:.3g}"))
+    persons = f" of {found['persons']:,} persons" if "persons" in found else ""
+    title = f"{found['rows']:,} rows{persons} in {found['classes']:,} classes"
+    show_table(title, ("model", "attribute", "attained", "worst class"), rows)
+    if "suppressed" in found:
+        many, ignored = found["suppressed"]["rows"], found["suppressed"]["ignored"]
+        how = "left out" if ignored else "counted as a class"
+        say(f"note: {many:,} row(s) are * in every quasi-identifier and were {how}")
+
+
+def _reached(value: Any) -> str:
+    return "none" if value is None else _short(value)
+
+
+def _worst(entry: dict[str, Any]) -> str:
+    if "worst" not in entry:
+        return ""
+    size, rows = entry["worst"]["size"], entry["worst"]["rows"]
+    few = 3
+    said = f"{size:,}: row {', '.join(map(str, rows[:few]))}{', …' if size > few else ''}"
+    shared = ", ".join(f"{name} = {value}" for name, value in entry["worst"].get("values", {}).items())
+    return f"{said} ({shared})" if shared else said
+
+
+def show_manifest(document: dict[str, Any], out: Path | None, private: Path | None) -> None:
+    rows, method, classes = document["rows"], document["method"], document["classes"]
+    promises = [
+        (
+            m["model"],
+            m.get("attribute", ""),
+            _asked(m["asked"]),
+            _found(m["attained"]),
+            "holds" if m["holds"] else "FAILS",
+        )
+        for m in document["models"]
+    ]
+    show_table(
+        "What the release promises, as re-read and counted",
+        ("model", "attribute", "asked", "attained", ""),
+        promises,
+    )
+    share = 100 * rows["suppressed"] / rows["read"]
+    facts = [
+        (
+            "rows",
+            f"{rows['read']:,} read, {rows['released']:,} released, {rows['suppressed']:,} suppressed ({share:.2f} %)"
+            + (f", {rows['added']:,} added" if rows["added"] else ""),
+        ),
+        (
+            "classes",
+            f"{classes['count']:,} of {classes['min']:,} to {classes['max']:,} rows, {classes['mean']:.1f} on average",
+        ),
+        _recoded(document["recoding"]),
+        (method["metric"], f"{method['score']:.6g} ({_how_good(method)})"),
+        ("search", _search(method)),
+        *([("blocking", _blocked(document["blocking"]))] if "blocking" in document else []),
+        *([("republish", _followed(document["republish"]))] if "republish" in document else []),
+    ]
+    if out is not None:
+        facts.append(("release", f"{out} (publish this)"))
+        facts.append(("private", f"{private or str(out).rstrip('/') + '.private'} (never publish this)"))
+    show_table("", ("", ""), facts)
+    for note in document.get("warnings", []):
+        say(f"note: {note}")
+
+
+def _recoded(recoding: dict[str, Any]) -> tuple[str, str]:
+    """The levels of a node; of anything else how many labels each column has."""
+    if recoding["kind"] == "node":
+        return "levels", ", ".join(f"{name} {level}" for name, level in recoding["levels"].items())
+    labels = ", ".join(f"{name} {count:,}" for name, count in recoding["labels"].items())
+    return recoding["kind"], f"different labels: {labels}"
+
+
+def _blocked(told: dict[str, Any]) -> str:
+    """What was done about inference channels; the rules themselves stand in the private folder."""
+    said = f"{told['channels']:,} inference channel(s), {told['left']:,} left after {told['passes']:,} pass(es)"
+    said += f"; {told['lost']:.1%} of the other rules lost, {told['ghosts']:.1%} of the rules now are ghosts"
+    if "seen_without_nulls" in told:
+        said += f"; who drops rows without a value still sees {told['seen_without_nulls']:,}"
+    return said
+
+
+def _followed(told: dict[str, Any]) -> str:
+    """Which release it is, and what all of them tell together."""
+    return f"release {told['release']:,} by {told['way']}; {told['finding']}"
+
+
+def _search(method: dict[str, Any]) -> str:
+    said: str = method["algorithm"]
+    said += f": {_checked(method['checked'], method['nodes'])}" if "nodes" in method else ""
+    said += f" in {method['seconds']:.2f} s" if "seconds" in method else ""
+    return said + (f"; {len(method['solutions']):,} node(s) found" if "solutions" in method else "")
+
+
+def _checked(checked: int, nodes: int) -> str:
+    """How many nodes were looked at: Incognito also looks at those of fewer attributes."""
+    if checked > nodes:
+        return f"{checked:,} nodes checked, of subsets too ({_many(nodes)} have all attributes)"
+    return f"{checked:,} of {_many(nodes)} nodes checked"
+
+
+def _how_good(method: dict[str, Any]) -> str:
+    if method.get("nodes") == 1:
+        return "no other node was allowed"
+    if method["proved"]:
+        return "proved to be the least"
+    if "gap" in method and method["algorithm"] == "optimal":
+        return f"at most {method['gap']:.3g} above the least"
+    return f"{method['algorithm']} does not look for the least"
+
+
+def _many(nodes: int) -> str:
+    return f"{nodes:,}" if nodes < _COUNTABLE else f"{nodes:.2g}"
+
+
+def show_verdicts(verdicts: Sequence["Verdict"]) -> None:
+    rows = [(v.promise, _asked(v.asked), _found(v.attained), f"{v.status} {v.why}".strip()) for v in verdicts]
+    show_table("Verdict", ("promise", "asked", "found", "verdict"), rows)
+
+
+def _asked(parameters: Mapping[str, Any]) -> str:
+    """What the policy asks for: `k = 5`; one limit for each value that it names: `alpha = hiv 0.6 | flu 0.9`."""
+    return ", ".join(f"{key} = {_limits(value)}" for key, value in parameters.items())
+
+
+def _limits(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return _short(value)
+    return " | ".join(f"{name} {_short(limit)}" for name, limit in value.items())
+
+
+def _found(attained: Mapping[str, Any]) -> str:
+    """What a table attains; of what it attains value by value, whose names are cells, the most if that is all."""
+    plain = [f"{key} = {_short(value)}" for key, value in attained.items() if not isinstance(value, Mapping)]
+    return ", ".join(plain or (f"{key} ≤ {_short(_most(value))}" for key, value in attained.items() if value))
+
+
+def _most(values: Mapping[str, float | None]) -> float | None:
+    return max((value for value in values.values() if value is not None), default=None)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return f"{value[:12]}…" if isinstance(value, str) and len(value) == 64 else str(value)
+
+
+def show_table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, narrow: bool = False) -> None:
+    """A table on stdout; a narrow one has little space between columns, and headings not much wider than the cells."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    table = RichTable(
+        title=title or None,
+        title_justify="left",
+        box=box.SIMPLE,
+        show_header=any(header),
+        pad_edge=False,
+        padding=(0, 0) if narrow else (0, 1),
+    )
+    for i, name in enumerate(header):
+        longest = max((len(row[i]) for row in rows), default=0)
+        table.add_column("\n".join(wrap(name, max(longest, 10))) if narrow else name, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(clean(cell), style=_COLOURS.get(cell, "")) for cell in row))
+    _console().print(table)
+
+
+def as_document(verdict: "Verdict") -> dict[str, Any]:
+    return {
+        "promise": verdict.promise,
+        "status": str(verdict.status),
+        "asked": dict(verdict.asked),
+        "attained": dict(verdict.attained),
+        **({"why": verdict.why} if verdict.why else {}),
+    }

@@ -1,0 +1,271 @@
+"""The commands that look around and release nothing: lattice, compare, metrics, workload, learn, study."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli.commands import Json, Private, Reproducible, ShowValues, Table, app
+from shoal.cli.console import print_json, print_warnings, progress, revealing, say, show_table
+from shoal.cli.options import listed, within
+from shoal.cli.result_tables import show_catalogue, show_comparison, show_lattice, show_learned, show_workload
+from shoal.errors import BadInput
+
+if TYPE_CHECKING:
+    from shoal.studies.study import People, Study
+
+PolicyFile = Annotated[Path, typer.Option("--policy", help="The policy file.")]
+Learners = Annotated[
+    list[str] | None, typer.Option(help="logistic, forest, boosting, c45; separated by commas; all unless given.")
+]
+
+
+@app.command()
+def lattice(
+    data: Table,
+    policy: PolicyFile,
+    picture: Annotated[Path | None, typer.Option(help="Draw it into this file, .svg or .png.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write all nodes into this file, .csv.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace older files.")] = False,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """List every node of a policy's lattice with what it costs; release nothing."""
+    from shoal import api
+
+    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
+        table = api.lattice(data, policy, picture=picture, csv=csv, force=force, watch=watch)
+    if as_json:
+        print_json(table.document())
+        return
+    show_lattice(table)
+    for path in (picture, csv):
+        if path is not None:
+            say(f"Wrote {path}. It tells of the original table: do not publish it.")
+
+
+@app.command()
+def compare(
+    data: Table,
+    policy: PolicyFile,
+    algorithms: Annotated[
+        list[str] | None, typer.Option(help="Which to run, separated by commas; all unless given.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds that each search may take; instead of the policy's own.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--learn", metavar="TARGET", help="Also learn this column from each release.")
+    ] = None,
+    learners: Learners = None,
+    queries: Annotated[Path | None, typer.Option(help="Also answer the queries of this file, .toml or .csv.")] = None,
+    random: Annotated[int | None, typer.Option(help="Also answer so many random COUNT queries.")] = None,
+    reproducible: Reproducible = False,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Run several algorithms on one table and policy, side by side; release nothing."""
+    from shoal import api
+    from shoal.policy.document import Policy
+
+    if learners is not None and target is None:
+        raise BadInput("--learners says who learns; say what with --learn TARGET")
+    rules = within(Policy.load(policy), time_limit)
+    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
+        found = api.compare(
+            data,
+            rules,
+            algorithms=_or_all(algorithms),
+            target=target,
+            learners=_or_all(learners),
+            queries=queries,
+            random=random,
+            watch=watch,
+        )
+    found = found.without_times() if reproducible else found
+    if as_json:
+        print_json(found.document())
+    else:
+        show_comparison(found)
+
+
+@app.command()
+def metrics(as_json: Json = False) -> None:
+    """List every figure that is told of a release, and which of them a search can minimise."""
+    from shoal.metrics.catalogue import catalogue
+
+    if as_json:
+        print_json({"metrics": [entry.document() for entry in catalogue()]})
+    else:
+        show_catalogue(catalogue())
+
+
+@app.command()
+def workload(
+    data: Table,
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a release of this table.")],
+    queries: Annotated[Path | None, typer.Option(help="The file of queries, .toml or .csv.")] = None,
+    random: Annotated[int | None, typer.Option(help="Draw so many COUNT queries instead.")] = None,
+    attributes: Annotated[int, typer.Option(help="How many quasi-identifiers a random query looks at.")] = 2,
+    selectivity: Annotated[float, typer.Option(help="The share of the rows that a random query aims at.")] = 0.1,
+    seed: Annotated[int, typer.Option(help="Of the random queries.")] = 0,
+    sanity: Annotated[
+        float, typer.Option(help="Share of the rows below which an answer is not divided by itself.")
+    ] = 0.001,
+    save: Annotated[Path | None, typer.Option(help="Write the queries into this file, .toml.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an older file.")] = False,
+    private: Private = None,
+    as_json: Json = False,
+) -> None:
+    """Answer aggregate queries from a release and compare with the original."""
+    from shoal import api
+
+    with print_warnings():
+        found = api.workload(
+            data,
+            out,
+            queries=queries,
+            random=random,
+            attributes=attributes,
+            selectivity=selectivity,
+            seed=seed,
+            sanity=sanity,
+            save=save,
+            force=force,
+            private=private,
+        )
+    if as_json:
+        print_json(found.document())
+        return
+    show_workload(found)
+    if save is not None:
+        say(f"Wrote {save}. It names values of the original table: do not publish it.")
+
+
+@app.command()
+def learn(
+    data: Table,
+    policy: PolicyFile,
+    target: Annotated[str, typer.Option(help="The column to predict.")],
+    learners: Learners = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(help="What to predict it from, separated by commas; the quasi-identifiers unless given."),
+    ] = None,
+    folds: Annotated[int, typer.Option(help="How often to hold rows out.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Of the folds and of the learners.")] = 0,
+    rows: Annotated[int | None, typer.Option(help="Train on at most so many rows.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds that each search may take; instead of the policy's own.")
+    ] = None,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Learn a column from the table and from its release, and compare; release nothing."""
+    from shoal import api
+    from shoal.policy.document import Policy
+
+    rules = within(Policy.load(policy), time_limit)
+    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json, doing="learning") as watch:
+        found = api.learn(
+            data,
+            rules,
+            target=target,
+            learners=_or_all(learners),
+            features=_or_all(features),
+            folds=folds,
+            seed=seed,
+            rows=rows,
+            watch=watch,
+        )
+    if as_json:
+        print_json(found.document())
+    else:
+        show_learned(found)
+
+
+def _or_all(options: list[str] | None) -> list[str] | None:
+    return None if options is None else listed(options)
+
+
+SAID = {
+    "homogeneity": "how many classes are homogeneous, against the rows and k (Mohapatra and Patra)",
+    "inference": "blocking inference channels: accuracy of C4.5, and what attacks find (Sané et al.)",
+    "searches": "Datafly, Samarati and Incognito: nodes, heights, time (the survey)",
+    "leakage": "(alp, dif)-anonymity beside k-anonymity: attacked records, time, precision (Wang et al.)",
+    "partitions": "Mondrian against single-dimensional and full-domain recoding (LeFevre et al.)",
+    "batches": "a table published again after each of ten batches, in three ways and afresh (Xiao and Tao; Wu et al.)",
+}
+"""The studies in the order of the papers."""
+EVERY = "all"
+_LISTED = "\n\n".join(f"{name}: {about}." for name, about in SAID.items())
+
+
+@app.command(
+    help="Re-run an experiment of a paper: what it reported beside what is measured here.\n\n"
+    f"{_LISTED}\n\nall: every one of them, each into a folder of its own, with a page that shows all.\n\n"
+    "Each takes a minute at most."
+)
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Which study; `list` lists them, `all` runs them all.")],
+    adult: Annotated[
+        Path | None, typer.Option(help="The folder of UCI's Adult; without it, an invented census is studied.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder to write the tables and figures into.")] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(min=2, help="How often rows are split or drawn; as the paper does, or more, unless given."),
+    ] = None,
+    rows: Annotated[int | None, typer.Option(min=100, help="Of the invented census; as many as Adult has.")] = None,
+    seed: Annotated[int, typer.Option(help="Of all that is random.")] = 0,
+    as_json: Json = False,
+) -> None:
+    from shoal.models.spec import nearest
+    from shoal.studies.study import People, write_index
+
+    if name == "list":
+        show_table("Studies", ("name", "about"), list(SAID.items()))
+        return
+    if name not in {*SAID, EVERY}:
+        raise BadInput(f"study {name!r} is not known{nearest(name, [*SAID, EVERY])}; known: {', '.join(SAID)}, all")
+    if adult is not None and rows is not None:
+        raise BadInput("--rows is for the invented census; leave it out with --adult")
+    people = People.of(adult, seed=seed) if rows is None else People.of(None, rows=rows, seed=seed)
+    names = list(SAID) if name == EVERY else [name]
+    found = {each: _run(each, people, repeats, seed, quiet=as_json) for each in names}
+    written = []
+    if out is not None:
+        written = write_index(out, found) if name == EVERY else found[name][0].write(out)
+    if as_json:
+        documents = [one.document() for one, _ in found.values()]
+        print_json({"studies": documents} if name == EVERY else documents[0])
+        return
+    for one, seconds in found.values():
+        _show(one, seconds)
+    for path in written:
+        say(f"Wrote {path}")
+
+
+def _run(name: str, people: "People", repeats: int | None, seed: int, *, quiet: bool) -> tuple["Study", float]:
+    """What a study found, and how many seconds it took."""
+    from shoal.search.driver import Ask
+    from shoal.search.oracle import Tally
+    from shoal.studies import STUDIES
+
+    began = perf_counter()
+    with print_warnings(), progress(quiet=quiet, doing=f"studying {name}") as watch:
+        found = STUDIES[name](people, repeats, seed, lambda share: watch(Ask((), share), Tally()))
+    return found, perf_counter() - began
+
+
+def _show(found: "Study", seconds: float) -> None:
+    for sheet in found.sheets:
+        show_table(sheet.title, sheet.header, [tuple(map(str, row)) for row in sheet.rows])
+    said = [
+        (each.verdict, f"{each.paper}: {each.measured}{f' ({each.why})' * bool(each.why)}") for each in found.directions
+    ]
+    show_table("What the paper says, and what is measured here", ("", ""), said)
+    say(f"{found.title}: {found.held}; {seconds:.0f} s")
+    for sentence in found.notes:
+        say(sentence)

@@ -1,0 +1,102 @@
+"""What several commands share: names and numbers in one option, how a search is told to stop, where events go."""
+
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal.errors import BadInput, BadOutput, Infeasible
+from shoal.runtime.events import telling
+
+if TYPE_CHECKING:
+    from shoal.policy.document import Policy
+
+_QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|\Z)')
+_PLAIN = re.compile(r'(?!\s*")\s*([^,]*?)\s*(?:,|\Z)')
+
+
+def listed(options: Sequence[str] | None) -> list[str]:
+    """Names separated by commas, each once; one with a comma or an outer space stands in double quotes, as in a CSV.
+
+    >>> listed(["age, sex", '"a,b"," c"', "age"])
+    ['age', 'sex', 'a,b', ' c']
+    """
+    return list(dict.fromkeys(name for option in options or () for name in _parts(option)))
+
+
+def number_or_text(option: str) -> float | str:
+    """A number where it is one.
+
+    >>> number_or_text("0.05"), number_or_text("k")
+    (0.05, 'k')
+    """
+    try:
+        return float(option)
+    except ValueError:
+        return option
+
+
+def _parts(option: str) -> list[str]:
+    found, at = [], 0
+    while at < len(option):
+        quoted = _QUOTED.match(option, at)
+        part = quoted or _PLAIN.match(option, at)
+        if part is None:
+            raise BadInput(f"{option!r}: a quote is not closed, or something stands beside it; write '\"a,b\",c'")
+        found.append(part[1].replace('""', '"') if quoted else part[1])
+        at = part.end()
+    return [name for name in found if name]
+
+
+def within(policy: "Policy", time_limit: float | None) -> "Policy":
+    """The policy, searched for at most so many seconds."""
+    if time_limit is None:
+        return policy
+    document = {**policy.method.model_dump(by_alias=True), "time-limit": time_limit}
+    return type(policy)(**{**dict(policy), "method": document})
+
+
+@contextmanager
+def stopping(*, on_interrupt: bool) -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed, if that is to end a search early; pressed again, it interrupts as ever."""
+    pressed = False
+
+    def press(*_: object) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.signal(signal.SIGINT, former)
+
+    if not on_interrupt:
+        yield lambda: False
+        return
+    former = signal.signal(signal.SIGINT, press)
+    try:
+        yield lambda: pressed
+    except Infeasible:
+        if pressed:  # there was no node to keep
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        signal.signal(signal.SIGINT, former)
+
+
+@contextmanager
+def logged(target: str | None) -> Iterator[None]:
+    """Lines of JSON at the end of a file, or on stderr for `-`; nothing where nothing is named."""
+    if target is None:
+        yield
+        return
+    if target == "-":
+        with telling(sys.stderr):
+            yield
+        return
+    try:
+        stream = Path(target).open("a", encoding="utf-8", buffering=1)  # noqa: SIM115 - it is closed below
+    except (OSError, ValueError) as wrong:
+        why = getattr(wrong, "strerror", None) or "this is not a path"
+        raise BadOutput(f"{Path(target).name}: the log cannot be written ({why})") from None
+    with stream, telling(stream):
+        yield

@@ -1,0 +1,236 @@
+"""What people see of a lattice, of several algorithms side by side, of what was learned, and of a workload."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from shoal.cli.console import clean, say, show_table
+
+if TYPE_CHECKING:
+    from shoal.explore.compare import AlgorithmComparison, Run
+    from shoal.explore.lattice_table import LatticeTable, NodeRow
+    from shoal.metrics.catalogue import Entry
+    from shoal.mining.cross_validation import Accuracy, Learned
+    from shoal.workload.answer_errors import Answered, WorkloadReport
+    from shoal.workload.queries import Predicate, Query
+
+_WORST = 10
+
+
+def show_workload(found: "WorkloadReport") -> None:
+    """The errors together, then the queries that are answered worst."""
+    queries = len(found.answered)
+    matching = len(found.matching)
+    facts = [
+        ("mean error", _short_percent(found.mean)),
+        ("median error", _short_percent(found.median)),
+        ("95 % of the errors are at most", _short_percent(found.percentile_95)),
+        ("queries that match the release", f"{matching:,} of {queries:,} ({_percent(matching / queries)})"),
+    ]
+    if len(found.worst) < queries:
+        facts.append(("queries with nothing to compare", f"{queries - len(found.worst):,}"))
+    show_table(f"{queries:,} queries on {found.rows:,} rows", ("", ""), facts)
+    wrong = [one for one in found.worst[:_WORST] if one.error]
+    if wrong:
+        header = ("query", "asks", "from the release", "original", "error")
+        show_table("The worst answers", header, [_row(one) for one in wrong])
+
+
+def _row(one: "Answered") -> tuple[str, ...]:
+    return (
+        str(one.number),
+        _asks(one.query),
+        _answer(one.estimate),
+        _answer(one.actual),
+        _short_percent(one.error or 0.0),
+    )
+
+
+def _asks(query: "Query") -> str:
+    aggregate = f"{query.aggregate} of {query.of}" if query.of is not None else query.aggregate
+    where = " and ".join(f"{name} {_said(predicate)}" for name, predicate in query.where)
+    return f"{aggregate} where {where}" if where else aggregate
+
+
+def _said(predicate: "Predicate") -> str:
+    said = predicate.document()
+    if not isinstance(said, dict):
+        return f"= {said}"
+    if "in" in said:
+        return f"in {' | '.join(map(str, said['in']))}"
+    return " ".join(f"{key} {end}" for key, end in said.items())
+
+
+def _answer(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.6g}"
+
+
+def _short_percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+_MOST_ROWS = 50
+_FRONT, _BEST, _FAILS = "◆", "★", "fails"
+
+
+def show_lattice(table: "LatticeTable") -> None:
+    """All nodes; where they are many, each height and the Pareto front."""
+    complying = sum(node.complies for node in table.nodes)
+    names = ", ".join(map(clean, table.lattice.attributes))
+    said = f"{len(table.nodes):,} nodes [{names}], {complying:,} of which comply"
+    if len(table.nodes) <= _MOST_ROWS:
+        _show_nodes(f"{said}\n{_explained(table)}", table, table.nodes)
+        return
+    _show_heights(said, table)
+    front = sorted(table.front, key=lambda node: node.suppressed)[:_MOST_ROWS]
+    more = f"; the first {len(front)} of {len(table.front):,}" if len(front) < len(table.front) else ""
+    _show_nodes(f"{_explained(table)}{more}", table, front)
+    say("--json or --csv FILE gives all nodes")
+
+
+def _explained(table: "LatticeTable") -> str:
+    return f"{_FRONT} the Pareto front of {table.metric} against suppressed rows, {_BEST} least {table.metric}"
+
+
+def _show_nodes(title: str, table: "LatticeTable", nodes: Sequence["NodeRow"]) -> None:
+    metrics = (name.replace("-", " ") for name in table.nodes[0].metrics)  # a long heading breaks at a space
+    header = ("levels", "suppressed", "classes", *metrics, "")
+    rows = [
+        (
+            _levels(node),
+            f"{node.suppressed:,}",
+            f"{node.classes:,}",
+            *(_number(value) for value in node.metrics.values()),
+            _mark(table, node),
+        )
+        for node in nodes
+    ]
+    show_table(title, header, rows, narrow=True)
+
+
+def _show_heights(title: str, table: "LatticeTable") -> None:
+    header = ("height", "nodes", "comply", "on the front", "fewest suppressed", f"least {table.metric}", "")
+    rows = []
+    for height, same in groupby(table.nodes, key=lambda node: node.height):
+        nodes = list(same)
+        complying = [node for node in nodes if node.complies]
+        rows.append(
+            (
+                str(height),
+                f"{len(nodes):,}",
+                f"{len(complying):,}",
+                f"{sum(node.pareto for node in nodes):,}",
+                _least(node.suppressed for node in complying),
+                _least(node.metrics[table.metric] for node in complying),
+                _BEST if table.best in nodes else "",
+            )
+        )
+    show_table(title, header, rows)
+
+
+def show_comparison(found: "AlgorithmComparison") -> None:
+    """One column for each algorithm that gave a release, then why the others did not."""
+    runs = found.runs
+    metrics = dict.fromkeys(name for run in runs for name in run.metrics)
+    further = dict.fromkeys(name for run in runs for name in run.figures)
+    leveled = dict.fromkeys(name for run in runs for name in run.levels or {})
+    facts = [
+        *((name, *(f"{getattr(run, field):.3f}" for run in runs)) for name, field in _TIMES if _timed(runs)),
+        *((name, *(_count(getattr(run, field)) for run in runs)) for name, field in _COUNTS),
+        *((name, *(_told(run.metrics.get(name)) for run in runs)) for name in metrics),
+        *((name, *(_told(run.figures.get(name)) for run in runs)) for name in further),
+        (f"{found.metric} proved least", *(_yes(run.proved) for run in runs)),
+        (f"{found.metric} above the least", *("0" if run.proved else _at_most(run.gap) for run in runs)),
+        *((f"level of {name}", *(_count((run.levels or {}).get(name)) for run in runs)) for name in leveled),
+    ]
+    title = f"{found.rows:,} rows" + (f", {found.nodes:,} nodes" if found.nodes is not None else "")
+    show_table(title, ("", *(run.algorithm for run in runs)), facts, narrow=True)
+    if found.others:
+        rows = [(other.algorithm, other.why) for other in found.others]
+        show_table("Without a release", ("algorithm", "why"), rows)
+
+
+def show_catalogue(entries: Sequence["Entry"]) -> None:
+    """Every metric: what it tells, where it ends, and whether a policy may name it as `metric`."""
+    rows = [(e.name, f"{e.tells} {e.source}.", e.range, _yes(e.minimised)) for e in entries]
+    show_table(f"{len(rows)} metrics", ("metric", "what it tells, source", "range", "search"), rows)
+    say("search: a policy may name it as `metric` under [method]")
+
+
+def show_learned(found: "Learned") -> None:
+    """One line for each learner, and how the held-out rows were shown."""
+    facts = [
+        (score.learner, _accuracy(score.original), _accuracy(score.release), _percent(score.relative))
+        for score in found.scores
+    ]
+    title = f"Accuracy for {clean(found.target)}: {found.rows:,} rows, {found.folds} folds"
+    header = ("learner", "original", "release", "of what can be gained")
+    show_table(title, header, [*facts, ("majority", *[_accuracy(found.majority)] * 2, "")])
+    outside = f"; {found.outside:,} of them lie in no box" if found.outside else ""
+    say(f"Held-out rows are shown {_SHOWN[found.how]}{outside}.")
+
+
+_SHOWN = {
+    "levels": "at the levels found on the training rows",
+    "boxes": "as the box of the training rows that they lie in, or the nearest",
+    "values": "as they are, since cells and clusters of the training rows do not share out the space",
+}
+
+
+def _accuracy(found: "Accuracy") -> str:
+    return f"{100 * found.mean:.2f} % ± {100 * found.deviation:.2f}"
+
+
+def _percent(share: float | None) -> str:
+    return _NONE if share is None else f"{100 * share:.1f} %"
+
+
+def _count(number: int | None) -> str:
+    return _NONE if number is None else f"{number:,}"
+
+
+def _told(number: float | None) -> str:
+    return _NONE if number is None else _number(number)
+
+
+def _at_most(gap: float | None) -> str:
+    return _NONE if gap is None else f"≤ {_number(gap)}"
+
+
+_NONE = "–"
+"""What cannot be told of a recoding without a level per attribute."""
+_TIMES = (("seconds", "seconds"), ("CPU seconds", "cpu_seconds"))
+_COUNTS = (
+    ("nodes asked", "asked"),
+    ("nodes inferred", "inferred"),
+    ("nodes checked", "checked"),
+    ("rows suppressed", "suppressed"),
+    ("classes", "classes"),
+)
+
+
+def _timed(runs: Sequence["Run"]) -> bool:
+    return all(run.seconds is not None for run in runs)
+
+
+def _levels(node: "NodeRow") -> str:
+    return f"[{','.join(map(str, node.levels))}]"
+
+
+def _mark(table: "LatticeTable", node: "NodeRow") -> str:
+    if not node.complies:
+        return _FAILS
+    return _FRONT * node.pareto + _BEST * (node is table.best)
+
+
+def _least(values: Iterable[float]) -> str:
+    numbers = list(values)
+    return _number(min(numbers)) if numbers else ""
+
+
+def _yes(flag: bool) -> str:
+    return "yes" if flag else "no"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= value < 1e9 else f"{value:.4g}"

@@ -1,0 +1,492 @@
+"""The frequency set: distinct combinations of quasi-identifier codes, their counts, and what else is counted per class.
+
+Grouping rows, rolling up, projecting and merging are one kernel: map the keys, add the counts.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal import kernels
+from shoal.data.class_counts import ClassCounts, JointCounts, Longs, ValueCounts
+from shoal.data.codes import Codes
+from shoal.errors import BadData
+
+_WORD_BITS = 64
+_WIDTHS = (1, 2, 4, 8, 16, 32)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where each attribute's code lies in the packed key; no field straddles two words.
+
+    >>> Layout.of([100, 2, 5]).shift.tolist()
+    [0, 7, 8]
+    """
+
+    word: Codes
+    shift: Codes
+    mask: NDArray[np.uint64]
+    words: int
+
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> "Layout":
+        word, shift, bits = [], [], [max(size - 1, 1).bit_length() for size in sizes]
+        at, used = 0, 0
+        for width in bits:
+            if used + width > _WORD_BITS:
+                at, used = at + 1, 0
+            word.append(at)
+            shift.append(used)
+            used += width
+        words = next((w for w in _WIDTHS if w > at), None)
+        if words is None:
+            raise BadData(
+                f"{len(bits)} quasi-identifiers of that many values need keys of more than {_WIDTHS[-1] * _WORD_BITS:,}"
+                " bits; give some of them another role"
+            )
+        masks = np.array([(1 << width) - 1 for width in bits], dtype=np.uint64)
+        return cls(np.array(word, np.int32), np.array(shift, np.int32), masks, words)
+
+    @property
+    def fields(self) -> tuple[Codes, Codes, NDArray[np.uint64]]:
+        return self.word, self.shift, self.mask
+
+
+@dataclass(frozen=True)
+class Long:
+    """Counts per class and value in long form: a sensitive attribute, several jointly, persons, guarding nodes.
+
+    Values are codes `< size`. Distinct values per class (persons, say) are the entries of a class, so they are
+    recomputed on every rollup and never added.
+    """
+
+    classes: Codes
+    values: Codes
+    counts: Longs
+    size: int
+    columns: tuple[Codes, ...] = ()
+    """Where several columns are counted together: the code of each of them behind each value."""
+
+    @classmethod
+    def count(
+        cls,
+        classes: Codes,
+        values: Codes,
+        size: int,
+        columns: tuple[Codes, ...] = (),
+        weights: Longs | None = None,
+    ) -> "Long":
+        layout = Layout.of([int(classes.max(initial=0)) + 1, size])
+        keys, counts, _ = kernels.group_columns(
+            [classes, values], *layout.fields, layout.words, weights, want_ids=False
+        )
+        return cls(_field(keys, layout, 0), _field(keys, layout, 1), counts, size, columns)
+
+    def merged(self, into: Codes) -> "Long":
+        """The same where class i has become class `into[i]`."""
+        return Long.count(into[self.classes], self.values, self.size, self.columns, self.counts)
+
+    def distinct(self, class_count: int) -> Longs:
+        """How many different values each class holds."""
+        return np.bincount(self.classes, minlength=class_count).astype(np.int64)
+
+
+Counted = str | tuple[str, ...]
+"""A column counted beside the classes, or several counted together."""
+
+
+class Merging(Mapping[Counted, Long]):
+    """What was counted beside classes that were merged: put together when first asked for, all of it.
+
+    Most nodes that a search looks at have too many rows in small classes, and nobody asks what else these hold.
+    """
+
+    def __init__(self, old: Mapping[Counted, Long], into: Codes) -> None:
+        self._made: dict[Counted, Long] = {}
+        self._ahead: tuple[Mapping[Counted, Long], Codes] | None = old, into
+
+    def __getitem__(self, name: Counted) -> Long:
+        if self._ahead is not None:
+            old, into = self._ahead
+            self._made = {each: long.merged(into) for each, long in old.items()}
+            self._ahead = None
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[Counted]:
+        return iter(self._made if self._ahead is None else self._ahead[0])
+
+    def __len__(self) -> int:
+        return len(self._made if self._ahead is None else self._ahead[0])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the columns counted beside the classes are read: as sensitive values, as persons, together."""
+
+    labels: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    """The value behind each code of a column; None is null."""
+    unit: str | None = None
+    """The column that tells persons apart, where persons are counted instead of rows."""
+    reference: Mapping[str, Longs] = field(default_factory=dict)
+    """How often each value of a sensitive attribute occurs in the original table."""
+    levels: Mapping[str, Sequence[Codes]] = field(default_factory=dict)
+    order: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    joint: Mapping[tuple[str, ...], JointCounts | None] = field(default_factory=dict)
+    """Columns that are counted together, and what the original table as one class counts."""
+    level_labels: Mapping[str, Sequence[Sequence[str | None]]] = field(default_factory=dict)
+    """What the groups of `levels` are called."""
+    split: bool = False
+    """Whether some person may stand in several classes."""
+
+    def values(self, name: str, long: Long, classes: int) -> ValueCounts:
+        """A sensitive attribute's counts, of rows or of persons."""
+        more = {
+            "labels": self.labels[name],
+            "class_count": classes,
+            "reference": self.reference.get(name),
+            "levels": self.levels.get(name, ()),
+            "order": self.order.get(name, ()),
+            "level_labels": self.level_labels.get(name, ()),
+        }
+        if self.unit is None:
+            return ValueCounts(long.classes, long.values, long.counts, **more)  # type: ignore[arg-type]
+        person, value = (codes[long.values] for codes in long.columns)
+        null = [code for code, label in enumerate(self.labels[name]) if label is None]
+        known = ~np.isin(value, null)
+        holders = Long.count(long.classes[known], person[known], int(person.max(initial=0)) + 1).distinct(classes)
+        everyone = Long.count(long.classes, person, int(person.max(initial=0)) + 1).distinct(classes)
+        each = Long.count(long.classes, value, len(self.labels[name]))  # its counts: entries, that is persons
+        return ValueCounts(each.classes, each.values, each.counts, holders=holders, everyone=everyone, **more)  # type: ignore[arg-type]
+
+    def together(self, names: tuple[str, ...], long: Long) -> JointCounts:
+        codes = tuple(codes[long.values] for codes in long.columns)
+        return JointCounts(long.classes, codes, long.counts, tuple(self.labels[n] for n in names), self.joint[names])
+
+
+Beside = Mapping[Counted, tuple[Codes, int] | tuple[Codes, int, tuple[Codes, ...]]]
+"""The codes of what is counted, and their number; of several columns, `joined` ones."""
+
+
+@dataclass(frozen=True)
+class FrequencySet:
+    """Equivalence classes as packed keys, with their sizes.
+
+    >>> sex, age = np.array([0, 1, 0, 0], np.int32), np.array([2, 2, 2, 1], np.int32)
+    >>> classes = FrequencySet.count({"sex": (sex, 2), "age": (age, 3)})
+    >>> classes.codes("age").tolist(), classes.counts.tolist()
+    ([2, 2, 1], [2, 1, 1])
+    >>> classes.rollup({"age": np.zeros(3, np.int32)}).counts.tolist()
+    [3, 1]
+    """
+
+    attributes: tuple[str, ...]
+    layout: Layout
+    keys: NDArray[np.uint64]
+    counts: Longs
+    long: Mapping[Counted, Long] = field(default_factory=dict)
+    classes: Codes | None = None
+    """The class of each row, when it was asked for."""
+    rest: "Rest | None" = None
+    """Classes that are too small to be listed, where the classes are too many."""
+
+    @classmethod
+    def count(
+        cls,
+        columns: Mapping[str, tuple[Codes, int]],
+        long: Beside | None = None,
+        *,
+        want_classes: bool = False,
+    ) -> "FrequencySet":
+        """Group rows: `columns` and `long` give codes and their number for each attribute, or `joined` ones."""
+        layout = Layout.of([size for _, size in columns.values()])
+        keys, counts, ids = kernels.group_columns(
+            [codes for codes, _ in columns.values()],
+            *layout.fields,
+            layout.words,
+            None,
+            want_ids=want_classes or bool(long),
+        )
+        counted = {name: Long.count(ids, *given) for name, given in (long or {}).items() if ids is not None}
+        return cls(tuple(columns), layout, keys, counts, counted, ids if want_classes else None)
+
+    @classmethod
+    def listed(cls, columns: Mapping[str, tuple[Codes, int]], long: Beside | None = None) -> "FrequencySet":
+        """As `count`, but every row stays an item of its own: for who may tell equal rows apart.
+
+        >>> FrequencySet.listed({"age": (np.array([1, 0, 1], np.int32), 2)}).codes("age").tolist()
+        [1, 0, 1]
+        """
+        layout = Layout.of([size for _, size in columns.values()])
+        rows = len(next(iter(columns.values()))[0])
+        keys = np.zeros((rows, layout.words), dtype=np.uint64)
+        for i, (codes, _) in enumerate(columns.values()):
+            keys[:, layout.word[i]] |= codes.astype(np.uint64) << np.uint64(layout.shift[i])
+        each, ones = np.arange(rows, dtype=np.int32), np.ones(rows, dtype=np.int64)
+        counted = {name: Long(each, codes, ones, size, *more) for name, (codes, size, *more) in (long or {}).items()}
+        return cls(tuple(columns), layout, keys, ones, counted, each)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def rows(self) -> int:
+        return int(self.counts.sum())
+
+    def at_least(self, rows: int, lost: int) -> "FrequencySet":
+        """The same for who needs no class of fewer rows, nor any once more than `lost` rows are in such classes.
+
+        They are listed all the same, where they fit in memory.
+        """
+        del rows, lost
+        return self
+
+    def marginal(self, attribute: str, size: int) -> Longs:
+        """Rows per code of an attribute."""
+        return np.bincount(self.codes(attribute), weights=self.counts, minlength=size).astype(np.int64)
+
+    def codes(self, attribute: str) -> Codes:
+        return _field(self.keys, self.layout, self.attributes.index(attribute))
+
+    def rollup(self, maps: Mapping[str, Codes], *, want_classes: bool = False) -> "FrequencySet":
+        """Replace the codes of some attributes and merge what becomes equal; `classes` then maps old to new."""
+        keys, counts, ids = kernels.rollup(
+            self.keys,
+            self.counts,
+            *self.layout.fields,
+            [maps.get(name) for name in self.attributes],
+            want_ids=want_classes or bool(self.long),
+        )
+        long = Merging(self.long, ids) if self.long and ids is not None else {}
+        return FrequencySet(self.attributes, self.layout, keys, counts, long, ids if want_classes else None)
+
+    def rollup_part(self, maps: Mapping[str, Codes], by: Sequence[str], parts: int, part: int) -> "FrequencySet":
+        """What becomes of the classes that fall into one of several parts: those alike in `by` into the same one."""
+        masks = np.zeros(self.layout.words, dtype=np.uint64)
+        for name in by:
+            i = self.attributes.index(name)
+            masks[self.layout.word[i]] |= self.layout.mask[i] << np.uint64(self.layout.shift[i])
+        lifted = [maps.get(name) for name in self.attributes]
+        keys, counts, _ = kernels.rollup_part(self.keys, self.counts, *self.layout.fields, lifted, masks, parts, part)
+        return FrequencySet(self.attributes, self.layout, keys, counts)
+
+    def compact(self, maps: Mapping[str, Codes], sizes: Sequence[int]) -> "FrequencySet":
+        """Roll up into the narrowest keys for codes below `sizes`: fewer words to hash in all that follows."""
+        coarse = self.rollup(maps)
+        layout = Layout.of(sizes)
+        keys, counts, _ = kernels.group_columns(
+            [coarse.codes(name) for name in self.attributes],
+            *layout.fields,
+            layout.words,
+            coarse.counts,
+            want_ids=False,
+        )
+        return FrequencySet(self.attributes, layout, keys, counts, coarse.long)  # groups keep their order
+
+    def project(self, attributes: Sequence[str]) -> "FrequencySet":
+        """Leave attributes out: an attribute at a virtual top above all levels (design 6)."""
+        nothing = {
+            name: np.zeros(int(mask) + 1, np.int32)
+            for name, mask in zip(self.attributes, self.layout.mask, strict=True)
+            if name not in attributes
+        }
+        return self.rollup(nothing)
+
+    def marginals(self, chosen: NDArray[np.bool_], sizes: Sequence[int]) -> tuple[Longs, Longs]:
+        """Rows of the chosen classes per code, one attribute after the other, and where each attribute begins."""
+        begin = np.concatenate([[0], np.cumsum(sizes)])
+        rows = kernels.marginals(self.keys, self.counts, chosen, *self.layout.fields, begin[:-1].copy(), int(begin[-1]))
+        return rows, begin[:-1]
+
+    def merge(self, other: "FrequencySet") -> "FrequencySet":
+        """The frequency set of both tables together; they share one encoding."""
+        return self.beside(other).rollup({})
+
+    def beside(self, other: "FrequencySet") -> "FrequencySet":
+        """The classes of both, one after the other, equal ones still apart."""
+        keys = np.concatenate([self.keys, other.keys])
+        counts = np.concatenate([self.counts, other.counts])
+        long = {
+            name: Long(
+                np.concatenate([mine.classes, other.long[name].classes + np.int32(len(self))]),
+                np.concatenate([mine.values, other.long[name].values]),
+                np.concatenate([mine.counts, other.long[name].counts]),
+                mine.size,
+                mine.columns,
+            )
+            for name, mine in self.long.items()
+        }
+        return FrequencySet(self.attributes, self.layout, keys, counts, long)
+
+    def found_in(self, other: "FrequencySet") -> tuple[Longs, int]:
+        """How many rows of another table of the same encoding each class has, and how many of its classes none has."""
+        masks = zip(self.layout.mask, other.layout.mask, strict=True)
+        layout = Layout.of([int(max(mine, theirs)) + 1 for mine, theirs in masks])
+        columns = [np.concatenate([self.codes(name), other.codes(name)]) for name in self.attributes]
+        keys, _, ids = kernels.group_columns(columns, *layout.fields, layout.words, None, want_ids=True)
+        assert ids is not None
+        rows = np.zeros(len(keys), dtype=np.int64)
+        rows[ids[len(self) :]] = other.counts
+        return rows[ids[: len(self)]], len(keys) - len(self)
+
+    def among(self, other: "FrequencySet") -> NDArray[np.bool_]:
+        """Which classes are among those of another set that has some of the attributes, coded alike.
+
+        >>> one = FrequencySet.count({"a": (np.array([0, 1, 1], np.int32), 2), "b": (np.array([0, 0, 1], np.int32), 2)})
+        >>> one.among(FrequencySet.count({"a": (np.array([1], np.int32), 2)})).tolist()
+        [False, True, True]
+        """
+        masks = [self.layout.mask[self.attributes.index(name)] for name in other.attributes]
+        layout = Layout.of([int(max(pair)) + 1 for pair in zip(masks, other.layout.mask, strict=True)])
+        columns = [np.concatenate([other.codes(name), self.codes(name)]) for name in other.attributes]
+        keys, _, ids = kernels.group_columns(columns, *layout.fields, layout.words, None, want_ids=True)
+        assert ids is not None
+        inside = np.zeros(len(keys), dtype=bool)
+        inside[ids[: len(other)]] = True
+        return inside[ids[len(other) :]]
+
+    def classed(
+        self, attributes: Sequence[str], counted: Sequence[Counted], sizes: Mapping[str, int]
+    ) -> "FrequencySet":
+        """Of distinct rows the classes of some attributes, and beside them each of `counted`, of so many codes.
+
+        >>> rows = {"age": (np.array([0, 1, 1], np.int32), 2), "ill": (np.array([0, 0, 1], np.int32), 2)}
+        >>> classes = FrequencySet.count(rows).classed(["age"], ["ill"], {"ill": 2})
+        >>> classes.counts.tolist(), classes.long["ill"].classes.tolist()
+        ([1, 2], [0, 1, 1])
+        """
+        if tuple(attributes) == self.attributes and not counted:
+            return self
+        nothing = {
+            name: np.zeros(int(mask) + 1, np.int32)
+            for name, mask in zip(self.attributes, self.layout.mask, strict=True)
+            if name not in attributes
+        }
+        coarse = self.rollup(nothing, want_classes=True)
+        layout = Layout.of([int(self.layout.mask[self.attributes.index(name)]) + 1 for name in attributes])
+        keys, counts, _ = kernels.group_columns(
+            [coarse.codes(name) for name in attributes], *layout.fields, layout.words, coarse.counts, want_ids=False
+        )
+        assert coarse.classes is not None
+        long: dict[Counted, Long] = {}
+        for one in counted:
+            coded = [(self.codes(name), sizes[name]) for name in _names(one)]
+            codes, size, behind = (*coded[0], ()) if isinstance(one, str) else joined(coded)
+            long[one] = Long.count(coarse.classes, codes, size, behind, self.counts)
+        return FrequencySet(tuple(attributes), layout, keys, counts, long)  # groups keep their order
+
+    def class_counts(self, reading: Reading) -> ClassCounts:
+        """What models read."""
+        unit = reading.unit
+        sizes = self.counts if unit is None else self.long[unit].distinct(len(self))
+        sensitive = {
+            name: reading.values(name, self.long[name] if unit is None else self.long[unit, name], len(self))
+            for name in reading.labels
+            if (name if unit is None else (unit, name)) in self.long
+        }
+        joint = {names: reading.together(names, self.long[names]) for names in reading.joint if names in self.long}
+        released = {name: self.codes(name) for name in self.attributes} if joint else {}
+        return ClassCounts(sizes, sensitive, joint, released=released)
+
+    def parted(self, part: Codes, parts: int) -> "FrequencySet":
+        """The classes put together in numbered parts, every number in use; those of part -1 are left out.
+
+        >>> ages = FrequencySet.count({"age": (np.array([0, 1, 2, 2], np.int32), 3)})
+        >>> ages.parted(np.array([0, 1, 0], np.int32), 2).counts.tolist()
+        [3, 1]
+        """
+        inside = part >= 0
+        if not inside.all():
+            return self.kept(inside).parted(part[inside], parts)
+        counts = np.bincount(part, weights=self.counts, minlength=parts).astype(np.int64)
+        long = {name: old.merged(part) for name, old in self.long.items()}
+        return FrequencySet(("part",), Layout.of([parts]), np.arange(parts, dtype=np.uint64)[:, None], counts, long)
+
+    def sorted(self) -> tuple["FrequencySet", Codes]:
+        """The classes in the order of their keys, whoever counted them, and where each is now."""
+        order = np.lexsort(self.keys.T) if self.layout.words > 1 else np.argsort(self.keys[:, 0])
+        place = np.empty(len(order), dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        long = {}
+        for name, old in self.long.items():
+            entries = np.lexsort((old.values, place[old.classes]))
+            at, values, counts = place[old.classes][entries], old.values[entries], old.counts[entries]
+            long[name] = replace(old, classes=at, values=values, counts=counts)
+        of_row = None if self.classes is None else place[self.classes]
+        return FrequencySet(self.attributes, self.layout, self.keys[order], self.counts[order], long, of_row), place
+
+    def kept(self, chosen: NDArray[np.bool_]) -> "FrequencySet":
+        """The chosen classes only."""
+        number = (np.cumsum(chosen) - 1).astype(np.int32)
+        long = {}
+        for name, old in self.long.items():
+            inside = chosen[old.classes]
+            long[name] = replace(
+                old,
+                classes=number[old.classes[inside]],
+                values=old.values[inside],
+                counts=old.counts[inside],
+            )
+        return FrequencySet(self.attributes, self.layout, self.keys[chosen], self.counts[chosen], long)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Classes that are not listed, because each is too small to be released: what they are together."""
+
+    classes: int
+    whole: FrequencySet
+    """All of them as one class."""
+    marginals: Longs
+    """Their rows per code, one attribute after the other."""
+    squares: int
+    """The sum of the squares of their sizes."""
+
+    @classmethod
+    def of(cls, small: FrequencySet, sizes: Sequence[int]) -> "Rest":
+        """`sizes` is how many codes each attribute may have."""
+        rows, _ = small.marginals(np.ones(len(small), dtype=bool), sizes)
+        return cls(len(small), small.project([]), rows, int(small.counts @ small.counts))
+
+    @property
+    def rows(self) -> int:
+        return self.whole.rows
+
+    def beside(self, other: "Rest") -> "Rest":
+        return Rest(
+            self.classes + other.classes,
+            self.whole.merge(other.whole),
+            self.marginals + other.marginals,
+            self.squares + other.squares,
+        )
+
+    def lost(self, sizes: Sequence[int], at: Sequence[int]) -> Longs:
+        """Their rows per label, where each attribute has so many labels at the node, of so many codes in all."""
+        begin = np.concatenate([[0], np.cumsum(sizes)])
+        return np.concatenate([self.marginals[b : b + n] for b, n in zip(begin[:-1].tolist(), at, strict=True)])
+
+
+def _names(counted: Counted) -> tuple[str, ...]:
+    return (counted,) if isinstance(counted, str) else counted
+
+
+def joined(columns: Sequence[tuple[Codes, int]]) -> tuple[Codes, int, tuple[Codes, ...]]:
+    """Several columns as one: a code per combination that occurs, how many, and the code of each column behind it.
+
+    >>> codes, size, behind = joined([(np.array([0, 1, 0], np.int32), 2), (np.array([1, 1, 1], np.int32), 2)])
+    >>> codes.tolist(), size, [code.tolist() for code in behind]
+    ([0, 1, 0], 2, [[0, 1], [1, 1]])
+    """
+    layout = Layout.of([size for _, size in columns])
+    keys, counts, ids = kernels.group_columns(
+        [codes for codes, _ in columns], *layout.fields, layout.words, None, want_ids=True
+    )
+    assert ids is not None
+    return ids, len(counts), tuple(_field(keys, layout, i) for i in range(len(columns)))
+
+
+def _field(keys: NDArray[np.uint64], layout: Layout, i: int) -> Codes:
+    codes: Codes = ((keys[:, layout.word[i]] >> np.uint64(layout.shift[i])) & layout.mask[i]).astype(np.int32)
+    return codes

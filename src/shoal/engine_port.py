@@ -1,0 +1,196 @@
+"""The port to where the records are: few methods, so that an engine stays thin.
+
+Records are touched twice: `read` and `count` at the start, `recode` and `write` at the end. All else works on the
+FrequencySet. An engine whose rows stay where they are (on disk, on a cluster) gives columns that are `Tallied` and a
+frequency set without the class of each row; what it cannot do then is declared in `abilities`, and a policy that needs
+it is refused before any work. `docs/engines.md` says what each method promises.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.data.codes import Table
+from shoal.data.frequency_set import Counted, FrequencySet
+from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.recoding.columns import Released
+from shoal.recoding.kinds import Recoding
+
+
+class Ability(StrEnum):
+    """What an engine may be able to do beyond full-domain recoding of rows that are counted."""
+
+    CELLS = "cells"
+    """Boxes, clusters, cells and groups, and the blocking of inference channels: they need every row in memory."""
+    BOXES = "boxes"
+    """The boxes of strict Mondrian for k alone, wherever the rows are."""
+    PERSONS = "persons"
+    """Count persons, of whom one may have several rows."""
+    POPULATION = "population"
+    """Compare with a population."""
+    ORDER = "order"
+    """Leave the rows in the order of the input."""
+    ROW_MAP = "row map"
+    """Tell for each released row which row of the input it was."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How to read; None means: find out."""
+
+    missing: tuple[str, ...] = ("",)
+    delimiter: str | None = None
+    quote: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    sheet: str | None = None
+    normalise: bool = False
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table as read, with what is needed to give the same kind back."""
+
+    table: Table
+    format: str
+    """csv, parquet, arrow, excel, database or frame."""
+    name: str
+    """What errors call it: the file's name, `-`, or `the frame`."""
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: str = "."
+    missing: str = ""
+    """How a null is written in a CSV."""
+    native: Any = field(default=None, repr=False)
+    """The frame that came in (pandas, polars, pyarrow …)."""
+    index: tuple[str, ...] = ()
+    """Columns of `table` that were the index of a pandas frame."""
+    guessed: Mapping[str, str] = field(default_factory=dict)
+    """What was sniffed, for people to check: {"delimiter": ";", …}."""
+    room: int | None = None
+    """How many classes a search may remember; None: as it likes."""
+    population: Table | None = None
+    """Everybody's quasi-identifiers in the codes of `table`, where a model compares with them."""
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """How to write."""
+
+    format: str = "csv"
+    keep_order: bool = False
+    spreadsheet_safe: bool = True
+    quote: str = '"'
+    """As the policy says: how the input quotes its cells may tell of columns that are not released."""
+
+
+class Frame(Protocol):
+    """A release whose rows stay where they are, as the kind of frame that came in."""
+
+    @property
+    def data(self) -> Any:
+        """The frame itself; its rows are made when somebody asks for them."""
+        ...
+
+    def counted(self) -> tuple[pa.Table, NDArray[np.int64]]:
+        """The distinct rows of the frame as it is handed out, and how often each occurs."""
+        ...
+
+
+class RowStream(Protocol):
+    """Released rows that do not fit in memory, kept by their engine in the order in which they are written."""
+
+    @property
+    def total(self) -> int: ...
+
+    @property
+    def schema(self) -> Any: ...
+
+    def rows(self) -> Iterator[Any]:
+        """All of them as batches of Arrow."""
+        ...
+
+    def holds(self, name: str, texts: Sequence[str]) -> bool:
+        """Whether one of these texts is in a column."""
+        ...
+
+    def defused(self) -> int:
+        """How many cells a spreadsheet would run as a formula."""
+        ...
+
+
+@dataclass(frozen=True)
+class ReleasedRows:
+    """A table as it will be published, not yet in its order."""
+
+    columns: dict[str, Released]
+    """A code for every row, or, where there are `times`, for every distinct one."""
+    rows: NDArray[np.int64] | None = None
+    """The input row of each released row; negative where it was added. None where the engine has no row map."""
+    times: NDArray[np.int64] | None = None
+    """How often each of these rows is released; None: once."""
+    frame: Frame | None = field(default=None, repr=False)
+    """Where the engine can make one: the same rows where they are."""
+    stream: RowStream | None = None
+    """Where they are, if even the distinct ones do not fit; `columns` have the labels in use then, and no rows."""
+
+    @property
+    def count(self) -> int:
+        """How many rows are released."""
+        if self.stream is not None:
+            return self.stream.total
+        if self.times is not None:
+            return int(self.times.sum())
+        return len(next(iter(self.columns.values())).codes)
+
+    @property
+    def added(self) -> int:
+        """How many of them show nobody."""
+        return 0 if self.rows is None else int((self.rows < 0).sum())
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file that was written: its hash, and for each of its rows the position among the released rows."""
+
+    sha256: str
+    order: NDArray[np.int64] | None
+    """None where the engine has no row map."""
+
+
+class Engine(Protocol):
+    """Where the records are: it reads, counts, recodes and writes them, and knows nothing of privacy."""
+
+    name: ClassVar[str]
+    abilities: ClassVar[frozenset[Ability]]
+
+    def read(self, source: Any, options: ReadOptions) -> Source:
+        """The columns with the codes that `encode` gives: the same in every engine for the same cells."""
+        ...
+
+    def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
+        """One GROUP BY; beside the classes, each of `counted`, and the class of every row if the rows are here."""
+        ...
+
+    def recode(
+        self,
+        source: Source,
+        recoding: Recoding,
+        hierarchies: Mapping[str, Hierarchy],
+        columns: Sequence[str],
+        quasi_identifiers: Collection[str],
+        *,
+        show: bool,
+    ) -> ReleasedRows:
+        """These columns as the recoding shows them; with `show`, suppressed rows stay as all `*`."""
+        ...
+
+    def write(self, shown: ReleasedRows, path: Path, source: Source, options: WriteOptions) -> Written:
+        """Sorted by all columns as text, null last: for equal rows the same bytes in every engine (design 10)."""
+        ...

@@ -1,0 +1,154 @@
+"""Which engine has the records, what a policy needs of it, and what it is asked to do: read and recode."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from shoal.blocking.added_rows import with_added
+from shoal.engine_port import Ability, Engine, ReadOptions, ReleasedRows, Source
+from shoal.engines.arrow import ArrowEngine
+from shoal.engines.postgres.connection import parse_postgres_table
+from shoal.engines.postgres.tables import seems_to_need
+from shoal.errors import BadInput
+from shoal.models.k_anonymity import KAnonymity
+from shoal.plan import Plan
+from shoal.policy.document import Policy
+from shoal.problem import meet
+from shoal.runtime.memory import bytes_of
+
+
+def refuse_lacking(policy: Policy, engine: Engine) -> None:
+    """Refuse before any work a policy that needs what this engine cannot do."""
+    for ability, what in _needed_abilities(policy):
+        if ability not in engine.abilities:
+            raise BadInput(f"{what} needs the table in memory: leave out --engine {engine.name} or raise --memory")
+
+
+def _needed_abilities(policy: Policy) -> Iterator[tuple[Ability, str]]:
+    method = policy.method
+    if method.of_cells:
+        why = _beyond_boxes(policy)
+        yield (Ability.BOXES, "algorithm 'mondrian'") if why is None else (Ability.CELLS, why)
+    if policy.blocking is not None:
+        yield Ability.CELLS, "[blocking]"
+    if policy.republish is not None:
+        yield Ability.CELLS, "[republish]"
+    if policy.unit is not None:
+        yield Ability.PERSONS, f"the role 'unit' of attribute {policy.unit!r}"
+    if policy.population is not None:
+        yield Ability.POPULATION, "a model that compares with a population"
+    if policy.release.order == "keep":
+        yield Ability.ORDER, "order = 'keep'"
+
+
+def _beyond_boxes(policy: Policy) -> str | None:
+    """What needs more than strict cuts for k alone, shown as ranges; None if nothing does."""
+    method = policy.method
+    if method.algorithm != "mondrian":
+        return f"algorithm {method.algorithm!r} with suppress = {method.suppress!r}"
+    others = [model.name for model in policy.models if not all(isinstance(part, KAnonymity) for part in model.parts())]
+    if others:
+        return f"{others[0]} with algorithm 'mondrian'"
+    if policy.release.ranges == "observed":
+        return "ranges = 'observed'"
+    formed = [name for name, attribute in policy.attributes.items() if set(attribute.form or ()) - {"range"}]
+    return f"the form of attribute {formed[0]!r}" if formed else None
+
+
+NAMES = ("auto", "arrow", "duckdb", "spark")
+_OF_FREE = 0.6
+_PER_BYTE = 3
+"""What a byte of a CSV becomes, roughly, in memory: its codes, its texts, and what is made of them."""
+_PER_CELL = 16
+"""The same of a cell of a Parquet file."""
+
+
+def choose_engine(
+    name: str, memory: str | int | None, source: Any, spill: Path | None = None, master: str | None = None
+) -> Engine:
+    """The engine of this name; `auto` takes DuckDB for folders, patterns, databases and what seems too large.
+
+    `master` is where the spark engine works.
+
+    >>> choose_engine("auto", "1GB", "people.csv").name
+    'arrow'
+    """
+    if name not in NAMES:
+        raise BadInput(f"engine {name!r} is not known; choose auto, arrow, duckdb or spark")
+    if master is not None and name != "spark":
+        raise BadInput("a master is for the spark engine only: give --engine spark too")
+    if name == "spark" or (name == "auto" and type(source).__module__.startswith("pyspark.sql.")):
+        from shoal.engines.spark.engine import SparkEngine
+
+        return SparkEngine(master=master, spill=spill)
+    limit = None if memory is None else bytes_of(memory)
+    if name == "arrow" or (name == "auto" and _fits(source, limit)):
+        return ArrowEngine()
+    from shoal.engines.duckdb.engine import DuckDBEngine
+
+    return DuckDBEngine(limit, spill)
+
+
+def _fits(source: Any, limit: int | None) -> bool:
+    """Whether a source is one table that seems to fit in what may be used."""
+    from shoal.engines.duckdb.relations import many_or_database
+
+    most = limit if limit is not None else _free() * _OF_FREE
+    table = parse_postgres_table(source)
+    if table is not None:
+        return seems_to_need(table) <= most
+    if many_or_database(source):
+        return False
+    if not isinstance(source, str | os.PathLike) or not Path(source).is_file():
+        return True  # a frame is in memory already; standard input can be read only once
+    path = Path(source)
+    return _needed_bytes(path) <= most
+
+
+def _needed_bytes(path: Path) -> int:
+    if path.suffix.lower() != ".parquet":
+        return path.stat().st_size * _PER_BYTE
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        found = parquet.read_metadata(path)
+    except (pa.ArrowException, OSError, ValueError):
+        return 0  # whoever reads it says what is wrong
+    return int(found.num_rows * found.num_columns * _PER_CELL)
+
+
+def _free() -> int:
+    """Bytes of memory that nobody uses, or that caches would give back."""
+    try:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+
+
+def read_options(policy: Policy) -> ReadOptions:
+    return ReadOptions(**policy.data.model_dump(exclude={"others"}))
+
+
+def read_for(source: Any, policy: Policy, engine: Engine) -> Source:
+    """The table and, where a model compares with everybody, the population; both are read as [data] says."""
+    read = engine.read(source, read_options(policy))
+    if policy.population is None:
+        return read
+    return meet(read, engine.read(policy.population, read_options(policy)), policy.quasi_identifiers)
+
+
+def recode(source: Source, plan: Plan, policy: Policy, engine: Engine) -> ReleasedRows:
+    """Show of every row what the plan decided, and the rows that it added, as `with_added` says."""
+    names = [name for name, role in plan.roles.items() if role.released]
+    if plan.recoding.moved is not None:
+        names.remove(plan.recoding.moved)
+    show = policy.release.suppressed == "show"
+    shown = engine.recode(source, plan.recoding, plan.hierarchies, names, plan.quasi_identifiers, show=show)
+    shown.columns.update(plan.recoding.further_columns())
+    if plan.added is None:
+        return shown
+    assert shown.rows is not None
+    return ReleasedRows(*with_added(shown.columns, shown.rows, plan.added))

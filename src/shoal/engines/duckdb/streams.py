@@ -1,0 +1,128 @@
+"""Rows with texts that are too many to be collected: recoded and sorted by DuckDB, and kept in order in a file."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.data.codes import Codes, Tallied, Uncollected
+from shoal.engine_port import ReleasedRows
+from shoal.engines.duckdb.groups import SOURCE, DuckColumns
+from shoal.engines.row_stream import Stream, telling
+from shoal.hierarchy.taxonomy import TOP, Hierarchy
+from shoal.recoding.columns import Released, shown_values
+from shoal.recoding.kinds import NodeRecoding
+
+_BATCH = 1 << 17
+_NUMBER = count()
+
+
+@dataclass(frozen=True)
+class _OrderedLabels:
+    """The labels of a column in the order of their texts, null last, and the place of each of its codes."""
+
+    released: Released
+    place: Codes
+
+    @classmethod
+    def of(cls, labels: Released) -> "_OrderedLabels":
+        order = pc.sort_indices(labels.texts)
+        place = np.empty(len(order), dtype=np.int32)
+        place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+        return cls(Released(labels.codes, labels.values.take(order), labels.texts.take(order)), place)
+
+
+class _Query:
+    """What is looked up of each row."""
+
+    def __init__(self, columns: DuckColumns) -> None:
+        self.columns = columns
+        self.joins: list[str] = []
+
+    def number(self, name: str, of_raw: NDArray[np.integer]) -> str:
+        """The number of each raw value of a column, in SQL."""
+        column, cell = self.columns[name], f"s.{self.columns.cells[name]}"
+        assert isinstance(column, Tallied)
+        table = f"t{len(self.joins)}"
+        present = column.raws.is_valid()
+        null = of_raw[~present.to_numpy(zero_copy_only=False)].tolist()
+        self.columns.session.keep(table, pa.table({"raw": column.raws, "number": of_raw}).filter(present))
+        self.joins.append(f"{'LEFT ' if null else ''}JOIN {table} ON {cell} = {table}.raw")
+        return f"CASE WHEN {cell} IS NULL THEN {null[0]} ELSE {table}.number END" if null else f"{table}.number"
+
+
+def stream(
+    columns: DuckColumns,
+    recoding: NodeRecoding,
+    hierarchies: Mapping[str, Hierarchy],
+    names: Sequence[str],
+    *,
+    show: bool,
+) -> ReleasedRows:
+    """The rows that a recoding releases, sorted by all columns as text."""
+    kept = recoding.kept
+    assert kept is not None
+    query, labels = _Query(columns), {}
+    cells: dict[str, str] = {}
+    words: list[list[str]] = [[] for _ in range(kept.layout.words)]
+    for i, name in enumerate(kept.attributes):
+        level = recoding.levels[name]
+        codes = hierarchies[name].levels[level][columns[name].codes]
+        texts = list(hierarchies[name].labels[level])
+        texts += [TOP] if show and TOP not in texts else []
+        labels[name] = _OrderedLabels.of(Released.of(codes, texts))
+        part = query.number(name, codes.astype(np.uint64) << np.uint64(kept.layout.shift[i]))
+        words[int(kept.layout.word[i])].append(f"({part})::UBIGINT")
+        cells[name] = query.number(name, labels[name].place[codes])
+    for name in names:
+        column = columns[name]
+        if isinstance(column, Uncollected):
+            cells[name] = column.sql(f"s.{columns.cells[name]}")
+        elif name not in cells:
+            labels[name] = _OrderedLabels.of(shown_values(column))
+            cells[name] = query.number(name, labels[name].place[column.codes])
+    columns.session.keep("kept", pa.table({f"k{w}": kept.keys[:, w] for w in range(kept.layout.words)}))
+    keys = [f"{' | '.join(parts) or '0::UBIGINT'} AS k{w}" for w, parts in enumerate(words)]
+    rows = ", ".join([*keys, *(f"{cells[name]} AS c{i}" for i, name in enumerate(names))])
+    rows = f"SELECT {rows} FROM {SOURCE} s {' '.join(query.joins)}"
+    same = " AND ".join(f"x.k{w} = kept.k{w}" for w in range(kept.layout.words))
+    shown = []
+    for i, name in enumerate(names):
+        cell = f"x.c{i}"
+        if show and name in recoding.levels:
+            star = labels[name].released.texts.to_pylist().index(TOP)
+            cell = f"CASE WHEN kept.k0 IS NULL THEN {star} ELSE {cell} END"
+        shown.append(f"{cell}{'' if name not in labels else '::INTEGER'} AS c{i}")
+    order = ", ".join(f"c{i} NULLS LAST" for i in range(len(names)))
+    join = f"{'LEFT' if show else 'INNER'} JOIN kept ON {same}"
+    return _kept(columns, names, labels, f"SELECT {', '.join(shown)} FROM ({rows}) x {join} ORDER BY {order}")
+
+
+def _kept(columns: DuckColumns, names: Sequence[str], labels: Mapping[str, _OrderedLabels], query: str) -> ReleasedRows:
+    """Run it into a file, and count what is in it on the way."""
+    path = columns.session.scratch.path / f"rows{next(_NUMBER)}.arrow"
+    schema = pa.schema([(name, pa.int32() if name in labels else pa.string()) for name in names])
+    tally = {name: np.zeros(len(each.released.texts), dtype=np.int64) for name, each in labels.items() if name in names}
+    total = formulas = 0
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
+        for batch in columns.batches(query, _BATCH):
+            for name, column in zip(names, batch.columns, strict=True):
+                if name in tally:
+                    tally[name] += np.bincount(column.to_numpy(), minlength=len(tally[name]))
+                else:
+                    formulas += pc.sum(telling(column)).as_py() or 0
+            total += batch.num_rows
+            writer.write_batch(pa.record_batch(list(batch.columns), schema=schema))
+    none = Released(np.zeros(0, dtype=np.int32), pa.array([], pa.string()), pa.array([], pa.string()))
+    shown = {
+        name: replace(labels[name].released, codes=np.flatnonzero(tally[name]).astype(np.int32))
+        if name in tally
+        else none
+        for name in names
+    }
+    texts = tuple(name for name in names if name not in tally)
+    return ReleasedRows(shown, stream=Stream(path, total, shown, tally, texts, formulas))

@@ -1,0 +1,115 @@
+"""A released Parquet file dealt out into folders, `region=north/part-0.parquet`, as pipelines keep them."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import parquet
+
+from shoal.engines.table_writer import CHUNK, ROW_GROUP
+from shoal.errors import BadInput
+
+MOST = 500
+"""Folders of one release: each is a file that stays open until all rows are dealt out."""
+NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """What became of a file."""
+
+    sha256: str
+    """Of the list that `sha256sum` prints for the files, sorted by path."""
+    kinds: dict[str, str]
+    """Whether a column in the folders' names is text or integer."""
+    order: NDArray[np.int64]
+    """The rows of the file as they now follow each other: files sorted by path, in each as before."""
+
+
+def refuse_partitions(by: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse columns that no folder can be named after, once it is known what is released."""
+    unknown = [name for name in by if name not in columns]
+    if unknown:
+        raise BadInput(f"partition by {unknown[0]!r}: no released column is called that")
+    if len(set(by)) < len(by):
+        raise BadInput("partition by: a column is named twice")
+    if len(by) == len(columns):
+        raise BadInput("partition by: the files would have no column left; leave one out")
+
+
+def deal(file: Path, folder: Path, by: Sequence[str]) -> Dealt:
+    """Deal the rows of a file out into a new folder, and remove the file."""
+    with parquet.ParquetFile(file) as whole:
+        schema = whole.schema_arrow
+        kinds = {name: _kind(name, schema.field(name).type) for name in by}
+        writers: dict[str, parquet.ParquetWriter] = {}
+        dealt = []
+        try:
+            for at in range(whole.num_row_groups):
+                rows = whole.read_row_group(at)
+                paths, which = _paths(rows, by)
+                for number, path in enumerate(paths):
+                    some = rows.filter(pa.array(which == number)).drop_columns(list(by))
+                    if path not in writers:
+                        writers[path] = _writer(folder, path, some.schema, len(writers))
+                    writers[path].write_table(some, row_group_size=ROW_GROUP)
+                known = {path: number for number, path in enumerate(writers)}
+                dealt.append(np.array([known[path] for path in paths], dtype=np.int32)[which])
+        finally:
+            for writer in writers.values():
+                writer.close()
+    file.unlink()
+    if not writers:
+        raise BadInput("partition by: no row is released, so there is no folder to name")
+    rank = np.empty(len(writers), dtype=np.int32)
+    rank[np.argsort(np.array(list(writers)))] = np.arange(len(writers))
+    return Dealt(_listed(folder), kinds, np.argsort(rank[np.concatenate(dealt)], kind="stable"))
+
+
+def _kind(name: str, of: pa.DataType) -> str:
+    if not (pa.types.is_string(of) or pa.types.is_integer(of)):
+        raise BadInput(f"partition by {name!r}: folders are named after texts and whole numbers, and this is neither")
+    return "text" if pa.types.is_string(of) else "integer"
+
+
+def _paths(rows: pa.Table, by: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """The folders of some rows, and which is each row's."""
+    which = np.zeros(rows.num_rows, dtype=np.int64)
+    paths = [""]
+    for name in by:
+        coded = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
+        values = coded.dictionary.to_pylist()
+        pairs, which = np.unique(which * len(values) + coded.indices.to_numpy(), return_inverse=True)
+        paths = [f"{paths[pair // len(values)]}{_named(name, values[pair % len(values)])}/" for pair in pairs.tolist()]
+    return paths, which
+
+
+def _named(name: str, value: str | int | None) -> str:
+    """A folder; what could be mistaken for a path or a pattern is written with percent signs."""
+    if value == NULL:
+        raise BadInput(f"partition by {name!r}: it holds the text that means null in the name of a folder")
+    return f"{quote(name, safe='')}={NULL if value is None else quote(str(value), safe='')}"
+
+
+def _writer(folder: Path, path: str, schema: pa.Schema, known: int) -> parquet.ParquetWriter:
+    if known == MOST:
+        raise BadInput(f"partition by: more than {MOST} folders would be needed; partition by fewer or coarser columns")
+    (folder / path).mkdir(parents=True)
+    return parquet.ParquetWriter(folder / path / "part-0.parquet", schema, write_batch_size=CHUNK)
+
+
+def _listed(folder: Path) -> str:
+    lines = []
+    for file in folder.rglob("*.parquet"):
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        lines.append((os.fsencode(file.relative_to(folder)), digest))
+    return hashlib.sha256(
+        b"".join(digest.encode() + b"  ./" + path + b"\n" for path, digest in sorted(lines))
+    ).hexdigest()

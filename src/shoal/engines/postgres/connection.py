@@ -1,0 +1,214 @@
+"""Which table of PostgreSQL is meant, and the connection to it: the driver is never quoted, the address never shown."""
+
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from shoal.engines.reading.content import shown
+from shoal.errors import BadData, BadInput, ShoalError, ShoalWarning
+
+if TYPE_CHECKING:
+    from adbc_driver_manager.dbapi import Connection
+
+PREFIX = "postgres:"
+_PART = r'(?:"((?:[^"]|"")+)"|([^".@]+))'
+_NAMES = re.compile(rf"(?:{_PART}\.)?{_PART}")
+_LONGEST = 63
+"""Bytes of a name; the server would cut a longer one without an error."""
+_LOOKS_LIKE_CONNECTION = re.compile(r"\s*//|[a-z]+\s*=|.*://", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Postgres:
+    """A table or view `schema.table` of PostgreSQL (case as written, odd names in "quotes"), or `@file` with a query.
+
+    How to connect stands in the environment variable SHOAL_POSTGRES or in `connection_file`, and nowhere else.
+
+    >>> Postgres("people").names, Postgres('"my.schema"."My people"').names
+    (('public', 'people'), ('my.schema', 'My people'))
+    """
+
+    table: str
+    connection_file: str | os.PathLike[str] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if _LOOKS_LIKE_CONNECTION.match(self.table):  # never echoed: it may hold a password
+            raise BadInput(
+                "postgres: name a table, postgres:schema.table; a connection string belongs into the environment "
+                "variable SHOAL_POSTGRES or into a file (--connection-file)"
+            )
+        if self.query_file is None and not all(self.names):
+            raise BadInput("postgres: name a table, postgres:schema.table")
+
+    @property
+    def name(self) -> str:
+        """What errors call it."""
+        return shown(f"{PREFIX}{self.table}" if self.query_file is None else f"{PREFIX}@{self.query_file.name}")
+
+    @property
+    def query_file(self) -> Path | None:
+        return Path(self.table[1:]) if self.table.startswith("@") else None
+
+    @cached_property
+    def names(self) -> tuple[str, str]:
+        """The schema and the table."""
+        found = _NAMES.fullmatch(self.table)
+        if found is None:
+            raise BadInput(
+                f"{shown(PREFIX + self.table)}: this is no name of a table; write postgres:schema.table, names that "
+                'hold a dot, a quote or an @ in double quotes, "" for a quote'
+            )
+        schema, table = (
+            quoted.replace('""', '"') if quoted else plain for quoted, plain in (found.group(1, 2), found.group(3, 4))
+        )
+        names = schema or "public", table
+        for name in names:
+            refuse_name(self.name, name)
+        return names
+
+    @property
+    def sql(self) -> str:
+        """The table as SQL names it."""
+        return ".".join(identifier(name) for name in self.names)
+
+
+def parse_postgres_table(source: Any, connection_file: str | os.PathLike[str] | None = None) -> Postgres | None:
+    """The table that a text like `postgres:public.people` names; None for all else.
+
+    >>> named("postgres:people"), named("people.csv")
+    (Postgres(table='people'), None)
+    """
+    if isinstance(source, Postgres):
+        return source
+    if isinstance(source, str) and source.startswith("postgresql:"):
+        source = PREFIX + source.removeprefix("postgresql:")
+    if not isinstance(source, str) or not source.startswith(PREFIX):
+        return None
+    return Postgres(source.removeprefix(PREFIX), connection_file)
+
+
+def identifier(name: str) -> str:
+    """A name as SQL quotes it.
+
+    >>> print(identifier('a "b" c'))
+    "a ""b"" c"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL quotes it, where backslashes mean nothing, as they do on every connection of ours."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def refuse_name(of: str, name: str) -> None:
+    if "\0" in name or len(name.encode(errors="replace")) > _LONGEST:
+        raise BadInput(f"{of}: PostgreSQL knows no name that is longer than {_LONGEST} bytes or holds a NUL: rename it")
+
+
+VARIABLE = "SHOAL_POSTGRES"
+_OTHERS_MAY = 0o077
+_SAID: Mapping[str, str] = {
+    "25006": "the query would change the database; it may only read",
+    "2BP01": "views or keys depend on the table: drop them first, or choose another table",
+    "3F000": "there is no such schema; make it first",
+    "42501": "no permission; ask for it, or connect as another role",
+    "42601": "the query is not understood",
+    "42703": "the query names a column that is not there",
+    "42P01": "there is no such table",
+    "42P07": "there is such a table already; use --force to replace it",
+    "53100": "the disk of the database is full",
+    "55P03": "somebody else holds the table; try again later",
+    "57014": "the statement was cancelled",
+    "57P01": "the connection was ended by the server",
+}
+"""What a state of SQL means; texts of the server could hold cells, and those of the driver the connection string."""
+
+
+@contextmanager
+def connected(source: Postgres) -> Iterator["Connection"]:
+    """A connection in a transaction that ends with it: what was not committed never happened."""
+    try:
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise BadInput(f"{source.name}: install what PostgreSQL needs: pip install 'shoal[postgres]'") from None
+    where = _connection_string(source)
+    try:
+        connection = dbapi.connect(where)
+    except (dbapi.Error, OSError, ValueError):
+        raise BadInput(
+            f"{source.name}: the database cannot be reached or refuses the connection; check the connection string "
+            f"in {_said_in(source)}"
+        ) from None
+    try:
+        with explained(source.name):
+            # notices would be printed as they are, and they may hold cells
+            run(connection, "SET client_min_messages = 'error'", "SET standard_conforming_strings = on")
+        yield connection
+    finally:
+        connection.close()
+
+
+def run(connection: "Connection", *statements: str) -> list[tuple[Any, ...]]:
+    """The rows of the last of these statements."""
+    rows: list[tuple[Any, ...]] = []
+    for statement in statements:
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
+            rows = cursor.fetchall() if cursor.description else []
+    return rows
+
+
+@contextmanager
+def explained(
+    name: str, kind: type[ShoalError] = BadData, what: str = "the database refused to answer"
+) -> Iterator[None]:
+    """What goes wrong in the database becomes one sentence of ours."""
+    from adbc_driver_manager import Error
+
+    try:
+        yield
+    except (Error, pa.ArrowException, OSError) as wrong:
+        state = getattr(wrong, "sqlstate", None)
+        said = _SAID.get(state or "", what if state is None else f"{what} (SQLSTATE {_plain(state)})")
+        raise kind(f"{name}: {said}") from None
+
+
+def _plain(state: str) -> str:
+    return state if len(state) == 5 and state.isascii() and state.isalnum() else "unknown"
+
+
+def _said_in(source: Postgres) -> str:
+    return VARIABLE if source.connection_file is None else shown(Path(os.fsdecode(source.connection_file)).name)
+
+
+def _connection_string(source: Postgres) -> str:
+    if source.connection_file is None:
+        if not os.environ.get(VARIABLE, "").strip():
+            raise BadInput(
+                f"{source.name}: say how to connect, in the environment variable {VARIABLE} or in a file that "
+                "--connection-file names"
+            )
+        return os.environ[VARIABLE].strip()
+    path = Path(os.fsdecode(source.connection_file))
+    try:
+        text, mode = path.read_text("utf-8").strip(), path.stat().st_mode
+    except (OSError, ValueError):
+        raise BadInput(f"{_said_in(source)}: the file with the connection string cannot be read") from None
+    if not text:
+        raise BadInput(f"{_said_in(source)}: there is no connection string in the file")
+    if mode & _OTHERS_MAY:
+        warnings.warn(
+            f"{_said_in(source)}: others may read the file with the connection string; chmod 600 it",
+            ShoalWarning,
+            stacklevel=2,
+        )
+    return text

@@ -1,0 +1,320 @@
+"""Tables of PostgreSQL: read as Arrow, written in one transaction that is re-read before its commit."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from shoal.engine_port import ReadOptions, Source
+from shoal.engines.postgres.connection import Postgres, connected, explained, identifier, literal, refuse_name, run
+from shoal.engines.reading.assemble import assemble, check_names, check_type, marker
+from shoal.errors import BadData, BadInput, BadOutput
+
+if TYPE_CHECKING:
+    from adbc_driver_manager.dbapi import Connection
+
+_TYPE = b"POSTGRESQL:type"
+_AS_THEY_ARE = {"int2", "int4", "int8", "float4", "float8", "bool", "text", "varchar", "name", "time"}
+_CAN_BE_ENDLESS = {"date", "timestamp", "timestamptz"}
+_MOST_DIGITS = 38
+_PER_BYTE = 3
+_ROW_GROUP = 1 << 17
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """The rows of a table, read in a transaction that sees them as they were when it began."""
+
+    reader: pa.RecordBatchReader
+    schema: pa.Schema
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self.reader:
+            cells = [_typed(column, of) for column, of in zip(batch.columns, self.schema.types, strict=True)]
+            yield pa.record_batch(cells, schema=self.schema)
+
+
+def read_postgres(source: Postgres, options: ReadOptions) -> Source:
+    """Read a table, a view or a query into memory."""
+    with _opened(source) as rows, explained(source.name):
+        table = pa.Table.from_batches(rows, rows.schema)
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    return Source(assemble(source.name, columns, options), format="database", name=source.name, missing=marker(options))
+
+
+def spill_postgres(source: Postgres, folder: Path) -> Path:
+    """Copy a table, a view or a query, batch by batch, into a Parquet file in a private folder."""
+    from pyarrow import parquet
+
+    file = folder / "postgres.parquet"
+    with _opened(source) as rows, parquet.ParquetWriter(file, rows.schema) as writer, explained(source.name):
+        for batch in rows:
+            writer.write_batch(batch, row_group_size=_ROW_GROUP)
+    return file
+
+
+def seems_to_need(source: Postgres) -> int:
+    """About how many bytes of memory a table takes; 0 where nobody can tell: of views and queries."""
+    if source.query_file is not None:
+        return 0
+    with connected(source) as db, explained(source.name):
+        ((size,),) = run(db, f"SELECT pg_catalog.pg_table_size('{source.sql.replace(chr(39), chr(39) * 2)}'::regclass)")
+    return int(size) * _PER_BYTE
+
+
+@contextmanager
+def _opened(source: Postgres) -> Iterator[_Snapshot]:
+    with connected(source) as db:
+        with explained(source.name):
+            run(db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            given = _given(source)
+            with db.cursor() as asking:
+                schema = asking.adbc_execute_schema(f"SELECT * FROM {given}")
+        check_names(source.name, schema.names)
+        kinds = {field.name: (field.metadata or {}).get(_TYPE, b"").decode() for field in schema}
+        with explained(source.name):
+            scales = _scales(source.name, db, given, kinds)
+        cells = ", ".join(_cell(name, kind) for name, kind in kinds.items())
+        with db.cursor() as cursor:
+            with explained(source.name):
+                cursor.execute(f"SELECT {cells} FROM {given}")
+                reader = cursor.fetch_record_batch()
+            fields = [
+                (field.name, pa.decimal128(_MOST_DIGITS, scales[field.name]) if field.name in scales else field.type)
+                for field in reader.schema
+            ]
+            for name, of in fields:
+                check_type(source.name, name, of)
+            yield _Snapshot(reader, pa.schema(fields))
+
+
+def _given(source: Postgres) -> str:
+    """What stands after FROM."""
+    if source.query_file is None:
+        return source.sql
+    try:
+        query = source.query_file.read_text("utf-8").strip().rstrip(";")
+    except (OSError, ValueError):
+        raise BadData(f"{source.name}: the file with the query cannot be read") from None
+    return f"(\n{query}\n) AS given"
+
+
+def _cell(name: str, kind: str) -> str:
+    """A column as it is read; bytes and arrays stay what they are, so that they are refused by name."""
+    cell = identifier(name)
+    if kind in _AS_THEY_ARE | _CAN_BE_ENDLESS | {"numeric", "bytea"} or kind.startswith("_"):
+        return cell
+    return f"CAST({cell} AS text) AS {cell}"
+
+
+def _scales(name: str, db: "Connection", given: str, kinds: dict[str, str]) -> dict[str, int]:
+    """How many digits stand behind the point in each numeric column; what no decimal and no date can be, is refused."""
+    numeric = [column for column, kind in kinds.items() if kind == "numeric"]
+    dates = [column for column, kind in kinds.items() if kind in _CAN_BE_ENDLESS]
+    asked = [
+        *(f"max(scale({identifier(c)})), max(length(trunc(abs({identifier(c)}))::text))" for c in numeric),
+        *(f"bool_or({identifier(c)}::text ~ '[NI]')" for c in numeric),
+        *(f"bool_or(NOT isfinite({identifier(c)}))" for c in dates),
+    ]
+    if not asked:
+        return {}
+    (found,) = run(db, f"SELECT {', '.join(asked)} FROM {given}")
+    sizes, odd = found[: 2 * len(numeric)], found[2 * len(numeric) :]
+    for column, is_odd in zip([*numeric, *dates], odd, strict=True):
+        if is_odd:
+            raise BadData(
+                f"{name}: column {column!r} holds NaN or infinity; leave them out, or read a view without them"
+            )
+    scales = {column: int(sizes[2 * i] or 0) for i, column in enumerate(numeric)}
+    for i, column in enumerate(numeric):
+        if int(sizes[2 * i + 1] or 0) + scales[column] > _MOST_DIGITS:
+            raise BadData(
+                f"{name}: column {column!r} has numbers of more than {_MOST_DIGITS} digits; round them, or turn them "
+                "into text in a view"
+            )
+    return scales
+
+
+def _typed(column: pa.Array, of: pa.DataType) -> pa.Array:
+    storage = column.storage if isinstance(column, pa.ExtensionArray) else column
+    return storage if storage.type == of else storage.cast(of)
+
+
+_MARK = "Shoal release, sha256 "
+"""How the comment of our tables begins; a table without it is never replaced."""
+_PATIENCE = "30s"
+_FAILED = "the release could not be stored; the table is as it was"
+_PLAIN = {
+    pa.bool_(): "boolean",
+    pa.int16(): "smallint",
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.float32(): "real",
+    pa.float64(): "double precision",
+    pa.string(): "text",
+    pa.date32(): "date",
+    pa.time64("us"): "time",
+}
+_WIDER = {
+    pa.int8(): pa.int16(),
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20),
+    pa.float16(): pa.float32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.null(): pa.string(),
+    pa.date64(): pa.date32(),
+    pa.time32("s"): pa.time64("us"),
+    pa.time32("ms"): pa.time64("us"),
+    pa.time64("ns"): pa.time64("us"),
+}
+
+
+@dataclass
+class StoredTable:
+    """A table that nobody else sees until `commit`."""
+
+    target: Postgres
+    db: "Connection" = field(repr=False)
+    force: bool
+    schema: pa.Schema | None = None
+    _made: str = field(default_factory=lambda: f"shoal_{secrets.token_hex(8)}")
+    _number: int = 0
+    """Of the transaction: by it, another connection can tell whether it was committed."""
+
+    def fill(self, rows: pa.RecordBatchReader) -> None:
+        """Copy the rows into a new table."""
+        self.schema = rows.schema
+        kept = pa.schema([(each.name, _storable(self.target.name, each)) for each in rows.schema])
+        for each in kept:
+            refuse_name(self.target.name, each.name)
+        cells = ", ".join(f"{identifier(each.name)} {_sql_type(each.type)}" for each in kept)
+        fitting = (pa.record_batch([c.cast(f.type) for c, f in zip(b.columns, kept, strict=True)], kept) for b in rows)
+        with explained(self.target.name, BadOutput, _FAILED):
+            run(self.db, f"SET LOCAL lock_timeout = '{_PATIENCE}'", f"CREATE TABLE {self._new} ({cells})")
+            ((self._number,),) = run(self.db, "SELECT pg_catalog.txid_current()")
+            with self.db.cursor() as cursor:
+                cursor.adbc_ingest(
+                    self._made,
+                    pa.RecordBatchReader.from_batches(kept, fitting),
+                    mode="append",
+                    db_schema_name=self.target.names[0],
+                )
+
+    @contextmanager
+    def read_again(self) -> Iterator[pa.RecordBatchReader]:
+        """The rows as the database gives them, in the types that they were released in."""
+        assert self.schema is not None
+        schema = self.schema
+        cells = ", ".join(identifier(name) for name in schema.names)
+        with self.db.cursor() as cursor:
+            with explained(self.target.name, BadOutput, _FAILED):
+                cursor.execute(f"SELECT {cells} FROM {self._new}")
+                reader = cursor.fetch_record_batch()
+
+            def typed() -> Iterator[pa.RecordBatch]:
+                for batch in reader:
+                    columns = [c.storage if isinstance(c, pa.ExtensionArray) else c for c in batch.columns]
+                    yield pa.record_batch([c.cast(f.type) for c, f in zip(columns, schema, strict=True)], schema)
+
+            yield pa.RecordBatchReader.from_batches(schema, typed())
+
+    def replace(self, sha256: str) -> None:
+        """Put the new table into its place, still unseen, marked as ours."""
+        with explained(self.target.name, BadOutput, _FAILED):
+            _refuse_existing(self.db, self.target, force=self.force)
+            if self.force:
+                run(self.db, f"DROP TABLE IF EXISTS {self.target.sql}")
+            run(
+                self.db,
+                f"ALTER TABLE {self._new} RENAME TO {identifier(self.target.names[1])}",
+                f"COMMENT ON TABLE {self.target.sql} IS {literal(_MARK + sha256)}",
+            )
+
+    def commit(self) -> None:
+        """Let everybody see it; if the connection is lost just then, ask another one what came of it."""
+        from adbc_driver_manager import Error
+
+        try:
+            self.db.commit()
+        except Error:
+            if self._outcome() != "committed":
+                raise BadOutput(f"{self.target.name}: {_FAILED}") from None
+
+    def _outcome(self) -> str:
+        try:
+            with connected(self.target) as other, explained(self.target.name):
+                ((status,),) = run(other, f"SELECT pg_catalog.txid_status({self._number})")
+        except BadInput:
+            status = None
+        if status in {"committed", "aborted"}:
+            return str(status)
+        raise BadOutput(
+            f"{self.target.name}: the connection was lost while the release was committed, so whether the table was "
+            "replaced is not known; the folders are as they were: run it again with --force"
+        )
+
+    @property
+    def _new(self) -> str:
+        return f"{identifier(self.target.names[0])}.{identifier(self._made)}"
+
+
+@contextmanager
+def storing(target: Postgres, *, force: bool) -> Iterator[StoredTable]:
+    """A transaction that stores a release; it is rolled back unless it was committed."""
+    with connected(target) as db:
+        yield StoredTable(target, db, force)
+
+
+def refuse_target(target: Postgres, source: object, *, force: bool) -> None:
+    """Refuse a table that must not be written, before any work is done."""
+    if target.query_file is not None:
+        raise BadOutput(f"{target.name}: a release is stored in a table; name it, postgres:schema.table")
+    if isinstance(source, Postgres) and source.query_file is None and source.names == target.names:
+        raise BadOutput(f"{target.name}: the release would be written over its own input; choose another table")
+    with connected(target) as db, explained(target.name, BadOutput):
+        _refuse_existing(db, target, force=force)
+        may = run(db, f"SELECT pg_catalog.has_schema_privilege({literal(target.names[0])}, 'CREATE')")
+    if not may[0][0]:
+        raise BadOutput(f"{target.name}: no permission to make a table in this schema")
+
+
+def _refuse_existing(db: "Connection", target: Postgres, *, force: bool) -> None:
+    schema, table = (literal(name) for name in target.names)
+    found = run(
+        db,
+        "SELECT c.relkind::text, pg_catalog.obj_description(c.oid, 'pg_class') FROM pg_catalog.pg_class c "
+        f"JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {schema} AND c.relname = {table}",
+    )
+    if not found:
+        return
+    ((kind, comment),) = found
+    if kind != "r" or not str(comment or "").startswith(_MARK):
+        raise BadOutput(f"{target.name}: there is such a table, and it is not a release of Shoal; choose another")
+    if not force:
+        raise BadOutput(f"{target.name}: there is a release already; use --force to replace it")
+
+
+def _storable(name: str, column: pa.Field) -> pa.DataType:
+    """The type in which a column is sent."""
+    of = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    of = _WIDER.get(of, of)
+    if pa.types.is_timestamp(of):
+        return pa.timestamp("us", of.tz)
+    if of in _PLAIN or pa.types.is_decimal128(of):
+        return of
+    raise BadOutput(f"{name}: column {column.name!r} is of a type that is not stored ({of}); turn it into text")
+
+
+def _sql_type(of: pa.DataType) -> str:
+    if pa.types.is_timestamp(of):
+        return "timestamp with time zone" if of.tz else "timestamp"
+    if pa.types.is_decimal128(of):
+        return f"numeric({of.precision}, {of.scale})"
+    return _PLAIN[of]

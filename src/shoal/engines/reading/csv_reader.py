@@ -1,0 +1,299 @@
+"""Delimited text: what the file does not say is sniffed, told, and never quietly repaired."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.engine_port import ReadOptions, Source
+from shoal.engines.reading.assemble import assemble, check_names, marker
+from shoal.engines.reading.content import Content
+from shoal.engines.reading.sniff import (
+    DecodedText,
+    Dialect,
+    begun,
+    decoded,
+    refuse_other_than_utf8,
+    rows_of,
+    sniff_dialect,
+)
+from shoal.errors import BadData
+
+CELL_LIMIT = 64 << 20
+_TROUBLES = {
+    "unexpected end of data": "opens a quote that is never closed",
+    "field larger than field limit": "has a cell of more than 64 MB; is a quote not closed?",
+    "expected after": "has text after a closing quote; a quote inside a quoted cell is written twice",
+}
+
+
+def lines_of(text: DecodedText) -> Iterator[str]:
+    """Yield the lines with their ends, as text."""
+    reader = pa.BufferReader(memoryview(text.data)[text.start :])
+    with io.TextIOWrapper(reader, encoding="utf-8", newline="") as file:
+        while line := file.readline(CELL_LIMIT):
+            if len(line) == CELL_LIMIT:
+                raise csv.Error("field larger than field limit")
+            yield line
+
+
+@contextmanager
+def large_cells() -> Iterator[None]:
+    """Let Python's csv module take cells up to the limit: its own limit is global."""
+    before = csv.field_size_limit(CELL_LIMIT)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def diagnose(text: DecodedText, dialect: Dialect) -> None:
+    """Raise BadData for the first thing wrong: encoding, quotes, cell size, number of fields; else return."""
+    refuse_other_than_utf8(text)
+    rows = rows_of(lines_of(text), dialect, strict=True)
+    width, row, line = 0, 0, 1
+    with large_cells():
+        try:
+            for fields in rows:
+                if width and (fields or width == 1):
+                    row += 1
+                    if len(fields or [""]) != width:
+                        raise _ragged(text.name, row, line, width, len(fields))
+                width = width or len(fields)
+                line = rows.line_num + 1
+        except csv.Error as error:
+            trouble = next((said for part, said in _TROUBLES.items() if part in str(error)), "is malformed")
+            where = f"row {row + 1}" if width else "the header"
+            raise BadData(f"{text.name}: {where} (line {line}) {trouble}") from None
+
+
+def _ragged(name: str, row: int, line: int, width: int, got: int) -> BadData:
+    return BadData(f"{name}: row {row} (line {line}): expected {width} fields as in the header, got {got}")
+
+
+_BLOCK = 8 << 20
+_BIG_BLOCK = 128 << 20
+_STEP = 1 << 18
+
+
+def cut(text: DecodedText, body: int, dialect: Dialect, width: int) -> list[pa.DictionaryArray]:
+    """Return the columns of the records that begin at `body`, each a dictionary of texts."""
+    records = memoryview(text.data)[body : _end(text, body, width)]
+    quoted = bool(dialect.quote) and text.data.find(dialect.quote.encode(), body) >= 0
+    table = _parse(records, dialect, width, quoted=quoted, block=_BLOCK)
+    if table is None or (
+        quoted and (not in_turn(_steps(records), dialect) or _may_have_swallowed(table, records, dialect.quote))
+    ):
+        diagnose(text, dialect)
+    if table is None:
+        table = _parse(records, dialect, width, quoted=quoted, block=_BIG_BLOCK)
+    if table is None:
+        raise BadData(f"{text.name}: the file cannot be read as CSV, though every row looks right by itself")
+    if not table.num_rows:
+        raise BadData(f"{text.name}: the file has a header but no records")
+    return [column.unify_dictionaries().combine_chunks() for column in table.columns]
+
+
+def _end(text: DecodedText, body: int, width: int) -> int:
+    """In a table of one column an empty line is a missing value, but not at the end of the file."""
+    end = len(text.data)
+    while width == 1 and end > body and text.data[end - 1] in b"\r\n":
+        end -= 1
+    return end
+
+
+def _parse(records: memoryview, dialect: Dialect, width: int, *, quoted: bool, block: int) -> pa.Table | None:
+    """Let Arrow cut the records; None if it cannot, for what it says may hold cells."""
+    from pyarrow import csv
+
+    names = [str(i) for i in range(width)]
+    texts = pa.dictionary(pa.int32(), pa.string())
+    if not len(records):
+        return pa.schema([(name, texts) for name in names]).empty_table()
+    try:
+        return csv.read_csv(
+            pa.BufferReader(records),
+            read_options=csv.ReadOptions(block_size=block, column_names=names),
+            parse_options=csv.ParseOptions(
+                delimiter=dialect.delimiter,
+                quote_char=dialect.quote or False,
+                newlines_in_values=quoted,
+                ignore_empty_lines=width > 1,
+            ),
+            convert_options=csv.ConvertOptions(
+                column_types=dict.fromkeys(names, texts),
+                null_values=[],
+                strings_can_be_null=False,
+                quoted_strings_can_be_null=False,
+            ),
+        )
+    except (pa.ArrowException, OSError):
+        return None
+
+
+def _steps(records: memoryview) -> Iterator[memoryview]:
+    return (records[at : at + _STEP] for at in range(0, len(records), _STEP))
+
+
+def in_turn(steps: Iterable[bytes | memoryview], dialect: Dialect) -> bool:
+    """Tell whether quotes open and close whole cells in turn: Arrow does not mind text after a closing one.
+
+    One that is written twice inside of a cell closes it and opens it again. False for a quote inside of an unquoted
+    cell too, which is right. The text comes in steps, all of which are taken.
+    """
+    quote, edge = dialect.quote.encode(), np.zeros(256, dtype=bool)
+    edge[list(f"{dialect.quote}{dialect.delimiter}\r\n".encode())] = True
+    fine, odd, held = True, 0, b"\n"
+    for step in chain(steps, [b"\n"]):
+        text = b"".join((held, step))
+        held = text[-2:]  # the last has no neighbour yet
+        if quote and quote in text:
+            written = np.frombuffer(text, np.uint8)
+            quotes = np.flatnonzero(written[1:-1] == quote[0]) + 1
+            beside = quotes - 1  # of one that opens, and after one that closes
+            beside[1 - odd :: 2] += 2
+            odd = (odd + len(quotes)) % 2
+            fine = fine and bool(edge[written[beside]].all())
+    return fine
+
+
+def _may_have_swallowed(table: pa.Table, records: memoryview, quote: str) -> bool:
+    """Tell whether a stray quote may have made one cell of several records: Arrow does not mind.
+
+    Then a cell holds the end of a line, or the last cell is open: nothing closes it before the file ends.
+    """
+    chunks = [chunk.dictionary for column in table.columns for chunk in column.chunks]
+    if any(pc.any(pc.match_substring_regex(texts, "[\r\n]")).as_py() for texts in chunks):
+        return True
+    if not table.num_rows:
+        return False
+    last: str = table.column(table.num_columns - 1)[-1].as_py()
+    written = (quote + last.replace(quote, quote * 2)).encode()
+    return records[-len(written) :].tobytes() == written
+
+
+_SAMPLE = 256 << 10
+_DECIMAL_COMMA = r"\A-?[0-9]+(,[0-9]+)?\z"
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the beginning of a CSV tells."""
+
+    name: str
+    names: list[str]
+    dialect: Dialect
+    line_end: str
+    first_line: int
+    """The line, from 1, that the header stands in."""
+    encoding: str
+    guessed: dict[str, str]
+    body: int
+    """Where in the file the records begin."""
+    text: tuple[DecodedText, Dialect]
+    """For who has to find out what is wrong with it."""
+
+
+def read_header(content: Content, options: ReadOptions) -> Header:
+    """The header of a CSV whose records somebody else reads; only the beginning is looked at."""
+    check_options(content.name, options)
+    text = begun(content, options.encoding)
+    dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
+    names, body = _header(text, dialect)
+    check_names(text.name, names)
+    end = bytes(text.data[max(body - 2, 0) : body])
+    ended = "\r\n" if end == b"\r\n" else "\r" if end[-1:] == b"\r" else "\n"
+    before = bytes(text.data[text.start : body]).decode()
+    first = 1 + len(before) - len(before.lstrip("\r\n"))
+    guessed = _guessed(text, dialect, ".", options)
+    return Header(text.name, names, dialect, ended, first, text.encoding, guessed, body, (text, dialect))
+
+
+def read_csv(content: Content, options: ReadOptions) -> Source:
+    """Read delimited text; what the options leave open is sniffed and told in `guessed`."""
+    check_options(content.name, options)
+    text = decoded(content, options.encoding)
+    dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
+    names, body = _header(text, dialect)
+    check_names(text.name, names)
+    columns = cut(text, body, dialect, len(names))
+    decimals = [decimal_of(column, dialect, options) for column in columns]
+    decimal = "," if "," in decimals else "."
+    return Source(
+        assemble(text.name, dict(zip(names, columns, strict=True)), options, decimals),
+        format="csv",
+        name=text.name,
+        delimiter=dialect.delimiter,
+        encoding=text.encoding,
+        decimal=decimal,
+        missing=marker(options),
+        guessed=_guessed(text, dialect, decimal, options),
+    )
+
+
+def check_options(name: str, options: ReadOptions) -> None:
+    for what, given, empty in (("delimiter", options.delimiter, False), ("quote", options.quote, True)):
+        plain = given is None or (given == "" and empty) or (len(given) == 1 and given.isascii())
+        if not plain or given in {"\r", "\n", "\0"}:
+            raise BadData(f"{name}: the {what} must be one ASCII character, not {given!r}")
+    if options.delimiter is not None and options.delimiter == options.quote:
+        raise BadData(f"{name}: the delimiter and the quote are both {options.quote!r}")
+    if options.decimal not in {None, ".", ","}:
+        raise BadData(f"{name}: the decimal mark must be '.' or ',', not {options.decimal!r}")
+
+
+def _sample(text: DecodedText) -> str:
+    raw = bytes(text.data[text.start : text.start + _SAMPLE])
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(raw) - 3 or len(text) <= _SAMPLE:
+            refuse_other_than_utf8(text)
+        return raw[: error.start].decode()  # the sample ends inside a character
+
+
+def _header(text: DecodedText, dialect: Dialect) -> tuple[list[str], int]:
+    """Return the column names and the offset of the first record."""
+    end = text.start
+
+    def lines() -> Iterator[str]:
+        nonlocal end
+        for line in lines_of(text):
+            end += len(line.encode())
+            yield line
+
+    try:
+        with large_cells():
+            names = next((row for row in rows_of(lines(), dialect, strict=True) if row), [])
+    except (csv.Error, UnicodeDecodeError):
+        diagnose(text, dialect)
+        raise BadData(f"{text.name}: the header cannot be read") from None
+    if not any(name.strip() for name in names):
+        raise BadData(f"{text.name}: the file is empty: no columns")
+    return names, end
+
+
+def decimal_of(column: pa.DictionaryArray, dialect: Dialect, options: ReadOptions) -> str:
+    """Tell `,` where all that is present in a column is a number and one of them has a comma."""
+    if options.decimal is not None:
+        return options.decimal
+    if dialect.delimiter == ",":
+        return "."
+    texts = column.dictionary
+    absent = pc.is_in(texts, value_set=pa.array(options.missing, pa.string()))
+    present = texts.filter(pc.invert(absent))
+    numbers = pc.all(pc.match_substring_regex(present, _DECIMAL_COMMA)).as_py()
+    return "," if numbers and pc.any(pc.match_substring(present, ",")).as_py() else "."
+
+
+def _guessed(text: DecodedText, dialect: Dialect, decimal: str, options: ReadOptions) -> dict[str, str]:
+    found = {"delimiter": dialect.delimiter, "encoding": text.encoding, "decimal": decimal}
+    if dialect.quote == "'":
+        found["quote"] = dialect.quote
+    return {what: guess for what, guess in found.items() if getattr(options, what) is None}

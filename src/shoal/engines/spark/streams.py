@@ -1,0 +1,239 @@
+"""The released rows on the executors: a Spark frame, or sorted there and kept in order in a private file."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.data.codes import Codes, Tallied
+from shoal.data.frequency_set import FrequencySet, Layout
+from shoal.engine_port import ReleasedRows
+from shoal.engines.row_stream import Stream
+from shoal.engines.spark import executors
+from shoal.engines.spark.groups import SparkColumns, keys_of
+from shoal.engines.spark.session import broadcast, collected, spread, streamed, told
+from shoal.hierarchy.taxonomy import TOP, Hierarchy
+from shoal.recoding.columns import Released, shown_values
+from shoal.recoding.kinds import NodeRecoding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+
+Place = tuple[int, int, int]
+"""Where a code lies in a key: word, shift, mask."""
+
+
+@dataclass(frozen=True)
+class KeyColumn:
+    """A released column: where in the key of a row its code lies, and what each code shows."""
+
+    place: Place
+    values: pa.Array
+    """In a frame; where codes are many and labels few, a dictionary of these."""
+    labels: Released
+    """In a file: the label of each code."""
+    type: Any
+    """What Spark calls the type."""
+
+
+def as_it_was(columns: SparkColumns, name: str, place: Place) -> KeyColumn:
+    """A column that is released as it is."""
+    column = columns[name]
+    assert isinstance(column, Tallied)
+    known = column.values.cast(column.raws.type)
+    shown = shown_values(column)
+    every = Released(np.arange(len(shown.texts), dtype=np.int32), shown.values, shown.texts)
+    of = columns.cells.frame.schema[columns.cells.titles[name]].dataType
+    return KeyColumn(place, pa.concat_arrays([known, pa.nulls(1, known.type)]), every, of)
+
+
+def place_of(layout: Layout, i: int) -> Place:
+    return int(layout.word[i]), int(layout.shift[i]), int(layout.mask[i])
+
+
+@dataclass(frozen=True)
+class SparkFrame:
+    """The released rows as a frame."""
+
+    table: SparkColumns
+    """Where they came from."""
+    keys: "Callable[[], DataFrame]"
+    """The keys of the rows that are released, k0, k1, …"""
+    columns: Mapping[str, KeyColumn]
+
+    @property
+    def data(self) -> Any:
+        """The frame: nothing runs before its rows are asked for."""
+        return self._frame
+
+    @cached_property
+    def _frame(self) -> "DataFrame":
+        from pyspark.sql import types
+
+        fields = [types.StructField(name, seen.type, True) for name, seen in self.columns.items()]
+        return self._looked_up({name: seen.values for name, seen in self.columns.items()}, types.StructType(fields))
+
+    def counted(self) -> tuple[pa.Table, NDArray[np.int64]]:
+        """The distinct rows of the frame as it is handed out, grouped afresh, and how often each occurs."""
+        names = [f"r{i}" for i in range(len(self.columns))]
+        empty = pa.schema([*((name, pa.string()) for name in names), ("count", pa.int64())])
+        with told(self.table.name):
+            found = collected(self._frame.toDF(*names).groupBy(*names).count(), empty)
+        times = np.asarray(found["count"], dtype=np.int64)
+        return found.select(names).rename_columns(list(self.columns)), times
+
+    def numbered(self, numbers: Mapping[str, Codes]) -> "DataFrame":
+        """The same rows as numbers, c0, c1, …: of each code of a column the one that is given."""
+        schema = ", ".join(f"c{i} int" for i in range(len(self.columns)))
+        return self._looked_up({name: pa.array(numbers[name], pa.int32()) for name in self.columns}, schema)
+
+    def _looked_up(self, cells: Mapping[str, pa.Array], schema: Any) -> "DataFrame":
+        keys = self.keys()
+        sent = broadcast(keys.sparkSession, [(cells[name], *seen.place) for name, seen in self.columns.items()])
+        titles = [f"c{i}" for i in range(len(cells))] if isinstance(schema, str) else list(cells)
+        return keys.mapInArrow(executors.labelled(sent, titles), schema)
+
+
+_TO_EVERYBODY = 2_000_000
+"""Classes that every executor is sent; of more, rows and classes meet by their hash."""
+
+
+def node_frame(
+    table: SparkColumns,
+    recoding: NodeRecoding,
+    hierarchies: Mapping[str, Hierarchy],
+    columns: Sequence[str],
+    *,
+    show: bool,
+) -> SparkFrame:
+    """The rows as a node shows them, suppressed ones left out or shown as all `*`."""
+    quasi = list(recoding.levels)
+    others = [name for name in columns if name not in recoding.levels]
+    labels = {name: hierarchies[name].labels[level] for name, level in recoding.levels.items()}
+    # one code more for `*` where a suppressed row is shown
+    sizes = [*(len(labels[name]) + 1 for name in quasi), *(table[name].size for name in others)]
+    layout = Layout.of(sizes)
+    steps = {name: hierarchies[name].levels[level] for name, level in recoding.levels.items()}
+    keys = _Keys(table, [*quasi, *others], steps, sizes, layout, recoding.kept, show)
+    seen = {}
+    for name in columns:
+        place = place_of(layout, keys.names.index(name))
+        seen[name] = _labelled(labels[name], place, show=show) if name in labels else as_it_was(table, name, place)
+    return SparkFrame(table, keys.made, seen)
+
+
+def _labelled(labels: Sequence[str | None], place: Place, *, show: bool) -> KeyColumn:
+    from pyspark.sql import types
+
+    known = list(labels)
+    texts = known if TOP in known or not show else [*known, TOP]
+    star = texts.index(TOP) if show else 0
+    codes = np.append(np.arange(len(known), dtype=np.int32), np.int32(star))
+    return KeyColumn(place, pa.array([*known, TOP], pa.string()), Released.of(codes, texts), types.StringType())
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """The keys of the rows that are released; the quasi-identifiers are the first of the names."""
+
+    table: SparkColumns
+    names: Sequence[str]
+    steps: Mapping[str, Codes]
+    sizes: Sequence[int]
+    layout: Layout
+    kept: FrequencySet | None
+    show: bool
+
+    def made(self) -> "DataFrame":
+        """Rows whose class is released; with `show`, the others with the code after the last label everywhere."""
+        from pyspark.sql import functions as f
+
+        keys, layout, kept = keys_of(self.table, self.names, self.layout, self.steps), self.layout, self.kept
+        assert kept is not None
+        masks = [0] * layout.words
+        for i in range(len(self.steps)):
+            masks[layout.word[i]] |= int(layout.mask[i]) << int(layout.shift[i])
+        words = [w for w in range(layout.words) if masks[w]]
+        schema = ", ".join(f"q{w} long" for w in words)
+        classes = spread(keys.sparkSession, _packed(kept, list(self.steps), layout, words), schema)
+        if len(kept) <= _TO_EVERYBODY:
+            classes = f.broadcast(classes)
+        marked = keys.select("*", *(f.col(f"k{w}").bitwiseAND(f.lit(_signed(masks[w]))).alias(f"q{w}") for w in words))
+        joined_by = [f"q{w}" for w in words]
+        names = [f"k{w}" for w in range(layout.words)]
+        if not self.show:
+            return marked.join(classes, joined_by, "left_semi").select(*names)
+        stars = [0] * layout.words
+        for i in range(len(self.steps)):
+            stars[layout.word[i]] |= (self.sizes[i] - 1) << int(layout.shift[i])
+        found = marked.join(classes.withColumn("inside", f.lit(1)), joined_by, "left")
+        return found.select(
+            *(
+                f.when(f.col("inside").isNotNull(), f.col(f"k{w}"))
+                .otherwise(
+                    f.col(f"k{w}").bitwiseAND(f.lit(_signed(~masks[w] & _ALL))).bitwiseOR(f.lit(_signed(stars[w])))
+                )
+                .alias(f"k{w}")
+                for w in range(layout.words)
+            )
+        )
+
+
+_ALL = (1 << 64) - 1
+
+
+def _signed(word: int) -> int:
+    """A word as Spark's long has it."""
+    return word - (1 << 64) if word >> 63 else word
+
+
+def _packed(kept: FrequencySet, quasi: Sequence[str], layout: Layout, words: Sequence[int]) -> pa.Table:
+    """The classes as keys of this layout."""
+    keys = np.zeros((layout.words, len(kept)), dtype=np.uint64)
+    for i, name in enumerate(quasi):
+        keys[layout.word[i]] |= kept.codes(name).astype(np.uint64) << np.uint64(layout.shift[i])
+    return pa.table({f"q{w}": keys[w].view(np.int64) for w in words})
+
+
+_NUMBER = count()
+
+
+def stream(frame: SparkFrame) -> ReleasedRows:
+    """The rows of a frame in the order of their texts; the driver holds one batch of them at a time."""
+    labels, places = {}, {}
+    for name, seen in frame.columns.items():
+        labels[name], places[name] = _ranked(seen.labels)
+    path = frame.table.scratch.path / f"rows{next(_NUMBER)}.arrow"
+    schema = pa.schema([(name, pa.int32()) for name in labels])
+    tally = {name: np.zeros(len(each.texts), dtype=np.int64) for name, each in labels.items()}
+    total = 0
+    with told(frame.table.name), pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, schema) as writer:
+        for batch in _in_order(frame, places):
+            for name, numbers in zip(labels, batch.columns, strict=True):
+                tally[name] += np.bincount(numbers.to_numpy(), minlength=len(tally[name]))
+            total += batch.num_rows
+            writer.write_batch(pa.record_batch(list(batch.columns), schema=schema))
+    used = {name: replace(each, codes=np.flatnonzero(tally[name]).astype(np.int32)) for name, each in labels.items()}
+    return ReleasedRows(used, stream=Stream(path, total, used, tally, (), 0), frame=frame)
+
+
+def _in_order(frame: SparkFrame, places: Mapping[str, Codes]) -> Iterator[pa.RecordBatch]:
+    """The places of the labels of each row, sorted by a range of them per executor."""
+    numbered = frame.numbered(places)
+    return streamed(numbered.orderBy(*numbered.columns))
+
+
+def _ranked(given: Released) -> tuple[Released, Codes]:
+    """The labels of a column in the order of their texts, null last, and the place of each of its codes."""
+    order = pc.sort_indices(given.texts)
+    place = np.empty(len(order), dtype=np.int32)
+    place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+    return Released(given.codes, given.values.take(order), given.texts.take(order)), place[given.codes]

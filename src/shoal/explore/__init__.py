@@ -1,0 +1,1 @@
+"""Looking at a table without releasing it: measure, compare, lattice, learn, draft, risk."""

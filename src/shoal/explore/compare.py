@@ -1,0 +1,239 @@
+"""Several searches on one table and one policy, side by side, and further figures of what they release."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from time import perf_counter, process_time
+from typing import Any
+
+from shoal.engine_port import Engine, Source
+from shoal.engines.choice import recode
+from shoal.errors import BadInput, ShoalError, ShoalWarning
+from shoal.methods import ALGORITHMS, readers_of, searches, serving
+from shoal.metrics.catalogue import measured
+from shoal.models.spec import nearest
+from shoal.plan import Plan
+from shoal.policy.document import Policy
+from shoal.policy.method import OPTIONS
+from shoal.problem import Problem, with_margin
+from shoal.publish.manifest import Fixed, few_enough, metrics_of, seen_of
+from shoal.publish.release_views import original_of, shown_in_memory
+from shoal.search.driver import Ask, Stop, Watch
+from shoal.search.full_domain import allowed_lattice
+from shoal.search.oracle import Tally
+from shoal.solve import solve
+from shoal.workload.answer_errors import compare_answers
+from shoal.workload.queries import Query, attributes_of
+
+Figures = Callable[[Policy, Plan], Mapping[str, float]]
+"""Further figures of a release, by name: from the policy with its algorithm, and the plan that was made."""
+
+
+def all_measures(source: Source) -> Figures:
+    """Every measure of the catalogue that the plan did not tell itself."""
+
+    def figures(policy: Policy, plan: Plan) -> dict[str, float]:
+        told = metrics_of(plan, measured(seen_of(plan, policy, source)) if few_enough(plan) else {})
+        return {name: value for name, value in told.items() if name not in plan.metrics}
+
+    return figures
+
+
+def of_workload(source: Source, engine: Engine, queries: Sequence[Query], sanity: float) -> Figures:
+    """The errors of a workload's answers, and the share of its queries that match."""
+
+    def figures(policy: Policy, plan: Plan) -> dict[str, float]:
+        original = original_of(source.table, source.name, policy, plan.builders)
+        columns = recode(source, plan, policy, engine).columns
+        found = compare_answers(
+            shown_in_memory(columns, plan, attributes_of(queries), original), original, queries, sanity=sanity
+        )
+        return {
+            "workload mean error": found.mean,
+            "workload median error": found.median,
+            "workload 95 % error": found.percentile_95,
+            "workload matching": len(found.matching) / len(queries),
+        }
+
+    return figures
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one algorithm found and what it took."""
+
+    algorithm: str
+    seconds: float | None
+    cpu_seconds: float | None
+    asked: int | None
+    """Questions of the search; each was remembered, inferred, or checked; none where no lattice was searched."""
+    inferred: int | None
+    checked: int | None
+    levels: Mapping[str, int] | None
+    height: int | None
+    suppressed: int
+    classes: int
+    metrics: Mapping[str, float]
+    proved: bool
+    gap: float | None
+    """By how much the metric of the policy may lie above the least, as far as the search knows."""
+    solutions: int | None
+    """How many nodes the algorithm returned, where it returns a set."""
+    figures: Mapping[str, float] = field(default_factory=Fixed)
+    """What else was asked of its release: how well can be learned from it, and the like."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoRun:
+    """An algorithm that gave no release, and why."""
+
+    algorithm: str
+    why: str
+
+
+@dataclass(frozen=True)
+class AlgorithmComparison:
+    """What several algorithms make of the same table and policy, in the order in which they were named."""
+
+    metric: str
+    rows: int
+    nodes: int | None
+    """Of the lattice, where one was searched."""
+    outcomes: tuple[Run | NoRun, ...]
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        return tuple(outcome for outcome in self.outcomes if isinstance(outcome, Run))
+
+    @property
+    def others(self) -> tuple[NoRun, ...]:
+        return tuple(outcome for outcome in self.outcomes if isinstance(outcome, NoRun))
+
+    def without_times(self) -> "AlgorithmComparison":
+        """The same for every equal run."""
+        timeless = [replace(o, seconds=None, cpu_seconds=None) if isinstance(o, Run) else o for o in self.outcomes]
+        return replace(self, outcomes=tuple(timeless))
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        algorithms = [{**_as_document(outcome), "ran": isinstance(outcome, Run)} for outcome in self.outcomes]
+        return {"metric": self.metric, "rows": self.rows, "nodes": self.nodes, "algorithms": algorithms}
+
+
+def known_algorithms(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The algorithms to compare, each once; None when none is named.
+
+    >>> known_algorithms(["datafly", "optimal", "datafly"])
+    ('datafly', 'optimal')
+    """
+    if names is not None and not names:
+        raise BadInput(f"name at least one algorithm; known: {', '.join(ALGORITHMS)}")
+    for name in names or ():
+        if name not in ALGORITHMS:
+            known = ", ".join(ALGORITHMS)
+            raise BadInput(f"algorithm {name!r} is not known{nearest(name, ALGORITHMS)}; known: {known}")
+    return tuple(dict.fromkeys(names)) if names else None
+
+
+def compare_algorithms(
+    source: Source,
+    policy: Policy,
+    engine: Engine,
+    algorithms: Sequence[str] | None,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+    further: Sequence[Figures] = (),
+) -> AlgorithmComparison:
+    """Run them one after the other; one that is refused or finds nothing does not stop the others, unless all do."""
+    outcomes: list[Run | NoRun] = []
+    errors: list[ShoalError] = []
+    chosen = algorithms or _usual(policy)
+    problems: dict[object, Problem] = {}
+    for done, algorithm in enumerate(chosen):
+        try:
+            changed = _with_algorithm(policy, algorithm)
+            method = changed.method
+            alike = method.generalise, method.suppress, method.suppression, method.metric
+            sought = with_margin(changed)
+            if alike not in problems or method.of_cells:
+                problems[alike] = Problem.of(source, sought, engine)  # searches share what is counted
+            share = _share(watch, done, len(chosen))
+            run, plan = _run(replace(problems[alike], policy=sought, watch=share, stop=stop))
+            outcomes.append(replace(run, figures=_figures(changed, plan, further)))
+        except ShoalError as wrong:
+            errors.append(wrong)
+            outcomes.append(NoRun(algorithm, str(wrong)))
+    if len(errors) == len(chosen):
+        raise errors[0]
+    searched = [problem for problem in problems.values() if not problem.policy.method.of_cells]
+    nodes = allowed_lattice(searched[0].policy, searched[0].hierarchies).size if searched else None
+    return AlgorithmComparison(policy.method.metric, source.table.rows, nodes, tuple(outcomes))
+
+
+def _usual(policy: Policy) -> tuple[str, ...]:
+    """The algorithms for what the policy's own does."""
+    known = searches()
+    return known if policy.method.algorithm in known else serving((policy.method.generalise, policy.method.suppress))
+
+
+def _with_algorithm(policy: Policy, algorithm: str) -> Policy:
+    """The policy with another algorithm; what means nothing to it is left at its default."""
+    pair = policy.method.generalise, policy.method.suppress
+    foreign = {option for option in OPTIONS if algorithm not in readers_of(option)}
+    if algorithm == "mondrian-single":
+        foreign |= {"suppression"}
+    if algorithm not in serving(pair):
+        foreign |= {"generalise", "suppress", "suppression", "metric"}
+    said = {option for option in policy.method.model_fields_set if option not in foreign}
+    method = {option: getattr(policy.method, option) for option in said} | {"algorithm": algorithm}
+    return Policy(**{**dict(policy), "method": method})
+
+
+def _share(watch: Watch, done: int, of: int) -> Watch:
+    """Progress of one search as a part of all."""
+
+    def part(ask: Ask, tally: Tally) -> None:
+        watch(ask._replace(settled=(done + ask.settled) / of), tally)
+
+    return part
+
+
+def _figures(policy: Policy, plan: Plan, further: Sequence[Figures]) -> Fixed:
+    """What was asked beside; what cannot be told of a release is left out, and said."""
+    found: dict[str, float] = {}
+    for figures in further:
+        try:
+            found |= figures(policy, plan)
+        except ShoalError as wrong:
+            warnings.warn(ShoalWarning(f"{policy.method.algorithm}: {wrong}"), stacklevel=2)
+    return Fixed(found)
+
+
+def _run(problem: Problem) -> tuple[Run, Plan]:
+    wall, cpu = perf_counter(), process_time()
+    plan = solve(problem)
+    wall, cpu = perf_counter() - wall, process_time() - cpu
+    search, levels = plan.search, plan.recoding.levels
+    run = Run(
+        algorithm=problem.policy.method.algorithm,
+        seconds=round(wall, 6),
+        cpu_seconds=round(cpu, 6),
+        asked=None if search is None else search.tally.asked,
+        inferred=None if search is None else search.tally.inferred,
+        checked=None if search is None else search.tally.checked,
+        levels=None if levels is None else Fixed(levels),
+        height=None if levels is None else sum(levels.values()),
+        suppressed=plan.after.suppressed_rows,
+        classes=len(plan.after.kept),
+        metrics=Fixed(plan.metrics),
+        proved=search is not None and search.found.proved,
+        gap=None if search is None else search.gap,
+        solutions=(len(search.found.nodes) or None) if search else None,
+    )
+    return run, plan
+
+
+def _as_document(outcome: Run | NoRun) -> dict[str, Any]:
+    """Its fields, those without a value left out."""
+    document = {each.name: getattr(outcome, each.name) for each in fields(outcome)}
+    return {key: value for key, value in document.items() if value is not None and value != {}}

@@ -1,0 +1,157 @@
+"""Every node of a lattice with what it costs, and which of them nobody would swap for another."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from math import inf
+from typing import Any
+
+from shoal.errors import BadPolicy
+from shoal.hierarchy.lattice import Lattice, Node
+from shoal.metrics.catalogue import scorers
+from shoal.models.spec import table_of
+from shoal.policy.document import Policy
+from shoal.publish.manifest import Fixed, fixed
+from shoal.search.driver import Ask, Watch, slack
+from shoal.search.oracle import Oracle
+
+LARGEST_TABLE = 200_000
+"""Nodes of a lattice that are listed one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """One node, as if it were released with its failing classes suppressed, whether it complies or not."""
+
+    levels: Node
+    """In the order of the table's attributes."""
+    complies: bool
+    suppressed: int
+    """Rows."""
+    classes: int
+    """How many are released."""
+    metrics: Mapping[str, float]
+    pareto: bool = False
+    """Complies, and no complying node has less loss and no more suppressed rows, or fewer of these and no more loss."""
+
+    @property
+    def height(self) -> int:
+        return sum(self.levels)
+
+
+@dataclass(frozen=True)
+class LatticeTable:
+    """All nodes of a policy's lattice on one table, by height and then in the order of the levels."""
+
+    lattice: Lattice
+    require: tuple[Mapping[str, Any], ...]
+    """What is asked of a node, as the policy says it."""
+    metric: str
+    """The loss that the policy minimises."""
+    rows: int
+    limit: int
+    """Rows that may be suppressed."""
+    nodes: tuple[NodeRow, ...]
+
+    @cached_property
+    def front(self) -> tuple[NodeRow, ...]:
+        """The Pareto front of loss against suppression."""
+        return tuple(node for node in self.nodes if node.pareto)
+
+    @cached_property
+    def best(self) -> NodeRow | None:
+        """The complying node of least loss; ties to the lower one, then in the order of the levels, as in a search."""
+        complying = [node for node in self.nodes if node.complies]
+        least = min((node.metrics[self.metric] for node in complying), default=inf)
+        return next((node for node in complying if node.metrics[self.metric] <= least + slack(least)), None)
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "attributes": list(self.lattice.attributes),
+            "bottom": list(self.lattice.bottom),
+            "top": list(self.lattice.top),
+            "require": [dict(model) for model in self.require],
+            "metric": self.metric,
+            "rows": self.rows,
+            "suppressible": self.limit,
+            "complying": sum(node.complies for node in self.nodes),
+            "front": [list(node.levels) for node in self.front],
+            "best": list(self.best.levels) if self.best is not None else None,
+            "nodes": [_as_document(node) for node in self.nodes],
+        }
+
+    def csv(self) -> str:
+        """One line for each node; its height is among the metrics."""
+        text = io.StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        levels = [f"level of {name}" for name in self.lattice.attributes]
+        lines.writerow([*levels, "complies", "suppressed", "classes", *self.nodes[0].metrics, "pareto", "best"])
+        for node in self.nodes:
+            flags = [str(flag).lower() for flag in (node.complies, node.pareto, node is self.best)]
+            numbers = (repr(value) for value in node.metrics.values())
+            lines.writerow([*node.levels, flags[0], node.suppressed, node.classes, *numbers, *flags[1:]])
+        return text.getvalue()
+
+
+def list_nodes(lattice: Lattice, oracle: Oracle, policy: Policy, watch: Watch = lambda *_: None) -> LatticeTable:
+    """Group the table at every node of the lattice and judge what comes out."""
+    _refuse_large(lattice)
+    oracle.tally.nodes = lattice.size
+    told = scorers(oracle.before)
+    rows = []
+    for done, node in enumerate(
+        lattice.nodes()
+    ):  # neighbours come one after the other: most are rolled up from another
+        after = oracle.apply(node)
+        metrics = Fixed({name: scorer.value(scorer.score(after)) for name, scorer in told.items()})
+        rows.append(NodeRow(node, oracle.keeps(after), after.suppressed_rows, len(after.kept), metrics))
+        oracle.tally.checked += 1
+        watch(Ask(node, done / lattice.size), oracle.tally)
+    rows.sort(key=lambda row: (row.height, row.levels))
+    metric = policy.method.metric
+    return LatticeTable(
+        lattice=lattice,
+        require=tuple(fixed(table_of(model)) for model in policy.require),
+        metric=metric,
+        rows=oracle.before.rows,
+        limit=oracle.limit,
+        nodes=_with_front(rows, metric),
+    )
+
+
+def _refuse_large(lattice: Lattice) -> None:
+    if lattice.size > LARGEST_TABLE:
+        raise BadPolicy(
+            f"the lattice has {lattice.size:,} nodes, more than the {LARGEST_TABLE:,} that can be listed; make it "
+            "smaller with min-level and max-level of the attributes"
+        )
+
+
+def _with_front(rows: Sequence[NodeRow], metric: str) -> tuple[NodeRow, ...]:
+    """The same nodes, those on the Pareto front marked; losses that differ by rounding only are equal."""
+    front: set[Node] = set()
+    least = inf
+    complying = sorted((row for row in rows if row.complies), key=lambda row: row.suppressed)
+    for _, same in groupby(complying, key=lambda row: row.suppressed):
+        level = list(same)
+        loss = min(row.metrics[metric] for row in level)
+        if loss < least - slack(loss):  # else fewer suppressed rows would do
+            front.update(row.levels for row in level if row.metrics[metric] <= loss + slack(loss))
+            least = loss
+    return tuple(replace(row, pareto=True) if row.levels in front else row for row in rows)
+
+
+def _as_document(node: NodeRow) -> dict[str, Any]:
+    return {
+        "levels": list(node.levels),
+        "height": node.height,
+        "complies": node.complies,
+        "suppressed": node.suppressed,
+        "classes": node.classes,
+        "metrics": dict(node.metrics),
+        "pareto": node.pareto,
+    }

@@ -1,0 +1,113 @@
+"""What builders ask of a column: its values, its labels, and the row that does not fit."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.data.class_counts import Flags
+from shoal.data.codes import Column, Kind
+from shoal.errors import BadHierarchy
+from shoal.hierarchy.taxonomy import TOP, Hierarchy, Taxonomy
+from shoal.labels.coverage import Coverage
+from shoal.labels.scale import Run, Scale
+
+MAX_LABELS = 5_000_000
+"""Distinct values times levels: beyond this a hierarchy costs more memory than it can be worth."""
+
+
+def built(column: Column, levels: Sequence[Sequence[str]]) -> Taxonomy:
+    """Levels over the column's own values, `*` put on top: what every built hierarchy is (design 8).
+
+    >>> from shoal.data.codes import encode
+    >>> built(encode("age", pa.array(["1", "2"])), [["low", "low"]]).levels
+    [['low', 'low'], ['*', '*']]
+    """
+    leaves = column.texts.to_pylist()
+    if not leaves:  # a column of nulls still needs a top to join
+        return Taxonomy([TOP], [[TOP]] * (len(levels) + 1), lambda _: "no value")
+    top = [TOP] * len(leaves)
+    return Taxonomy(leaves, [*levels, top], lambda code: f"the value in row {column.first_row(code)}")
+
+
+def first_row(column: Column, wrong: Sequence[bool] | pa.BooleanArray) -> int | None:
+    """The first row, counted from 1, whose value is marked wrong; null never is.
+
+    >>> from shoal.data.codes import encode
+    >>> first_row(encode("age", pa.array(["b", None, "a"])), [True, False])
+    3
+    """
+    marked = np.zeros(column.size, dtype=bool)
+    marked[: len(wrong)] = np.asarray(wrong, dtype=bool)
+    if not marked.any():
+        return None
+    rows = column.first_rows[marked]
+    return int(rows[rows > 0].min()) if (rows > 0).any() else None
+
+
+def numbers_of(column: Column, needed_by: str) -> list[Fraction]:
+    """The column's numbers, smallest first; a column that is not numeric is refused with its row.
+
+    >>> from shoal.data.codes import encode
+    >>> numbers_of(encode("age", pa.array(["9", "10.5"])), "intervals")
+    [Fraction(9, 1), Fraction(21, 2)]
+    """
+    if column.kind is Kind.NUMBER or not len(column.texts):
+        return column.numbers
+    plain = rf"\A-?(0|[1-9][0-9]*)({re.escape(column.decimal)}[0-9]+)?\z"
+    row = first_row(column, pc.invert(pc.match_substring_regex(column.texts, plain)))
+    if row is None:
+        raise BadHierarchy(
+            f"column {column.name!r}: {needed_by} needs each number written in one way, but some "
+            "appear in two (with and without a decimal point, or as minus zero); normalise the column"
+        )
+    raise BadHierarchy(
+        f"column {column.name!r}: {needed_by} needs plain numbers, and row {row} holds none; correct it, "
+        "list it in [data] missing, or choose another hierarchy"
+    )
+
+
+def refuse_explosion(column: Column, levels: int) -> None:
+    """Stop before a column of near-unique values fills the memory (bad input 16)."""
+    distinct = len(column.texts)
+    if distinct * levels > MAX_LABELS:
+        raise BadHierarchy(
+            f"column {column.name!r}: {distinct:,} distinct values on {levels} level(s) are too many for a "
+            "hierarchy; it looks like an identifier: give it that role, or round it first"
+        )
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels that the cells of one column may show, and which of its codes each covers.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> Labels(encode("age", pa.array([9, 30, 41, None]))).covered("[9, 41)").tolist()
+    [True, True, False, False]
+    """
+
+    column: Column
+    hierarchy: Hierarchy | None = None
+
+    def covered(self, label: str | None) -> Flags:
+        """Which codes of the column a label covers; what it does not understand covers nothing."""
+        return self._coverage.of(label)
+
+    def runs(self, label: str | None) -> list[Run]:
+        """The same as runs of codes."""
+        return self._coverage.runs(label)
+
+    @property
+    def scale(self) -> Scale:
+        return self._coverage.scale
+
+    @cached_property
+    def _coverage(self) -> Coverage:
+        scale = Scale(self.column.values, self.column.decimal)
+        return Coverage(scale, self.column.has_null, self.hierarchy)

@@ -1,0 +1,148 @@
+"""What the sizes of the classes tell: discernibility, average class size, and what is told of them afterwards."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.data.class_counts import Longs
+from shoal.metrics.comparison import Bucket, Comparison, Measurement
+from shoal.metrics.metric import Floors, Judgement, Metric
+from shoal.models.model import Flags
+from shoal.recoding.outcome import After, Before, Outcome, RecodedCells
+
+
+class Discernibility(Metric):
+    """C_DM: a row costs the size of its class, a suppressed one the size of the table. Bayardo, Agrawal, ICDE 2005."""
+
+    name: ClassVar[str] = "discernibility"
+    tells: ClassVar[str] = "C_DM: a row costs the size of its class, a suppressed one the size of the table."
+    range: ClassVar[str] = "rows = all unique … rows²"
+    source: ClassVar[str] = "Bayardo, Agrawal, ICDE 2005"
+
+    def of_cells(self, before: Before, after: RecodedCells) -> float:
+        return self.on(before).score(after)
+
+    def on(self, before: Before) -> "ClassScorer":
+        n = before.rows
+        return ClassScorer(
+            before,
+            score=lambda after: float(after.kept @ after.kept) + float(n) * after.suppressed_rows,
+            coarser=lambda after: float(after.classes.counts @ after.classes.counts) + after.unlisted_squares,
+            # a row that stays costs at least itself
+            finer=lambda gone: float(n) * gone + (n - gone),
+        )
+
+
+class AverageClass(Metric):
+    """Rows per class, all suppressed rows making one more class: ARX's AECS; LeFevre's C_AVG without the k."""
+
+    name: ClassVar[str] = "average-class"
+    tells: ClassVar[str] = "Rows per class, all suppressed rows making one more class (AECS)."
+    range: ClassVar[str] = "1 = all unique … rows"
+    source: ClassVar[str] = "ARX"
+
+    def of_cells(self, before: Before, after: RecodedCells) -> float:
+        return self.on(before).score(after)
+
+    def on(self, before: Before) -> "ClassScorer":
+        n = before.rows
+        return ClassScorer(
+            before,
+            score=lambda after: n / (len(after.kept) + (after.suppressed_rows > 0)),
+            coarser=lambda after: n / (len(after.classes) + after.unlisted),
+            # at most every row that stays is a class, and the suppressed ones are one
+            finer=lambda gone: n / (n - gone + (gone > 0)),
+        )
+
+
+@dataclass
+class ClassScorer:
+    """A score from class sizes, with a bound for coarser nodes and one for finer nodes."""
+
+    before: Before
+    score: Callable[[Outcome], float]
+    coarser: Callable[[After], float]
+    finer: Callable[[int], float]
+    floors: Floors = field(init=False)
+    additive: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.floors = tuple(np.zeros(h.left_out + 1) for h in self.before.hierarchies)
+
+    def judge(self, after: After, doomed: Flags) -> Judgement:
+        below = [np.zeros(level + 1) for level in after.node]
+        below[0] += self.finer(after.rows_of(doomed))
+        return Judgement(self.score(after), tuple(below), self.coarser(after))
+
+    def value(self, score: float) -> float:
+        return score
+
+
+def discernibility(seen: Comparison) -> Measurement:
+    """C_DM: a row costs the size of its class, a suppressed one the size of the table. Bayardo, Agrawal, ICDE 2005.
+
+    >>> round(discernibility(seen).total, 3)
+    13.0
+    """
+    return Measurement(_squares(seen.kept) + float(seen.rows) * float(seen.sizes[seen.suppressed].sum()))
+
+
+def discernibility_star(seen: Comparison) -> Measurement:
+    """C_DM*: the squares of all classes, as if none was suppressed. El Emam et al., JAMIA 2009; ARX.
+
+    >>> round(discernibility_star(seen).total, 3)
+    9.0
+    """
+    return Measurement(_squares(seen.sizes))
+
+
+def average_class(seen: Comparison) -> Measurement:
+    """Rows per class, all suppressed rows making one more class: ARX's AECS.
+
+    >>> round(average_class(seen).total, 3)
+    1.667
+    """
+    return Measurement(seen.rows / (len(seen.kept) + bool(seen.suppressed.any())))
+
+
+def c_avg(seen: Comparison) -> Measurement:
+    """C_AVG: released rows per released class, over the largest k that was asked (S4.5). LeFevre et al., ICDE 2006.
+
+    >>> round(c_avg(seen).total, 3)
+    1.0
+    """
+    return Measurement(float(seen.kept.sum()) / len(seen.kept) / seen.k if len(seen.kept) else None)
+
+
+def class_sizes(seen: Comparison) -> Measurement:
+    """How many released classes are how large.
+
+    >>> [(each.least, each.most, each.classes) for each in class_sizes(seen).buckets]
+    [(2, 4, 2)]
+    """
+    return Measurement(None, buckets=histogram(seen.kept))
+
+
+def histogram(sizes: Longs) -> tuple[Bucket, ...]:
+    """Classes by size in steps of 1, 2, 5, 10, …; without the empty steps at both ends.
+
+    >>> [(b.least, b.most, b.classes, b.rows) for b in histogram(np.array([2, 3, 12]))]
+    [(2, 4, 2, 5), (5, 9, 0, 0), (10, 19, 1, 12)]
+    """
+    if not len(sizes):
+        return ()
+    steps = [1]
+    while steps[-1] <= sizes.max():
+        steps.append(steps[-1] * 5 // 2 if str(steps[-1]).startswith("2") else steps[-1] * 2)
+    at = np.searchsorted(steps, sizes, side="right") - 1
+    classes, rows = np.bincount(at), np.bincount(at, weights=sizes)
+    return tuple(
+        Bucket(steps[i], steps[i + 1] - 1, int(classes[i]), int(rows[i])) for i in range(at.min(), len(classes))
+    )
+
+
+def _squares(sizes: Longs) -> float:
+    each = sizes.astype(np.float64)
+    return float(each @ each)

@@ -1,0 +1,417 @@
+"""A finished release beside its original, the same for every kind of recoding, and what a measure says of it."""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.data.class_counts import Flags, Longs
+from shoal.data.codes import Codes, Column, Kind, Table
+from shoal.data.frequency_set import FrequencySet, Long, joined
+from shoal.hierarchy.taxonomy import TOP, Hierarchy
+from shoal.metrics.metric import Floats
+from shoal.recoding.columns import Released
+from shoal.recoding.kinds import GroupRecoding, NodeRecoding, PartRecoding, Recoding, never
+from shoal.recoding.outcome import After, Before, Covers, RecodedCells
+
+if TYPE_CHECKING:
+    from shoal.data.frequency_set import Counted
+
+_BETWEEN = re.compile(r"\[(-?[0-9.]+), (-?[0-9.]+)([)\]])")
+_BELOW, _FROM = re.compile(r"<(-?[0-9.]+)"), re.compile(r"≥(-?[0-9.]+)")
+
+
+@dataclass(frozen=True)
+class Middles:
+    """Of a column of numbers; open ends are the least and the greatest of them.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> ages = Middles(encode("age", pa.array([18, 25, 40])))
+    >>> ages.of_texts(["25", "[20, 30)", "[20, 30]", "<20", "≥30", "*", None]).tolist()
+    [25.0, 24.5, 25.0, 18.5, 35.0, 29.0, nan]
+    """
+
+    column: Column
+
+    @cached_property
+    def originals(self) -> Floats:
+        """The number behind each code; nan for null."""
+        numbers = self.column.floats
+        return np.append(numbers, np.nan) if self.column.has_null else numbers
+
+    @cached_property
+    def step(self) -> float:
+        """How far the last number of a range lies below an end that is left out; of whole numbers 1."""
+        return float(all(number.denominator == 1 for number in self.column.numbers))
+
+    def of_texts(self, texts: Sequence[str | None]) -> Floats:
+        """The middle of the range that a label says; nan for null and for what says no range."""
+        values = dict(zip(self.column.texts.to_pylist(), self.originals.tolist(), strict=False))
+        return np.array([np.nan if text is None else values.get(text, self._middle(text)) for text in texts])
+
+    def of_columns(self, columns: Mapping[str, Released], kinds: Mapping[str, str]) -> Floats:
+        """What released columns say together, part by part: the mean if shown, else another statistic, else a range."""
+        by_kind = {kinds.get(name, "range"): column for name, column in columns.items()}
+        for kind in ("mean", "median", "mode"):
+            if kind in by_kind:
+                return self._numbers(by_kind[kind])
+        if "range" in by_kind:
+            column = by_kind["range"]
+            return self.of_texts(column.texts.to_pylist())[column.codes]
+        low = self._numbers(by_kind.get("min", by_kind.get("lo")))
+        high = self._numbers(by_kind["max"]) if "max" in by_kind else self._numbers(by_kind["hi"]) - self.step
+        return self._between(low, high)
+
+    def _numbers(self, column: Released | None) -> Floats:
+        """Part by part; nan where it says nothing. Values with an order of their own are shown as texts."""
+        assert column is not None
+        values = column.values
+        if pa.types.is_string(values.type):
+            values = pc.replace_substring(values, self.column.decimal, ".").cast(pa.float64())
+        return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)[column.codes]
+
+    def _middle(self, text: str) -> float:
+        if text == TOP:
+            low = high = np.nan
+        elif found := _BETWEEN.fullmatch(text):
+            low, high = float(found[1]), float(found[2]) - (self.step if found[3] == ")" else 0)
+        elif found := _BELOW.fullmatch(text):
+            low, high = np.nan, float(found[1]) - self.step
+        elif found := _FROM.fullmatch(text):
+            low, high = float(found[1]), np.nan
+        else:
+            return np.nan
+        return float(self._between(np.array([low]), np.array([high]))[0])
+
+    def _between(self, low: Floats, high: Floats) -> Floats:
+        least, greatest = np.nanmin(self.originals), np.nanmax(self.originals)
+        ends = np.where(np.isnan(low), least, low), np.where(np.isnan(high), greatest, high)
+        return np.asarray((ends[0] + ends[1]) / 2)
+
+
+def middles_of(column: Column) -> Middles | None:
+    """Of a column that has numbers."""
+    return Middles(column) if column.kind is Kind.NUMBER and len(column.values) else None
+
+
+def filled(numbers: Floats, labels: Codes, originals: Floats) -> Floats:
+    """Where a label says no number, the middle of the least and the greatest that is shown so, pair by pair.
+
+    >>> filled(np.array([np.nan, 7.0]), np.array([0, 0, 1], np.int32), np.array([1.0, 2.0, 6.0])).tolist()
+    [1.5, 7.0]
+    """
+    least, greatest = np.full(len(numbers), np.inf), np.full(len(numbers), -np.inf)
+    np.fmin.at(least, labels, originals)
+    np.fmax.at(greatest, labels, originals)
+    told = np.isnan(numbers) & (least <= greatest)
+    return np.where(told, np.where(told, least, 0) / 2 + np.where(told, greatest, 0) / 2, numbers)
+
+
+_MOST_PAIRED = 16
+
+
+@dataclass(frozen=True)
+class Facet:
+    """One quasi-identifier: its values before, its labels after."""
+
+    name: str
+    weight: float
+    """Its importance, all together 1."""
+    rows: Longs
+    """Rows of the original per code."""
+    null: bool
+    """Whether the last code is null."""
+    of: Codes
+    """The label of each line."""
+    covers: Covers
+    """What each label stands for."""
+    shown: Longs
+    """Rows per label."""
+    alike: Codes
+    """Per label, a number that those with the same text share."""
+    stars: Flags
+    """Labels that are `*`."""
+    numbers: tuple[Floats, Floats] | None = None
+    """Of a numeric attribute: the number behind each code, and the one that each label stands for."""
+
+    def mean(self, costs: Floats) -> float:
+        """Of what each label costs, over all rows."""
+        rows = self.shown.astype(np.float64)
+        return float(rows @ costs / rows.sum())
+
+    @property
+    def values(self) -> int:
+        """How many there may be, null among them."""
+        return self.covers.size + self.null
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows by what they were (`points`) and what they are shown as (`lines`); suppressed ones are all `*`."""
+
+    points: FrequencySet
+    point: Codes
+    """Of each item: a point and a line that some rows have in common."""
+    line: Codes
+    counts: Longs
+    """Rows of each item."""
+    out: Flags
+    """Lines that are suppressed."""
+    facets: tuple[Facet, ...]
+    sizes: Longs
+    """Rows of each class, the suppressed ones among them."""
+    suppressed: Flags
+    """Per class."""
+    beside: Mapping[str, Long]
+    """Each sensitive attribute's counts per item, where the release shows them row by row."""
+    k: int
+    """The largest that was asked for; 1 if none was."""
+
+    @property
+    def rows(self) -> int:
+        return self.points.rows
+
+    @property
+    def lines(self) -> Longs:
+        """Rows of each line."""
+        return np.bincount(self.line, weights=self.counts, minlength=len(self.out)).astype(np.int64)
+
+    @property
+    def kept(self) -> Longs:
+        """Sizes of the released classes."""
+        return self.sizes[~self.suppressed]
+
+    @property
+    def foremost(self) -> tuple[Facet, ...]:
+        """The attributes of which pairs are told: the most important ones, since pairs are many where these are."""
+        return tuple(sorted(self.facets, key=lambda facet: -facet.weight)[:_MOST_PAIRED])
+
+
+@dataclass(frozen=True)
+class _AttributeLabels:
+    """The labels of one attribute, before rows are counted."""
+
+    of: Codes
+    covers: Covers
+    alike: Codes
+    stars: Flags
+    middles: Floats | None
+
+
+def see(
+    table: Table,
+    before: Before,
+    after: After | RecodedCells,
+    recoding: Recoding,
+    hierarchies: Mapping[str, Hierarchy],
+    class_of_row: Codes,
+    *,
+    statistics: Mapping[str, tuple[str, str]],
+    sensitive: Collection[str],
+    k: int,
+) -> Comparison:
+    """Put a release beside its original.
+
+    `statistics` are the released columns that tell a number of a quasi-identifier: of which one, and which number.
+    """
+    points, own = before.classes, recoding.keeps_values
+    told = () if own else tuple(sensitive)
+    if recoding.levels is not None and _shown_alike(points, class_of_row):
+        assert isinstance(after, After)
+        points, after, line_of_point = _in_order(points, after, class_of_row)
+        out = after.suppressed
+        items = _items_of_points(table, points, line_of_point, len(out), told)
+    else:
+        assert points.classes is not None
+        out = np.zeros(len(points), dtype=bool) if own else after.suppressed
+        items = FrequencySet.count(
+            {"point": (points.classes, len(points)), "line": (points.classes if own else class_of_row, len(out))},
+            {name: (table[name].codes, table[name].size) for name in told},
+        )
+    point, line = items.codes("point"), items.codes("line")
+    lines = np.bincount(line, weights=items.counts, minlength=len(out)).astype(np.int64)
+    facets = []
+    for i, name in enumerate(points.attributes):
+        column, codes = table[name], points.codes(name)
+        rows = np.bincount(codes, weights=points.counts, minlength=column.size).astype(np.int64)
+        labels = recoding.by_kind(
+            node=partial(_of_node, column, hierarchies, after, rows),
+            parts=partial(_of_parts, column, i, after, class_of_row, statistics),
+            stored=never,
+            groups=partial(_of_values, column, codes, rows),
+        )
+        numbers = None
+        if (middles := middles_of(column)) is not None and labels.middles is not None:
+            originals = middles.originals
+            numbers = originals, filled(labels.middles, labels.of[line], originals[codes[point]])
+        shown = np.bincount(labels.of, weights=lines, minlength=len(labels.stars)).astype(np.int64)
+        facets.append(
+            Facet(
+                name,
+                float(before.weights[i]),
+                rows,
+                column.has_null,
+                labels.of,
+                labels.covers,
+                shown,
+                labels.alike,
+                labels.stars,
+                numbers,
+            )
+        )
+    sizes, suppressed = after.classes.counts, after.suppressed
+    beside = {name: items.long[name] for name in told}
+    return Comparison(points, point, line, items.counts, out, tuple(facets), sizes, suppressed, beside, k)
+
+
+def _shown_alike(points: FrequencySet, class_of: Codes) -> bool:
+    """Whether rows of one point are shown alike, as they are at a node unless some of them were left out for a rule."""
+    if points.classes is None:
+        return True
+    of = np.empty(len(points), dtype=np.int32)
+    of[points.classes] = class_of
+    return bool(np.array_equal(of[points.classes], class_of))
+
+
+def _in_order(points: FrequencySet, after: After, class_of: Codes) -> tuple[FrequencySet, After, Codes]:
+    """The same however they were counted, since sums of floats depend on the order; and the line of each point."""
+    of = class_of
+    if points.classes is not None:  # of each row: at a node, rows of one point are shown alike
+        of = np.empty(len(points), dtype=np.int32)
+        of[points.classes] = class_of
+    points, place = points.sorted()
+    classes, new = after.classes.sorted()
+    suppressed, line = np.empty_like(after.suppressed), np.empty_like(of)
+    suppressed[new], line[place] = after.suppressed, new[of]
+    return points, After(after.node, classes, suppressed), line
+
+
+def _items_of_points(
+    table: Table, points: FrequencySet, line: Codes, lines: int, told: Collection[str]
+) -> FrequencySet:
+    """Each point as an item that is shown as one line."""
+    every = np.arange(len(points), dtype=np.int32)
+    items = FrequencySet.listed({"point": (every, len(points)), "line": (line, lines)})
+    long: dict[Counted, Long] = {name: points.long[name] for name in told if name in points.long}
+    for name in told:
+        if name not in long:
+            assert points.classes is not None
+            entries = Long.count(points.classes, table[name].codes, table[name].size)
+            order = np.lexsort((entries.values, entries.classes))
+            long[name] = replace(
+                entries,
+                classes=entries.classes[order],
+                values=entries.values[order],
+                counts=entries.counts[order],
+            )
+    return replace(items, counts=points.counts, long=long)
+
+
+def _of_node(
+    column: Column,
+    hierarchies: Mapping[str, Hierarchy],
+    after: After | RecodedCells,
+    rows: Longs,
+    recoding: NodeRecoding,
+) -> _AttributeLabels:
+    """The labels of a level, and after them the `*` of suppressed rows."""
+    hierarchy, level = hierarchies[column.name], recoding.levels[column.name]
+    groups = hierarchy.groups(level)
+    member = np.zeros(groups, dtype=np.int32)
+    member[hierarchy.levels[level]] = np.arange(len(rows), dtype=np.int32)
+    covers = Covers.along(hierarchy, member, np.full(groups, level), rows)
+    texts = [*hierarchy.labels[level], TOP]
+    middles = middles_of(column)
+    return _AttributeLabels(
+        np.where(after.suppressed, np.int32(groups), after.classes.codes(column.name)),
+        covers.starred(int(rows.sum()), null=column.has_null),
+        np.arange(groups + 1, dtype=np.int32),
+        np.array([text == TOP for text in texts]),
+        None if middles is None else middles.of_texts(texts),
+    )
+
+
+def _of_parts(
+    column: Column,
+    attribute: int,
+    after: After | RecodedCells,
+    class_of_row: Codes,
+    statistics: Mapping[str, tuple[str, str]],
+    recoding: PartRecoding,
+) -> _AttributeLabels:
+    """The labels of every class; its parts show the same."""
+    assert isinstance(after, RecodedCells)
+    part = np.empty(int(class_of_row.max()) + 1, dtype=np.int32)
+    part[class_of_row] = recoding.part
+    columns = recoding.shown[column.name]
+    alike, _, _ = joined([(each.codes[part], len(each.texts)) for each in columns.values()])
+    first = next(iter(columns.values()))
+    middles = middles_of(column)
+    kinds = {name: kind for name, (_, kind) in statistics.items()}
+    return _AttributeLabels(
+        np.arange(len(part), dtype=np.int32),
+        after.covers[attribute].at(part),
+        alike,
+        np.array([text == TOP for text in first.texts.to_pylist()])[first.codes[part]],
+        None if middles is None else middles.of_columns(columns, kinds)[part],
+    )
+
+
+def _of_values(column: Column, codes: Codes, rows: Longs, _: GroupRecoding) -> _AttributeLabels:
+    """Every value as it was."""
+    none, every = np.zeros(len(rows), dtype=bool), np.arange(len(rows), dtype=np.int32)
+    nothing = np.zeros(len(rows))
+    covers = Covers(nothing, np.ones(len(rows), dtype=np.int64), rows, none, nothing, max(len(column.values), 1))
+    middles = middles_of(column)
+    return _AttributeLabels(codes, covers, every, none, None if middles is None else middles.originals)
+
+
+@dataclass(frozen=True)
+class MeasuredPair:
+    """What holds two attributes together, before and after."""
+
+    one: str
+    other: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """Classes of `least` to `most` rows, and the rows in them."""
+
+    least: int
+    most: int
+    classes: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One number for the release, and what it is made of."""
+
+    total: float | None
+    """None where it cannot be told of such a recoding."""
+    attributes: Mapping[str, float] = field(default_factory=dict)
+    pairs: tuple[MeasuredPair, ...] = ()
+    buckets: tuple[Bucket, ...] = ()
+
+    def details(self) -> dict[str, Any]:
+        """What is more than a number.
+
+        >>> Told(0.5, {"age": 0.5}).details()
+        {'attributes': {'age': 0.5}}
+        """
+        lists = {"pairs": self.pairs, "buckets": self.buckets}
+        told = {name: [vars(each) for each in some] for name, some in lists.items() if some}
+        return {"attributes": dict(self.attributes), **told} if self.attributes else told
+
+
+Measure = Callable[[Comparison], Measurement]
+"""One signature for all."""

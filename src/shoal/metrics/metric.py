@@ -1,0 +1,70 @@
+"""What a metric gives to a search: a score for a node, and bounds for the nodes around it."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.models.model import Flags
+from shoal.recoding.outcome import After, Before, RecodedCells
+
+Floats = NDArray[np.float64]
+Floors = tuple[Floats, ...]
+"""An additive lower bound: floors[i][level] summed over the attributes."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A node's score and what it proves about other nodes, on the scale of the bounds."""
+
+    score: float
+    below: Floors
+    """Lower bound for the node and everything finer."""
+    above: float
+    """Lower bound for everything coarser."""
+
+
+class Scorer(Protocol):
+    """A metric tied to one table. Scores are on an additive scale; `value` leads back to the metric's own."""
+
+    floors: Floors
+    """Lower bound of every node, known before any check; the last entry of an attribute is for leaving it out: 0."""
+    additive: bool
+    """Whether bounds of disjoint sets of attributes, the others left out, add up to a bound of the node."""
+
+    def judge(self, after: After, doomed: Flags) -> Judgement:
+        """Score a node; the rows of `doomed` classes are suppressed at every finer node too."""
+        ...
+
+    def score(self, after: After) -> float:
+        """The same score without the bounds: for who looks at many nodes and searches none."""
+        ...
+
+    def value(self, score: float) -> float: ...
+
+
+class Metric(ABC):
+    """What a search minimises: a name, what it tells people, and a scorer for each table."""
+
+    name: ClassVar[str]
+    tells: ClassVar[str] = ""
+    """A sentence for people; left out, the first line of the docstring."""
+    range: ClassVar[str] = ""
+    """Where it ends, and which end is the intact table."""
+    source: ClassVar[str] = ""
+    of_sensitive: ClassVar[bool] = False
+    """Whether it is about the sensitive values, so that it needs a sensitive attribute."""
+
+    def __init_subclass__(cls) -> None:
+        if not cls.tells and cls.__doc__:
+            cls.tells = " ".join(cls.__doc__.split("\n\n")[0].split())
+
+    @abstractmethod
+    def on(self, before: Before) -> Scorer:
+        """A scorer of the nodes of one table."""
+
+    def of_cells(self, before: Before, after: RecodedCells) -> float | None:  # noqa: ARG002
+        """Its value for a recoding that has no level per attribute; None where it counts levels."""
+        return None

@@ -1,0 +1,238 @@
+"""Cross-validation: learn from some rows, as they are and as they would be released, and predict the others."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.data.codes import Codes, Table
+from shoal.errors import BadInput
+from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.mining.attributes import Rows, ShownColumns, as_it_is, some_of
+from shoal.mining.features import Encoding, Matrix
+from shoal.mining.held_out_rows import How, Training
+from shoal.mining.learners import predictions
+
+FEWEST = 2
+
+
+def dealt(classes: Codes, folds: int, seed: int, persons: Codes | None = None) -> Codes:
+    """The fold of every row: shuffled, each class dealt out evenly, all rows of a person into one fold.
+
+    >>> folds = dealt(np.array([0, 0, 0, 0, 1, 1]), 2, seed=0)
+    >>> sorted(zip(folds.tolist(), [0, 0, 0, 0, 1, 1]))
+    [(0, 0), (0, 0), (0, 1), (1, 0), (1, 0), (1, 1)]
+    """
+    of_row = np.arange(len(classes)) if persons is None else np.unique(persons, return_inverse=True)[1]
+    first = np.unique(of_row, return_index=True)[1]  # a person has the class of his first row
+    if not FEWEST <= folds <= len(first):
+        many = "rows" if persons is None else "persons"
+        raise BadInput(f"folds = {folds}: there must be at least {FEWEST}, and at most as many as {many}: {len(first)}")
+    shuffled = np.random.default_rng(seed).permutation(len(first))
+    order = shuffled[np.argsort(classes[first][shuffled], kind="stable")]
+    fold = np.empty(len(first), dtype=np.int32)
+    fold[order] = np.arange(len(first)) % folds
+    return fold[of_row].astype(np.int32)
+
+
+def rows_of(table: Table, rows: Rows) -> Table:
+    """Some rows of a table in the codes of all, so that a code means the same in every fold."""
+    return Table({name: replace(column, codes=column.codes[rows]) for name, column in table.columns.items()}, len(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The share of held-out rows whose class was found: its mean over the folds, and how it varies."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def over(cls, folds: Sequence[float]) -> "Accuracy":
+        """Of one number per fold.
+
+        >>> Accuracy.over([0.5, 1.0])
+        Accuracy(mean=0.75, deviation=0.3535533905932738)
+        """
+        return cls(float(np.mean(folds)), float(np.std(folds, ddof=1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One learner, trained on the original and on the release."""
+
+    learner: str
+    original: Accuracy
+    release: Accuracy
+    relative: float | None
+    """(release - majority) / (original - majority), as ARX has it; None where the original teaches nothing."""
+
+    @classmethod
+    def of(cls, learner: str, original: Accuracy, release: Accuracy, majority: Accuracy) -> "Score":
+        gain = original.mean - majority.mean
+        return cls(learner, original, release, (release.mean - majority.mean) / gain if gain > 0 else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What can be learned about a target from the original and from releases of it, by cross-validation."""
+
+    target: str
+    features: tuple[str, ...]
+    rows: int
+    """That show the target: the others teach nothing."""
+    folds: int
+    seed: int
+    majority: Accuracy
+    """Of whoever always guesses the most frequent class."""
+    scores: tuple[Score, ...]
+    how: How
+    """How held-out rows were shown to what was trained on the release."""
+    outside: int
+    """Held-out rows that lay in no box of the training rows, and were shown as the nearest."""
+    suppressed: int
+    """Training rows that were suppressed, over all folds."""
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """For a table of several releases."""
+        figures = {f"accuracy {score.learner}": score.release.mean for score in self.scores}
+        original = {f"accuracy {score.learner}, original": score.original.mean for score in self.scores}
+        return {**figures, **original, "accuracy majority": self.majority.mean}
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        document = asdict(self)
+        held_out = {"shown": str(self.how), "outside": document.pop("outside")}
+        scores = document.pop("scores")
+        del document["how"]
+        return {**document, "held_out": held_out, "learners": list(scores)}
+
+
+Recode = Callable[[int, Rows], Training]
+"""Anonymizes the training rows of a fold, and nothing else: what is held out has no part in it."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What is to be learned, and from which rows; the same folds for every release, and the original once for all.
+
+    Each fold is anonymized by itself: split first, then recoded, so that held-out rows have no say in the recoding.
+    They are shared in two ways only: which values there are, and hierarchies drafted from them.
+    """
+
+    table: Table
+    """Rows that show the target."""
+    target: str
+    features: tuple[str, ...]
+    quasi: frozenset[str]
+    hierarchies: Mapping[str, Hierarchy]
+    """For the paths of values, whatever algorithm makes the release."""
+    learners: tuple[str, ...]
+    folds: int = 5
+    seed: int = 0
+    rows: int | None = None
+    """The most rows to train on in each fold, drawn at random; all are anonymized and all others are predicted."""
+    unit: str | None = None
+    _original: dict[int, list[float]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @cached_property
+    def fold(self) -> Codes:
+        """Of every row."""
+        persons = None if self.unit is None else self.table[self.unit].codes
+        return dealt(self.classes, self.folds, self.seed, persons)
+
+    @property
+    def classes(self) -> Codes:
+        return self.table[self.target].codes
+
+    def learned(self, recode: Recode, tell: Callable[[float], None] = lambda _: None) -> Learned:
+        """Train on the original and on the release of each fold's training rows; `tell` hears what share is done."""
+        majority, original, release, outside, suppressed = [], [], [], 0, 0
+        for at in range(self.folds):
+            train, test = np.flatnonzero(self.fold != at), np.flatnonzero(self.fold == at)
+            training = recode(at, train)
+            held_out = training.held_out(rows_of(self.table, test), self.features, self.quasi)
+            if at not in self._original:
+                self._original[at] = self._on_original(at, train, test)
+            original.append(self._original[at])
+            shown = training.shown(self.features, self.quasi)
+            release.append(self._accuracies(at, train, np.flatnonzero(training.kept), shown, test, held_out.shown))
+            majority.append(float((self.classes[test] == _most_frequent(self.classes[train])).mean()))
+            outside += int(held_out.outside.sum())
+            suppressed += int((~training.kept).sum())
+            tell((at + 1) / self.folds)
+        guessed = Accuracy.over(majority)
+        pairs = zip(self.learners, _over(original), _over(release), strict=True)
+        return Learned(
+            self.target,
+            self.features,
+            self.table.rows,
+            self.folds,
+            self.seed,
+            guessed,
+            tuple(Score.of(*pair, guessed) for pair in pairs),
+            held_out.how,
+            outside,
+            suppressed,
+        )
+
+    def _on_original(self, at: int, train: Rows, test: Rows) -> list[float]:
+        shown = {name: as_it_is(self.table[name]) for name in self.features}
+        before = {name: some_of(each, train) for name, each in shown.items()}
+        after = {name: some_of(each, test) for name, each in shown.items()}
+        return self._accuracies(at, train, np.arange(len(train)), before, test, after)
+
+    def _accuracies(
+        self,
+        at: int,
+        train: Rows,
+        kept: Rows,
+        shown: Mapping[str, ShownColumns],
+        test: Rows,
+        held_out: Mapping[str, ShownColumns],
+    ) -> list[float]:
+        """Of each learner; `shown` is what the `kept` ones of the training rows show."""
+        some = self._drawn(at, len(train), kept)
+        encoding = Encoding.of(self.table, self.features, self.hierarchies, train)
+        lesson = encoding.encoded({name: some_of(each, some) for name, each in shown.items()})
+        exam, classes = encoding.encoded(held_out), self.classes[train[kept[some]]]
+        varying = _varying(lesson)
+        lesson, exam = _chosen(lesson, varying), _chosen(exam, varying)
+        if not len(varying) or not np.ptp(classes):  # nothing to tell rows apart by, or nothing to tell apart
+            return [float((self.classes[test] == _most_frequent(classes)).mean())] * len(self.learners)
+        predicted = predictions(self.learners, self.seed, lesson, classes, exam)
+        return [float((self.classes[test] == each).mean()) for each in predicted]
+
+    def _drawn(self, at: int, rows: int, kept: Rows) -> Rows:
+        """Which of the kept rows to train on: in one random order of all, the first ones."""
+        if self.rows is None or self.rows >= len(kept):
+            return np.arange(len(kept))
+        place = np.empty(rows, dtype=np.int64)
+        place[np.random.default_rng([self.seed, at]).permutation(rows)] = np.arange(rows)
+        return np.sort(np.argsort(place[kept])[: self.rows])
+
+
+def _over(folds: Sequence[Sequence[float]]) -> list[Accuracy]:
+    """Of each learner, over the folds."""
+    return [Accuracy.over(each) for each in zip(*folds, strict=True)]
+
+
+def _most_frequent(classes: Codes) -> int:
+    return int(np.bincount(classes).argmax())
+
+
+def _varying(features: Matrix) -> NDArray[np.intp]:
+    """The features that are not the same in all rows: others teach nothing."""
+    ends = [end.toarray() if hasattr(end, "toarray") else end for end in (features.min(axis=0), features.max(axis=0))]
+    return np.flatnonzero(np.ravel(ends[0]) != np.ravel(ends[1]))
+
+
+def _chosen(features: Matrix, columns: NDArray[np.intp]) -> Matrix:
+    some = features[:, columns]
+    if hasattr(some, "indptr"):  # scikit-learn's trees take no other integers
+        some.indices, some.indptr = some.indices.astype(np.int32), some.indptr.astype(np.int32)
+    return some

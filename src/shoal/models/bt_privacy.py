@@ -1,0 +1,256 @@
+"""(B,t)-privacy: a release changes no belief by more than t, that of an adversary with background B."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+from numpy.typing import NDArray
+
+from shoal.data.class_counts import ClassCounts, Indices, JointCounts
+from shoal.errors import BadPolicy
+from shoal.models.model import QUASI, Closure, Flags, Model, Need, exact, refuse_unless_flag
+
+Floats = NDArray[np.float64]
+Bandwidth = Annotated[float, Gt(0)]
+Distance = Annotated[float, Ge(0), Le(1)]
+
+_TOLERANCE = 1e-12
+_MOST_COMBINATIONS = 20_000
+_MOST_CELLS = 20_000_000
+_BLOCK = 2_000_000
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class BTPrivacy(Model):
+    """No person's belief of an adversary with bandwidth b moves further than t; lists of both make a skyline.
+
+    Before, the adversary estimates each person's sensitive value from the people who are like him: those whose
+    quasi-identifiers, as they were, lie within b, weighted by the Epanechnikov kernel. Distances are from 0 to 1, of
+    numbers by their range, of all else 0 or 1. After, he knows the values of the class (Ω-estimate). The distance
+    between the two is the Jensen-Shannon divergence to the base 2, from 0 to 1; beliefs about numbers are smoothed with
+    the same kernel first. In floats, with a tolerance of 1e-12. Rows without a value are left out, unless
+    `null_is_value` (design 7).
+
+    T. Li, N. Li, J. Zhang, ICDE 2009.
+    """
+
+    name: ClassVar[str] = "b-t-privacy"
+    sentence: ClassVar[str] = (
+        "Whoever guesses from the other columns as well as the bandwidth b allows learns at most t more."
+    )
+    adversary: ClassVar[str] = (
+        "knows how the sensitive values go with the other columns, and reads the class of a person"
+    )
+    source: ClassVar[str] = "T. Li, N. Li, J. Zhang, ICDE 2009"
+    closure: ClassVar[Closure] = Closure.NOT
+    per_attribute: ClassVar[bool] = True
+    b: Bandwidth | tuple[Bandwidth, ...]
+    t: Distance | tuple[Distance, ...]
+    attribute: str | None = None
+    null_is_value: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("b", "t"):
+            given = getattr(self, name)
+            if isinstance(given, Sequence) and not isinstance(given, str):
+                object.__setattr__(self, name, tuple(given))
+        if len(_listed(self.b)) != len(_listed(self.t)) or not _listed(self.b):
+            raise ValueError(f"b and t must be two numbers or two lists of one length, not {self.b!r} and {self.t!r}")
+        for bandwidth, most in self.skyline:
+            if exact("b", bandwidth) <= 0:
+                raise ValueError(f"b must lie above 0, not {bandwidth!r}")
+            if not 0 <= exact("t", most) <= 1:
+                raise ValueError(f"t must lie between 0 and 1, not {most!r}")
+        refuse_unless_flag("null-is-value", self.null_is_value)
+
+    @property
+    def skyline(self) -> list[tuple[float, float]]:
+        return list(zip(_listed(self.b), _listed(self.t), strict=True))
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({Need.ORIGINAL})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return () if self.attribute is None else (QUASI, self.attribute)
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        complying = np.ones(len(counts.sizes), dtype=bool)
+        for bandwidth, most in self.skyline:
+            complying &= self._moved(counts, bandwidth) <= most + _TOLERANCE
+        return complying
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        """The largest move; of a skyline also the one at each bandwidth."""
+        found = {str(b): _rounded_up(float(self._moved(counts, b).max(initial=0))) for b in _listed(self.b)}
+        return {"t": max(found.values())} | ({"values": found} if len(found) > 1 else {})
+
+    def worst(self, counts: ClassCounts) -> int | None:
+        if not len(counts.sizes):
+            return None
+        return int(np.max([self._moved(counts, b) - most for b, most in self.skyline], axis=0).argmax())
+
+    def _moved(self, counts: ClassCounts, bandwidth: float) -> Floats:
+        """Of each class, how far the belief about one of its members moves at most."""
+        assert self.attribute is not None
+        joint = counts.joint[(*counts.released, self.attribute)]
+        people = _People.of(joint.whole or joint, bandwidth, null=self.null_is_value)
+        known = joint.kept_entries(_known(joint, null=self.null_is_value))
+        return people.moved(known, len(counts.sizes))
+
+
+@dataclass(frozen=True)
+class _People:
+    """What an adversary believes of people with each combination of quasi-identifiers, before any release."""
+
+    keys: NDArray[Any]
+    """The combinations, sorted."""
+    values: Indices
+    """The codes of the sensitive values that occur."""
+    prior: Floats
+    """Combinations × values."""
+    smoothing: Floats | None
+    """Values × values, where they are numbers."""
+
+    @classmethod
+    def of(cls, whole: JointCounts, bandwidth: float, *, null: bool) -> "_People":
+        """Worked out once for a table and a bandwidth."""
+        if (bandwidth, null) not in whole.memo:
+            known = whole.kept_entries(_known(whole, null=null))
+            keys, first, which = np.unique(_keys(known), return_index=True, return_inverse=True)
+            values, column = np.unique(known.codes[-1], return_inverse=True)
+            _refuse_size(len(keys), len(values))
+            rows = np.zeros((len(keys), len(values)))
+            np.add.at(rows, (which.reshape(-1), column.reshape(-1)), known.counts)
+            points = [_point(c[first], labels) for c, labels in zip(known.codes[:-1], known.labels[:-1], strict=True)]
+            prior = np.empty_like(rows)
+            for block in _blocks(len(keys), len(keys)):
+                weight = np.ones((block.stop - block.start, len(keys)))
+                for codes, numbers in points:
+                    weight *= _kernel(_distances(codes, numbers, block), bandwidth)
+                prior[block] = weight @ rows
+            prior /= prior.sum(axis=1, keepdims=True)
+            codes, numbers = _point(values, known.labels[-1])
+            smoothing = None
+            if numbers is not None and len(values):
+                smoothing = _kernel(_distances(codes, numbers, slice(0, len(values))), bandwidth)
+                smoothing /= smoothing.sum(axis=1, keepdims=True)
+            whole.memo[bandwidth, null] = cls(keys, values, prior, smoothing)
+        made: _People = whole.memo[bandwidth, null]
+        return made
+
+    def moved(self, joint: JointCounts, classes: int) -> Floats:
+        """Of each class the greatest divergence between the belief before and after.
+
+        Ω-estimate: P*(s|j) is n_s P(s|j) / Σ_j' P(s|j'), over the members j' of the class, made to sum to 1.
+        """
+        at = np.searchsorted(self.keys, _keys(joint))
+        column = np.searchsorted(self.values, joint.codes[-1])
+        pairs, which = np.unique(np.stack([joint.classes, at]), axis=1, return_inverse=True)  # sorted by class
+        members = np.bincount(which.reshape(-1), weights=joint.counts, minlength=pairs.shape[1])
+        of, who = pairs
+        held = np.zeros((classes, len(self.values)))
+        np.add.at(held, (joint.classes, column), joint.counts)
+        expected = np.zeros_like(held)
+        for block in _blocks(len(of), len(self.values)):
+            begin = np.flatnonzero(np.diff(of[block], prepend=-1))
+            expected[of[block][begin]] += np.add.reduceat(members[block, None] * self.prior[who[block]], begin, axis=0)
+        ratio = np.divide(held, expected, out=held, where=expected > 0)
+        most = np.zeros(classes)
+        for block in _blocks(len(of), len(self.values)):
+            before = self.prior[who[block]]
+            after = before * ratio[of[block]]
+            after /= after.sum(axis=1, keepdims=True)
+            np.maximum.at(most, of[block], _divergence(self._smooth(before), self._smooth(after)))
+        return most
+
+    def _smooth(self, belief: Floats) -> Floats:
+        if self.smoothing is None:
+            return belief
+        smooth: Floats = belief @ self.smoothing.T
+        smooth /= smooth.sum(axis=1, keepdims=True)
+        return smooth
+
+
+def _listed(given: Any) -> tuple[Any, ...]:
+    return given if isinstance(given, tuple) else (given,)
+
+
+def _known(joint: JointCounts, *, null: bool) -> Flags:
+    """The entries that have a sensitive value."""
+    has = np.array([null or label is not None for label in joint.labels[-1]], dtype=bool)
+    return has[joint.codes[-1]]
+
+
+def _keys(joint: JointCounts) -> NDArray[Any]:
+    """Each combination of quasi-identifiers as one key."""
+    codes = np.stack([np.asarray(c, dtype=">u4") for c in joint.codes[:-1]], axis=1)
+    return np.ascontiguousarray(codes).view(np.dtype((np.void, codes.shape[1] * 4))).reshape(-1)
+
+
+def _point(codes: Indices, labels: Sequence[str | None]) -> tuple[Indices, Floats | None]:
+    """Values and, where all that are not null are numbers, their places from 0 to 1; null is NaN."""
+    used = [labels[code] for code in np.unique(codes).tolist()]
+    if not all(label is None or _NUMBER.fullmatch(label) for label in used):
+        return codes, None
+    numbers = np.array([np.nan if label is None or not _NUMBER.fullmatch(label) else float(label) for label in labels])
+    places = numbers[codes]
+    if np.isnan(places).all():
+        return codes, None
+    low, high = np.nanmin(places), np.nanmax(places)
+    return codes, (places - low) / (high - low or 1.0)
+
+
+def _distances(codes: Indices, numbers: Floats | None, rows: slice) -> Floats:
+    """Between some values and all: of numbers by their range, else 0 or 1; null is 1 from all but null."""
+    other: Floats = (codes[rows, None] != codes[None, :]).astype(np.float64)
+    if numbers is None:
+        return other
+    apart = np.abs(numbers[rows, None] - numbers[None, :])
+    distances: Floats = np.where(np.isnan(apart), other, apart)
+    return distances
+
+
+def _kernel(distances: Floats, bandwidth: float) -> Floats:
+    """Epanechnikov, up to a factor: 1 - (x/B)² below B, else 0."""
+    weights: Floats = np.maximum(1 - (distances / bandwidth) ** 2, 0)
+    return weights
+
+
+def _divergence(one: Floats, other: Floats) -> Floats:
+    """Jensen-Shannon, row by row, to the base 2."""
+    mean = (one + other) / 2
+    return np.maximum((_relative(one, mean) + _relative(other, mean)) / 2, 0)
+
+
+def _relative(one: Floats, mean: Floats) -> Floats:
+    ratio = np.divide(one, mean, out=np.ones_like(one), where=one > 0)
+    total: Floats = (one * np.log2(ratio)).sum(axis=1)
+    return total
+
+
+def _blocks(rows: int, width: int) -> Iterator[slice]:
+    height = max(_BLOCK // max(width, 1), 1)
+    for start in range(0, rows, height):
+        yield slice(start, min(start + height, rows))
+
+
+def _rounded_up(moved: float) -> float:
+    """To nine digits, never to less than what was found."""
+    nearest = round(moved, 9)
+    return nearest if nearest >= moved - _TOLERANCE else round(nearest + 1e-9, 9)
+
+
+def _refuse_size(combinations: int, values: int) -> None:
+    """Every two combinations are compared, and a belief is kept about each."""
+    if combinations > _MOST_COMBINATIONS or max(combinations, values) * values > _MOST_CELLS:
+        raise BadPolicy(
+            f"b-t-privacy compares every two of the {combinations:,} different combinations of quasi-identifiers, with "
+            f"{values:,} sensitive values; that is more than {_MOST_COMBINATIONS:,} combinations or {_MOST_CELLS:,} "
+            "beliefs: round the columns before, or give some of them another role"
+        )

@@ -1,0 +1,233 @@
+"""What every privacy model is: a frozen value with one pure judgement, and how it behaves when classes merge."""
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from enum import IntEnum, StrEnum
+from fractions import Fraction
+from functools import lru_cache
+from math import inf, lcm, nextafter
+from numbers import Real
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+from numpy.typing import NDArray
+
+from shoal.data.class_counts import ClassCounts, Longs
+
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+
+
+def scaled(labels: Sequence[str | None]) -> tuple[tuple[int, ...], int] | None:
+    """The labels as whole multiples of 1/scale, and the scale; None where one of them is no plain number. Null is 0.
+
+    >>> scaled(["1", "2.5", None])
+    ((2, 5, 0), 2)
+    >>> scaled(["1", "02138"])
+    """
+    return _scaled(tuple(labels))
+
+
+@lru_cache(maxsize=16)  # a search asks again at every node
+def _scaled(labels: tuple[str | None, ...]) -> tuple[tuple[int, ...], int] | None:
+    if not all(label is None or _NUMBER.fullmatch(label) for label in labels):
+        return None
+    numbers = [Fraction(label or 0) for label in labels]
+    scale = lcm(*(number.denominator for number in numbers))
+    return tuple(number.numerator * (scale // number.denominator) for number in numbers), scale
+
+
+def refuse_unless_opted_in(name: str, experimental: object) -> None:
+    """Raise ValueError unless the policy knows what it asks for.
+
+    >>> refuse_unless_opted_in("a-d-diversity", experimental=True)
+    """
+    refuse_unless_flag("experimental", experimental)
+    if not experimental:
+        raise ValueError(
+            f"{name} is experimental: its definition is taken from another paper's description of it; "
+            "set experimental = true to use it"
+        )
+
+
+Flags = NDArray[np.bool_]
+Whole = Annotated[int, Ge(1)]
+"""A parameter such as k; the annotation is what the JSON Schema of a policy says."""
+Share = Annotated[float, Gt(0), Le(1)]
+"""A parameter such as α."""
+
+
+class Closure(IntEnum):
+    """What merging classes does to compliance; it decides which pruning is legal."""
+
+    NOT = 0
+    """Nothing is promised."""
+    UNION = 1
+    """Complying classes merged comply (M1): prune when nothing may be suppressed."""
+    SUPERSET = 2
+    """A complying class merged with any other complies (M2): prune with any suppression limit."""
+
+
+class Need(StrEnum):
+    """What a model is judged with, beside the released table."""
+
+    ORIGINAL = "original"
+    POPULATION = "population"
+
+
+FINDS_THE_ROW = "knows every identifying value of a person who is in the table"
+READS_THE_CLASS = "finds the class of a person and reads the sensitive values there"
+KNOWS_FREQUENCIES = (
+    "knows how common each sensitive value is, finds the class of a person and learns from the difference"
+)
+KNOWS_EVERYBODY = "knows everybody in the population, and wants to learn who is in the table"
+"""Whom models protect against: "somebody who …"."""
+
+QUASI = "*"
+"""In `columns`: every quasi-identifier, as it was before it was generalised."""
+
+
+class Model(ABC):
+    """A promise about the classes of a release: a frozen dataclass whose fields are its parameters."""
+
+    __slots__ = ()
+    name: ClassVar[str]
+    sentence: ClassVar[str]
+    """What it promises, for who is no statistician; left out, the first sentence of the docstring."""
+    adversary: ClassVar[str] = READS_THE_CLASS
+    """Whom it protects against: "somebody who …"."""
+    source: ClassVar[str] = ""
+    """Where it was defined."""
+    closure: ClassVar[Closure] = Closure.NOT
+    per_attribute: ClassVar[bool] = False
+    """Whether it is about one sensitive attribute; then it has a field `attribute`."""
+
+    def __init_subclass__(cls) -> None:
+        if "sentence" not in cls.__dict__ and cls.__doc__:
+            cls.sentence = " ".join(cls.__doc__.split("\n\n")[0].split())
+
+    @property
+    def table_wide(self) -> bool:
+        """Whether it is judged on all that is kept, after suppression: a node that fails is rejected (design 2)."""
+        return False
+
+    @property
+    def merging(self) -> Closure:
+        """The closure of this very instance: a parameter may weaken it."""
+        return self.closure
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        """What its judgement needs beside the released table."""
+        return frozenset()
+
+    @property
+    def public(self) -> "Model | None":
+        """The model whose figures the released table alone tells, so that they may be published; None: there is none.
+
+        Figures that were counted with the original would tell of the people whom the release left out.
+        """
+        return None if self.needs else self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that it needs counted together; QUASI stands for all quasi-identifiers as they were."""
+        return ()
+
+    @property
+    def least_rows(self) -> int:
+        """The rows without which no class keeps it, whatever they hold."""
+        return 1
+
+    @abstractmethod
+    def complies(self, counts: ClassCounts) -> Flags:
+        """Which classes keep the promise; where it is about the whole table, all of them."""
+
+    def holds(self, counts: ClassCounts) -> bool:
+        """Whether a table keeps the promise."""
+        return bool(self.complies(counts).all())
+
+    @abstractmethod
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        """What the table reaches, whatever was asked."""
+
+    def worst(self, counts: ClassCounts) -> int | None:  # noqa: ARG002
+        """The class that protects its members least, if there is one."""
+        return None
+
+    @property
+    def about(self) -> str | None:
+        """The sensitive attribute it is about, if it is about one."""
+        attribute: str | None = getattr(self, "attribute", None)
+        return attribute
+
+    def parts(self) -> Iterable["Model"]:
+        """The models of which this is the conjunction, so that each is pruned by its own closure."""
+        return (self,)
+
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:  # noqa: ARG002
+        """Why no release can keep it, seen from the whole table as one class; None when it may be possible."""
+        return None
+
+    @classmethod
+    def probes(cls, attribute: str | None) -> Iterable[Self]:  # noqa: ARG003
+        """Weakest instances, about an attribute or about none: what `measure` asks for the attained value."""
+        return ()
+
+
+def refuse_unless_whole(name: str, value: object, least: int = 1) -> None:
+    """Raise ValueError unless `value` is a whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
+def refuse_unless_flag(name: str, value: object) -> None:
+    """Raise ValueError unless `value` is true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, not {value!r}")  # noqa: TRY004
+
+
+def exact(name: str, value: object) -> Fraction:
+    """The rational number that a person wrote: 0.1 is one tenth.
+
+    >>> exact("alpha", 0.1)
+    Fraction(1, 10)
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or value != value or abs(value) == float("inf"):  # noqa: PLR0124
+        raise ValueError(f"{name} must be a number, not {value!r}")
+    return Fraction(value) if isinstance(value, Fraction | int) else Fraction(repr(float(value)))
+
+
+def ceiling(share: Fraction) -> float:
+    """The least float that, read back as a person's number, is not below `share`: what a policy may ask for.
+
+    >>> ceiling(Fraction(1, 2)), ceiling(Fraction(1, 3))
+    (0.5, 0.33333333333333337)
+    """
+    nearest = float(share)
+    return nearest if exact("share", nearest) >= share else nextafter(nearest, inf)
+
+
+def within(part: Longs, whole: Longs, limits: Sequence[Fraction], which: NDArray[np.integer]) -> Flags:
+    """Whether part/whole <= limits[which], entry by entry, in whole numbers of any size (design 15).
+
+    >>> within(np.array([1, 2]), np.array([10, 10]), [Fraction(1, 10)], np.array([0, 0])).tolist()
+    [True, False]
+    """
+    largest = max(
+        int(part.max(initial=1)) * max((limit.denominator for limit in limits), default=1),
+        int(whole.max(initial=1)) * max((limit.numerator for limit in limits), default=1),
+    )
+    kind: type = np.int64 if largest <= np.iinfo(np.int64).max else object
+    over: NDArray[Any] = np.array([limit.numerator for limit in limits], dtype=kind)
+    under: NDArray[Any] = np.array([limit.denominator for limit in limits], dtype=kind)
+    fits = part.astype(kind) * under[which] <= whole.astype(kind) * over[which]
+    return np.asarray(fits, dtype=bool)
+
+
+def asked(model: Model) -> dict[str, Any]:
+    """The parameters of a model as they stand in a policy: what is not given or switched off says nothing."""
+    given = {field.name: getattr(model, field.name) for field in fields(model)}  # type: ignore[arg-type]
+    return {name: value for name, value in given.items() if value is not None and value is not False}

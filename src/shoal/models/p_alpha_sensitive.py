@@ -1,0 +1,165 @@
+"""(p,α)-, (p⁺,α)-sensitive k-anonymity and (l,α)-diversity: enough different values, and enough harmless ones."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor, inf, nextafter
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+import numpy as np
+from annotated_types import Gt
+
+from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
+from shoal.models.categories import Ranks, categorised, refuse_odd_categories, strays
+from shoal.models.l_diversity import distinct_values
+from shoal.models.model import READS_THE_CLASS, Closure, Flags, Model, Whole, exact, refuse_unless_whole
+
+Over = Literal["tuples", "values"]
+"""What a class's weight is the sum of: its rows, or its different values. The papers can be read both ways."""
+Weight = Annotated[float, Gt(0)]
+
+
+class Weighted(Model):
+    """At least so many different values, and the values of each class weigh α or more.
+
+    The i-th of c categories, the most secret first, weighs (i-1)/(c-1). Sums of weights only grow when classes merge.
+    """
+
+    __slots__ = ()
+    closure: ClassVar[Closure] = Closure.SUPERSET
+    per_attribute: ClassVar[bool] = True
+    least: ClassVar[str]
+    """The parameter that says how many different ones."""
+    counted: ClassVar[str] = "different values"
+    alpha: Weight
+    categories: Ranks
+    over: Over
+    attribute: str | None
+
+    def __post_init__(self) -> None:
+        refuse_unless_whole(self.least, getattr(self, self.least))
+        if exact("alpha", self.alpha) <= 0:
+            raise ValueError(f"alpha must lie above 0, not {self.alpha!r}")
+        refuse_odd_categories(self, least=2)
+        if self.over not in get_args(Over):
+            raise ValueError(f"over must be 'tuples' or 'values', not {self.over!r}")
+
+    @abstractmethod
+    def variety(self, values: ValueCounts) -> Longs:
+        """How many different ones each class holds."""
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        values = self._values(counts)
+        needed = ceil(exact("alpha", self.alpha) * (len(self.categories) - 1))
+        if needed > np.iinfo(np.int64).max:
+            return np.zeros(len(counts.sizes), dtype=bool)
+        return np.asarray((self.variety(values) >= getattr(self, self.least)) & (self._steps(values) >= needed))
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        if not len(counts.sizes):
+            return {self.least: 0, "alpha": 0.0}
+        values = self._values(counts)
+        lightest = Fraction(int(self._steps(values).min()), len(self.categories) - 1)
+        return {self.least: int(self.variety(values).min()), "alpha": _below(lightest)}
+
+    def worst(self, counts: ClassCounts) -> int | None:
+        values = self._values(counts)
+        return int(np.lexsort((self._steps(values), self.variety(values)))[0]) if len(counts.sizes) else None
+
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
+        del suppressible  # suppressing rows adds neither values nor weight
+        if self.complies(table).all():
+            return None
+        values, asked = self._values(table), getattr(self, self.least)
+        note, most = strays(values, self.categories), int(self.variety(values).max(initial=0))
+        if most < asked:
+            return f"{self.attribute!r} has {most} {self.counted} in the whole table{note} < {self.least}={asked}"
+        weight = floor(Fraction(int(self._steps(values)[0]) * 10_000, len(self.categories) - 1)) / 10_000
+        return f"{self.attribute!r} weighs {weight:.4f} in the whole table{note} < alpha={self.alpha}"
+
+    def _values(self, counts: ClassCounts) -> ValueCounts:
+        assert self.attribute is not None
+        return counts.sensitive[self.attribute].non_null()
+
+    def _steps(self, values: ValueCounts) -> Longs:
+        """The weight of each class in units of 1/(c-1), which are whole numbers."""
+        counts = categorised(values, self.categories)
+        amounts = counts.rows if self.over == "tuples" else counts.values
+        return counts.total(amounts * np.maximum(counts.categories, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class PAlphaSensitive(Weighted):
+    """Every class holds at least p different values, and its values weigh at least α.
+
+    Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008; Sun, Sun, Wang, Computer Communications 34(4), 2011.
+    """
+
+    name: ClassVar[str] = "p-alpha-sensitive"
+    sentence: ClassVar[str] = "Every class shows at least p different values whose weights add up to alpha."
+    adversary: ClassVar[str] = READS_THE_CLASS + ", some worse than others"
+    source: ClassVar[str] = "Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008"
+    least: ClassVar[str] = "p"
+    p: Whole
+    alpha: Weight
+    categories: Ranks
+    over: Over = "tuples"
+    attribute: str | None = None
+
+    def variety(self, values: ValueCounts) -> Longs:
+        return distinct_values(values)
+
+
+@dataclass(frozen=True, slots=True)
+class PPlusAlphaSensitive(Weighted):
+    """Every class holds values of at least p different categories, and its values weigh at least α.
+
+    Sun, Sun, Wang, Computer Communications 34(4), 2011.
+    """
+
+    name: ClassVar[str] = "p-plus-alpha-sensitive"
+    sentence: ClassVar[str] = "Every class shows values of at least p categories whose weights add up to alpha."
+    adversary: ClassVar[str] = READS_THE_CLASS + ", some worse than others"
+    source: ClassVar[str] = "Sun, Sun, Wang, Computer Communications 34(4), 2011"
+    least: ClassVar[str] = "p"
+    counted: ClassVar[str] = "categories"
+    p: Whole
+    alpha: Weight
+    categories: Ranks
+    over: Over = "tuples"
+    attribute: str | None = None
+
+    def variety(self, values: ValueCounts) -> Longs:
+        return categorised(values, self.categories).distinct
+
+
+@dataclass(frozen=True, slots=True)
+class LAlphaDiversity(Weighted):
+    """Every class holds at least l different values, and its values weigh at least α.
+
+    Sun, Li, Wang, Future Generation Computer Systems 27(3), 2011.
+    """
+
+    name: ClassVar[str] = "l-alpha-diversity"
+    sentence: ClassVar[str] = "Every class shows at least l different values whose weights add up to alpha."
+    adversary: ClassVar[str] = READS_THE_CLASS + ", some worse than others"
+    source: ClassVar[str] = "Sun, Li, Wang, Future Generation Computer Systems 27(3), 2011"
+    least: ClassVar[str] = "l"
+    l: Whole
+    alpha: Weight
+    categories: Ranks
+    over: Over = "tuples"
+    attribute: str | None = None
+
+    def variety(self, values: ValueCounts) -> Longs:
+        return distinct_values(values)
+
+
+def _below(share: Fraction) -> float:
+    """The greatest float that, read back as a person's number, is not above a fraction: what a policy may ask for.
+
+    >>> _below(Fraction(5, 2)), _below(Fraction(2, 3))
+    (2.5, 0.6666666666666666)
+    """
+    nearest = float(share)
+    return nearest if exact("share", nearest) <= share else nextafter(nearest, -inf)

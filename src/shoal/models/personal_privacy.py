@@ -1,0 +1,145 @@
+"""Personalised privacy: each person says which node of the hierarchy is nobody's business."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.data.class_counts import ClassCounts, Indices, JointCounts, Longs, ValueCounts
+from shoal.models.model import (
+    READS_THE_CLASS,
+    Closure,
+    Flags,
+    Model,
+    Need,
+    Share,
+    ceiling,
+    exact,
+    refuse_unless_flag,
+    within,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Personalised(Model):
+    """In every class, the share of the values below each of its members' guarding nodes is at most `max`.
+
+    `guard` is the column with each person's guarding node, a label of the hierarchy of the sensitive attribute; who has
+    none guards nothing. `max` is p_breach. Shares are of the rows that have a value, so that null protects nobody,
+    unless `null_is_value` (design 7). A guarded person who joins a class meets values that nobody there guarded, so
+    merging promises nothing.
+
+    Xiao and Tao, SIGMOD 2006.
+    """
+
+    name: ClassVar[str] = "personalised"
+    sentence: ClassVar[str] = "Nobody's own guarded values are told with more than this chance."
+    adversary: ClassVar[str] = READS_THE_CLASS + ", whatever each person guards"
+    source: ClassVar[str] = "Xiao and Tao, SIGMOD 2006"
+    closure: ClassVar[Closure] = Closure.NOT
+    per_attribute: ClassVar[bool] = True
+    guard: str
+    max: Share
+    attribute: str | None = None
+    null_is_value: bool = False
+
+    def __post_init__(self) -> None:
+        if self.guard == "" or not isinstance(self.guard, str):
+            raise ValueError(f"guard must be the name of a column, not {self.guard!r}")
+        if not 0 < exact("max", self.max) <= 1:
+            raise ValueError(f"max must lie above 0 and at most at 1, not {self.max!r}")
+        refuse_unless_flag("null-is-value", self.null_is_value)
+        if self.guard == self.attribute:
+            raise ValueError(f"guard must be another column than the attribute, not {self.guard!r}")
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({Need.ORIGINAL})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return () if self.attribute is None else (self.attribute, self.guard)
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        at, below, known = self._guarded(counts)
+        complying = np.ones(len(counts.sizes), dtype=bool)
+        over = ~within(below, known, [exact("max", self.max)], np.zeros(len(at), dtype=np.int64))
+        complying[at[over]] = False
+        return complying
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        _, below, known = self._guarded(counts)
+        if not below.any():
+            return {"max": 0.0}
+        share = below / np.maximum(known, 1)
+        pairs = np.unique(np.stack([below, known])[:, share == share.max()], axis=1)
+        return {"max": ceiling(max(Fraction(b, k) for b, k in pairs.T.tolist()))}
+
+    def worst(self, counts: ClassCounts) -> int | None:
+        at, below, known = self._guarded(counts)
+        return int(at[np.argmax(below / np.maximum(known, 1))]) if len(at) else None
+
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
+        """Who guards every value that the table holds is in no class that hides it."""
+        if exact("max", self.max) == 1 or self.null_is_value:
+            return None
+        joint, values = self._joint(table)
+        known = np.array([label is not None for label in joint.labels[0]], dtype=bool)[joint.codes[0]]
+        held = np.unique(joint.codes[0][known])
+        nodes = zip(*_nodes(joint.labels[1], values), strict=True)
+        whole = np.array([h >= 0 and bool((values.levels[h][held] == group).all()) for h, group in nodes], dtype=bool)
+        rows = int(joint.counts[known & whole[joint.codes[1]]].sum())
+        if rows <= suppressible:
+            return None
+        return f"{rows} row(s) guard every value of {self.attribute!r} that the table holds, and no class hides that"
+
+    def _joint(self, counts: ClassCounts) -> tuple[JointCounts, ValueCounts]:
+        assert self.attribute is not None
+        return counts.joint[self.columns], counts.sensitive[self.attribute]
+
+    def _guarded(self, counts: ClassCounts) -> tuple[Indices, Longs, Longs]:
+        """Per pair of a class and a guarding node that somebody in it has: the class, rows below the node, all rows."""
+        joint, values = self._joint(counts)
+        classes, (value, guard) = joint.classes, joint.codes
+        null = np.array([label is None for label in joint.labels[0]], dtype=bool)
+        counted = np.ones(len(value), dtype=bool) if self.null_is_value else ~null[value]
+        known = np.bincount(classes[counted], weights=joint.counts[counted], minlength=len(counts.sizes))
+        level, group = _nodes(joint.labels[1], values)
+        pairs = np.unique(np.stack([classes, guard])[:, level[guard] >= 0], axis=1)
+        at, below = pairs[0], np.zeros(pairs.shape[1], dtype=np.int64)
+        for h in np.unique(level[pairs[1]]):
+            mine = level[pairs[1]] == h
+            under = counted & ~null[value]
+            below[mine] = _found(
+                classes[under],
+                np.asarray(values.levels[h])[value[under]],
+                joint.counts[under],
+                at[mine],
+                group[pairs[1][mine]],
+            )
+        return at, below, known.astype(np.int64)[at]
+
+
+def _nodes(labels: Any, values: ValueCounts) -> tuple[Indices, Indices]:
+    """Of each guard's label, a level on which it stands and its group there; level -1 where there is none."""
+    where = {
+        label: (h, group)
+        for h, level in reversed(list(enumerate(values.level_labels)))
+        for group, label in enumerate(level)
+        if label is not None
+    }
+    found = np.array([where.get(label, (-1, -1)) for label in labels], dtype=np.int64).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+def _found(classes: Indices, groups: Indices, counts: Longs, at: Indices, wanted: Indices) -> Longs:
+    """How many rows each wanted pair of class and group has."""
+    width = int(max(groups.max(initial=0), wanted.max(initial=0))) + 1
+    keys, inverse = np.unique(classes.astype(np.int64) * width + groups, return_inverse=True)
+    rows = np.bincount(inverse, weights=counts, minlength=len(keys)).astype(np.int64)
+    asked = at.astype(np.int64) * width + wanted
+    place = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
+    if not len(keys):
+        return np.zeros(len(asked), dtype=np.int64)
+    return np.where(keys[place] == asked, rows[place], 0)

@@ -1,0 +1,135 @@
+"""Models that compare the sensitive values of each class with those of a whole table."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.data.class_counts import ClassCounts, Indices, ValueCounts
+from shoal.models.model import Closure, Flags, Model, Need, refuse_unless_flag
+
+Reference = Literal["original", "release"]
+"""The table that classes are compared with (design 3)."""
+Ints = NDArray[Any]
+"""int64, or whole numbers of any size where those are too small."""
+
+_EXACT_FLOAT = 2**53
+_LARGEST = np.iinfo(np.int64).max
+
+
+class Referenced(Model):
+    """A model of one sensitive attribute, judged against the original table, class by class, or against the release.
+
+    Against the release it is judged on all that is kept, since every suppressed class changes the reference.
+    Shares are of the non-null values unless `null_is_value` (design 7). Where persons are counted and have several
+    values, a share is of all pairs of person and value, so that shares of a class and of the table sum to 1.
+    """
+
+    __slots__ = ()
+    per_attribute: ClassVar[bool] = True
+    attribute: str | None
+    null_is_value: bool
+    reference: Reference
+
+    @property
+    def table_wide(self) -> bool:
+        return self.reference == "release"
+
+    @property
+    def merging(self) -> Closure:
+        return Closure.NOT if self.table_wide else self.closure
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset() if self.table_wide else frozenset({Need.ORIGINAL})
+
+    @property
+    def public(self) -> Model | None:
+        """The same, compared with the release: the original's distribution betrays the rows that were left out."""
+        itself = self._against_release()
+        return None if itself.needs else itself
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        return np.ones(len(counts.sizes), dtype=bool) if self.table_wide else self._close(self._values(counts))
+
+    def holds(self, counts: ClassCounts) -> bool:
+        return bool(self._close(self._values(counts)).all())
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        """What is attained; where the reference is another table, also what is attained against the release itself."""
+        values = self._values(counts)
+        found = self._attained(values)
+        return found if values.reference is None else found | {"release": self._attained(_alone(values))}
+
+    def _against_release(self) -> Self:
+        return replace(self, reference="release")  # type: ignore[type-var]
+
+    @abstractmethod
+    def _close(self, values: ValueCounts) -> Flags:
+        """Which classes are close enough to the reference."""
+
+    @abstractmethod
+    def _attained(self, values: ValueCounts) -> dict[str, Any]:
+        """How far the farthest class is from the reference."""
+
+    def _values(self, counts: ClassCounts) -> ValueCounts:
+        assert self.attribute is not None
+        values = counts.sensitive[self.attribute].protecting(null=self.null_is_value)
+        values = replace(values, holders=None, everyone=None)
+        return _alone(values) if self.table_wide else values
+
+    def _refuse_settings(self) -> None:
+        refuse_unless_flag("null-is-value", self.null_is_value)
+        refuse_unless_one_of("reference", self.reference, get_args(Reference))
+
+
+def _alone(values: ValueCounts) -> ValueCounts:
+    """Compared with the classes themselves."""
+    return replace(values, reference=None)
+
+
+def refuse_unless_one_of(name: str, value: object, known: Sequence[object]) -> None:
+    """Raise ValueError unless `value` is one of the known settings."""
+    if isinstance(value, bool) or value not in known:
+        *others, last = map(repr, known)
+        raise ValueError(f"{name} must be {', '.join(others)} or {last}, not {value!r}")
+
+
+def ratios(values: ValueCounts, overall: Ints) -> tuple[Ints, Ints]:
+    """Per entry q/p, its share of the class over its share of the reference, as two whole numbers n·P and N·P_s."""
+    whole, totals = int(overall.sum()), values.totals
+    kind = integers(int(totals.max(initial=0)) * whole)
+    here, there = values.counts.astype(kind), overall.astype(kind)
+    return here * whole, totals.astype(kind)[values.classes] * there[values.values]
+
+
+def integers(largest: int) -> np.dtype[Any]:
+    """The type of whole numbers up to the largest."""
+    return np.dtype(np.int64 if largest <= _LARGEST else object)
+
+
+def sums(classes: Indices, parts: Ints, class_count: int, largest: int) -> Ints:
+    """The sum of the parts of each class, none above `largest`: exact, and fast where floats are exact."""
+    if largest < _EXACT_FLOAT:
+        return np.bincount(classes, parts.astype(np.float64), minlength=class_count).astype(np.int64)
+    out = np.zeros(class_count, dtype=parts.dtype)
+    np.add.at(out, classes, parts)
+    return out
+
+
+def greatest(part: Ints, whole: Ints) -> Fraction:
+    """The greatest part/whole, exactly; 0 where there is none.
+
+    >>> greatest(np.array([1, 2]), np.array([3, 3]))
+    Fraction(2, 3)
+    """
+    if not len(part):
+        return Fraction(0)
+    near = (part / whole).astype(np.float64)
+    candidates = near >= near.max() * (1 - 1e-12)  # a quotient of large numbers is rounded
+    pairs = set(zip(part[candidates].tolist(), whole[candidates].tolist(), strict=True))
+    return max(Fraction(*pair) for pair in pairs)

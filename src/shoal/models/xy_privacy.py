@@ -1,0 +1,151 @@
+"""(X,Y)-privacy: each value of X goes with many values of Y, and with none of them too often."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shoal.data.class_counts import ClassCounts, Indices, Longs
+from shoal.models.model import (
+    Closure,
+    Flags,
+    Model,
+    Need,
+    Share,
+    Whole,
+    ceiling,
+    exact,
+    refuse_unless_flag,
+    refuse_unless_whole,
+    within,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class XYPrivacy(Model):
+    """Rows that agree in X have at least k different values of Y, and no value of Y is that of more than the share h.
+
+    X are quasi-identifiers as they are released, all of them unless named; Y are columns of the table. With k alone it
+    is (X,Y)-anonymity, with h alone (X,Y)-linkability. Where Y has a null it counts for nothing, unless `null_is_value`
+    (design 7). Rows that agree in some quasi-identifiers only are spread over classes, so X with a name is judged on
+    what is kept, after suppression.
+
+    Wang and Fung, KDD 2006.
+    """
+
+    name: ClassVar[str] = "x-y-privacy"
+    sentence: ClassVar[str] = "Every group by x is linked to at least k values of y, and to none of them too surely."
+    adversary: ClassVar[str] = "knows the columns x of a person and wants to learn the columns y"
+    source: ClassVar[str] = "Wang and Fung, KDD 2006"
+    closure: ClassVar[Closure] = Closure.SUPERSET
+    y: tuple[str, ...]
+    x: tuple[str, ...] | None = None
+    k: Whole = 1
+    h: Share = 1.0
+    null_is_value: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "y", _names("y", self.y))
+        object.__setattr__(self, "x", None if self.x is None else _names("x", self.x))
+        refuse_unless_whole("k", self.k)
+        refuse_unless_flag("null-is-value", self.null_is_value)
+        if not 0 < exact("h", self.h) <= 1:
+            raise ValueError(f"h must lie above 0 and at most at 1, not {self.h!r}")
+        both = sorted(set(self.y) & set(self.x or ()))
+        if both:
+            raise ValueError(f"x and y must be different columns, not both {both[0]!r}")
+
+    @property
+    def table_wide(self) -> bool:
+        return self.x is not None
+
+    @property
+    def merging(self) -> Closure:
+        """Numbers of values grow with any class; shares only keep their limit among classes that keep it."""
+        return Closure.UNION if self.table_wide or exact("h", self.h) < 1 else Closure.SUPERSET
+
+    @property
+    def needs(self) -> frozenset[Need]:
+        return frozenset({Need.ORIGINAL})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.y
+
+    def complies(self, counts: ClassCounts) -> Flags:
+        return np.ones(len(counts.sizes), dtype=bool) if self.table_wide else self._kept(counts)
+
+    def holds(self, counts: ClassCounts) -> bool:
+        return bool(self._kept(counts).all())
+
+    def attained(self, counts: ClassCounts) -> dict[str, Any]:
+        group, at, rows = self._pairs(counts)
+        distinct = np.bincount(at, minlength=_size(group))
+        total = np.bincount(at, weights=rows, minlength=_size(group)).astype(np.int64)[at]
+        share = rows / total
+        highest = np.unique(np.stack([rows, total])[:, share == share.max(initial=0)], axis=1)
+        most = max((Fraction(r, t) for r, t in highest.T.tolist()), default=Fraction(0))
+        return {"k": int(distinct.min(initial=len(at))), "h": ceiling(most)}
+
+    def worst(self, counts: ClassCounts) -> int | None:
+        """A class of the group with fewest values of Y."""
+        group, at, _ = self._pairs(counts)
+        return int(np.bincount(at, minlength=_size(group))[group].argmin()) if len(group) else None
+
+    def parts(self) -> Iterable[Model]:
+        if self.k == 1 or exact("h", self.h) == 1:
+            return (self,)
+        return replace(self, h=1.0), replace(self, k=1)
+
+    def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
+        """Too few values of Y in all, or one that is too frequent even without the rows that may be suppressed."""
+        _, _, rows = self._pairs(table)
+        if len(rows) < self.k:
+            return f"y has {len(rows)} different values in the whole table < k={self.k}"
+        most, total = int(rows.max(initial=0)), int(rows.sum())
+        left = Fraction(max(most - suppressible, 0), max(total - suppressible, 1))
+        if left > exact("h", self.h):
+            return f"a value of y needs h >= {-(-left.numerator * 10_000 // left.denominator) / 10_000:.4f}"
+        return None
+
+    def _kept(self, counts: ClassCounts) -> Flags:
+        group, at, rows = self._pairs(counts)
+        complying = np.bincount(at, minlength=_size(group)) >= self.k
+        total = np.bincount(at, weights=rows, minlength=len(complying)).astype(np.int64)
+        over = ~within(rows, total[at], [exact("h", self.h)], np.zeros(len(at), dtype=np.int64))
+        complying[at[over]] = False
+        return np.asarray(complying[group], dtype=bool)
+
+    def _pairs(self, counts: ClassCounts) -> tuple[Indices, Indices, Longs]:
+        """The group of each class; and of each pair of a group and a value of Y the group and the number of rows."""
+        joint = counts.joint[self.y]
+        chosen = np.ones(len(joint.counts), dtype=bool)
+        for labels, codes in zip(joint.labels, joint.codes, strict=True):
+            if not self.null_is_value:
+                chosen &= np.array([label is not None for label in labels], dtype=bool)[codes]
+        group = np.arange(len(counts.sizes))
+        if self.x is not None:
+            shown = np.stack([counts.released[name] for name in self.x])
+            group = np.unique(shown, axis=1, return_inverse=True)[1].reshape(-1)
+        if self.x is None:  # then each pair is one entry
+            return group, joint.classes[chosen], joint.counts[chosen]
+        keys = np.stack([group[joint.classes[chosen]], *(codes[chosen] for codes in joint.codes)])
+        pairs, which = np.unique(keys, axis=1, return_inverse=True)
+        rows = np.bincount(which.reshape(-1), weights=joint.counts[chosen], minlength=pairs.shape[1])
+        return group, pairs[0], rows.astype(np.int64)
+
+
+def _size(group: Indices) -> int:
+    return int(group.max(initial=-1)) + 1
+
+
+def _names(parameter: str, names: Any) -> tuple[str, ...]:
+    """One name or several, each once."""
+    listed = (names,) if isinstance(names, str) else names
+    if not isinstance(listed, Sequence) or not listed or not all(isinstance(n, str) and n for n in listed):
+        raise ValueError(f"{parameter} must name columns, such as ['person'], not {names!r}")
+    if len(set(listed)) < len(listed):
+        raise ValueError(f"{parameter} names a column twice: {list(listed)!r}")
+    return tuple(listed)

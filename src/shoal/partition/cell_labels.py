@@ -1,0 +1,161 @@
+"""Classes of a table as local recoding sees them: codes, labels on the way up, and what a label costs."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.data.class_counts import Longs
+from shoal.data.codes import Codes
+from shoal.data.frequency_set import joined
+from shoal.models.model import Flags
+from shoal.partition.condition import Condition
+from shoal.recoding.outcome import Before
+
+Floats = NDArray[np.float64]
+NOTHING = 1e3
+"""What a row would lose that has no label in common with the others of its part: more than any label costs."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Points: the classes of a table in the order of their codes, so that nothing depends on the order of rows.
+
+    A part is a set of points. It shows each attribute at the lowest level at which its points are one group.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> from shoal.data.frequency_set import FrequencySet
+    >>> from shoal.hierarchy import Taxonomy, compile_taxonomy
+    >>> age = encode("age", pa.array([32, 30, 31, 32]))
+    >>> tree = Taxonomy(["30", "31", "32", "33"], [["30-1", "30-1", "32-3", "32-3"], ["*"] * 4], str)
+    >>> cells = Cells.of(Before(FrequencySet.count({"age": (age.codes, 3)}), (compile_taxonomy(age, tree),)))
+    >>> part = np.array([0, 0, 1], np.int32)
+    >>> cells.codes.ravel().tolist(), cells.levels(part, 2).ravel().tolist(), cells.loss(part, 2)
+    ([0, 1, 2], [1, 0], 0.16666666666666666)
+    """
+
+    order: NDArray[np.intp]
+    """The class behind each point."""
+    codes: Codes
+    rows: Longs
+    groups: tuple[Codes, ...]
+    """groups[attribute][code, level]; above a hierarchy without a top stands a level that nothing may be shown at."""
+    losses: tuple[Floats, ...]
+    """losses[attribute][code, level], times the weight of the attribute."""
+    highest: Codes
+    """The highest level of each attribute that may be shown."""
+
+    @classmethod
+    def of(cls, before: Before) -> "Cells":
+        codes = np.stack([before.classes.codes(name) for name in before.classes.attributes], axis=1)
+        order = np.lexsort(codes.T[::-1])
+        groups, losses = [], []
+        for hierarchy, weight in zip(before.hierarchies, before.weights, strict=True):
+            levels = list(hierarchy.levels)
+            costs = [weight * cost[group] for cost, group in zip(hierarchy.losses, levels, strict=True)]
+            if hierarchy.groups(hierarchy.height) > 1:
+                levels.append(np.zeros_like(levels[0]))
+                costs.append(np.full(len(levels[0]), NOTHING))
+            groups.append(np.ascontiguousarray(np.stack(levels, axis=1)))
+            losses.append(np.ascontiguousarray(np.stack(costs, axis=1)))
+        highest = np.array([hierarchy.height for hierarchy in before.hierarchies], dtype=np.int32)
+        rows = before.classes.counts[order]
+        return cls(order, np.ascontiguousarray(codes[order]), rows, tuple(groups), tuple(losses), highest)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def width(self) -> int:
+        return int(self.codes.shape[1])
+
+    def levels(self, part: Codes, parts: int) -> Codes:
+        """At which level each part shows each attribute."""
+        return np.stack([self.level(i, part, parts) for i in range(self.width)], axis=1)
+
+    def level(self, i: int, part: Codes, parts: int) -> Codes:
+        """The same of one attribute: levels are nested, so a point meets the first of its part after so many steps."""
+        first = self.first(part, parts)
+        mine, others = self.groups[i][self.codes[:, i]], self.groups[i][self.codes[first, i]][part]
+        steps = (mine != others).sum(axis=1, dtype=np.int32)
+        level = np.zeros(parts, dtype=np.int32)
+        np.maximum.at(level, part, steps)
+        return level
+
+    def first(self, part: Codes, parts: int) -> NDArray[np.intp]:
+        """The first point of each part."""
+        first = np.zeros(parts, dtype=np.intp)
+        first[part[::-1]] = np.arange(len(part))[::-1]
+        return first
+
+    def loss(self, part: Codes, parts: int) -> float:
+        """Mean loss of a row (NCP: Xu et al., KDD 2006)."""
+        levels, codes = self.levels(part, parts), self.codes[self.first(part, parts)]
+        costs = sum(self.losses[i][codes[:, i], levels[:, i]] for i in range(self.width))
+        return float(np.bincount(part, weights=self.rows, minlength=parts) @ costs / self.rows.sum())
+
+    def merged(self, part: Codes, parts: int) -> tuple[Codes, int]:
+        """Parts of equal labels are one class of the release; numbered in the order of the points.
+
+        A part shows the lowest level, so equal labels are equal groups of equal levels.
+        """
+        levels, codes = self.levels(part, parts), self.codes[self.first(part, parts)]
+        labels = []
+        for i, groups in enumerate(self.groups):
+            size = int(groups.max(initial=0)) + 1
+            labels.append((levels[:, i] * size + groups[codes[:, i], levels[:, i]], size * groups.shape[1]))
+        same = joined(labels)[0][part]
+        return numbered(same)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The condition asked of parts of points."""
+
+    cells: Cells
+    condition: Condition
+
+    @cached_property
+    def merging_is_safe(self) -> bool:
+        """Whether complying parts together comply, too, and nothing is promised of the table."""
+        return not self.condition.table_wide and all(part.merging > 0 for part in self.condition.parts)
+
+    def complies(self, part: Codes, parts: int) -> Flags:
+        """Which parts comply and have a label for every attribute; -1 is left out."""
+        inside = np.flatnonzero(part >= 0)
+        some = part[inside]
+        items = np.full(len(part), -1, dtype=np.int32)
+        items[self.cells.order] = part
+        flags = self.condition.complies(items, parts)
+        for i, top in enumerate(self.cells.highest):
+            if top < self.cells.groups[i].shape[1] - 1:
+                group = self.cells.groups[i][self.cells.codes[inside, i], top]
+                one = np.zeros(parts, dtype=np.int32)
+                one[some] = group
+                flags = flags & (np.bincount(some, weights=group != one[some], minlength=parts) == 0)
+        return flags
+
+    def keeps(self, part: Codes, parts: int) -> bool:
+        """Whether this may be released."""
+        if not self.complies(part, parts).all():
+            return False
+        items = np.empty_like(part)
+        items[self.cells.order] = part
+        return self.condition.holds(items, parts)
+
+
+def numbered(part: Codes) -> tuple[Codes, int]:
+    """Parts numbered from 0 in the order in which they appear; -1 stays.
+
+    >>> numbered(np.array([7, -1, 3, 7], np.int32))[0].tolist()
+    [0, -1, 1, 0]
+    """
+    inside = part >= 0
+    values, first, of = np.unique(part[inside], return_index=True, return_inverse=True)
+    number = np.empty(len(values), dtype=np.int32)
+    number[np.argsort(first)] = np.arange(len(values), dtype=np.int32)
+    fresh = np.full(len(part), -1, dtype=np.int32)
+    fresh[inside] = number[of]
+    return fresh, len(values)

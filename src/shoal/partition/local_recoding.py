@@ -1,0 +1,112 @@
+"""Cells along hierarchies: local recoding, and the suppression of cells."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from shoal.data.codes import Codes
+from shoal.data.frequency_set import FrequencySet
+from shoal.errors import BadHierarchy, Infeasible
+from shoal.hierarchy.taxonomy import TOP, Hierarchy
+from shoal.partition.condition import condition_of, tell_share
+from shoal.partition.local import local
+from shoal.partition.released_labels import Partitioning, Showing, show_levels
+from shoal.problem import Problem
+from shoal.recoding.outcome import Before, Covers
+from shoal.search.full_domain import search_lattice
+
+_SHARES = (Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1))
+"""Of the rows that a node may leave out before cells are left out instead."""
+
+
+def recode_locally(problem: Problem) -> Partitioning:
+    """Every cell along its hierarchy as far as its class needs (CG_ of S2.3); of the value or `*`, _CS."""
+    hierarchies = {name: with_one_top(hierarchy) for name, hierarchy in problem.hierarchies.items()}
+    assert problem.classes.classes is not None
+    made = _along(problem, problem.classes, problem.classes.classes, list(hierarchies.values()))
+    return replace(made, builders=dict(problem.builders), hierarchies=hierarchies)
+
+
+def suppress_cells_of_a_node(problem: Problem) -> Partitioning:
+    """The best node for rows of which some may be left out, then cells left out instead of rows (AG_CS of S2.3).
+
+    How many rows is not known beforehand, since a cell costs less than a row: several shares are tried, none of the
+    rows among them, so that the best node alone is never better.
+    """
+    unwatched = replace(problem, watch=lambda *_: None)
+    made = []
+    for share in _SHARES:
+        try:
+            plan = search_lattice(unwatched, limit=int(share * problem.classes.rows))
+        except Infeasible:
+            continue  # with more rows to leave out there is a node
+        levels = plan.recoding.levels
+        assert levels is not None
+        made.append(_suppress_cells(problem, plan.before, levels))
+    if not made:
+        raise Infeasible("no node keeps the policy, however many rows are left out; weaken it, or allow more levels")
+    return min(made, key=lambda each: each.loss(problem.before.weights))
+
+
+def _suppress_cells(problem: Problem, before: Before, levels: Mapping[str, int]) -> Partitioning:
+    assert problem.classes.classes is not None
+    flat = [_value_or_star(problem.hierarchies[name], levels[name]) for name in problem.quasi]
+    steps = {name: problem.hierarchies[name].levels[levels[name]] for name in problem.quasi}
+    classes = problem.classes.rollup(steps, want_classes=True)
+    assert classes.classes is not None
+    made = _along(problem, classes, classes.classes[problem.classes.classes], flat)
+    _lift(made.showing, before, levels, made.part[classes.classes])
+    return replace(made, builders=dict(problem.builders), hierarchies=dict(problem.hierarchies))
+
+
+def _lift(showing: Showing, before: Before, levels: Mapping[str, int], part: Codes) -> None:
+    """The covers of values and stars as those of the hierarchies that the values are labels of; the part of each class.
+
+    The star is above all labels, also where a hierarchy has several at its top.
+    """
+    classes = before.classes
+    member = np.empty(int(part.max()) + 1, dtype=np.int64)  # some class of each part
+    member[part] = np.arange(len(classes))
+    for i, (hierarchy, (name, flat)) in enumerate(zip(before.hierarchies, showing.covers.items(), strict=True)):
+        each = np.where(flat.lifts == 1, hierarchy.left_out, levels[name])
+        showing.covers[name] = Covers.along(hierarchy, classes.codes(name)[member], each, before.marginal(i))
+
+
+def _along(problem: Problem, classes: FrequencySet, of_row: Codes, hierarchies: Sequence[Hierarchy]) -> Partitioning:
+    before = replace(problem.before, classes=classes, hierarchies=tuple(hierarchies))
+    found = local(
+        before,
+        condition_of(problem, classes),
+        seed=problem.policy.method.seed,
+        watch=tell_share(problem),
+        stop=problem.stop,
+    )
+    showing = show_levels(classes, found.part, found.levels, hierarchies)
+    return Partitioning("cells", classes, found.part, of_row, showing, {}, {})
+
+
+def _value_or_star(hierarchy: Hierarchy, level: int) -> Hierarchy:
+    """The labels of a level as values, and `*` above them."""
+    groups = hierarchy.groups(level)
+    codes = np.arange(groups, dtype=np.int32)
+    if hierarchy.labels[level] == (TOP,):
+        return Hierarchy(
+            hierarchy.attribute, (codes,), (hierarchy.labels[level],), (hierarchy.leaves[level],), hierarchy.size
+        )
+    return Hierarchy(
+        hierarchy.attribute,
+        (codes, np.zeros(groups, dtype=np.int32)),
+        (hierarchy.labels[level], (TOP,)),
+        (hierarchy.leaves[level], np.array([hierarchy.size])),
+        hierarchy.size,
+    )
+
+
+def with_one_top(hierarchy: Hierarchy) -> Hierarchy:
+    if hierarchy.groups(hierarchy.height) > 1:
+        raise BadHierarchy(
+            f"column {hierarchy.attribute!r}: its hierarchy has several labels at the top; add a level {TOP}"
+        )
+    return hierarchy

@@ -1,0 +1,124 @@
+"""From a policy to boxes where the rows stay where they are: strict Mondrian for k alone (S4.7)."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from shoal.data.class_counts import ClassCounts, Longs
+from shoal.data.codes import Codes, Table
+from shoal.data.frequency_set import FrequencySet, Layout
+from shoal.errors import ShoalWarning
+from shoal.metrics.catalogue import lost_in_cells
+from shoal.partition.axes import Axis, Floats, order_of_axes
+from shoal.partition.box_labels import show_boxes
+from shoal.partition.condition import tell_share
+from shoal.partition.mondrian import Watch as Share
+from shoal.partition.released_labels import Ranges, Showing, merged_ranges
+from shoal.partition.solver import axes_of
+from shoal.partition.upper_cuts import PartBoxes
+from shoal.plan import Plan
+from shoal.problem import Problem, failed_by
+from shoal.recoding.columns import Released
+from shoal.recoding.kinds import StoredRecoding
+from shoal.recoding.outcome import RecodedCells
+
+
+@dataclass(frozen=True)
+class Boxed:
+    """The boxes of rows that stay where they are, and what `StoredRecoding` says of its lines and points."""
+
+    boxes: PartBoxes
+    lines: Any
+    points: Path
+
+
+@runtime_checkable
+class Boxing(Protocol):
+    """What an engine does that has `Ability.BOXES`: Mondrian where its rows are."""
+
+    def box(
+        self,
+        table: Table,
+        quasi_identifiers: Sequence[str],
+        others: Sequence[str],
+        axes: Sequence[Axis],
+        k: int,
+        watch: Share,
+    ) -> Boxed:
+        """The parts of `mondrian` for k alone, and the part of each distinct row of all these columns."""
+        ...
+
+
+def box_in_place(problem: Problem) -> Plan:
+    """The boxes that `recode_cells` would make, made by the engine.
+
+    Items are distinct rows of all released columns, so that the part of an item is all that its release needs.
+    """
+    engine, quasi, policy = problem.engine, problem.quasi, problem.policy
+    assert isinstance(engine, Boxing)
+    started = perf_counter()
+    axes, hierarchies = axes_of(problem)
+    ordered = order_of_axes(axes.values())
+    others = [name for name, role in problem.roles.items() if role.released and name not in quasi]
+    boxed = engine.box(problem.table, quasi, others, ordered, policy.largest_k, tell_share(problem))
+    boxes = boxed.boxes
+    if problem.stop():
+        warnings.warn(
+            ShoalWarning("boxes that are made where the rows are cannot end early: all of them were made"), stacklevel=2
+        )
+    ranges = {axis.attribute: (boxes.low[:, a], boxes.high[:, a]) for a, axis in enumerate(ordered)}
+    made = _shown(problem, axes, {name: ranges[name] for name in quasi}, boxes.rows)
+    after = RecodedCells(_classes(made.sizes), made.sizes, made.losses)
+    metrics = lost_in_cells(problem.before, after)
+    shown = {name: _of_parts(columns, made.of_part) for name, columns in made.shown.items()}
+    return Plan(
+        roles=problem.roles,
+        builders={name: problem.builders[name] for name in hierarchies},
+        hierarchies=hierarchies,
+        before=problem.before,
+        after=after,
+        recoding=StoredRecoding(boxed.lines, boxed.points, shown, boxes.rows),
+        score=metrics["loss"],
+        metrics=metrics,
+        seconds=perf_counter() - started,
+        failed=failed_by(policy.models, ClassCounts(made.sizes)),
+        class_of_row=np.zeros(0, dtype=np.int32),
+        reading=problem.reading,
+    )
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What classes show, and the class of each part."""
+
+    shown: dict[str, dict[str, Released]]
+    losses: Floats
+    sizes: Longs
+    of_part: Codes
+
+
+def _shown(problem: Problem, axes: Mapping[str, Axis], ranges: dict[str, Ranges], sizes: Longs) -> _Made:
+    """Parts that show the same are one class, as they are in memory."""
+    of_part = np.arange(len(sizes), dtype=np.int32)
+    while True:
+        boxes = {name: show_boxes(axes[name], problem.table[name], *ends) for name, ends in ranges.items()}
+        shown = {name: {name: box.released} for name, box in boxes.items()}
+        alike, count = Showing(shown).alike()
+        if count == len(alike):
+            return _Made(shown, np.stack([box.losses for box in boxes.values()], axis=1), sizes, of_part)
+        of_part = alike[of_part]
+        sizes = np.bincount(alike, weights=sizes, minlength=count).astype(np.int64)
+        ranges = {name: merged_ranges(alike, count, *ends) for name, ends in ranges.items()}
+
+
+def _of_parts(columns: Mapping[str, Released], of_part: Codes) -> dict[str, Released]:
+    return {name: Released(each.codes[of_part], each.values, each.texts) for name, each in columns.items()}
+
+
+def _classes(sizes: Longs) -> FrequencySet:
+    return FrequencySet(("part",), Layout.of([len(sizes)]), np.arange(len(sizes), dtype=np.uint64)[:, None], sizes)

@@ -1,0 +1,279 @@
+"""What parts show of each quasi-identifier: ranges, labels, bounds, statistics (S4.6)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.data.class_counts import Longs
+from shoal.data.codes import Codes, Column, Kind, Table, numbered
+from shoal.data.frequency_set import FrequencySet
+from shoal.errors import BadPolicy, Infeasible
+from shoal.hierarchy.build import Builder
+from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.partition.axes import Axis, Floats
+from shoal.partition.box_labels import show_boxes
+from shoal.partition.statistics import FEWEST, Ends, Holdings, determined, labels_shown, numbers_shown, step_of
+from shoal.policy.document import Policy
+from shoal.policy.method import STATISTICS
+from shoal.policy.sections import Form
+from shoal.recoding.columns import Released
+from shoal.recoding.outcome import Covers
+
+Ranges = tuple[Codes, Codes]
+"""The first and the last position of every part."""
+
+
+@dataclass
+class Showing:
+    """Everything that parts show, put together attribute by attribute."""
+
+    shown: dict[str, dict[str, Released]] = field(default_factory=dict)
+    covers: dict[str, Covers] = field(default_factory=dict)
+    """Per attribute, in the order of the items: what the label of each part stands for."""
+    statistics: dict[str, tuple[str, str]] = field(default_factory=dict)
+    observed: set[str] = field(default_factory=set)
+
+    def alike(self) -> tuple[Codes, int]:
+        """The class of each part: parts that show the same are one; and how many there are."""
+        columns = [column for shown in self.shown.values() for column in shown.values()]
+        codes = {str(i): (column.codes, len(column.texts)) for i, column in enumerate(columns)}
+        classes = FrequencySet.count(codes, want_classes=True)
+        assert classes.classes is not None
+        return classes.classes, len(classes)
+
+    @property
+    def losses(self) -> Floats:
+        """losses[part, attribute]."""
+        return np.stack([covers.losses for covers in self.covers.values()], axis=1)
+
+    def add(self, name: str, columns: dict[str, Released], covers: Covers) -> None:
+        self.shown[name] = columns
+        self.covers[name] = covers
+
+
+def names_of(name: str, form: Form, forms: Sequence[Form]) -> tuple[str, ...]:
+    """The columns of a form: the attribute's own name for its range, or where there is nothing else to show.
+
+    >>> names_of("age", "mean", ["range", "mean"]), names_of("age", "mean", ["mean"])
+    (('age_mean',), ('age',))
+    >>> names_of("age", "bounds", ["bounds"])
+    ('age_lo', 'age_hi')
+    """
+    if form == "bounds":
+        return f"{name}_lo", f"{name}_hi"
+    return (name,) if form == "range" or len(forms) == 1 else (f"{name}_{form}",)
+
+
+def show_parts(
+    items: FrequencySet,
+    part: Codes,
+    axes: Mapping[str, Axis],
+    ranges: Mapping[str, Ranges],
+    table: Table,
+    policy: Policy,
+) -> Showing:
+    """Ranges, bounds and statistics of every part, as the policy asks; `ranges` are the regions of the parts."""
+    out = Showing()
+    parts = int(part.max()) + 1
+    part_numbers = np.arange(parts, dtype=np.int32)
+    for name in items.attributes:
+        axis, column, codes = axes[name], table[name], items.codes(name)
+        forms = policy.attributes[name].form or _usual(policy, column, axis)
+        _refuse_numbers_of(column, axis, forms)
+        low, high = ranges[name]
+        observed = policy.release.ranges == "observed" and axis.hierarchy is None
+        held_by = None
+        if observed:
+            # of one dimension alone, a range is that of all who show it, whatever else they show
+            alone = policy.method.algorithm == "mondrian-single"
+            who, of = _same_ranges(low, high) if alone else (part_numbers, parts)
+            low, high = (end[who] for end in held_ends(axis, who[part], codes, of))
+            every = _held_codes(axis, who[part], codes, of)
+            held_by = [every[at] for at in who.tolist()]
+        boxes = show_boxes(axis, column, low, high, held_by)
+        columns: dict[str, Released] = {}
+        if set(forms) & set(STATISTICS):
+            held = Holdings.of(axis, column, part, codes, items.counts, parts)
+            if policy.release.means == "safe":
+                _refuse_telling(name, forms, held, (low, high), observed=observed)
+        for form in forms:
+            names = names_of(name, form, forms)
+            if form == "range":
+                columns[name] = boxes.released
+                out.observed |= {name} if observed else set()
+            elif form == "bounds":
+                columns |= dict(zip(names, _bounds(axis, column, (low, high), observed=observed), strict=True))
+                kinds = ("min", "max") if observed else ("lo", "hi")
+                out.statistics |= {bound: (name, kind) for bound, kind in zip(names, kinds, strict=True)}
+            else:
+                columns[names[0]] = _statistic(form, held)
+                out.statistics[names[0]] = (name, form)
+        out.add(name, columns, _covers(axis, (low, high), boxes.losses, _marginal(items, name, column.size)))
+    _refuse_taken(out, table)
+    return out
+
+
+def show_levels(
+    items: FrequencySet, part: Codes, levels: NDArray[np.integer], hierarchies: Sequence[Hierarchy]
+) -> Showing:
+    """The label of every part at its levels: levels[part, attribute]."""
+    out = Showing()
+    first = np.zeros(len(levels), dtype=np.int64)
+    first[part[::-1]] = np.arange(len(part))[::-1]
+    for i, hierarchy in enumerate(hierarchies):
+        codes = items.codes(hierarchy.attribute)[first]
+        rows = _marginal(items, hierarchy.attribute, hierarchy.groups(0))
+        covers = Covers.along(hierarchy, codes, levels[:, i], rows)
+        out.add(hierarchy.attribute, {hierarchy.attribute: labels_at(hierarchy, codes, levels[:, i])}, covers)
+    return out
+
+
+def labels_at(hierarchy: Hierarchy, codes: Codes, levels: NDArray[np.integer]) -> Released:
+    """The label of each code at its level."""
+    place = np.zeros(len(levels), dtype=np.int32)
+    for level in range(hierarchy.height + 1):
+        at = levels == level
+        place[at] = level * hierarchy.groups(0) + hierarchy.levels[level][codes[at]]
+    used, which = numbered(place)
+    texts = [hierarchy.labels[each // hierarchy.groups(0)][each % hierarchy.groups(0)] for each in used.tolist()]
+    labels = labels_shown(texts)
+    return replace(labels, codes=labels.codes[which])
+
+
+def _covers(axis: Axis, ranges: Ranges, losses: Floats, rows: Longs) -> Covers:
+    """What ranges of positions stand for; `rows` per code."""
+    low, high = ranges
+    if axis.hierarchy is not None:
+        return Covers.along(axis.hierarchy, axis.codes[low], axis.level(low, high), rows)
+    at_each = np.bincount(axis.positions, weights=rows, minlength=axis.size).astype(np.int64)
+    return Covers.between(low, high, at_each, axis.null, losses)
+
+
+def _marginal(items: FrequencySet, name: str, size: int) -> Longs:
+    """Rows per code."""
+    return np.bincount(items.codes(name), weights=items.counts, minlength=size).astype(np.int64)
+
+
+def _usual(policy: Policy, column: Column, axis: Axis) -> tuple[Form, ...]:
+    """Boxes show ranges; clusters the mean of numbers and the median of what only has an order."""
+    if policy.method.algorithm != "microaggregation":
+        return ("range",)
+    return ("mean",) if column.kind is Kind.NUMBER and not axis.categorical else ("median",)
+
+
+def held_ends(axis: Axis, part: Codes, codes: Codes, parts: int) -> Ranges:
+    """The least and the greatest position that each part holds."""
+    position = axis.positions[codes]
+    return merged_ranges(part, parts, position, position)
+
+
+def _same_ranges(low: Codes, high: Codes) -> tuple[Codes, int]:
+    """Parts of one range get one number; and how many there are."""
+    ranges, which = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
+    return which.ravel().astype(np.int32), len(ranges)
+
+
+def merged_ranges(part: Codes, parts: int, low: Codes, high: Codes) -> Ranges:
+    """The ranges of parts that were put together."""
+    lower, higher = np.full(parts, np.iinfo(np.int32).max, dtype=np.int32), np.full(parts, -1, dtype=np.int32)
+    np.minimum.at(lower, part, low)
+    np.maximum.at(higher, part, high)
+    return lower, higher
+
+
+def _held_codes(axis: Axis, part: Codes, codes: Codes, parts: int) -> list[Codes]:
+    """The codes that each part holds, in the order of the axis."""
+    pairs = np.unique(part.astype(np.int64) * axis.size + axis.positions[codes])
+    begins = np.searchsorted(pairs, np.arange(1, parts, dtype=np.int64) * axis.size)
+    return [axis.codes[positions % axis.size] for positions in np.split(pairs, begins)]
+
+
+def _bounds(axis: Axis, column: Column, ranges: Ranges, *, observed: bool) -> tuple[Released, Released]:
+    """The ends of ranges as numbers; open ends, null and `*` have none."""
+    last = len(axis.values) - 1
+    numbers = [column.numbers[code] for code in axis.codes[: last + 1].tolist()]
+    known = [(a, b) if b <= last else (-1, last + 1) for a, b in zip(*(end.tolist() for end in ranges), strict=True)]
+    low = [numbers[a] if a > (-1 if observed else 0) else None for a, _ in known]
+    high = [numbers[b] if b < last + observed else None for _, b in known]
+    return numbers_shown(low), numbers_shown(high)
+
+
+def _statistic(form: Form, held: Holdings) -> Released:
+    made: Released = {"mean": held.mean, "median": held.median, "mode": held.mode}[form]()
+    return made
+
+
+def _refuse_numbers_of(column: Column, axis: Axis, forms: Sequence[Form]) -> None:
+    if column.kind is Kind.NUMBER and axis.hierarchy is None and not axis.categorical:
+        return
+    who = "only numbers" if column.kind is not Kind.NUMBER else "no values with an order of their own"
+    if "mean" in forms:
+        raise BadPolicy(f"attributes.{column.name}: {who} have a mean; use 'median' or 'mode'")
+    if "bounds" in forms:
+        raise BadPolicy(f"attributes.{column.name}: {who} have bounds; leave 'bounds' out of its form")
+
+
+def _refuse_telling(name: str, forms: Sequence[Form], held: Holdings, ranges: Ranges, *, observed: bool) -> None:
+    """Statistics of few rows, and means from which every value of a class follows, are not published unasked."""
+    few = held.sizes < FEWEST
+    told = np.zeros(held.parts, dtype=bool)
+    if "mean" in forms:
+        units = [int(unit) for unit in held.units[0]]
+        step = step_of(units)
+        shown = {"range", "bounds"} & set(forms) and held.axis.hierarchy is None
+        rows, totals, (low, high) = held.sizes.tolist(), held.totals, (end.tolist() for end in ranges)
+        for at in np.flatnonzero(~few).tolist():
+            ends = _ends(units, low[at], high[at], step, observed=observed) if shown else Ends(None, None, met=False)
+            told[at] = determined(rows[at], totals[at], ends, step)
+    if few.any() or told.any():
+        said = [f"{int(few.sum())} have fewer than {FEWEST} rows to take a statistic of"] if few.any() else []
+        said += [f"of {int(told.sum())} the mean tells every value"] if told.any() else []
+        raise Infeasible(
+            f"attributes.{name}: of {held.parts} classes {', and '.join(said)}; ask for larger classes, leave the "
+            "statistic out of its form, or set means = 'any' under [release]"
+        )
+
+
+def _ends(units: Sequence[int], low: int, high: int, step: int, *, observed: bool) -> Ends:
+    """What a published range tells in units."""
+    last = len(units) - 1
+    if high > last:
+        return Ends(None, None, met=False)
+    if observed:
+        return Ends(units[low], units[high], met=True)
+    return Ends(units[low] if low else None, units[high + 1] - step if high < last else None, met=False)
+
+
+def _refuse_taken(showing: Showing, table: Table) -> None:
+    """A column made from a quasi-identifier needs a name that no other column has."""
+    made = [column for columns in showing.shown.values() for column in columns]
+    taken = [column for column in made if column in table.columns and column not in showing.shown]
+    if taken or len(set(made)) < len(made):
+        raise BadPolicy(f"attributes: a column {(taken or made)[0]!r} is made, and the table has one; rename that one")
+
+
+@dataclass(frozen=True)
+class Partitioning:
+    """Parts of items, and what they show."""
+
+    kind: Literal["boxes", "cells", "clusters", "groups"]
+    items: FrequencySet
+    part: Codes
+    """Of each item."""
+    of_row: Codes
+    """The item of each row."""
+    showing: Showing
+    builders: dict[str, Builder]
+    hierarchies: dict[str, Hierarchy]
+
+    @property
+    def sizes(self) -> Longs:
+        """Rows of each part."""
+        return np.bincount(self.part, weights=self.items.counts).astype(np.int64)
+
+    def loss(self, weights: Floats) -> float:
+        """Of all cells, attributes weighted so."""
+        return float(self.sizes @ self.showing.losses @ weights / self.items.rows)

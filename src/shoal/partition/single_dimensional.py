@@ -1,0 +1,163 @@
+"""Single-dimensional partitioning: every attribute gets one set of intervals for the whole table."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+
+from shoal.data.class_counts import Longs
+from shoal.data.codes import Codes
+from shoal.partition.axes import Axis, Regions
+from shoal.partition.condition import Condition
+from shoal.partition.cuts import Parts, Points
+
+
+@dataclass(frozen=True)
+class _Interval:
+    """A range of one axis, with all items that lie in it."""
+
+    axis: int
+    low: int
+    high: int
+    items: Longs
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """The combination of intervals of each item, numbered."""
+
+    number: Codes
+    count: int
+
+    def split(self, items: Longs, side: Codes) -> tuple["_Classes", Codes, int]:
+        """After a cut that puts these items on sides; and the new classes of those it splits, -1 elsewhere."""
+        owner, _, which = _pairs(self.number[items], side)
+        first = np.ones(len(owner), dtype=bool)
+        first[1:] = owner[1:] != owner[:-1]
+        name = owner.copy()  # the first side of a class keeps its number
+        name[~first] = self.count + np.arange(np.count_nonzero(~first))
+        number = self.number.copy()
+        number[items] = name[which]
+        several = np.bincount(owner, minlength=self.count)[owner] > 1
+        asked = np.full(len(number), -1, dtype=np.int32)
+        asked[items] = np.where(several, np.cumsum(several) - 1, -1)[which]
+        return _Classes(number, self.count + int(np.count_nonzero(~first))), asked, int(several.sum())
+
+
+def single(condition: Condition, axes: Sequence[Axis]) -> Regions:
+    """Single-dimensional cuts, LeFevre, DeWitt and Ramakrishnan, ICDE 2006, for comparison with Mondrian (S4.3).
+
+    A cut of an interval is allowable if both sides of every class that it splits comply. The widest interval that has
+    an allowable cut is cut at the one nearest to its median, until none has any. What is not allowable does not
+    become so by other cuts, if merging complying classes does no harm: an interval is tried once.
+
+    >>> from shoal.data.frequency_set import FrequencySet
+    >>> from shoal.models import KAnonymity
+    >>> items = FrequencySet.count({"age": (np.array([0, 1, 2, 3, 3], np.int32), 4)})
+    >>> age = Axis("age", np.arange(4, dtype=np.int32), np.array([20.0, 30.0, 40.0, 50.0]))
+    >>> found = single(Condition(items, [KAnonymity(2)]), [age])
+    >>> found.part.tolist(), found.low.tolist(), found.high.tolist()
+    ([0, 0, 0, 1], [[0], [3]], [[2], [3]])
+    """
+    points = Points.of(condition.items, axes)
+    everything = np.arange(len(points.weights))
+    classes = _Classes(np.zeros(len(everything), dtype=np.int32), 1)
+    final: list[_Interval] = []
+    waiting = [_ranked(axes, points, _Interval(a, 0, axis.size - 1, everything)) for a, axis in enumerate(axes)]
+    heapify(waiting)
+    while waiting:
+        interval = heappop(waiting)[-1]
+        for side, last in _cuts(condition, axes[interval.axis], points, classes, interval):
+            cut, asked, split = classes.split(interval.items, side)
+            kept = split == 0 or condition.complies(asked, split).all()
+            if kept and condition.holds(cut.number, cut.count):
+                classes = cut
+                for piece in _pieces(interval, side, last):
+                    heappush(waiting, _ranked(axes, points, piece))
+                break
+        else:
+            final.append(interval)
+    return _regions(axes, points, classes, final)
+
+
+def _ranked(axes: Sequence[Axis], points: Points, interval: _Interval) -> tuple[float, int, int, _Interval]:
+    """The widest first, then in the order of the axes, then the lower one."""
+    low, high = _held(points, interval)
+    width = axes[interval.axis].widths(np.array([low]), np.array([high]))[0]
+    return (-float(width), interval.axis, low, interval)
+
+
+def _held(points: Points, interval: _Interval) -> tuple[int, int]:
+    values = points.at[interval.items, interval.axis]
+    return int(values.min()), int(values.max())
+
+
+def _cuts(
+    condition: Condition, axis: Axis, points: Points, classes: _Classes, interval: _Interval
+) -> Iterator[tuple[Codes, int | None]]:
+    """The cuts to be tried: the side of each item of the interval, and on an ordered axis where the left side ends."""
+    values = points.at[interval.items, interval.axis]
+    low, high = _held(points, interval)
+    if low == high:
+        return
+    if axis.hierarchy is not None:
+        below = int(axis.level(np.array([low]), np.array([high]))[0]) - 1
+        yield axis.ranks[below][values], None
+        return
+    at = _roomy(values, classes.number[interval.items], points.weights[interval.items], condition.least)
+    if axis.null == high:
+        at = at[at == values[values < high].max()]
+    all_items = Parts(points, interval.items, np.array([0, len(interval.items)]))
+    median = int(all_items.medians(values)[0])
+    for last in at[np.lexsort((at, np.abs(at - median)))].tolist():
+        yield (values > last).astype(np.int32), (axis.null - 1 if axis.null == high else last)
+
+
+def _roomy(values: Codes, classes: Codes, weights: Longs, least: int) -> Codes:
+    """The values after which every class that is split keeps so many rows on both sides.
+
+    A class that has too few rows up to one of its values, or after it, forbids all cuts from there to its next value.
+    """
+    held, place = np.unique(values, return_inverse=True)
+    owner, spot, which = _pairs(classes, place.astype(np.int32))
+    rows = np.bincount(which, weights=weights)
+    total = np.bincount(owner, weights=rows)
+    left = np.cumsum(rows) - (np.cumsum(total) - total)[owner]
+    inner = owner[1:] == owner[:-1]  # not the last value of its class
+    tight = inner & ((left < least) | (total[owner] - left < least))[:-1]
+    forbidden = np.bincount(spot[:-1][tight], minlength=len(held)) - np.bincount(spot[1:][tight], minlength=len(held))
+    free: Codes = held[:-1][np.cumsum(forbidden)[:-1] == 0]
+    return free
+
+
+def _pairs(one: Codes, other: Codes) -> tuple[Longs, Longs, Longs]:
+    """The pairs of numbers that occur, in order, and which of them each is."""
+    width = int(other.max()) + 1
+    keys, which = np.unique(one.astype(np.int64) * width + other, return_inverse=True)
+    return keys // width, keys % width, which
+
+
+def _pieces(interval: _Interval, side: Codes, last: int | None) -> Iterator[_Interval]:
+    for number in np.unique(side).tolist():
+        low, high = interval.low, interval.high
+        if last is not None:
+            low, high = (last + 1, high) if number else (low, last)
+        yield _Interval(interval.axis, low, high, interval.items[side == number])
+
+
+def _regions(axes: Sequence[Axis], points: Points, classes: _Classes, final: Sequence[_Interval]) -> Regions:
+    """Classes in the order of their intervals, axis by axis."""
+    low, high = np.empty_like(points.at), np.empty_like(points.at)
+    for interval in final:
+        least, most = _held(points, interval)
+        where = (interval.items, interval.axis)
+        low[where], high[where] = axes[interval.axis].shown(
+            *(np.array([edge]) for edge in (interval.low, interval.high, least, most))
+        )
+    first = np.empty(classes.count, dtype=np.int64)
+    first[classes.number[::-1]] = np.arange(len(classes.number))[::-1]
+    order = np.lexsort(low[first].T[::-1])
+    rank = np.empty(classes.count, dtype=np.int32)
+    rank[order] = np.arange(classes.count, dtype=np.int32)
+    return Regions(rank[classes.number], low[first][order], high[first][order])

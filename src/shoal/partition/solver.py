@@ -1,0 +1,223 @@
+"""From a policy to a recoding of cells: boxes, labels of a hierarchy, clusters, groups."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import reduce
+from time import perf_counter
+
+import numpy as np
+
+from shoal.data.codes import Codes, Column, Kind
+from shoal.data.frequency_set import FrequencySet, Long
+from shoal.errors import BadPolicy, Infeasible, ShoalWarning
+from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.methods import ALGORITHMS, Shape
+from shoal.metrics.catalogue import lost_in_cells
+from shoal.partition.axes import Axis, Regions, hierarchy_axis, order_of_axes, ordered_axis
+from shoal.partition.condition import Condition, condition_of, rows_as_items, tell_share
+from shoal.partition.local_recoding import recode_locally, suppress_cells_of_a_node, with_one_top
+from shoal.partition.mdav import mdav, merged_until, standardised
+from shoal.partition.mondrian import mondrian
+from shoal.partition.released_labels import Partitioning, Ranges, Showing, held_ends, merged_ranges, show_parts
+from shoal.partition.single_dimensional import single
+from shoal.partition.target_aware import Target, target_aware
+from shoal.partition.workload_aware import demand_of, steered
+from shoal.plan import Plan
+from shoal.problem import Problem, failed_by
+from shoal.recoding.kinds import PartRecoding
+from shoal.recoding.outcome import RecodedCells
+
+
+def axes_of(problem: Problem) -> tuple[dict[str, Axis], dict[str, Hierarchy]]:
+    """Numbers and dates in their order, other attributes along their hierarchy or, without one, in an order too.
+
+    The hierarchies of the second kind are returned beside.
+    """
+    axes, hierarchies = {}, {}
+    for name in problem.quasi:
+        column, attribute = problem.table[name], problem.policy.attributes[name]
+        if attribute.hierarchy is not None and column.kind is Kind.TEXT:
+            hierarchies[name] = with_one_top(problem.hierarchies[name])
+            axes[name] = hierarchy_axis(hierarchies[name], problem.importance(name))
+        else:
+            axes[name] = _reordered(ordered_axis(column, problem.importance(name)), column, attribute.order)
+    return axes, hierarchies
+
+
+def _reordered(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:
+    """The axis in the order that the policy gives."""
+    if order is None:
+        return axis
+    place = {value: at for at, value in enumerate(order)}
+    texts = column.texts.to_pylist()
+    unknown = [text for text in texts if text not in place]
+    if unknown:
+        raise BadPolicy(f"attributes.{column.name}: order does not name {len(unknown)} value(s) of the column")
+    ranks = np.argsort(np.argsort([place[text] for text in texts])).astype(np.int32)
+    positions = np.append(ranks, np.int32(len(texts))) if column.has_null else ranks
+    return replace(
+        axis, positions=positions.astype(np.int32), categorical=True, values=np.arange(len(texts), dtype=float)
+    )
+
+
+def _boxes(problem: Problem, cut: Callable[[Condition, list[Axis]], Regions], *, by_row: bool = False) -> Partitioning:
+    axes, hierarchies = axes_of(problem)
+    builders = {name: problem.builders[name] for name in hierarchies}
+    items, of_row = rows_as_items(problem) if by_row else (problem.classes, problem.classes.classes)
+    assert of_row is not None
+    ordered = order_of_axes(axes.values())
+    regions = cut(condition_of(problem, items), ordered)
+    ranges = {axis.attribute: (regions.low[:, i], regions.high[:, i]) for i, axis in enumerate(ordered)}
+    part, showing = _shown(problem, items, regions.part, axes, ranges)
+    return Partitioning("boxes", items, part, of_row, showing, builders, hierarchies)
+
+
+def _shown(
+    problem: Problem, items: FrequencySet, part: Codes, axes: dict[str, Axis], ranges: dict[str, Ranges]
+) -> tuple[Codes, Showing]:
+    """What parts show; parts that show the same are one, since a median is that of all who show it."""
+    while True:
+        showing = show_parts(items, part, axes, ranges, problem.table, problem.policy)
+        alike, count = showing.alike()
+        if count == len(alike):
+            return part, showing
+        part = alike[part]
+        ranges = {name: merged_ranges(alike, count, *ends) for name, ends in ranges.items()}
+
+
+def strict_boxes(problem: Problem) -> Partitioning:
+    return _boxes(problem, lambda condition, axes: mondrian(condition, axes, watch=tell_share(problem)))
+
+
+def relaxed_boxes(problem: Problem) -> Partitioning:
+    return _boxes(
+        problem, lambda condition, axes: mondrian(condition, axes, relaxed=True, watch=tell_share(problem)), by_row=True
+    )
+
+
+def single_boxes(problem: Problem) -> Partitioning:
+    return _boxes(problem, single)
+
+
+def workload_boxes(problem: Problem) -> Partitioning:
+    if problem.policy.method.workload is not None:
+        demand = demand_of(problem)
+        return _boxes(problem, lambda condition, axes: steered(condition, axes, demand, watch=tell_share(problem)))
+    target = _target(problem)
+    return _boxes(problem, lambda condition, axes: target_aware(condition, axes, target, watch=tell_share(problem)))
+
+
+def _target(problem: Problem) -> Target:
+    """What is to be predicted; of several columns, all of them as classes."""
+    names = problem.policy.method.target
+    for name in names:
+        if name not in problem.table.columns:
+            raise BadPolicy(f"method.target: the table has no column {name!r}")
+        if name in problem.quasi:
+            raise BadPolicy(f"method.target: {name!r} is a quasi-identifier; name a column that is to be predicted")
+    assert problem.classes.classes is not None
+    targets = []
+    for name in names:
+        column = problem.table[name]
+        numeric = column.kind is Kind.NUMBER and not column.has_null and len(names) == 1
+        numbers = column.floats if numeric else None
+        targets.append(Target(Long.count(problem.classes.classes, column.codes, column.size), numbers))
+    return reduce(Target.together, targets)
+
+
+def clusters(problem: Problem) -> Partitioning:
+    """Microaggregation by MDAV: every row shows the means of its cluster."""
+    axes, _ = axes_of(problem)
+    for name in problem.quasi:
+        column = problem.table[name]
+        if column.kind is Kind.TEXT and problem.policy.attributes[name].order is None:
+            raise BadPolicy(
+                f"attributes.{name}: microaggregation needs numbers, dates, or an order of the values; give it an order"
+            )
+        if column.has_null:
+            missing = int(column.counts[-1])
+            raise BadPolicy(
+                f"attributes.{name}: {missing} row(s) miss it, and nothing lies between a value and none; leave them "
+                "out, or use algorithm = 'mondrian'"
+            )
+    items, of_row = rows_as_items(problem)
+    lines = [axes[name].values[axes[name].positions[items.codes(name)]] for name in problem.quasi]
+    points = standardised(lines, [problem.importance(name) for name in problem.quasi])
+    condition = condition_of(problem, items)
+    part = merged_until(condition, mdav(points, problem.policy.largest_k), points)
+    parts = int(part.max()) + 1
+    ranges = {name: held_ends(axes[name], part, items.codes(name), parts) for name in problem.quasi}
+    part, showing = _shown(problem, items, part, axes, ranges)
+    return Partitioning("clusters", items, part, of_row, showing, {}, {})
+
+
+def recode_cells(problem: Problem) -> Plan:
+    """Make the recoding of the policy's algorithm, or say why there is none."""
+    started = perf_counter()
+    problem, stop = problem.within_time(), problem.stop
+    _refuse_whole(condition_of(problem, problem.classes))
+    algorithm = ALGORITHMS[problem.policy.method.algorithm]
+    if algorithm.shape is Shape.GROUPS:
+        plan: Plan = algorithm.load()(problem)
+        return plan
+    if algorithm.shape is not Shape.SEARCH:
+        made = algorithm.load()(problem)
+    elif problem.policy.method.generalise == "attribute":
+        made = suppress_cells_of_a_node(problem)
+    else:
+        made = recode_locally(problem)
+    if stop():
+        warnings.warn(ShoalWarning("the work was interrupted, and what was found so far was taken"), stacklevel=2)
+    return _planned(problem, made, perf_counter() - started)
+
+
+def _planned(problem: Problem, made: Partitioning, seconds: float) -> Plan:
+    showing = made.showing
+    alike, classes = showing.alike()
+    of_item = alike[made.part]
+    condition = condition_of(problem, made.items)
+    _refuse_alike(condition, of_item, classes)
+    released = made.items.parted(of_item, classes)
+    after = RecodedCells(released, made.sizes, showing.losses, tuple(showing.covers.values()))
+    metrics = lost_in_cells(problem.before, after)
+    return Plan(
+        roles=problem.roles,
+        builders=made.builders,
+        hierarchies=made.hierarchies,
+        before=problem.before,
+        after=after,
+        recoding=PartRecoding(made.kind, made.part[made.of_row], showing.shown),
+        score=metrics["loss"],
+        metrics=metrics,
+        seconds=seconds,
+        failed=failed_by(problem.policy.models, condition.counts(of_item, classes)),
+        class_of_row=of_item[made.of_row],
+        reading=problem.reading,
+        statistics=showing.statistics,
+        observed=frozenset(showing.observed),
+        by_label=problem.policy.method.algorithm == "mondrian-single",
+    )
+
+
+def _refuse_alike(condition: Condition, classes: Codes, count: int) -> None:
+    """Parts that are shown alike are one class, which may fail although each part complies."""
+    if condition.complies(classes, count).all() and condition.holds(classes, count):
+        return
+    named = ", ".join(model.name for model in condition.models)
+    raise Infeasible(
+        f"parts that keep {named} are shown alike, and together they do not keep it; use algorithm = 'mondrian' or "
+        "'local', which do not make such parts"
+    )
+
+
+def _refuse_whole(condition: Condition) -> None:
+    """Where the table as one class does not keep the policy, there is nothing to begin with."""
+    whole = np.zeros(len(condition.items), dtype=np.int32)
+    counts = condition.counts(whole, 1)
+    failing = [model.name for model in condition.models if not model.holds(counts)]
+    if failing:
+        raise Infeasible(
+            f"the table as one class does not keep {failing[0]}, and no row may be left out; weaken it, or use "
+            "algorithm = 'optimal' with suppression"
+        )

@@ -1,0 +1,272 @@
+"""The upper cuts of Mondrian where the items lie elsewhere: what is counted of a part tells how it is cut (S4.7)."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from shoal.data.class_counts import Longs
+from shoal.data.codes import Codes
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.on_disk import StoredRows, Traffic
+from shoal.models.k_anonymity import KAnonymity
+from shoal.partition.axes import Axis
+from shoal.partition.condition import Condition
+from shoal.partition.mondrian import Cut, Marginals, PlanByExtents, Watch, by_width, mondrian, unwatched
+
+
+@dataclass(frozen=True)
+class PartBoxes:
+    """Parts, numbered from left to right: the range of positions of each on each axis, and its rows."""
+
+    low: Codes
+    """low[part, axis]"""
+    high: Codes
+    rows: Longs
+
+    @classmethod
+    def joined(cls, some: Sequence["PartBoxes"]) -> "PartBoxes":
+        """One after the other."""
+        return cls(*(np.concatenate(each) for each in zip(*((b.low, b.high, b.rows) for b in some), strict=True)))
+
+
+@dataclass(frozen=True)
+class PartCounts:
+    """What is counted of the items of a part, and where they are: a word of whoever has them."""
+
+    where: Any
+    held: Marginals
+    items: int
+
+
+@dataclass(frozen=True)
+class Top:
+    """A part that lies elsewhere: its region, what it holds, and how it is cut next."""
+
+    where: Any
+    low: Codes
+    """The region, per axis."""
+    high: Codes
+    least: Codes
+    """What it holds, per axis."""
+    most: Codes
+    rows: int
+    small: bool
+    """Whether it fits in memory: then it is finished as one."""
+    cut: Cut | None
+    """None: it is small, or nothing cuts it."""
+    level: int
+
+
+Split = Callable[[Sequence[Top]], Iterable[Sequence[PartCounts]]]
+"""Cuts parts as they say, and counts the sides of each."""
+
+
+@dataclass
+class CutTree:
+    """Cuts below each other, by which anybody finds the part of an item; node 0 is the whole table.
+
+    >>> tree = Tree()
+    >>> tree.cut(0, Cut(0, np.array([3])))
+    range(1, 3)
+    >>> tree.place([np.array([0, 3, 4])]).tolist()
+    [1, 1, 2]
+    """
+
+    below: list[tuple[Cut, int] | None] = field(default_factory=lambda: [None])
+    """Of each node its cut and the first of its sides, which are numbered in a row; None: it is not cut."""
+
+    def cut(self, node: int, cut: Cut) -> range:
+        """Cut a node, and tell its sides."""
+        first = len(self.below)
+        self.below[node] = cut, first
+        self.below += [None] * cut.sides
+        return range(first, len(self.below))
+
+    def place(self, at: Sequence[Codes]) -> Codes:
+        """The node of each item, of which `at` tells the position on each axis."""
+        found = np.zeros(len(at[0]), dtype=np.int32)
+        waiting = [(0, np.arange(len(found)))]
+        while waiting:
+            node, items = waiting.pop()
+            below = self.below[node]
+            if below is None:
+                found[items] = node
+                continue
+            cut, first = below
+            side = cut.side(at[cut.axis][items])
+            waiting += [(first + s, items[side == s]) for s in range(cut.sides)]
+        return found
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """Strict Mondrian for k alone; a part of at most `room` items is small.
+
+    >>> age = Axis("age", np.arange(3, dtype=np.int32), np.array([1.0, 2.0, 5.0]))
+    >>> ages = FrequencySet.count({"age": (np.array([0, 0, 1, 2, 2], np.int32), 3)})
+    >>> cutting = Cutting((age,), 2, room=2)
+    >>> def split(tops):
+    ...     side = tops[0].cut.side(ages.codes("age"))
+    ...     return [[Counted(s, Marginals.of(ages.kept(side == s), [age]), (side == s).sum()) for s in (0, 1)]]
+    >>> [(top.where, top.rows) for top in cutting.tops(Counted("all", Marginals.of(ages, [age]), 3), split)]
+    [(0, 3), (1, 2)]
+    """
+
+    axes: tuple[Axis, ...]
+    k: int
+    room: int
+
+    def tops(self, whole: PartCounts, split: Split, *, together: bool = False) -> Iterator[Top]:
+        """The parts that are small or that nothing cuts, from left to right.
+
+        The leftmost part is cut first, so that parts come early and what is cut next was touched last; or all parts
+        of a level `together`, where each time costs.
+        """
+        last = np.array([axis.size - 1 for axis in self.axes], dtype=np.int32)
+        waiting = [self._top(whole, np.zeros_like(last), last, 0)]
+        while waiting:
+            if waiting[0].cut is None:
+                yield waiting.pop(0)
+                continue
+            taken = [top for top in waiting if top.cut is not None] if together else waiting[:1]
+            sides = dict(zip(map(id, taken), map(self._sides, taken, split(taken)), strict=True))
+            waiting = [side for top in waiting for side in sides.get(id(top), [top])]
+
+    def _sides(self, top: Top, counted: Sequence[PartCounts]) -> list[Top]:
+        assert top.cut is not None
+        assert len(counted) == top.cut.sides
+        sides = []
+        for number, side in enumerate(counted):
+            low, high = top.low.copy(), top.high.copy()
+            if self.axes[top.cut.axis].hierarchy is None:
+                if number:
+                    low[top.cut.axis] = top.cut.ends[0] + 1
+                else:
+                    high[top.cut.axis] = top.cut.ends[0]
+            sides.append(self._top(side, low, high, top.level + 1))
+        return sides
+
+    def _top(self, counted: PartCounts, low: Codes, high: Codes, level: int) -> Top:
+        held, small = counted.held, counted.items <= self.room
+        cut = None if small else held.chosen(self.axes, self._plan, self.k)
+        return Top(counted.where, low, high, held.low[0], held.high[0], held.rows, small, cut, level)
+
+    @cached_property
+    def _plan(self) -> PlanByExtents:
+        return by_width(self.axes)
+
+    def finished(self, items: FrequencySet, low: Codes, high: Codes) -> tuple[Codes, PartBoxes]:
+        """Cut a small part of this region to its end: the part of each item, from 0, and the boxes."""
+        found = mondrian(Condition(items, [KAnonymity(self.k)]), self.axes)
+        lows, highs = found.low.copy(), found.high.copy()
+        for a, axis in enumerate(self.axes):
+            if axis.hierarchy is None:
+                lows[:, a], highs[:, a] = np.maximum(lows[:, a], low[a]), np.minimum(highs[:, a], high[a])
+        rows = np.bincount(found.part, weights=items.counts, minlength=found.count).astype(np.int64)
+        return found.part, PartBoxes(lows, highs, rows)
+
+    def kept(self, top: Top) -> PartBoxes:
+        """A part that does not fit and that nothing cuts, as it is."""
+        low, high = top.low[None].copy(), top.high[None].copy()
+        for a, axis in enumerate(self.axes):
+            low[:, a], high[:, a] = axis.shown(low[:, a], high[:, a], top.least[a : a + 1], top.most[a : a + 1])
+        return PartBoxes(low, high, np.array([top.rows]))
+
+
+Give = Callable[[FrequencySet, Codes], None]
+"""Takes items whose parts are final, with the part of each."""
+
+
+def mondrian_on_disk(
+    items: StoredRows, axes: Sequence[Axis], k: int, give: Give, *, watch: Watch = unwatched, room: int | None = None
+) -> tuple[PartBoxes, Traffic]:
+    """The parts of `mondrian` for k alone, of items in a file, which is used up (LeFevre et al. 2006, §2.3.1; S4.7).
+
+    The frequency set of every axis tells where a part is cut; those of the sides are counted while these are written,
+    so a level reads every item once and writes it once. A part of at most `room` items is finished in memory.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> ages = FrequencySet.count({"age": (np.array([0, 0, 1, 2, 2], np.int32), 3)})
+    >>> age = Axis("age", np.arange(3, dtype=np.int32), np.array([1.0, 2.0, 5.0]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     stored = Stored(("age",), ages.layout, Path(folder) / "ages")
+    ...     stored.add(ages)
+    ...     boxes, traffic = mondrian_on_disk(stored, [age], 2, lambda items, part: None, room=1)
+    >>> boxes.low.tolist(), boxes.high.tolist(), boxes.rows.tolist(), traffic.written[0]
+    ([[0], [2]], [[1], [2]], [3, 2], 3)
+    """
+    cutting = Cutting(tuple(axes), k, items.room if room is None else room)
+    disk = _Disk(cutting)
+    whole = disk.counted(items)
+    made: list[PartBoxes] = []
+    parts, rows = 0, 0
+    for top in cutting.tops(whole, disk.split):
+        made.append(_finish(cutting, top, parts, give) if top.small else _keep(cutting, top, parts, give))
+        parts += len(made[-1].rows)
+        rows += top.rows
+        watch(rows / whole.held.rows)
+    return PartBoxes.joined(made), disk.traffic
+
+
+@dataclass
+class _Disk:
+    """Files of items, cut into files."""
+
+    cutting: Cutting
+    traffic: Traffic = field(default_factory=Traffic)
+    files: int = 0
+
+    def counted(self, items: StoredRows) -> PartCounts:
+        held = Marginals.none(self.cutting.axes)
+        for piece in items.pieces():
+            self.traffic.read[0] += len(piece)
+            for a, axis in enumerate(self.cutting.axes):
+                held.add(a, axis.positions[piece.codes(axis.attribute)], piece.counts)
+        return PartCounts(items, held, items.items)
+
+    def split(self, tops: Sequence[Top]) -> list[list[PartCounts]]:
+        return [self._sides(top) for top in tops]
+
+    def _sides(self, top: Top) -> list[PartCounts]:
+        """Write the items of a part side by side, and count each side on the way."""
+        assert top.cut is not None
+        axes, cut, given = self.cutting.axes, top.cut, top.where
+        files, held = [], [Marginals.none(axes) for _ in range(cut.sides)]
+        for _ in held:
+            self.files += 1
+            files.append(given.beside(f"part{self.files}"))
+        for piece in given.pieces():
+            self.traffic.read[top.level] += len(piece)
+            self.traffic.written[top.level] += len(piece)
+            at = [axis.positions[piece.codes(axis.attribute)] for axis in axes]
+            of = cut.side(at[cut.axis])
+            for number, file in enumerate(files):
+                here = of == number
+                if not here.any():
+                    continue
+                chosen = piece.kept(here)
+                file.add(chosen)
+                for a, positions in enumerate(at):
+                    held[number].add(a, positions[here], chosen.counts)
+        given.remove()
+        return [PartCounts(file, each, file.items) for file, each in zip(files, held, strict=True)]
+
+
+def _finish(cutting: Cutting, top: Top, first: int, give: Give) -> PartBoxes:
+    """Cut a part that fits in memory to its end; `first` is the number of its first part."""
+    items = top.where.whole()
+    top.where.remove()
+    part, boxes = cutting.finished(items, top.low, top.high)
+    give(items, part + np.int32(first))
+    return boxes
+
+
+def _keep(cutting: Cutting, top: Top, number: int, give: Give) -> PartBoxes:
+    for piece in top.where.pieces():
+        give(piece, np.full(len(piece), number, dtype=np.int32))
+    top.where.remove()
+    return cutting.kept(top)

@@ -1,0 +1,356 @@
+"""Workload-driven Mondrian: cut where the answers to a given workload become less wrong."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from shoal.data.class_counts import Longs
+from shoal.data.codes import Codes, Table
+from shoal.errors import BadInput, BadPolicy
+from shoal.models.model import Flags
+from shoal.models.spec import nearest
+from shoal.partition.axes import Axis, Floats, Regions
+from shoal.partition.condition import Condition
+from shoal.partition.cuts import At, Parts, Points
+from shoal.partition.mondrian import Plan, Tries, Watch, by_width, grow, in_a_row, unwatched
+from shoal.policy.sections import Located
+from shoal.problem import Problem
+from shoal.workload.answer_errors import SANITY
+from shoal.workload.answers import answers
+from shoal.workload.generalised_table import QueriedOriginal
+from shoal.workload.queries import Numbers, Query, attributes_of
+from shoal.workload.query_files import load_queries
+from shoal.workload.selectivity import up_to_the_next
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What queries ask of one attribute."""
+
+    which: Longs
+    """Of each query the predicate that it has, -1 for none."""
+    held: Flags
+    """held[predicate, code]: whether the value satisfies."""
+    shares: Floats | None = None
+    """Of numbers: the share of what lies from each value to the next that satisfies; else a value stands for itself."""
+
+    @classmethod
+    def nothing(cls, queries: int, size: int) -> "Asked":
+        return cls(np.full(queries, -1), np.zeros((0, size), dtype=bool))
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Regions that are asked for, each with a weight: a query is which values of which attributes satisfy it.
+
+    >>> ages = Axis("age", np.arange(4, dtype=np.int32), np.array([20.0, 30.0, 40.0, 49.0]))
+    >>> demand = Demand(np.array([2.0]), {"age": Asked(np.array([0]), np.array([[True, True, False, False]]))})
+    >>> demand.on(ages).shares(np.array([0, 1]), np.array([3, 2])).tolist()
+    [[0.6666666666666666], [0.5263157894736842]]
+    """
+
+    weights: Floats
+    """Of each query: what one row of error costs."""
+    asked: Mapping[str, Asked]
+
+    def on(self, axis: Axis) -> "AxisDemand":
+        asked = self.asked.get(axis.attribute) or Asked.nothing(len(self.weights), len(axis.positions))
+        held, every = asked.held[:, axis.codes], np.ones((1, axis.size), dtype=bool)
+        shares = held if asked.shares is None else asked.shares[:, axis.codes]
+        return AxisDemand(axis, asked.which, np.concatenate([held, every]), np.concatenate([shares, every]) * 1.0)
+
+    def satisfied(self, points: Points, axes: Sequence[Axis]) -> Flags:
+        """Which items satisfy which queries: one row per item."""
+        found = np.ones((len(points.weights), len(self.weights)), dtype=bool)
+        for a, axis in enumerate(axes):
+            asked = self.on(axis)
+            some = np.flatnonzero(asked.which >= 0)
+            if len(some):
+                found[:, some] &= asked.positions[asked.which[some]].T[points.at[:, a]]
+        return found
+
+
+@dataclass(frozen=True)
+class AxisDemand:
+    """What all queries ask of one axis."""
+
+    axis: Axis
+    which: Longs
+    """Of each query its predicate; -1, the last, is none."""
+    positions: Flags
+    """positions[predicate, position]: whether it satisfies."""
+    covered: Floats
+    """covered[predicate, position]: the share of what the position covers that satisfies."""
+
+    @cached_property
+    def boundaries(self) -> Flags:
+        """After which positions some predicate begins or ends."""
+        changes = (self.positions[:, 1:] != self.positions[:, :-1]).any(axis=0)
+        return np.append(changes, False)
+
+    @cached_property
+    def last_boundary(self) -> Longs:
+        """The last boundary up to each position; -1 where there is none."""
+        places = np.where(self.boundaries, np.arange(self.axis.size), -1)
+        return np.maximum.accumulate(places)
+
+    @cached_property
+    def _measure(self) -> Floats:
+        """What each position covers: of numbers up to the next one, of all else one value."""
+        if self.axis.hierarchy is not None or self.axis.categorical:
+            return np.ones(self.axis.size)
+        steps = np.diff(self.axis.values, append=self.axis.values[-1:] + 1.0)
+        return np.append(steps, 1.0) if self.axis.null is not None else steps
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """What all positions before each one cover, and what of it satisfies each predicate."""
+        covered = np.concatenate([[0.0], np.cumsum(self._measure)])
+        held = np.zeros((self.axis.size + 1, len(self.positions)))
+        held[1:] = np.cumsum(self.covered.T * self._measure[:, None], axis=0)
+        return covered, held
+
+    def shares(self, low: Codes | Longs, high: Codes | Longs) -> Floats:
+        """Of what is shown of each range of positions, the share that satisfies each query: shares[range, query]."""
+        if self.axis.hierarchy is not None:
+            low, high = self._labelled(np.asarray(low), np.asarray(high))
+        covered, held = self._sums
+        shares = (held[high + 1] - held[low]) / (covered[high + 1] - covered[low])[:, None]
+        return np.asarray(shares[:, self.which])
+
+    def _labelled(self, low: Codes, high: Codes) -> tuple[Longs, Longs]:
+        """The ends of the label that covers each range."""
+        level = self.axis.level(low, high)
+        first, last = np.zeros(len(low), dtype=np.int64), np.full(len(low), self.axis.size - 1, dtype=np.int64)
+        for h, ranks in enumerate(self.axis.ranks):
+            at = level == h
+            first[at] = np.searchsorted(ranks, ranks[low[at]])
+            last[at] = np.searchsorted(ranks, ranks[low[at]], side="right") - 1
+        return first, last
+
+
+_LEAST_GAIN = 1e-9
+"""Of the error of a part: sums in another order differ by less."""
+
+
+def steered(condition: Condition, axes: Sequence[Axis], demand: Demand, *, watch: Watch = unwatched) -> Regions:
+    """Mondrian whose cuts reduce the weighted error of a workload: the future work of our paper's section 2.4 (S4.9).
+
+    The error of a part is, summed over the queries, how far the rows that satisfy a query lie from what the part's
+    ranges let expect. Of each axis the cut is offered that leaves least of it: after a position where some predicate
+    begins or ends, at the median, or into the children along a hierarchy. Where no cut helps, the widest axis is cut
+    at its median as ever, so that parts stay small.
+
+    >>> from shoal.data.frequency_set import FrequencySet
+    >>> from shoal.models import KAnonymity
+    >>> from shoal.partition.workload_aware import Asked
+    >>> items = FrequencySet.count({"age": (np.array([0, 1, 2, 3, 4, 5], np.int32), 6)})
+    >>> age = Axis("age", np.arange(6, dtype=np.int32), np.array([20.0, 21.0, 50.0, 51.0, 52.0, 53.0]))
+    >>> young = Demand(np.ones(1), {"age": Asked(np.array([0]), np.arange(6)[None, :] < 2)})
+    >>> steered(Condition(items, [KAnonymity(2)]), [age], young).high.tolist()
+    [[1], [3], [5]]
+    """
+    satisfied = demand.satisfied(Points.of(condition.items, axes), axes)
+    return grow(condition, axes, by_error(axes, demand, satisfied, condition.least), watch)
+
+
+def by_error(axes: Sequence[Axis], demand: Demand, satisfied: Flags, least: int) -> Plan:
+    """Offers the cuts that gain most, each axis's best, then what plain Mondrian offers."""
+    asked = [demand.on(axis) for axis in axes]
+    plain = by_width(axes)
+
+    def plan(parts: Parts) -> Tries:
+        now = _State.of(parts, asked, demand.weights, satisfied)
+        gain = np.full((parts.count, len(axes)), -np.inf)
+        at = np.full((parts.count, len(axes)), At.NOWHERE, dtype=np.int32)
+        for a, axis in enumerate(axes):
+            offer = _after if axis.hierarchy is None else _to_children
+            cost, at[:, a] = offer(now, asked[a], a, least)
+            gain[:, a] = now.error - cost
+        at[gain <= _LEAST_GAIN * now.error[:, None]] = At.NOWHERE
+        order = np.argsort(-gain, axis=1, kind="stable")
+        others = plain(parts)
+        first = np.take_along_axis(at, order, axis=1)
+        return in_a_row(
+            np.concatenate([order.astype(np.int32), others.axis], axis=1), np.concatenate([first, others.at], axis=1)
+        )
+
+    return plan
+
+
+@dataclass(frozen=True)
+class _State:
+    """Some parts as the workload sees them."""
+
+    parts: Parts
+    weights: Floats
+    amounts: Floats
+    """amounts[item of a part, query]: rows that satisfy."""
+    shares: list[Floats]
+    """Per axis: the share of each part's range that satisfies each query."""
+    error: Floats
+
+    @classmethod
+    def of(cls, parts: Parts, asked: Sequence[AxisDemand], weights: Floats, satisfied: Flags) -> "_State":
+        amounts: Floats = np.where(satisfied[parts.items], parts.weights[:, None], 0).astype(np.float64)
+        shares = [one.shares(parts.low[:, a], parts.high[:, a]) for a, one in enumerate(asked)]
+        held = np.add.reduceat(amounts, parts.begin[:-1], axis=0)
+        expected = parts.rows[:, None] * np.prod(shares, axis=0)
+        return cls(parts, weights, amounts, shares, np.abs(held - expected) @ weights)
+
+    def beside(self, a: int) -> Floats:
+        """The share of each part's ranges on all other axes."""
+        others = [share for b, share in enumerate(self.shares) if b != a]
+        return np.asarray(np.prod([np.ones_like(self.shares[a]), *others], axis=0))
+
+
+@dataclass(frozen=True)
+class _Spots:
+    """The items of each part by what they have on one axis."""
+
+    part: Longs
+    begin: Longs
+    """Where the items of each spot begin in `order`."""
+    order: Longs
+    low: Codes
+    high: Codes
+
+    @classmethod
+    def of(cls, parts: Parts, a: int, group: Codes) -> "_Spots":
+        values = parts.points.at[parts.items, a]
+        order = np.lexsort((values, group, parts.part))
+        part, group, values = parts.part[order], group[order], values[order]
+        fresh = np.ones(len(order), dtype=bool)
+        fresh[1:] = (group[1:] != group[:-1]) | (part[1:] != part[:-1])
+        begin = np.flatnonzero(fresh)
+        return cls(part[begin], begin, order, values[begin], values[np.append(begin[1:], len(order)) - 1])
+
+    @property
+    def first(self) -> Longs:
+        """The first spot of each part."""
+        return np.flatnonzero(np.diff(self.part, prepend=-1))
+
+    def summed(self, amounts: Floats) -> Floats:
+        """What the items of each spot have together."""
+        return np.add.reduceat(amounts[self.order], self.begin, axis=0)
+
+
+def _up_to(spots: _Spots, amounts: Floats) -> Floats:
+    """The sum over the spots of a part up to each one."""
+    sums = np.cumsum(amounts, axis=0)
+    before = np.concatenate([np.zeros_like(sums[:1]), sums])[spots.first]
+    return np.asarray(sums - before[spots.part])
+
+
+def _after(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Floats, Codes]:
+    """On an ordered axis: where cutting each part leaves least error, and how much."""
+    parts = now.parts
+    spots = _Spots.of(parts, a, parts.points.at[parts.items, a])
+    left = _up_to(spots, spots.summed(parts.weights.astype(np.float64)))
+    at, chosen = _candidates(now, asked, a, spots, left, least)
+    held = _up_to(spots, spots.summed(now.amounts))
+    whole = held[np.append(spots.first[1:], len(spots.part)) - 1]
+    some = np.flatnonzero(chosen)
+    part = spots.part[some]
+    sides = (
+        (held[some], left[some], parts.low[part, a], at[some]),
+        (whole[part] - held[some], parts.rows[part] - left[some], at[some] + 1, parts.high[part, a]),
+    )
+    beside = now.beside(a)[part]
+    cost = np.full(len(spots.part), np.inf)
+    cost[some] = sum(
+        np.abs(satisfy - rows[:, None] * beside * asked.shares(low, high)) @ now.weights
+        for satisfy, rows, low, high in sides
+    )
+    best = np.minimum.reduceat(cost, spots.first)
+    ties = np.flatnonzero(cost == best[spots.part])
+    first = ties[np.unique(spots.part[ties], return_index=True)[1]]
+    return best, at[first].astype(np.int32)
+
+
+def _candidates(now: _State, asked: AxisDemand, a: int, spots: _Spots, left: Floats, least: int) -> tuple[Longs, Flags]:
+    """After each spot: the position at which to cut, and whether that is offered.
+
+    A cut may lie anywhere before the next value that the part holds: there it lies where a predicate begins or ends.
+    """
+    parts, null = now.parts, asked.axis.null
+    rows = parts.rows[spots.part]
+    following = np.append(spots.low[1:], 0)
+    is_last = np.append(np.diff(spots.part) != 0, True)
+    boundary = asked.last_boundary[np.maximum(following - 1, 0)]
+    on_boundary = boundary >= spots.low
+    median = (left >= rows / 2) & (left - spots.summed(parts.weights.astype(np.float64)) < rows / 2)
+    chosen = ~is_last & (left >= least) & (rows - left >= least) & (on_boundary | median)
+    at = np.where(on_boundary, boundary, spots.low).astype(np.int64)
+    if null is None:
+        return at, chosen
+    mixed = ((parts.high[:, a] == null) & (parts.low[:, a] < null))[spots.part]
+    return np.where(mixed, null - 1, at), np.where(mixed, chosen & (following == null), chosen)
+
+
+def _to_children(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Floats, Codes]:
+    """Along a hierarchy: what error cutting into the groups below the label leaves."""
+    parts, axis = now.parts, asked.axis
+    several = parts.low[:, a] < parts.high[:, a]
+    below = np.maximum(axis.level(parts.low[:, a], parts.high[:, a]) - 1, 0)
+    spots = _Spots.of(parts, a, axis.ranks[below[parts.part], parts.points.at[parts.items, a]])
+    rows = spots.summed(parts.weights.astype(np.float64))
+    expected = rows[:, None] * now.beside(a)[spots.part] * asked.shares(spots.low, spots.high)
+    cost = np.add.reduceat(np.abs(spots.summed(now.amounts) - expected) @ now.weights, spots.first)
+    fits = several & np.logical_and.reduceat(rows >= least, spots.first)
+    return np.where(fits, cost, np.inf), np.full(parts.count, At.CHILDREN, dtype=np.int32)
+
+
+def demand_of(problem: Problem) -> Demand:
+    """The queries of the policy's workload as they look at the quasi-identifiers; every aggregate by its rows."""
+    path = problem.policy.method.workload
+    assert isinstance(path, Located)
+    file = path.file
+    queries = [Query(where=query.where, weight=query.weight) for query in load_queries(file)]
+    try:
+        return _demand(queries, problem.table, problem.quasi)
+    except BadInput as wrong:
+        raise BadPolicy(f"method.workload: {file.name}: {wrong}") from None
+
+
+def _demand(queries: Sequence[Query], table: Table, quasi: Sequence[str]) -> Demand:
+    for number, query in enumerate(queries, 1):
+        for name in query.attributes:
+            if name not in table.columns:
+                raise BadInput(f"query {number}: the table has no column {name!r}{nearest(name, table.columns)}")
+    original = QueriedOriginal(table)
+    recoded = [replace(query, where=tuple(one for one in query.where if one[0] in quasi)) for query in queries]
+    if not any(query.where for query in recoded):
+        raise BadInput("no query looks at a quasi-identifier")
+    rows = answers(original.shown(attributes_of(queries)), [*queries, *recoded])
+    asked = {name: _asked(recoded, original, name) for name in quasi}
+    found, satisfying = np.split(rows.values, 2)
+    return Demand(_costs(queries, found, satisfying, table.rows), asked)
+
+
+def _costs(queries: Sequence[Query], found: Floats, recoded: Floats, rows: int) -> Floats:
+    """What a row costs that is wrongly counted among those that satisfy the recoded part of each query.
+
+    The rest of a query is answered exactly: of the rows that satisfy the one part, it keeps a share.
+    """
+    weights = np.array([query.weight for query in queries])
+    return np.asarray(weights * np.maximum(found, 1) / np.maximum(recoded, 1) / np.maximum(found, SANITY * rows))
+
+
+def _asked(queries: Sequence[Query], original: QueriedOriginal, name: str) -> Asked:
+    """What queries ask of one quasi-identifier."""
+    domain, size = original.domain(name), original.table[name].size
+    predicates = [dict(query.where).get(name) for query in queries]
+    distinct = list(dict.fromkeys(one for one in predicates if one is not None))
+    number = {predicate: at for at, predicate in enumerate(distinct)}
+    which = np.array([-1 if one is None else number[one] for one in predicates], dtype=np.int64)
+    held = np.array([domain.satisfying(one) for one in distinct], dtype=bool).reshape(len(distinct), size)
+    if not isinstance(domain, Numbers):
+        return Asked(which, held)
+    shares = held.astype(np.float64)  # of null, none
+    gaps = up_to_the_next(domain)
+    for at, predicate in enumerate(distinct):
+        shares[at, : len(domain.values)] = gaps.see(predicate).share
+    return Asked(which, held, shares)

@@ -1,0 +1,140 @@
+"""From a file to a published folder, top to bottom: read, problem, solve, recode; then write, verify, publish.
+
+`anonymize` and `publish` of the API go the whole way. `apply` fixes the levels of an earlier release, `republish` and
+`remove` follow the history of one, a dry run ends before anything is written, `lattice` and `compare` end at the
+problem and at the plan.
+"""
+
+import warnings
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
+from functools import partial
+from pathlib import Path
+
+from shoal.blocking.added_rows import warn_of_open_channels
+from shoal.blocking.block import block_channels
+from shoal.engine_port import Engine, Source
+from shoal.engines.choice import choose_engine, read_for, recode, refuse_lacking
+from shoal.engines.postgres.tables import storing
+from shoal.errors import BadOutput, ShoalWarning
+from shoal.inputs import PathLike, PolicyLike, SourceLike, TargetLike, collect_warnings, path_of, policy_of, target_of
+from shoal.problem import Problem, with_margin
+from shoal.publish.contents import told_of, write_private, write_public
+from shoal.publish.data_files import notes_on, store_rows, write_data, write_options
+from shoal.publish.fixed_recoding import EarlierRelease
+from shoal.publish.folder import Places
+from shoal.publish.manifest import Manifest, counterfeits_of, seen_if_few, summarise
+from shoal.publish.released_table import ReleasedTable
+from shoal.publish.verification import judge_files
+from shoal.report.pages import write_reports
+from shoal.republish.next_release import plan_next_release
+from shoal.runtime.events import log_event
+from shoal.runtime.memory import bytes_of
+from shoal.search.driver import Stop, Watch
+from shoal.solve import make_plan, solve
+from shoal.verify.open_release import Room
+
+
+class Release(ReleasedTable):
+    """A table that keeps its policy: as data, as a summary, and as folders on disk."""
+
+    def save(
+        self,
+        out: PathLike,
+        *,
+        private: PathLike | None = None,
+        format: str | None = None,  # noqa: A002
+        force: bool = False,
+        reproducible: bool = False,
+        to: TargetLike = None,
+        partition_by: Sequence[str] = (),
+    ) -> Manifest:
+        """Write `out/` and `out.private/`, both or none, verified as re-read from disk.
+
+        With `partition_by`, the table is Parquet in folders named after what these columns show.
+        With `to`, e.g. "postgres:public.released", the rows are stored there too, re-read and compared before all is
+        put into place: the private folder first, then the public one, then the table is committed.
+        """
+        places = Places.choose(out, private, self.path, force=force, earlier=self.earlier)
+        return publish_release(self, places, format, partition_by, to, force=force, reproducible=reproducible)
+
+
+def make_release(
+    source: SourceLike,
+    policy: PolicyLike,
+    *,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+    engine: Engine | str = "auto",
+    memory: str | int | None = None,
+    master: str | None = None,
+    spill: Path | None = None,
+) -> Release:
+    """Read → problem → solve → recode: a release that was not judged yet.
+
+    What does not fit in memory is spilled into a private folder in `spill`.
+    """
+    earlier = policy if isinstance(policy, EarlierRelease) else None
+    policy = policy_of(policy.policy if isinstance(policy, EarlierRelease) else policy)
+    asked = engine
+    engine = choose_engine(engine, memory, source, spill, master) if isinstance(engine, str) else engine
+    refuse_lacking(policy, engine)
+    with nullcontext() if earlier is None else earlier.explained(), collect_warnings() as notes:
+        if asked == "auto" and engine.name != "arrow":
+            warnings.warn(ShoalWarning(f"the table was read where it is, by the {engine.name} engine"), stacklevel=2)
+        table = source if isinstance(source, Source) else read_for(source, policy, engine)
+        log_event("read", **_about(table), engine=engine.name)
+        if policy.republish is None:
+            problem = Problem.of(table, with_margin(policy), engine, watch, stop)
+            plan = block_channels(table, policy, solve(problem), engine)
+        else:
+            first = partial(make_plan, engine=engine, watch=watch, stop=stop)
+            table, plan = plan_next_release(table, policy, engine, earlier, path_of(source), first)
+        log_event("searched", algorithm=policy.method.algorithm, **plan.effort)
+        warn_of_open_channels(plan)
+        if policy.release.order == "keep":
+            warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
+    released = recode(table, plan, policy, engine)
+    log_event("recoded", released=released.count, suppressed=plan.after.suppressed_rows, added=released.added)
+    said = tuple(dict.fromkeys([*notes, *(() if earlier is None else earlier.notes)]))
+    room = Room(None if memory is None else bytes_of(memory), spill)
+    folder = None if earlier is None else earlier.folder
+    return Release(policy, table, plan, released, said, engine, path_of(source), room, folder)
+
+
+def publish_release(
+    release: Release,
+    places: Places,
+    format: str | None = None,  # noqa: A002
+    partition_by: Sequence[str] = (),
+    to: TargetLike = None,
+    *,
+    force: bool = False,
+    reproducible: bool = False,
+) -> Manifest:
+    """Write → verify → publish: both folders, and the table of a database where one is named, or nothing at all."""
+    options, target = write_options(release, format, partition_by), target_of(to)
+    if target is not None and release.separate is not None:
+        raise BadOutput(f"{target.name}: a release in two tables is written into folders only")
+    plan, policy, source = release.plan, release.policy, release.source
+    with ExitStack() as stack:
+        stored = None if target is None else stack.enter_context(storing(target, force=force))
+        last = (lambda: None) if stored is None else stored.commit
+        public, private = stack.enter_context(places.filled(last))
+        written = write_data(release, public, options, partition_by)
+        verdicts = judge_files(release, written)
+        compared = seen_if_few(plan, policy, source)
+        manifest = summarise(plan, policy, source, verdicts, written.data, notes_on(release, written.data), compared)
+        manifest = manifest.without_times() if reproducible else manifest
+        told = told_of(manifest, plan, verdicts, release.shown, release.separate)
+        write_public(public, told, counterfeits_of(plan))
+        write_private(private, manifest, plan, policy, source, written.rows)
+        if stored is not None:
+            store_rows(release, written, stored)
+    with places.reported():  # the release is on disk: no report can sink it
+        write_reports(places, release, manifest, told, compared)
+    return manifest
+
+
+def _about(table: Source) -> dict[str, str | int | None]:
+    return {"name": table.name, "format": table.format, "rows": table.table.rows, "columns": len(table.table.columns)}

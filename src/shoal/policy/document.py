@@ -1,0 +1,327 @@
+"""The policy: which column plays which role, what the release must promise, how to get there."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, TypeAdapter, ValidationError, model_validator
+
+from shoal.errors import BadHierarchy, BadPolicy
+from shoal.hierarchy.arx_csv import Csv
+from shoal.hierarchy.build import known_keys
+from shoal.methods import ALGORITHMS
+from shoal.metrics.catalogue import METRICS
+from shoal.models import MODELS
+from shoal.models.model import Model, exact
+from shoal.models.spec import kebab, nearest
+from shoal.policy.blocking_options import Blocking, misfit_of_blocking
+from shoal.policy.method import Method, misfit_of_cells
+from shoal.policy.republish_options import Republish, misfit_of_republish, values_asked
+from shoal.policy.sections import (
+    AnyModel,
+    Attribute,
+    DataOptions,
+    Located,
+    Part,
+    ReleaseOptions,
+    base,
+    moved,
+    population_of,
+    whole,
+)
+from shoal.roles import Role
+
+_LATER = {
+    "categories": "categories of sensitive values are not in this version; leave the key out",
+}
+"""Keys of an attribute that a later version will know."""
+
+_TABLES: dict[str, type[BaseModel]] = {
+    "data": DataOptions,
+    "attributes": Attribute,
+    "method": Method,
+    "release": ReleaseOptions,
+    "blocking": Blocking,
+    "republish": Republish,
+}
+
+
+def sentence(wrong: ValidationError, policy: type[BaseModel]) -> str:
+    """One sentence about the first error, and in how many other places there are more."""
+    errors = wrong.errors(include_url=False)
+    first = errors[0]
+    where = [str(part) for part in first["loc"]]
+    others = len({error["loc"] for error in errors}) - 1
+    more = f" (and {others} more)" if others else ""
+    return ": ".join([*([".".join(where)] if where else []), _message(first, where, policy)]) + more
+
+
+def _message(error: Any, where: list[str], policy: type[BaseModel]) -> str:
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    if error["type"] == "missing":
+        return "is missing"
+    if error["type"] == "extra_forbidden":
+        return _unknown(where, policy)
+    message = f"{error['msg'][0].lower()}{error['msg'][1:]}"
+    return f"{message}, not {error['input']!r}" if isinstance(error["input"], int | float | str) else message
+
+
+def _unknown(where: list[str], policy: type[BaseModel]) -> str:
+    *table, key = where
+    if table[:1] == ["attributes"] and key in _LATER:
+        return _LATER[key]
+    part = _TABLES[table[0]] if table else policy
+    known = [kebab(name) for name in part.model_fields]
+    return f"unknown key{nearest(key, known)}; known: {', '.join(known)}"
+
+
+def json_schema(policy: type[BaseModel]) -> dict[str, Any]:
+    """Pydantic's schema of the policy, every registered model and hierarchy included."""
+    schema = policy.model_json_schema(by_alias=True)
+    schema["properties"]["require"]["items"] = {"anyOf": [_model_schema(name) for name in MODELS]}
+    schema["properties"]["require"]["minItems"] = 1
+    schema["$defs"]["Blocking"]["properties"]["require"]["items"] = schema["properties"]["require"]["items"]
+    schema["$defs"]["Attribute"]["properties"]["hierarchy"]["anyOf"][0] = _hierarchy_schema()
+    method = schema["$defs"]["Method"]["properties"]
+    method["algorithm"]["enum"], method["metric"]["enum"] = list(ALGORITHMS), list(METRICS)
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "Shoal policy"
+    role = schema["properties"]["attributes"]["additionalProperties"]
+    schema["properties"]["attributes"]["additionalProperties"] = {"anyOf": [role, {"$ref": "#/$defs/Role"}]}
+    return schema
+
+
+def _hierarchy_schema() -> dict[str, Any]:
+    table = {"type": "object", "properties": {key: {} for key in sorted(known_keys())}, "additionalProperties": False}
+    return {"anyOf": [{**table, "minProperties": 1}, {"type": "array", "minItems": 1}]}
+
+
+def _model_schema(name: str) -> dict[str, Any]:
+    schema = TypeAdapter(MODELS[name]).json_schema()
+    properties = {"model": {"const": name}} | {kebab(key): value for key, value in schema["properties"].items()}
+    required = ["model", *map(kebab, schema.get("required", []))]
+    return {
+        "title": name,
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
+
+
+FORMAT: Final = 1
+
+
+class Policy(Part):
+    """Everything that decides about a release.
+
+    >>> policy = Policy(attributes={"age": "quasi-identifier"}, require=[{"model": "k-anonymity", "k": 5}])
+    >>> policy.require[0].k, policy.method.algorithm
+    (5, 'optimal')
+    """
+
+    format: Annotated[Literal[1], BeforeValidator(whole)] = FORMAT
+    data: DataOptions = DataOptions()
+    attributes: dict[str, Attribute]
+    require: tuple[AnyModel, ...]
+    method: Method = Method()
+    release: ReleaseOptions = ReleaseOptions()
+    blocking: Blocking | None = None
+    """Left out, inference channels stay."""
+    republish: Republish | None = None
+    """Left out, the release is the first and the last of its table."""
+
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as wrong:
+            raise BadPolicy(sentence(wrong, type(self))) from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_roles(cls, given: Any) -> Any:
+        """`"age": "quasi-identifier"` is short for `"age": {"role": "quasi-identifier"}`."""
+        if not isinstance(given, dict) or not isinstance(given.get("attributes"), Mapping):
+            return given
+        longer = {
+            name: {"role": value} if isinstance(value, str) else value for name, value in given["attributes"].items()
+        }
+        return {**given, "attributes": longer}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if not self.require:
+            raise ValueError("require: a policy promises at least one model, e.g. {model = 'k-anonymity', k = 5}")
+        if not self.quasi_identifiers:
+            raise ValueError("attributes: at least one column must have the role 'quasi-identifier'")
+        if all(self.attributes[name].importance == 0 for name in self.quasi_identifiers):
+            raise ValueError("attributes: importance is 0 for every quasi-identifier; one at least must matter")
+        sensitive = self.named(Role.SENSITIVE)
+        for model in self.require:
+            of = model.about
+            if of is not None and of not in sensitive:
+                raise ValueError(f"require: {model.name} is about {of!r}, which has not the role 'sensitive'")
+            if model.per_attribute and not sensitive:
+                raise ValueError(f"require: {model.name} needs a column with the role 'sensitive'")
+        if len({population_of(model) for model in self.require} - {None}) > 1:
+            raise ValueError("require: the models name several populations; a table is compared with one")
+        if METRICS[self.method.metric].of_sensitive and not sensitive:
+            raise ValueError(f"method.metric = {self.method.metric!r} needs a column with the role 'sensitive'")
+        of_k = {"suppression = 'k'": self.method.suppression == "k", "margin": self.method.margin > 0}
+        for option in (name for name, used in of_k.items() if used and not any(hasattr(m, "k") for m in self.require)):
+            raise ValueError(f"method.{option} needs a required model with a k")
+        return self
+
+    @model_validator(mode="after")
+    def _fits_its_algorithm(self) -> Self:
+        misfit = misfit_of_cells(self) or misfit_of_blocking(self) or misfit_of_republish(self)
+        if misfit is not None:
+            raise ValueError(misfit)
+        return self
+
+    @property
+    def blocked(self) -> str | None:
+        """The sensitive attribute whose inference channels are blocked, if there is one."""
+        return None if self.blocking is None else self.blocking.attribute or self.named(Role.SENSITIVE)[0]
+
+    @property
+    def promises(self) -> list[Model]:
+        """What is promised of the release: the models required, and those that blocking attains on top."""
+        further = () if self.blocking is None else self.blocking.require
+        return [*self.models, *(replace(m, attribute=self.blocked) if m.attribute is None else m for m in further)]
+
+    @property
+    def further(self) -> int:
+        """How many of the promises, the last ones, hold only because of rows that show nobody."""
+        if self.republish is not None and self.republish.way == "m-invariance":
+            return len(self.promises)
+        return len(self.promises) - len(self.models)
+
+    @property
+    def key(self) -> str | None:
+        """The column by which persons are known again in later tables, if there is one."""
+        return None if self.republish is None else self.republish.key or self.unit
+
+    @property
+    def values_left(self) -> dict[str, int]:
+        """How many values of each sensitive attribute all releases together must leave to everybody."""
+        asked = dict.fromkeys(self.named(Role.SENSITIVE), 1)
+        for model in self.models:
+            if model.about is not None:
+                asked[model.about] = max(asked[model.about], values_asked(model))
+        given = None if self.republish is None else self.republish.m
+        return {name: given or least for name, least in asked.items()}
+
+    @property
+    def quasi_identifiers(self) -> list[str]:
+        return self.named(Role.QUASI_IDENTIFIER)
+
+    @property
+    def unit(self) -> str | None:
+        """The column that tells persons apart, if there is one."""
+        return next(iter(self.named(Role.UNIT)), None)
+
+    @property
+    def population(self) -> Path | None:
+        """The file of everybody, if a model compares with them."""
+        paths = (population_of(model) for model in self.require)
+        return next((path.file for path in paths if isinstance(path, Located)), None)
+
+    def named(self, role: Role) -> list[str]:
+        return [name for name, attribute in self.attributes.items() if attribute.role is role]
+
+    @property
+    def models(self) -> list[Model]:
+        """What is required, a model without `attribute` once for every sensitive attribute."""
+        out: list[Model] = []
+        for model in self.require:
+            if model.per_attribute and model.attribute is None:
+                out += [replace(model, attribute=name) for name in self.named(Role.SENSITIVE)]
+            else:
+                out.append(model)
+        return out
+
+    @property
+    def about(self) -> list[str]:
+        """The sensitive attributes that a model, or the metric, looks at."""
+        by_metric = self.named(Role.SENSITIVE) if METRICS[self.method.metric].of_sensitive else []
+        return list(dict.fromkeys([*(m.about for m in self.models if m.about is not None), *by_metric]))
+
+    @property
+    def largest_k(self) -> int:
+        return max((int(model.k) for model in self.require if hasattr(model, "k")), default=1)
+
+    def suppressible(self, rows: int) -> int:
+        """How many rows may be suppressed: floor(share × rows), exactly.
+
+        >>> Policy(attributes={"a": "quasi-identifier"}, require=[{"model": "k-anonymity", "k": 2}],
+        ...        method={"suppression": 0.29}).suppressible(100)
+        29
+        """
+        if self.method.suppress == "cell" and self.method.generalise == "attribute":
+            return rows  # what fails at a node is not left out: cells of it are
+        if self.method.suppress != "tuple":
+            return 0
+        if self.method.suppression == "k":
+            return self.largest_k
+        return int(exact("suppression", self.method.suppression) * Fraction(rows))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Policy":
+        """Read a policy; hierarchies are looked for beside it."""
+        path = Path(path)
+        try:
+            document = tomllib.loads(path.read_text("utf-8-sig"))
+        except FileNotFoundError:
+            raise BadPolicy(f"{path.name}: there is no such policy file; `shoal init DATA` drafts one") from None
+        except (OSError, UnicodeDecodeError) as wrong:
+            raise BadPolicy(f"{path.name}: the policy cannot be read ({type(wrong).__name__})") from None
+        except tomllib.TOMLDecodeError as wrong:
+            raise BadPolicy(f"{path.name}: not TOML: {wrong}") from None
+        token = base.set(path.parent)
+        try:
+            return cls(**document)
+        except BadPolicy as wrong:
+            raise BadPolicy(f"{path.name}: {wrong}") from None
+        finally:
+            base.reset(token)
+
+    def document(self) -> dict[str, Any]:
+        """The policy as it stands in TOML: defaults left out; refused where a hierarchy cannot be written down."""
+        for name, attribute in self.attributes.items():
+            try:
+                _ = attribute.hierarchy and attribute.hierarchy.spec()
+            except BadHierarchy as wrong:
+                raise BadHierarchy(f"attributes.{name}: {wrong}") from None
+        plain = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
+        return {"format": FORMAT, **plain}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write TOML that loads to an equal policy; in another folder, to one that reads the same files."""
+        import tomli_w
+
+        written = self._seen_from(Path(path).parent)
+        Path(path).write_text(tomli_w.dumps(written.document()), "utf-8")
+
+    def _seen_from(self, folder: Path) -> "Policy":
+        """The policy with the paths of its files written for a folder."""
+        attributes = dict(self.attributes)
+        for name, attribute in attributes.items():
+            if isinstance(attribute.hierarchy, Csv):
+                hierarchy = attribute.hierarchy.seen_from(folder)
+                attributes[name] = attribute.model_copy(update={"hierarchy": hierarchy})
+        require = tuple(moved(model, folder) for model in self.require)
+        method = self.method
+        if method.workload is not None:
+            method = method.model_copy(update={"workload": method.workload.seen_from(folder)})
+        return self.model_copy(update={"attributes": attributes, "require": require, "method": method})
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON Schema of a policy file, every registered model included."""
+        return json_schema(cls)

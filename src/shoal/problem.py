@@ -1,0 +1,387 @@
+"""What every solver is given: roles, hierarchies, counts and models of a table; built once, for every method."""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain
+from math import inf
+from random import Random
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.data.class_counts import ClassCounts
+from shoal.data.codes import Column, Kind, Table, alone, united
+from shoal.data.frequency_set import Counted, FrequencySet, Layout, Reading, joined
+from shoal.engine_port import Engine, Source
+from shoal.errors import BadData, BadHierarchy, BadPolicy, Infeasible, ShoalWarning
+from shoal.hierarchy.build import Builder, build
+from shoal.hierarchy.draft import draft
+from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.hierarchy.top_bottom import ValueOnly
+from shoal.methods import ALGORITHMS, Shape
+from shoal.models.k_anonymity import KAnonymity, least_size
+from shoal.models.model import QUASI, Closure, Flags, Model, asked
+from shoal.models.presence import DeltaPresence
+from shoal.policy.document import Policy
+from shoal.policy.method import Method
+from shoal.policy.requirements import refuse_misfits
+from shoal.recoding.outcome import Before
+from shoal.roles import Role
+from shoal.runtime.events import log_event
+
+if TYPE_CHECKING:
+    from shoal.search.driver import Stop, Watch
+
+_UNIQUE_SHARE = Fraction(1, 20)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A table and a policy, and all that solvers need to know of both."""
+
+    source: Source
+    policy: Policy
+    engine: Engine
+    roles: Mapping[str, Role]
+    builders: Mapping[str, Builder]
+    """Of the quasi-identifiers that are generalised along a hierarchy."""
+    hierarchies: Mapping[str, Hierarchy]
+    classes: FrequencySet
+    """The table's own classes, and the class of every row; boxes on disk see the table as one class."""
+    reading: Reading
+    """How what models count beside the classes is read."""
+    limit: int
+    """Rows that may be suppressed."""
+    population: FrequencySet | None = None
+    watch: "Watch" = lambda *_: None
+    stop: "Stop" = lambda: False
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        policy: Policy,
+        engine: Engine,
+        watch: "Watch" = lambda *_: None,
+        stop: "Stop" = lambda: False,
+        *,
+        quasi: Sequence[str] | None = None,
+    ) -> "Problem":
+        """Assign roles, build hierarchies and count: what comes before every search, partition or republication.
+
+        `quasi` is the order of the quasi-identifiers; by default the one that decides ties.
+        """
+        table = source.table
+        roles = assign_roles(table, policy, source.index)
+        if quasi is None:
+            quasi = order_of_attributes(
+                (n for n, role in roles.items() if role is Role.QUASI_IDENTIFIER), policy.method
+            )
+        builders = _builders(policy, table, quasi)
+        hierarchies = {name: hierarchy_of(source, name, builder) for name, builder in builders.items()}
+        refuse_misfits(policy, table, roles)
+        limit = 0 if policy.method.of_cells else policy.suppressible(table.rows)
+        classes = _count(source, policy, engine, quasi, limit)
+        reading = read_columns(table, policy, classes, quasi)
+        population = None if source.population is None else engine.count(source.population, quasi, [])
+        return cls(
+            source, policy, engine, roles, builders, hierarchies, classes, reading, limit, population, watch, stop
+        )
+
+    @property
+    def table(self) -> Table:
+        return self.source.table
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        """The quasi-identifiers, in the order that decides ties."""
+        return self.classes.attributes
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the rows stay where they are and only the engine can cut them into boxes."""
+        return _in_place(self.source, self.policy)
+
+    def importance(self, name: str) -> float:
+        given = self.policy.attributes[name].importance
+        return 1.0 if given is None else given
+
+    @cached_property
+    def before(self) -> Before:
+        """The table as metrics see it; those of cells need no hierarchies."""
+        importance = {name: a.importance for name, a in self.policy.attributes.items() if a.importance is not None}
+        every = {*self.policy.named(Role.SENSITIVE)} == {*self.policy.about} != set()
+        hierarchies = () if self.policy.method.of_cells else tuple(self.hierarchies.values())
+        sensitive = self.reading if every else None
+        return Before(self.classes, hierarchies, importance, self.population, sensitive, self.source.room)
+
+    def refuse_impossible(self) -> None:
+        """Refuse what no recoding of the table can keep."""
+        refuse_outsiders(self.policy.models, self.classes, self.reading, self.population)
+        whole = as_one_class(self.classes, self.reading, self.population)
+        refuse_impossible(self.policy.models, whole, self.limit, split=self.reading.split)
+        warn_of_unknown_values(self.policy.models, self.reading.labels)
+
+    def within_time(self) -> "Problem":
+        """The same problem, which also stops when the time that the policy allows is over, counted from now."""
+        limit, stop = self.policy.method.time_limit, self.stop
+        ends = inf if limit is None else perf_counter() + limit
+        return replace(self, stop=lambda: stop() or perf_counter() >= ends)
+
+
+def _in_place(source: Source, policy: Policy) -> bool:
+    return source.table.relation is not None and policy.method.of_cells
+
+
+def _builders(policy: Policy, table: Table, quasi: Sequence[str]) -> dict[str, Builder]:
+    """The hierarchies that the method generalises along: of all quasi-identifiers, of texts in boxes, or of none."""
+    shape = ALGORITHMS[policy.method.algorithm].shape
+    if policy.republish is None and shape is Shape.GROUPS:
+        return {}
+    if policy.republish is None and shape in {Shape.BOXES, Shape.CLUSTERS}:
+        given = {name: policy.attributes[name].hierarchy for name in quasi if table[name].kind is Kind.TEXT}
+        return {name: builder for name, builder in given.items() if builder is not None}
+    return {name: builder_of(policy, table[name]) for name in quasi}
+
+
+def builder_of(policy: Policy, column: Column) -> Builder:
+    """The hierarchy that the policy gives, or a draft; where nothing is generalised, the value or `*`."""
+    if policy.method.generalise == "none":
+        return ValueOnly()
+    return policy.attributes[column.name].hierarchy or draft(column, policy.largest_k)
+
+
+def _count(source: Source, policy: Policy, engine: Engine, quasi: Sequence[str], limit: int) -> FrequencySet:
+    """The classes of the table and what models need counted in them."""
+    table = source.table
+    if _in_place(source, policy):  # its own classes are too many
+        layout = Layout.of([1] * len(quasi))
+        return FrequencySet(tuple(quasi), layout, np.zeros((1, layout.words), dtype=np.uint64), np.array([table.rows]))
+    beside = counted(policy, quasi)
+    if table.relation is not None:  # measures cannot look at the rows again
+        beside += [name for name in policy.named(Role.SENSITIVE) if name not in beside]
+    classes = engine.count(table, quasi, beside)
+    log_event("counted", classes=len(classes))
+    return classes if policy.method.of_cells else classes.at_least(least_size(policy.models), limit)
+
+
+def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dict[str, Role]:
+    """The role of every column, in the order of the table; a column without one is an error (design 12)."""
+    for name in policy.attributes:
+        if name not in table.columns:
+            folded = {column.casefold(): column for column in table.columns}
+            near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
+            hint = f" (did you mean {folded[near[0]]!r}?)" if near else ""
+            raise BadPolicy(f"attributes.{name}: the table has no column {name!r}{hint}")
+    unknown = [name for name in table.columns if name not in policy.attributes]
+    if policy.data.others is None and any(name in index for name in unknown):
+        raise BadPolicy(
+            "the frame has an index of its own, which can identify people: drop it with reset_index(drop=True), or "
+            f"give it a role as attribute {next(name for name in unknown if name in index)!r}"
+        )
+    if unknown and policy.data.others is None:
+        named = ", ".join(repr(name) for name in unknown)
+        raise BadPolicy(
+            f"column(s) {named} have no role; add them to [attributes], or set others = 'drop' or 'insensitive' "
+            "under [data]"
+        )
+    other = Role.INSENSITIVE if policy.data.others == "insensitive" else Role.IDENTIFIER
+    roles = {n: policy.attributes[n].role if n in policy.attributes else other for n in table.columns}
+    _refuse_units(roles)
+    _refuse_unconfirmed(table, policy, roles)
+    for model in policy.require:
+        if isinstance(model, KAnonymity) and model.k == 1:
+            warnings.warn(ShoalWarning("k = 1 gives no protection"), stacklevel=2)
+    return roles
+
+
+def _refuse_units(roles: Mapping[str, Role]) -> None:
+    units = [name for name, role in roles.items() if role is Role.UNIT]
+    if len(units) > 1:
+        raise BadPolicy(f"attributes.{units[1]}: {units[0]!r} is the unit already; one column tells persons apart")
+
+
+def _refuse_unconfirmed(table: Table, policy: Policy, roles: Mapping[str, Role]) -> None:
+    for name, role in roles.items():
+        confirmed = name in policy.attributes and policy.attributes[name].confirm
+        if role is not Role.INSENSITIVE or confirmed:
+            continue
+        unique = table[name].uniques
+        if Fraction(unique, max(table.rows, 1)) > _UNIQUE_SHARE:
+            raise BadPolicy(
+                f"attributes.{name}: {unique} of {table.rows} rows hold a value that no other row has, so it may "
+                "identify people; give it another role, or confirm = true"
+            )
+
+
+def counted(policy: Policy, quasi: Sequence[str]) -> list[Counted]:
+    """What models and the metric need counted beside the classes; where a unit is given, with the persons."""
+    if policy.unit is None:
+        return [*policy.about, *together(policy, quasi)]
+    return [policy.unit, *((policy.unit, name) for name in policy.about), *together(policy, quasi)]
+
+
+def together(policy: Policy, quasi: Sequence[str]) -> list[tuple[str, ...]]:
+    """The sets of columns that models need counted together."""
+    return sorted({_expanded(model.columns, quasi) for model in policy.models if model.columns})
+
+
+def _expanded(columns: Sequence[str], quasi: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for column in columns for name in (quasi if column == QUASI else [column]))
+
+
+def trees_of(table: Table, policy: Policy) -> dict[str, Hierarchy]:
+    """The hierarchies of sensitive attributes that have one."""
+    known = {name: policy.attributes[name].hierarchy for name in policy.named(Role.SENSITIVE)}
+    return {name: build(table[name], builder) for name, builder in known.items() if builder is not None}
+
+
+def orders_of(policy: Policy) -> dict[str, tuple[str, ...]]:
+    """The orders of sensitive attributes that have one."""
+    return {name: a.order for name, a in policy.attributes.items() if a.order is not None}
+
+
+def read_columns(table: Table, policy: Policy, classes: FrequencySet, quasi: Sequence[str]) -> Reading:
+    """How the counted columns are read: labels, hierarchies and orders, and what the whole table holds."""
+    jointly = together(policy, quasi)
+    trees = trees_of(table, policy)
+    reading = Reading(
+        labels={name: _labels(table[name]) for name in dict.fromkeys([*policy.about, *chain(*jointly)])},
+        unit=policy.unit,
+        levels={name: tree.levels for name, tree in trees.items()},
+        order=orders_of(policy),
+        joint=dict.fromkeys(jointly),
+        level_labels={name: tree.labels for name, tree in trees.items()},
+        split=_warn_of_varying_persons(table, quasi, policy.unit),
+    )
+    whole = classes.project([]).class_counts(reading)
+    reference = {name: values.overall for name, values in whole.sensitive.items()}
+    return replace(reading, reference=reference, joint=whole.joint)
+
+
+def _labels(column: Column) -> list[str | None]:
+    return [*column.texts.to_pylist(), None][: column.size]
+
+
+def _warn_of_varying_persons(table: Table, quasi: Sequence[str], unit: str | None) -> bool:
+    """Whether a person's quasi-identifiers differ from row to row, so that he stands in several classes."""
+    varying = []
+    for name in quasi if unit is not None else ():
+        _, pairs, _ = joined([(table[n].codes, table[n].size) for n in (unit, name) if n is not None])
+        varying += [name] if pairs > table[unit or ""].size else []
+    for name in varying:
+        said = f"attributes.{name}: some persons have several values of it, so they stand in several classes"
+        warnings.warn(ShoalWarning(said), stacklevel=2)
+    return bool(varying)
+
+
+def warn_of_unknown_values(models: list[Model], labels: Mapping[str, Sequence[str | None]]) -> None:
+    """A threshold for a value that the table does not hold protects nobody: a slip of the pen, perhaps."""
+    for model in models:
+        for table in asked(model).values():
+            unknown = [v for v in table if v not in labels[model.about or ""]] if isinstance(table, Mapping) else []
+            if unknown:
+                named = ", ".join(repr(value) for value in unknown)
+                warnings.warn(ShoalWarning(f"{model.name}: the table holds no {named}"), stacklevel=2)
+
+
+def as_one_class(classes: FrequencySet, reading: Reading, population: FrequencySet | None) -> ClassCounts:
+    whole = classes.project([]).class_counts(reading)
+    return whole if population is None else replace(whole, population=np.array([population.rows]))
+
+
+def refuse_outsiders(
+    models: list[Model], classes: FrequencySet, reading: Reading, population: FrequencySet | None
+) -> None:
+    """Who is in the table is in the population: else the share of it that is in the table means nothing."""
+    if population is None or not any(isinstance(model, DeltaPresence) for model in models):
+        return
+    found, _ = classes.found_in(population)
+    outside = int(np.maximum(classes.class_counts(reading).sizes - found, 0).sum())
+    if outside:
+        raise BadData(
+            f"{outside} row(s) of the table have quasi-identifiers that fewer persons of the population have; "
+            "delta-presence needs a population that the table is a part of"
+        )
+
+
+def refuse_impossible(models: list[Model], whole: ClassCounts, limit: int, *, split: bool) -> None:
+    """What the whole table shows of its classes; where persons are in several, only what grows shows."""
+    for model in models:
+        parts = [part for part in model.parts() if part.merging is Closure.SUPERSET] if split else [model]
+        for part in parts:
+            why = part.impossible(whole, limit)
+            if why is not None:
+                raise Infeasible(f"impossible: {model.name}: {why}")
+
+
+def failed_by(models: list[Model], counts: ClassCounts) -> dict[str, Flags]:
+    """Per model, whatever attribute it is about, the classes that fail it."""
+    failed: dict[str, Flags] = {}
+    for model in models:
+        failed[model.name] = ~model.complies(counts) | failed.get(model.name, np.False_)
+    return failed
+
+
+def drawn_margin(method: Method) -> int:
+    """By how much classes are larger than promised: 0 to `margin`, drawn from the seed.
+
+    >>> {drawn_margin(Method(margin=2, seed=seed)) for seed in range(1, 20)}
+    {0, 1, 2}
+    """
+    return Random(f"margin {method.seed}").randint(0, method.margin) if method.margin else 0  # noqa: S311 - by the seed
+
+
+def with_margin(policy: Policy) -> Policy:
+    """The policy that is searched for: every k is larger by what was drawn; the promise stays as it is.
+
+    Cohen 2022: a release that is not minimal tells less about what it hides. It is no proof.
+    """
+    more = drawn_margin(policy.method)
+    if not more:
+        return policy
+    raised = tuple(replace(model, k=model.k + more) if hasattr(model, "k") else model for model in policy.require)
+    return policy.model_copy(update={"require": raised})
+
+
+def order_of_attributes(names: Iterable[str], method: Method) -> list[str]:
+    """The order of attributes by which every search decides ties: that of their names, or one drawn from the seed.
+
+    >>> order_of_attributes(["b", "a"], Method()), order_of_attributes("abc", Method(ties="random", seed=1))
+    (['a', 'b'], ['c', 'a', 'b'])
+    """
+    ordered = sorted(names)
+    if method.ties == "random":
+        Random(f"ties {method.seed}").shuffle(ordered)  # noqa: S311 - by the seed
+    return ordered
+
+
+def meet(source: Source, everybody: Source, quasi: Sequence[str]) -> Source:
+    """A table that knows the population: their quasi-identifiers in one encoding."""
+    missing = [name for name in quasi if name not in everybody.table.columns]
+    if missing:
+        named = ", ".join(map(repr, missing))
+        raise BadData(f"{everybody.name}: the population has no column {named}; it needs every quasi-identifier")
+    both = {name: united(source.table[name], everybody.table[name]) for name in quasi if name in source.table.columns}
+    table = {name: both[name][0] if name in both else column for name, column in source.table.columns.items()}
+    people = {name: column for name, (_, column) in both.items()}
+    return replace(source, table=Table(table, source.table.rows), population=Table(people, everybody.table.rows))
+
+
+def hierarchy_of(source: Source, name: str, builder: Builder) -> Hierarchy:
+    """The hierarchy of a quasi-identifier; an error counts the rows of the table that it is about."""
+    try:
+        return build(source.table[name], builder)
+    except BadHierarchy:
+        if source.population is not None:
+            build(alone(source.table[name]), builder)
+            try:
+                build(alone(source.population[name]), builder)
+            except BadHierarchy as wrong:
+                raise BadHierarchy(f"the population: {wrong}", wrong.values) from None
+        raise

@@ -1,0 +1,1 @@
+"""The release on disk: manifests, public and private files, folders."""

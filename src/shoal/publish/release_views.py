@@ -1,0 +1,206 @@
+"""Releases as an attacker and as queries have them: in memory, in a published folder, or any table."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.attacks.release_under_attack import LabelColumn, Published, classes_of, labels_of
+from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.data.codes import Column, Table, encode
+from shoal.data.frequency_set import FrequencySet
+from shoal.errors import BadInput
+from shoal.hierarchy.build import Builder
+from shoal.hierarchy.taxonomy import TOP
+from shoal.models.spec import nearest
+from shoal.plan import Plan
+from shoal.policy.document import Policy
+from shoal.publish.manifest import PublicManifest
+from shoal.recoding.columns import Released
+from shoal.roles import Role
+from shoal.verify.open_release import opened
+from shoal.verify.release_files import table_in
+from shoal.verify.two_tables import GroupTable, read_separate
+from shoal.workload.generalised_table import GeneralisedTable, QueriedOriginal, read_release, text_cells
+
+_BOUNDS = (("lo", "hi"), ("min", "max"))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which released columns are quasi-identifiers, what statistics they tell of what, and which are sensitive."""
+
+    quasi_identifiers: Sequence[str]
+    sensitive: Sequence[str]
+    statistics: Mapping[str, tuple[str, str]]
+
+
+def published_in_folder(
+    folder: Path, manifest: PublicManifest, builders: Mapping[str, Builder] | None = None
+) -> Published:
+    """The table of a published folder, read afresh, its rows in the order of the file."""
+    data = manifest.data
+    with opened(table_in(folder, data.file), data.columns, data.model_dump(), listed=True) as release:
+        texts = release.db.sql("SELECT * FROM listed ORDER BY rowid").to_arrow_table()
+    table = _encoded(texts.rename_columns(list(data.columns)))
+    columns = Columns(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
+    if data.separate is None:
+        return published_of(folder.name, table, columns, builders)
+    other = read_separate(table_in(folder, data.separate.file), data.separate.columns, data.model_dump())
+    return _of_groups(folder.name, table, columns, data.separate.columns[0], other, builders)
+
+
+def published_in_memory(
+    name: str,
+    columns: Mapping[str, Released],
+    roles: Columns,
+    builders: Mapping[str, Builder],
+    separate: Mapping[str, Released] | None = None,
+) -> Published:
+    """The columns of a release as a CSV would show them; `separate` is the other table of Anatomy."""
+    coded = {name: shown_as(name, column) for name, column in columns.items()}
+    table = Table(coded, len(next(iter(coded.values())).codes))
+    if separate is None:
+        return published_of(name, table, roles, builders)
+    groups, values, counts = (each.texts.take(pa.array(each.codes)).to_pylist() for each in separate.values())
+    other = GroupTable(groups, values, [int(count) for count in counts])
+    return _of_groups(name, table, roles, next(iter(separate)), other, builders)
+
+
+def shown_as(name: str, column: Released) -> Column:
+    """A released column as a reader of the file codes it: by the labels that occur, and no others.
+
+    >>> shown_as("age", Released.of(np.array([2, 0, 2], np.int32), ["3*", "4*", "2*"])).codes.tolist()
+    [0, 1, 0]
+    """
+    used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.texts)))
+    seen = encode(name, texts_in_use(column, used))
+    place = np.zeros(len(column.texts), dtype=np.int32)
+    place[used] = seen.codes
+    return replace(seen, codes=place[column.codes])
+
+
+def texts_in_use(column: Released, used: NDArray[np.integer]) -> pa.StringArray:
+    """The texts of values that occur, by themselves: whether times show hours must not depend on who was left out."""
+    values = column.values.take(pa.array(used))
+    if not pa.types.is_timestamp(values.type):
+        return column.texts.take(pa.array(used))
+    seen = encode("", values)
+    texts = pa.concat_arrays([seen.texts, pa.nulls(1, pa.string())])
+    return texts.take(pa.array(seen.codes))
+
+
+def published_of(name: str, table: Table, columns: Columns, builders: Mapping[str, Builder] | None = None) -> Published:
+    """A table with one class for each combination of all that its columns tell of the quasi-identifiers."""
+    for column in (*columns.quasi_identifiers, *columns.sensitive):
+        if column not in table.columns:
+            raise BadInput(f"{name}: there is no column {column!r}{nearest(column, table.columns)}")
+    both = sorted({*columns.quasi_identifiers} & {*columns.sensitive})
+    if both:
+        raise BadInput(f"{name}: column {both[0]!r} cannot be a quasi-identifier and sensitive")
+    if not columns.quasi_identifiers:
+        raise BadInput(f"{name}: name its quasi-identifiers with --qi")
+    if not table.rows:
+        raise BadInput(f"{name}: there are no records")
+    of_row, counts = classes_of(table, columns.quasi_identifiers, columns.sensitive)
+    return Published(name, table, _shown(table, columns), tuple(columns.sensitive), of_row, counts, builders or {})
+
+
+def _of_groups(
+    name: str,
+    table: Table,
+    columns: Columns,
+    group: str,
+    separate: GroupTable,
+    builders: Mapping[str, Builder] | None,
+) -> Published:
+    """Anatomy: rows as they are, each in a group whose sensitive values stand elsewhere."""
+    of_row = FrequencySet.count({group: (table[group].codes, table[group].size)}, want_classes=True)
+    assert of_row.classes is not None
+    names = labels_of(table, group)
+    number = {names[code]: at for at, code in enumerate(of_row.codes(group).tolist())}
+    at = np.array([number[each] for each in separate.groups], dtype=np.int64)
+    place = {value: code for code, value in enumerate(dict.fromkeys(separate.values))}
+    labels = list(place)
+    values = np.array([place[each] for each in separate.values], dtype=np.int64)
+    counted = ValueCounts(at, values, np.array(separate.counts, dtype=np.int64), labels, len(of_row))
+    counts = ClassCounts(of_row.counts, dict.fromkeys(columns.sensitive, counted))
+    shown = _shown(table, columns)
+    sensitive = tuple(columns.sensitive)
+    return Published(name, table, shown, sensitive, of_row.classes, counts, builders or {}, exact=True)
+
+
+def _shown(table: Table, columns: Columns) -> dict[str, LabelColumn]:
+    """What every row shows of each quasi-identifier: its label, or the range between two bounds."""
+    parts: dict[str, dict[str, str]] = {}
+    for name in columns.quasi_identifiers:
+        of, kind = columns.statistics.get(name, (name, "label"))
+        parts.setdefault(of, {})[kind] = name
+    return {of: _face(table, kinds) for of, kinds in parts.items()}
+
+
+def _face(table: Table, kinds: Mapping[str, str]) -> LabelColumn:
+    if "label" in kinds:
+        name = kinds["label"]
+        return LabelColumn(table[name].codes, labels_of(table, name))
+    for low, high in _BOUNDS:
+        if low in kinds and high in kinds:
+            return _ranges(table, kinds[low], kinds[high])
+    return LabelColumn(np.zeros(table.rows, dtype=np.int32), [TOP])  # a mean alone excludes no value
+
+
+def _ranges(table: Table, low: str, high: str) -> LabelColumn:
+    """Two columns of bounds as one of closed intervals."""
+    size = table[high].size
+    pairs, codes = np.unique(table[low].codes.astype(np.int64) * size + table[high].codes, return_inverse=True)
+    lows, highs = labels_of(table, low), labels_of(table, high)
+    labels = [_range(lows[pair // size], highs[pair % size]) for pair in pairs.tolist()]
+    return LabelColumn(codes.astype(np.int32), labels)
+
+
+def _range(low: str | None, high: str | None) -> str:
+    if low is None or high is None:
+        return TOP
+    return f"[{low}, {high}]"
+
+
+def _encoded(table: pa.Table) -> Table:
+    return Table({name: encode(name, table[name]) for name in table.column_names}, table.num_rows)
+
+
+def original_of(table: Table, name: str, policy: Policy, builders: Mapping[str, Builder]) -> QueriedOriginal:
+    """The table that a release was made from, with the hierarchies along which it was generalised."""
+    missing = [attribute for attribute in policy.attributes if attribute not in table.columns]
+    if missing:
+        raise BadInput(f"{name}: this is not the original: it has no column {missing[0]!r}")
+    return QueriedOriginal(table, {of: builder.taxonomy(table[of]) for of, builder in builders.items()})
+
+
+def builders_of(policy: Policy, roles: Collection[Role] = (Role.QUASI_IDENTIFIER,)) -> dict[str, Builder]:
+    """The hierarchies that the policy of a private folder names for attributes of some roles."""
+    known = {name: policy.attributes[name].hierarchy for role in roles for name in policy.named(role)}
+    return {name: builder for name, builder in known.items() if builder is not None}
+
+
+def shown_in_memory(
+    columns: Mapping[str, Released], plan: Plan, names: Collection[str], original: QueriedOriginal
+) -> GeneralisedTable:
+    """What the columns of a release show, as a CSV would."""
+    cells = {name: (column.codes, column.texts.to_pylist()) for name, column in columns.items()}
+    return read_release(cells, plan.statistics, names, original)
+
+
+def shown_in_folder(
+    folder: Path, manifest: PublicManifest, names: Collection[str], original: QueriedOriginal
+) -> GeneralisedTable:
+    """What the table of a published folder shows, read afresh."""
+    data = manifest.data
+    with opened(table_in(folder, data.file), data.columns, data.model_dump()) as release:
+        distinct = release.db.sql("FROM released").to_arrow_table()
+    often = distinct["n"].to_numpy()
+    cells = text_cells(distinct.drop_columns(["n"]).rename_columns(list(data.columns)))
+    each = {name: (np.repeat(codes, often), texts) for name, (codes, texts) in cells.items()}
+    return read_release(each, manifest.statistics or {}, names, original)

@@ -1,0 +1,29 @@
+"""The JSON Schemas that are shipped with the package; `python -m shoal.publish.schemas` writes them anew."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from shoal.policy.document import Policy
+from shoal.publish.manifest import Manifest, PublicManifest
+
+FOLDER = Path(__file__).parents[1] / "schemas"
+
+
+def generated() -> dict[str, dict[str, Any]]:
+    """File name to schema."""
+    return {
+        "policy.schema.json": Policy.json_schema(),
+        "manifest.schema.json": Manifest.model_json_schema(),
+        "public-manifest.schema.json": PublicManifest.model_json_schema(),
+    }
+
+
+def write(folder: Path = FOLDER) -> None:
+    folder.mkdir(exist_ok=True)
+    for name, schema in generated().items():
+        (folder / name).write_text(json.dumps(schema, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,1 @@
+"""Recodings: what is decided about every quasi-identifier, and the table they make."""

@@ -1,0 +1,168 @@
+"""What everybody can tell from the published files: the public page is made of this and nothing else (design 11)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.attacks import foreign_attacks
+from shoal.attacks.attack import Channel
+from shoal.attacks.audit import Audit, audit
+from shoal.attacks.background import Background
+from shoal.attacks.homogeneity import Homogeneity
+from shoal.attacks.prosecutor import Prosecutor
+from shoal.attacks.release_under_attack import LabelColumn as _Face
+from shoal.attacks.release_under_attack import Published, labels_of
+from shoal.attacks.rule_inference import Rules
+from shoal.attacks.singling_out import SinglingOut
+from shoal.attacks.skewness import Skewness
+from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
+from shoal.data.codes import Codes, Table, encode
+from shoal.data.frequency_set import joined
+from shoal.engine_port import ReleasedRows
+from shoal.errors import BadInput
+from shoal.hierarchy.taxonomy import TOP
+from shoal.publish.manifest import PublicManifest
+from shoal.publish.release_views import Columns, published_in_memory, shown_as, texts_in_use
+from shoal.recoding.columns import Released
+
+if TYPE_CHECKING:
+    from shoal.attacks.attack import Attack
+
+MOST_MINED = 250_000
+"""Rows up to which rules are mined while a release is written: beyond, that would take longer than all the rest."""
+MOST_LABELS = 200_000
+"""Different labels up to which singling out is measured while a release is written: each is read once."""
+LATER = "it takes longer; `shoal audit` runs it"
+_LATER = ("similarity", "definetti", "downcode")
+
+
+@dataclass(frozen=True)
+class LabelTally:
+    """The labels of a released column that occur, and the rows of each."""
+
+    labels: tuple[str | None, ...]
+    rows: Longs | None
+    """None where the rows are too many to be here."""
+
+    @property
+    def starred(self) -> int:
+        """Rows that say nothing."""
+        if self.rows is None or TOP not in self.labels:
+            return 0
+        return int(self.rows[self.labels.index(TOP)])
+
+
+@dataclass(frozen=True)
+class Visible:
+    """A release as its readers have it."""
+
+    tallies: Mapping[str, LabelTally]
+    """Of each column; those of the other table of Anatomy too."""
+    sizes: Longs | None
+    """Rows of each class."""
+    audit: Audit
+    missing: str = ""
+    """Why no attack was run."""
+
+
+def look_at(manifest: PublicManifest, shown: ReleasedRows, separate: Mapping[str, Released] | None = None) -> Visible:
+    """Count what is shown, and run the attacks that take next to no time."""
+    tallies = {name: _tally(column, shown) for name, column in shown.columns.items()}
+    if separate is not None:
+        tallies |= _of_values(manifest, separate)
+    try:
+        published, weighted = _published(manifest, shown, separate)
+    except BadInput as why:
+        return Visible(tallies, None, _nothing(manifest, str(why)), str(why).partition(": ")[2] or str(why))
+    return Visible(tallies, published.counts.sizes, _attacked(published, weighted=weighted))
+
+
+def _tally(column: Released, shown: ReleasedRows) -> LabelTally:
+    if shown.stream is not None:
+        in_use = texts_in_use(column, np.unique(column.codes))
+        return LabelTally(tuple(in_use.to_pylist()), None)
+    rows = np.bincount(column.codes, weights=shown.times, minlength=len(column.texts)).astype(np.int64)
+    return _counted(column, rows)
+
+
+def _counted(column: Released, rows: Longs) -> LabelTally:
+    """The labels that occur, in the order that they have among themselves: values that were left out have no say."""
+    used = np.flatnonzero(rows)
+    texts = texts_in_use(column, used)
+    order = np.argsort(encode("", texts).codes, kind="stable")
+    return LabelTally(tuple(texts.take(pa.array(order)).to_pylist()), rows[used[order]])
+
+
+def _of_values(manifest: PublicManifest, separate: Mapping[str, Released]) -> dict[str, LabelTally]:
+    """How often each sensitive value occurs, by the other table of Anatomy."""
+    _, values, counts = separate.values()
+    often = counts.values.to_numpy()[counts.codes]
+    rows = np.bincount(values.codes, weights=often, minlength=len(values.texts)).astype(np.int64)
+    return {manifest.sensitive[0]: _counted(values, rows)}
+
+
+def _published(
+    manifest: PublicManifest, shown: ReleasedRows, separate: Mapping[str, Released] | None
+) -> tuple[Published, bool]:
+    """The release as an attacker has it, without any hierarchy; and whether its rows are distinct ones that weigh."""
+    if shown.stream is not None:
+        raise BadInput("the release: its rows do not fit in memory")
+    roles = Columns(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
+    if shown.times is not None:
+        return _weighted(shown.columns, shown.times, roles), True
+    return published_in_memory("the release", shown.columns, roles, {}, separate), False
+
+
+def _weighted(columns: Mapping[str, Released], times: Longs, roles: Columns) -> Published:
+    """Distinct rows, of which each stands for many: classes and their values are those of all of them."""
+    if not len(times):
+        raise BadInput("the release: there are no records")
+    table = Table({name: shown_as(name, column) for name, column in columns.items()}, len(times))
+    quasi = [table[name] for name in roles.quasi_identifiers]
+    of_row, count, _ = joined([(column.codes, column.size) for column in quasi])
+    sizes = np.bincount(of_row, weights=times, minlength=count).astype(np.int64)
+    values = {name: _values(table, name, of_row, times, count) for name in roles.sensitive}
+    faces = {column.name: _Face(column.codes, labels_of(table, column.name)) for column in quasi}
+    return Published("the release", table, faces, tuple(roles.sensitive), of_row, ClassCounts(sizes, values))
+
+
+def _values(table: Table, name: str, of_row: Codes, times: Longs, count: int) -> ValueCounts:
+    column = table[name]
+    pairs, at = np.unique(of_row.astype(np.int64) * column.size + column.codes, return_inverse=True)
+    rows = np.bincount(at, weights=times).astype(np.int64)
+    return ValueCounts(pairs // column.size, pairs % column.size, rows, labels_of(table, name), count)
+
+
+def _attacked(published: Published, *, weighted: bool) -> Audit:
+    """Every attack that reads the release alone and is quick; of the others, why not."""
+    attacks: list[tuple[str, Attack | str]] = [("prosecutor", Prosecutor())]
+    if published.sensitive:
+        attacks += [("homogeneity", Homogeneity()), ("background", Background()), ("skewness", Skewness())]
+        few = not weighted and published.rows <= MOST_MINED
+        attacks.append(("rules", Rules() if few else LATER))
+    labels = sum(len(face.labels) for face in published.quasi_identifiers.values())
+    many = f"not measured: there are more than {MOST_LABELS:,} different labels; `shoal audit` measures it"
+    attacks.append(("singling-out", LATER if weighted else SinglingOut() if labels <= MOST_LABELS else many))
+    attacks += foreign_attacks(sensitive=bool(published.sensitive))
+    attacks += [(name, LATER) for name in _LATER if published.sensitive or name == "downcode"]
+    attacks += [("join", "it needs people whom an attacker knows (--register)")]
+    if published.sensitive:
+        attacks += [
+            ("minimality", "it needs people whom an attacker knows, and the policy (--register)"),
+            ("compose", "it needs other releases about the same people (--other)"),
+        ]
+    return audit(published, attacks, absent=_absent(published.sensitive))
+
+
+def _absent(sensitive: tuple[str, ...]) -> dict[Channel, str]:
+    absent = {Channel.COMPOSITION: "no other release about these people was given"}
+    if not sensitive:
+        absent |= dict.fromkeys((Channel.ATTRIBUTE, Channel.RULES), "no column was declared sensitive")
+    return absent
+
+
+def _nothing(manifest: PublicManifest, why: str) -> Audit:
+    return Audit((), {}, dict.fromkeys(Channel, why.partition(": ")[2] or why) | _absent(manifest.sensitive))

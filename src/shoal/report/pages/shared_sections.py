@@ -1,0 +1,281 @@
+"""Sections that both reports have: what the release shows anyway, how to check it, and who answers for it."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shoal.attacks.attack import Channel
+from shoal.attacks.audit import Audit
+from shoal.attacks.audit import AuditLine as Verdict
+from shoal.metrics.class_size import histogram
+from shoal.models import MODELS
+from shoal.publish.manifest import Data, Manifest, ModelSummary, PublicManifest
+from shoal.report.pages.blocks import (
+    Bars,
+    Bullets,
+    Command,
+    Details,
+    Grid,
+    Mark,
+    PageTable,
+    Paragraph,
+    Section,
+    Tone,
+    ValueShare,
+    and_more,
+    asked,
+    attained,
+    listed,
+    many,
+    percent,
+    promise,
+)
+from shoal.report.pages.public_view import LabelTally, Visible
+
+if TYPE_CHECKING:
+    from shoal.report.pages.blocks import Block, Cell
+
+_MOST = 6
+"""Promises that fit on one sheet."""
+
+
+def verify_it(data: Data, *, private: bool = False) -> Section:
+    """The files, their hashes, and the command that checks them."""
+    files = [(data.file, data.sha256)]
+    if data.separate is not None:
+        files.append((data.separate.file, data.separate.sha256))
+    blocks: list[Block] = [
+        PageTable(("File", "SHA-256"), [[name or "", sha256 or ""] for name, sha256 in files]),
+        Paragraph("To count everything again from the file, and to see whether it is still the one that was written:"),
+        Command("shoal verify out/ --original DATA" if private else "shoal verify out/"),
+    ]
+    return Section("files", "Files, and how to check them", blocks)
+
+
+def footer(version: str) -> str:
+    return f"Made by Shoal {version}."
+
+
+def sign_off(manifest: Manifest, visible: Visible) -> Sequence[tuple[str, Sequence[str]]]:
+    """What the person who signs has to know, each under its heading, short enough for one sheet."""
+    models = manifest.models[:_MOST]
+    left = len(manifest.models) - len(models)
+    more = [f"and {left} more, in the section on guarantees"] if left > 0 else []
+    rows, classes = manifest.rows, manifest.classes
+    asks = [f"{promise(m.model, m.attribute, m.asked)}: attained {attained(m.attained)}" for m in models]
+    left_out = f"{rows.suppressed:,} suppressed ({percent(rows.suppressed, rows.read)})"
+    worst, mean = (percent(1, max(size, 1)) for size in (classes.min, classes.mean))
+    chances = f"smallest class {classes.min:,} rows: a guess is right with {worst} at most, with {mean} on average"
+    if manifest.data.separate is not None:
+        chances = f"smallest group {classes.min:,} rows: which of its values is whose is not told; rows are not hidden"
+    return (
+        ("Release", [f"{manifest.data.file}, SHA-256 {manifest.data.sha256}"]),
+        ("Threshold asked, and what is attained", [*asks, *more]),
+        ("Adversary assumed: somebody who …", list(dict.fromkeys(MODELS[model.model].adversary for model in models))),
+        ("Population compared with", [_population(manifest)]),
+        ("Rows", [f"{rows.released:,} released of {rows.read:,} read; {left_out}; {rows.added:,} added"]),
+        ("What is left of the risk", [chances, "; ".join(f"{a.channel}: {verdict(a)}" for a in visible.audit.lines)]),
+    )
+
+
+def _population(manifest: Manifest) -> str:
+    """What models of a population were judged with."""
+    named = {str(model.asked["population"]) for model in manifest.models if "population" in model.asked}
+    sizes = {int(model.asked["population_size"]) for model in manifest.models if "population_size" in model.asked}
+    told = [*sorted(named), *(many(size, "person", "persons") for size in sorted(sizes))]
+    return "; ".join(told) if told else "none: everybody in the table is taken to be known to be in it"
+
+
+MOST_CARDS = 24
+MOST_LABELS = 8
+_ONLY = {Channel.RULES: "rules", Channel.SINGLING_OUT: "singling-out"}
+"""Ways of betraying people that one attack alone looks at."""
+_SMALL = 20
+"""A class below this size is worth a word."""
+_TONES: dict[str, Tone] = {"protected": "good", "exposed": "bad", "not looked at": "open"}
+
+
+def promised(models: Sequence[ModelSummary], *, persons: bool) -> Section:
+    """Each requirement: what was asked, what is attained, and how large the class is that keeps it least."""
+    rows: list[list[Cell]] = [
+        [
+            f"{model.model} of {model.attribute}" if model.attribute else model.model,
+            MODELS[model.model].sentence,
+            asked(model.asked),
+            attained(model.attained),
+            "–" if model.worst is None else f"{model.worst:,}",
+            _held(model),
+        ]
+        for model in models
+    ]
+    head = ("Promise", "In plain words", "Asked", "Attained", "Worst class", "Verified")
+    unit = "persons" if persons else "rows"
+    note = (
+        "“Attained” was counted in the published file itself, as it was read again from disk; the worst class is the "
+        f"one that protects its members least, told by its size in {unit}."
+    )
+    if any(not model.attained or "release" in model.attained for model in models):
+        note += (
+            " Every promise was checked against the original as well. Figures that only the original gives are not "
+            "published, since they could betray people who were left out."
+        )
+    return Section("promises", "What it guarantees", [PageTable(head, rows), Paragraph(note, "soft")])
+
+
+def _held(model: ModelSummary) -> Mark:
+    added = " with the added rows" if model.with_added else ""
+    return Mark("good", f"holds{added}") if model.holds else Mark("bad", "fails")
+
+
+def attacked(visible: Visible, *, private: bool) -> Section:
+    """What an attacker can still learn: the verdict, then what was run and what was not."""
+    audit = visible.audit
+    rows: list[list[Cell]] = [
+        [
+            line.channel.question,
+            Mark(_TONES[line.verdict], verdict(line)),
+            _sentence(_why(audit, line)),
+        ]
+        for line in audit.lines
+    ]
+    blocks: list[Block] = []
+    if visible.missing:
+        blocks.append(Paragraph(f"No attack was run while this was written: {visible.missing}.", "warn"))
+    blocks.append(PageTable(("Question", "Verdict", "What was found"), rows))
+    told: list[Block] = []
+    if audit.findings:
+        found = [[finding.attack, f"{finding.exposed:,}", _sentence(finding.sentence)] for finding in audit.findings]
+        told.append(PageTable(("Attack", "Rows", "What it found"), found, caption="Attacks that were run"))
+    if audit.skipped:
+        skipped = [[name, _sentence(why)] for name, why in audit.skipped.items()]
+        told.append(PageTable(("Attack", "Why not"), skipped, caption="Attacks that were not run"))
+    if told:
+        blocks.append(Details("Attack by attack", told))
+    blocks.append(Paragraph("These verdicts come from attacks that were run, not from promises. To run all of them:"))
+    blocks.append(Command("shoal audit out/ --original DATA" if private else "shoal audit out/"))
+    return Section("attacks", "What an attacker can still learn", blocks)
+
+
+def verdict(line: Verdict) -> str:
+    """In one word, and of how many rows."""
+    return f"exposed: {many(line.people, 'row')}" if line.verdict == "exposed" else line.verdict
+
+
+def _why(audit: Audit, line: Verdict) -> str:
+    """What was found, or else why nothing was looked for."""
+    if line.verdict != "not looked at" or line.channel in audit.absent:
+        return line.why
+    return audit.skipped.get(_ONLY.get(line.channel, ""), line.why)
+
+
+def _sentence(text: str) -> str:
+    """One that begins and ends like a sentence.
+
+    >>> _sentence("none of 3 classes shows one only")
+    'None of 3 classes shows one only.'
+    """
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+
+
+def sized(visible: Visible, manifest: PublicManifest) -> Section:
+    """How many look alike: the smaller a class, the likelier a guess in it is right."""
+    classes, word = manifest.classes, "group" if manifest.data.separate is not None else "class"
+    several = "groups" if word == "group" else "classes"
+    if manifest.data.separate is None:
+        says = "Whoever looks for a person in a class of n rows picks the right one with a chance of 1 in n."
+    else:
+        says = "Which value of a group belongs to which of its rows is not told."
+    spread = f"{classes.min:,} to {classes.max:,} rows, {classes.mean:,.1f} on average"
+    size = f"{classes.min:,} rows each" if classes.min == classes.max else spread
+    blocks: list[Block] = [Paragraph(f"The rows form {many(classes.count, word, several)} of {size}. {says}")]
+    if visible.sizes is not None and len(visible.sizes):
+        total = int(visible.sizes.sum())
+        lines = [
+            ValueShare(_span(max(bucket.least, classes.min), min(bucket.most, classes.max)), bucket.rows / total)
+            for bucket in histogram(visible.sizes)
+        ]
+        small = percent(int(visible.sizes[visible.sizes < _SMALL].sum()), total)
+        says = f"{small} of the rows are in {several} of fewer than {_SMALL}"
+        blocks.append(Grid([Bars(f"Rows by the size of their {word}", says, lines)]))
+    return Section("sizes", "How many look alike", blocks)
+
+
+def _span(least: int, most: int) -> str:
+    return f"{least:,}" if least == most else f"{least:,} – {most:,}"
+
+
+def distributed(name: str, tally: LabelTally, says: str = "") -> Bars:
+    """How often each label of a column occurs in the release: all in their order, or of many the most frequent."""
+    assert tally.rows is not None
+    order = np.arange(len(tally.labels))
+    if len(order) > MOST_LABELS:
+        order = np.argsort(-tally.rows, kind="stable")[:MOST_LABELS]
+    total = max(int(tally.rows.sum()), 1)
+    lines = [ValueShare(labelled(tally.labels[i]), int(tally.rows[i]) / total) for i in order.tolist()]
+    return Bars(name, says, lines, and_more(len(tally.labels) - len(lines), "labels"))
+
+
+def labelled(label: str | None) -> str:
+    """A label as a page shows it."""
+    if label is None:
+        return "(missing)"
+    return label if label.strip() else "(empty)"
+
+
+def limits(manifest: PublicManifest) -> Section:
+    """What nobody should believe to be promised."""
+    return Section("limits", "What it does not promise", [Bullets(list(_limits(manifest)))])
+
+
+def _limits(manifest: PublicManifest) -> Iterable[str]:
+    columns = listed(manifest.quasi_identifiers, 6)
+    if manifest.data.separate is not None:
+        yield (
+            f"It does not hide who is in the table: whoever knows a person's {columns} finds the row and the group. "
+            "Only which of the group's values is whose is hidden, and that not from everybody: who can guess from "
+            "the other "
+            "columns which value is likely for whom, or learns the values of some members, learns more about the rest "
+            "(deFinetti attack)."
+        )
+    else:
+        yield (
+            f"It assumes that an attacker tells people apart by {columns} and by nothing else. It does not hide that "
+            "somebody is in the table."
+        )
+    others = [c for c in manifest.data.columns if c not in {*manifest.quasi_identifiers, *manifest.sensitive}]
+    if others and manifest.data.separate is None:
+        is_, was, these = ("is", "it was", "it") if len(others) == 1 else ("are", "they were", "them")
+        yield (
+            f"{listed(others, 6)} {is_} published as {was}: whoever knows {these} of a person as well may tell rows "
+            "apart that look alike here."
+        )
+    if manifest.sensitive:
+        yield (
+            "Rows in a class can share a sensitive value; who knows that a person is in the table then learns it, "
+            "unless a promise above limits that."
+        )
+    if not manifest.persons:
+        yield "One row is taken to be one person. Of somebody with several rows, an attacker may learn more."
+    again = manifest.republish
+    if manifest.rows.added and again is not None:
+        yield (
+            f"{many(manifest.rows.added, 'row')} show nobody: they stand in for people who are no longer in the table, "
+            "and counterfeits.csv tells how many there are in each class. Counts in this table include them."
+        )
+    elif manifest.rows.added:
+        marked = any(model.with_added for model in manifest.models)
+        but = ", but for those marked so" if marked else ""
+        yield (
+            f"{many(manifest.rows.added, 'row')} show nobody: they were added so that no rule tells a sensitive "
+            f"value too surely. Every promise holds without them too{but}. Counts in this table include them."
+        )
+    if again is not None and again.release > 1:
+        yield (
+            f"It is release {again.release:,} of a table that grows ({again.way}): it was made so that all releases "
+            "together do not tell more than each of them promises."
+        )
+    other = "Other tables" if again is None else "Tables that are no releases of this one but"
+    yield f"{other} about the same people can be combined with this one; no promise here speaks of that."
+    yield "Only the attacks named here were run. That none of them succeeds does not prove that no other does."
+    yield "It is not differentially private: it promises something of this table, not of every table there could be."

@@ -1,0 +1,211 @@
+"""How large the classes of a release are, and how likely its rows are to be found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.data.class_counts import Longs, ValueCounts
+from shoal.data.codes import Column, Table, encode
+from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.errors import BadInput
+from shoal.models.spec import nearest
+from shoal.publish.release_views import original_of, shown_in_memory
+from shoal.report.plots.display import COLOURS, Display, counted, explained, logarithmic, ruled, titled
+from shoal.workload.generalised_table import QueriedOriginal, ShownAttribute
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from shoal.pipeline import Release
+    from shoal.recoding.columns import Released
+    from shoal.risk import Assessment
+
+
+def known_column(name: str, columns: Mapping[str, object], what: str) -> str:
+    """A name, or a word about what else it may have been."""
+    if name not in columns:
+        raise BadInput(f"{what} has no column {name!r}{nearest(name, columns)}")
+    return name
+
+
+def faces_of(release: "Release", *names: str) -> tuple[QueriedOriginal, Mapping[str, ShownAttribute]]:
+    """The original, and what the release shows of some of its columns, row by row."""
+    others = [name for name in release.columns if name not in release.made]
+    released = dict.fromkeys([*release.plan.released_as, *others])
+    for name in names:
+        known_column(name, released, "the release")
+    original = original_of(release.source.table, release.source.name, release.policy, release.plan.builders)
+    return original, shown_in_memory(release.row_by_row, release.plan, names, original).attributes
+
+
+def classes_of(release: "Release", beside: Sequence[str] = ()) -> FrequencySet:
+    """Rows that show the same of all quasi-identifiers, as released; and how often each value of others is in them."""
+    columns = release.row_by_row
+    coded = {name: (column.codes, max(len(column.texts), 1)) for name, column in columns.items()}
+    for name in beside:
+        known_column(name, columns, "the release")
+    others: dict[str | tuple[str, ...], Any] = {name: coded[name] for name in beside}
+    return FrequencySet.count({name: coded[name] for name in columns if name in release.made}, others)
+
+
+def values_of(classes: FrequencySet, name: str, column: "Released") -> ValueCounts:
+    """How often each value of a released column occurs in each class."""
+    return Reading({name: column.texts.to_pylist()}).values(name, classes.long[name], len(classes))
+
+
+def classes_of_table(table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> ValueCounts:
+    """The same of a frame as it is."""
+    read = pa.table(table)
+    known = dict.fromkeys(read.column_names)
+    columns = {
+        name: encode(name, read[known_column(name, known, "the table")]) for name in (*quasi_identifiers, sensitive)
+    }
+    coded = {name: (column.codes, max(column.size, 1)) for name, column in columns.items()}
+    secret = coded.pop(sensitive)
+    classes = FrequencySet.count(coded, {sensitive: secret})
+    return Reading({sensitive: _texts(columns[sensitive])}).values(sensitive, classes.long[sensitive], len(classes))
+
+
+def _texts(column: Column) -> list[str | None]:
+    return [*column.texts.to_pylist(), None][: column.size]
+
+
+_MOST_BARS = 40
+"""One for each size up to here; of more sizes, each is wider than the last."""
+
+
+@dataclass(frozen=True)
+class ClassSizes(Display):
+    """A histogram of class sizes, and k where classes were asked to have that many.
+
+    >>> shown = ClassSizes(np.array([5, 5, 6, 9]), k=5)
+    >>> shown.counts.tolist(), [int(bar.get_height()) for bar in shown.plot().patches]
+    ([2, 1, 0, 0, 1], [2, 1, 0, 0, 1])
+    """
+
+    sizes: Longs
+    k: int | None = None
+
+    @classmethod
+    def from_release(cls, release: "Release") -> "ClassSizes":
+        """Of the classes that are released."""
+        return cls(classes_of(release).counts, release.policy.largest_k)
+
+    @classmethod
+    def from_risk(cls, found: "Assessment") -> "ClassSizes":
+        """Of a table or a folder as `sh.risk` found it."""
+        return cls(sizes_of(found))
+
+    @cached_property
+    def edges(self) -> NDArray[np.int64]:
+        """A bar counts the sizes from one of these up to, but not with, the next."""
+        if not len(self.sizes):
+            return np.array([1, 2])
+        low, high = int(self.sizes.min()), int(self.sizes.max())
+        if high - low < _MOST_BARS:
+            return np.arange(low, high + 2)
+        return np.unique(np.rint(np.geomspace(low, high + 1, _MOST_BARS + 1)).astype(np.int64))
+
+    @cached_property
+    def counts(self) -> Longs:
+        """Classes of each bar."""
+        return np.histogram(self.sizes, self.edges)[0].astype(np.int64)
+
+    def draw(self, axes: "Axes") -> None:
+        wide = len(self.edges) < int(self.edges[-1] - self.edges[0]) + 1
+        left = self.edges[:-1] - (0.0 if wide else 0.5)
+        axes.bar(left, self.counts, np.diff(self.edges), align="edge", color=COLOURS[0], edgecolor="white", lw=0.6)
+        if wide:
+            logarithmic(axes, "x")
+        if self.k is not None:
+            axes.axvline(self.k - (0.0 if wide else 0.5), color=COLOURS[1], linestyle="--", label=f"k = {self.k:,}")
+            explained(axes)
+        titled(
+            axes,
+            f"Sizes of {len(self.sizes):,} classes of {int(self.sizes.sum()):,} rows",
+            "rows in a class",
+            "classes",
+        )
+        if not wide:
+            counted(axes.xaxis)
+        counted(axes.yaxis)
+        ruled(axes)
+
+
+_LINES = ("-", "--", ":", "-.")
+
+
+@dataclass(frozen=True)
+class RiskDistribution(Display):
+    """Which share of the rows has at least which risk: one over the size of its class, as a prosecutor sees it.
+
+    >>> shown = RiskDistribution({"the table": np.array([1, 2, 5])}, threshold=0.2)
+    >>> risks, shares = shown.curve("the table")
+    >>> risks.tolist(), shares.tolist()
+    ([0.2, 0.5, 1.0], [1.0, 0.375, 0.125])
+    >>> shown.plot().get_ylabel()
+    'share of the rows with this risk or more'
+    """
+
+    sizes: Mapping[str, Longs]
+    """Of the classes of each table."""
+    threshold: float | None = None
+
+    @classmethod
+    def from_release(cls, release: "Release") -> "RiskDistribution":
+        """Of the original and of the release; rows that are left out of it have no risk there."""
+        before = _classes(release.source.table, release.plan.quasi_identifiers)
+        return cls({"the original": before, "the release": classes_of(release).counts}, 1 / release.policy.largest_k)
+
+    @classmethod
+    def from_risk(cls, found: "Assessment") -> "RiskDistribution":
+        """Of a table or a folder as `sh.risk` found it."""
+        sizes = sizes_of(found)
+        assert found.reidentification is not None
+        return cls({found.name: sizes}, float(found.reidentification.threshold))
+
+    def curve(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The risks that occur in one table, ascending, and the share of its rows that have each or a greater one."""
+        sizes, classes = np.unique(self.sizes[name], return_counts=True)
+        rows = sizes * classes
+        return 1 / sizes[::-1], (np.cumsum(rows) / max(rows.sum(), 1))[::-1]
+
+    def draw(self, axes: "Axes") -> None:
+        from matplotlib.ticker import PercentFormatter
+
+        for i, (name, sizes) in enumerate(self.sizes.items()):
+            risks, shares = self.curve(name)
+            colour, line = COLOURS[i % len(COLOURS)], _LINES[i % len(_LINES)]
+            x, y = np.append(risks, 1.0), np.append(shares, shares[risks == 1] if (risks == 1).any() else 0.0)
+            label = f"{name}, {int(sizes.sum()):,} rows"
+            axes.step(x, y, where="pre", color=colour, linestyle=line, lw=2, label=label)
+            axes.plot(risks[-1:], shares[-1:], "o", color=colour)
+        if self.threshold is not None:
+            axes.axvline(self.threshold, color="#8C8C8C", linestyle="--", lw=1, label=f"risk {self.threshold:.3g}")
+        logarithmic(axes, "x", lambda risk, _: f"{100 * risk:g}%")
+        axes.set_ylim(0, 1.02)
+        axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
+        titled(
+            axes,
+            "Risk of being found",
+            "risk of a row: 1 / rows of its class",
+            "share of the rows with this risk or more",
+        )
+        ruled(axes, "both")
+        explained(axes)
+
+
+def sizes_of(found: "Assessment") -> Longs:
+    """The sizes of the classes that were assessed."""
+    if found.reidentification is None:
+        raise BadInput("nothing was asked about classes: name the quasi_identifiers")
+    return found.reidentification.sizes
+
+
+def _classes(table: Table, names: list[str]) -> Longs:
+    return FrequencySet.count({name: (table[name].codes, max(table[name].size, 1)) for name in names}).counts

@@ -1,0 +1,68 @@
+"""The files that a lattice, and the graph of values and classes, may be written to, checked before any work."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from shoal.data.class_counts import ValueCounts
+from shoal.errors import BadInput
+from shoal.explore.lattice_table import LatticeTable
+from shoal.publish.folder import kind_of, refuse_file, write_file
+from shoal.report.plots.alpha_graph import AlphaGraph
+
+_GRAPH_ENDINGS = (".graphml", ".svg", ".png")
+
+
+@dataclass(frozen=True)
+class GraphFile:
+    """Where the graph goes; it tells of the table, so it is not for publishing unless the table is published."""
+
+    path: Path
+
+    @classmethod
+    def choose(
+        cls, path: str | os.PathLike[str], source: Path | None, sensitive: list[str], *, force: bool
+    ) -> "GraphFile":
+        """Refuse what cannot or must not be written; the graph is about one sensitive attribute."""
+        if len(sensitive) != 1:
+            raise BadInput(f"the graph is about one sensitive attribute, and {len(sensitive)} are named")
+        refuse_file(Path(path), _GRAPH_ENDINGS, source, force=force)
+        return cls(Path(path))
+
+    def write(self, attribute: str, values: ValueCounts) -> None:
+        graph, kind = AlphaGraph.of(attribute, values), kind_of(self.path)
+        write_file(self.path, "".join(graph.graphml()) if kind == "graphml" else graph.render(kind))
+
+
+_ENDINGS = {"picture": (".svg", ".png"), "csv": (".csv",)}
+
+
+@dataclass(frozen=True)
+class LatticeFiles:
+    """Where the picture and the lines go, if anywhere; they tell of the original, so they are not for publishing."""
+
+    picture: Path | None = None
+    csv: Path | None = None
+
+    @classmethod
+    def choose(
+        cls,
+        picture: str | os.PathLike[str] | None,
+        csv: str | os.PathLike[str] | None,
+        source: Path | None,
+        *,
+        force: bool,
+    ) -> "LatticeFiles":
+        """Refuse what cannot or must not be written."""
+        chosen = {kind: Path(path) for kind, path in (("picture", picture), ("csv", csv)) if path is not None}
+        for kind, path in chosen.items():
+            refuse_file(path, _ENDINGS[kind], source, force=force)
+        return cls(**chosen)
+
+    def write(self, table: LatticeTable) -> None:
+        if self.csv is not None:
+            write_file(self.csv, table.csv())
+        if self.picture is not None:
+            from shoal.report.plots.lattice_graph import LatticeGraph
+
+            write_file(self.picture, LatticeGraph(table).render(kind_of(self.picture)))

@@ -1,0 +1,177 @@
+"""A table that is published again: who is who, what all releases before showed, and how groups of people are judged."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.attacks.attack import Finding
+from shoal.data.class_counts import ClassCounts, Flags
+from shoal.data.codes import Codes, Table
+from shoal.data.frequency_set import FrequencySet, Long, joined
+from shoal.engine_port import Engine, Source
+from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.partition.local_recoding import with_one_top
+from shoal.partition.released_labels import labels_at
+from shoal.policy.document import Policy
+from shoal.problem import Problem, assign_roles, counted, order_of_attributes
+from shoal.republish.history import History, Levels, Matched, begun, match
+from shoal.roles import Role
+
+if TYPE_CHECKING:
+    from shoal.data.frequency_set import Beside
+    from shoal.plan import Added, Plan
+
+Make = Callable[[Source, Policy], "Plan"]
+"""Plans a table as if it were the first."""
+
+
+@dataclass(frozen=True)
+class HistoryUpdate:
+    """What a release adds to the history, and what all releases tell together."""
+
+    history: History
+    finding: Finding
+
+
+@dataclass(frozen=True)
+class NextRelease:
+    """How the rows of the next release are put together."""
+
+    part: Codes
+    """Of each row; -1 of who is left out."""
+    levels: Levels
+    """levels[part, quasi-identifier]."""
+    history: History
+    """With the lines of this release; what it leaves of everybody's values is not in it yet."""
+    row: NDArray[np.int64]
+    """Of each line the row that shows it; -1 of who is not shown."""
+    touched: Flags | None = None
+    """Which lines are in groups that nobody could tell apart before; None where exchanging values tells nothing."""
+    added: "Added | None" = None
+
+
+@dataclass(frozen=True)
+class RepublishContext:
+    """Everything that the ways to publish again share."""
+
+    problem: Problem
+    """The table in codes that know the values of all releases before."""
+    hierarchies: tuple[Hierarchy, ...]
+    history: History
+    matched: Matched
+
+    @classmethod
+    def of(cls, source: Source, policy: Policy, engine: Engine, history: History | None) -> "RepublishContext":
+        """Find everybody of the history in the table, and state the problem of the next release."""
+        roles = assign_roles(source.table, policy, source.index)
+        if history is None:
+            named = order_of_attributes(
+                (n for n, role in roles.items() if role is Role.QUASI_IDENTIFIER), policy.method
+            )
+            sensitive = tuple(name for name, role in roles.items() if role is Role.SENSITIVE)
+            history = begun(tuple(named), sensitive, source.table)
+        assert policy.key is not None
+        history = history.respelt(source.table, policy.key)
+        matched = match(source.table, policy.key, history, source.name)
+        problem = Problem.of(replace(source, table=matched.table), policy, engine, quasi=history.quasi)
+        hierarchies = tuple(with_one_top(hierarchy) for hierarchy in problem.hierarchies.values())
+        return cls(problem, hierarchies, history, matched)
+
+    @property
+    def source(self) -> Source:
+        return self.problem.source
+
+    @property
+    def policy(self) -> Policy:
+        return self.problem.policy
+
+    @property
+    def table(self) -> Table:
+        return self.problem.table
+
+    @property
+    def quasi(self) -> tuple[str, ...]:
+        return self.history.quasi
+
+    @property
+    def sensitive(self) -> tuple[str, ...]:
+        return self.history.sensitive
+
+    @property
+    def codes(self) -> list[Codes]:
+        """Of each quasi-identifier."""
+        return [self.table[name].codes for name in self.quasi]
+
+    @cached_property
+    def rows(self) -> FrequencySet:
+        """Every row as an item."""
+        beside: Beside = {
+            one: self._coded(one) if isinstance(one, str) else joined([self._coded(name) for name in one])
+            for one in counted(self.policy, self.quasi)
+        }
+        return FrequencySet.listed({name: self._coded(name) for name in self.quasi}, beside)
+
+    def _coded(self, name: str) -> tuple[Codes, int]:
+        return self.table[name].codes, self.table[name].size
+
+    def counts(self, values: Mapping[str, Codes], part: Codes, parts: int) -> ClassCounts:
+        """What models read of groups of people, whose sensitive values are given: those who left among them."""
+        alone = replace(self.problem.reading, unit=None)  # every person has one row
+        sensitive = {
+            name: alone.values(name, Long.count(part, codes, self.table[name].size), parts)
+            for name, codes in values.items()
+            if name in alone.labels
+        }
+        return ClassCounts(np.bincount(part, minlength=parts).astype(np.int64), sensitive)
+
+    def comply(self, values: Mapping[str, Codes], part: Codes, parts: int) -> Flags:
+        """Which groups keep every model that is promised of each class, as far as their sensitive values tell."""
+        counts = self.counts(values, part, parts)
+        flags = np.ones(parts, dtype=bool)
+        for model in self.policy.models:
+            for each in model.parts():
+                if not each.table_wide and not each.columns:
+                    flags &= each.complies(counts)
+        return flags
+
+    def past(self, lines: NDArray[np.intp] | Flags) -> dict[str, Codes]:
+        """The sensitive values of some lines of the history."""
+        return {name: self.matched.past[name].codes[lines] for name in self.sensitive}
+
+    def now(self, rows: NDArray[np.intp] | Flags) -> dict[str, Codes]:
+        """The sensitive values of some rows of the table."""
+        return {name: self.table[name].codes[rows] for name in self.sensitive}
+
+    @cached_property
+    def bound(self) -> Flags:
+        """Per line: the person is there and some value changed, but not all that is shown beside quasi-identifiers.
+
+        What stayed ties the person's rows of both releases together, so that they are no two people to anybody.
+        """
+        there = (self.matched.row >= 0) & (self.history.group >= 0) & ~self.matched.same
+        if Role.INSENSITIVE in self.problem.roles.values():
+            return there
+        stayed = np.zeros(len(self.history), dtype=bool)
+        for name, column in self.matched.past.items():
+            stayed |= column.codes == self.table[name].codes[self.matched.row]
+        return there & stayed
+
+    def alike(self, part: Codes, levels: Levels) -> Codes:
+        """The class of each part: parts that show the same are one."""
+        first = np.zeros(len(levels), dtype=np.int64)
+        first[part[part >= 0][::-1]] = np.flatnonzero(part >= 0)[::-1]
+        labels = [
+            labels_at(hierarchy, codes[first], levels[:, i])
+            for i, (hierarchy, codes) in enumerate(zip(self.hierarchies, self.codes, strict=True))
+        ]
+        found, _, _ = joined([(each.codes, len(each.texts)) for each in labels])
+        return found
+
+    def some(self, rows: Sequence[int] | NDArray[np.intp]) -> Source:
+        """A table of some rows only, in the same codes."""
+        columns = {name: replace(column, codes=column.codes[rows]) for name, column in self.table.columns.items()}
+        return replace(self.source, table=Table(columns, len(rows)), native=None)

@@ -1,0 +1,357 @@
+"""From a policy and a history to the next release in which nobody's earlier class is split (Wu, Sun and Wang 2008)."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from shoal.attacks.composition_over_time import Candidates, sets_of
+from shoal.data.class_counts import Flags
+from shoal.data.codes import Codes, numbered
+from shoal.data.frequency_set import joined
+from shoal.errors import BadData, Infeasible
+from shoal.models.model import Model
+from shoal.plan import Plan
+from shoal.policy.document import Policy
+from shoal.policy.sections import Attribute
+from shoal.republish.context import Make, NextRelease, RepublishContext
+from shoal.republish.history import History, Levels, labels, lowest, typed
+from shoal.roles import Role
+
+_ONE_BY_ONE = 50
+"""New groups that are left out one after the other, the leakiest first; then all of them are."""
+
+
+def calmed(context: RepublishContext, part: Codes, levels: Levels, groups: int, group: Codes) -> Codes:
+    """The part of each row, without new groups that would break what is promised of all classes together.
+
+    (alp,dif) is judged on the release, and in its own way on all groups that the releases let one tell apart: ALP is a
+    mean over all of them, so a new group changes what is too much for the others (S3.3).
+    """
+    wide = [model for model in context.policy.models if any(each.table_wide for each in model.parts())]
+    wide = [model for model in wide if not model.columns]
+    part = part.copy()
+    for tried in range(_ONE_BY_ONE + 2 if wide else 0):
+        failing = next(_failing(context, wide, part, levels, group), None)
+        new = np.unique(part[part >= groups])
+        if failing is None:
+            break
+        model, worst = failing
+        if not len(new):
+            raise Infeasible(
+                f"{model.name} cannot be kept on all releases together, even without the rows that are new; weaken it, "
+                "or anonymize all rows afresh and withdraw what was published"
+            )
+        out = np.intersect1d(new, worst)
+        part[np.isin(part, out if len(out) and tried < _ONE_BY_ONE else new)] = -1
+    return part
+
+
+def _failing(
+    context: RepublishContext, wide: list[Model], part: Codes, levels: Levels, group: Codes
+) -> Iterator[tuple[Model, NDArray[np.integer]]]:
+    """A model that fails, and the parts of the class that protects least, if there is such."""
+    rows = np.flatnonzero(part >= 0)
+    alike = context.alike(part, levels)
+    used, at = numbered(alike[part[rows]])
+    release = context.counts(context.now(rows), at, len(used))
+    for model in wide:
+        if not model.holds(release):
+            worst = model.worst(release)
+            yield model, np.flatnonzero(alike == used[worst]) if worst is not None else np.zeros(0, np.int32)
+    if context.policy.republish is None or context.policy.republish.way != "alp-dif":
+        return
+    ever = np.flatnonzero(group >= 0)
+    new = rows[part[rows] > int(group.max(initial=-1))]
+    past, now = context.past(ever), context.now(new)
+    every = {name: np.append(past[name], now[name]) for name in context.sensitive}
+    used, at = numbered(np.append(group[ever], part[new]))
+    together = context.counts(every, at, len(used))
+    for model in wide:
+        if not model.holds(together):
+            worst = model.worst(together)
+            yield model, used[[] if worst is None else [worst]]
+
+
+Judge = Callable[[NDArray[np.intp], Codes, int], Flags]
+"""Which groups comply: given some lines, the group of each, and the number of groups."""
+
+
+def company(group: Codes, gone: Flags, value: Codes, judge: Judge, most: int, seed: int = 0) -> Flags:
+    """Which of those who stayed are left out, so that all who are no longer shown comply, and all who still are.
+
+    Whoever has the earlier release subtracts the later one from it, and merging classes does not help: what the other
+    class held is known. So of each group as few as will do, by values that nobody left out has yet, then at random;
+    where `most` will not do, the whole group, of which nothing new is told then.
+    """
+    groups = int(group.max(initial=-1)) + 1
+    rank = _ranks(group, gone, value, np.random.default_rng([seed, 2]))
+    out, open_ = ~gone, np.ones(groups, dtype=bool)
+    for more in range(most + 1):
+        lines = np.flatnonzero(open_[group])
+        if not len(lines):
+            break
+        hidden = gone | (rank < more)
+        halves, at = np.unique(2 * group[lines].astype(np.int64) + hidden[lines], return_inverse=True)
+        fine = np.zeros(2 * groups, dtype=bool)
+        fine[halves] = judge(lines, at.ravel().astype(np.int32), len(halves))
+        done = open_ & fine[::2] & fine[1::2]
+        here = done[group]
+        out[here] = (hidden & ~gone)[here]
+        open_ &= ~done
+    return out
+
+
+def _ranks(group: Codes, gone: Flags, value: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
+    """In which order those who stayed would be left out; who left is before them all."""
+    random = rng.permutation(len(group))
+    nth = _nth(np.lexsort((random, ~gone, value, group)), group, value)
+    order = np.lexsort((random, nth, ~gone, group))
+    place = _nth(order, group, np.zeros_like(value))
+    return np.where(gone, -1, place - np.bincount(group, weights=gone).astype(np.int64)[group])
+
+
+def _nth(order: NDArray[np.intp], group: Codes, value: Codes) -> NDArray[np.int64]:
+    """The how manieth of its group and value each line is, in this order."""
+    one, other = group[order], value[order]
+    begins = np.flatnonzero(np.append(True, (np.diff(one) != 0) | (np.diff(other) != 0)))
+    nth = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+    out = np.empty(len(order), dtype=np.int64)
+    out[order] = nth
+    return out
+
+
+Rows = NDArray[np.intp]
+_MOST_COMPANY = 8
+"""How many times the largest k are left out beside who left before the whole group is."""
+_TRIES = 4
+"""How often a batch is planned anew without people whom it would narrow down; then all who were shown before wait."""
+
+
+def begin_monotone(context: RepublishContext, make: Make) -> tuple[Plan, NextRelease]:
+    """The first release is as any other; its classes are the first groups."""
+    plan = make(context.source, context.policy.model_copy(update={"republish": None}))
+    part = np.where(plan.recoding.suppressed, -1, plan.class_of_row).astype(np.int32)
+    kept, part[part >= 0] = numbered(part[part >= 0])
+    levels = _levels(context, plan, np.flatnonzero(part >= 0), part[part >= 0], len(kept))
+    return plan, _remembered(context, context.history, part, levels, np.zeros(0, np.int32))
+
+
+def increment_monotone(context: RepublishContext, make: Make) -> NextRelease:
+    """New rows alone; whoever was shown before is as before."""
+    history, known = context.history, int((context.matched.line >= 0).sum())
+    if known:
+        raise BadData(
+            f"{context.source.name}: {known:,} row(s) are of people who were released before; an increment has new "
+            "people only, so leave them out, or give the whole table without --increment"
+        )
+    groups = int(history.group.max(initial=-1)) + 1
+    batch, new = _batch(context, np.arange(context.table.rows), make)
+    part = np.where(batch < 0, -1, batch + groups).astype(np.int32)
+    levels = np.concatenate([np.zeros((groups, len(context.quasi)), np.int16), new])
+    after = _remembered(context, history, calmed(context, part, levels, groups, history.group), levels, history.group)
+    shown = np.append(history.shown, after.history.shown[len(history) :])
+    return replace(after, history=replace(after.history, shown=shown))
+
+
+def grow_monotone(context: RepublishContext, make: Make, out: Flags) -> NextRelease:
+    """Who stays, then new rows; without rows of people whose value changed before, where they are `out`."""
+    history, matched = context.history, context.matched
+    group, shown = _survivors(context, out)
+    groups = int(group.max(initial=-1)) + 1
+    part = np.full(context.table.rows, -1, dtype=np.int32)
+    part[matched.row[shown]] = group[shown]
+    rows = np.flatnonzero(~out & ((matched.line < 0) | _afresh(context)[matched.line]))
+    fresh, new_levels = _batch(context, rows, make)
+    part[rows[fresh >= 0]] = groups + fresh[fresh >= 0]
+    levels = np.zeros((groups + len(new_levels), len(context.quasi)), dtype=np.int16)
+    levels[group[shown]] = history.levels[shown]
+    levels[groups:] = new_levels
+    present = np.flatnonzero(part >= 0)
+    if len(present):
+        used, at = numbered(part[present])
+        needed = lowest(at, len(used), [c[present] for c in context.codes], context.hierarchies)
+        levels[used] = np.maximum(levels[used], needed)
+    part = _settled(context, part, levels, groups)
+    part = calmed(context, part, levels, groups, group)
+    return _remembered(context, history, part, levels, group)
+
+
+def _survivors(context: RepublishContext, out: Flags) -> tuple[Codes, Flags]:
+    """The group of each line, in which who left and who is left out with them are one of their own; who is shown."""
+    history, same = context.history, context.matched.same & ~np.append(out, False)[context.matched.row]
+    inside = history.group >= 0
+    groups = int(history.group.max(initial=-1)) + 1
+    at = np.where(inside, history.group, groups)  # one more for those in none
+    size, stay = np.bincount(at, minlength=groups + 1), np.bincount(at[same], minlength=groups + 1)
+    was = np.zeros(groups + 1, dtype=bool)
+    was[at[history.shown]] = True
+    whole = stay == size
+    broken = was & ~whole & (stay > 0)
+    lines = np.flatnonzero(broken[at] & inside)
+    left = np.zeros(len(history), dtype=bool)
+    if len(lines):
+        left[lines] = _company(context, lines, ~same[lines])
+    group = history.group.copy()
+    gone = inside & broken[at] & (left | ~same)
+    still = np.bincount(at[same & ~left], minlength=groups + 1) > 0
+    apart = gone & still[at]
+    group[apart] = groups + numbered(group[apart])[1]
+    return group, same & inside & (whole[at] | (broken[at] & ~left))
+
+
+def _company(context: RepublishContext, lines: Rows, gone: Flags) -> Flags:
+    if any(model.columns for model in context.policy.models):
+        return ~gone  # what such a model tells of those who left is not known any more: the whole group is left out
+    values = context.past(lines)
+    coded = [(codes, context.table[name].size) for name, codes in values.items()]
+    together = joined(coded)[0] if coded else np.zeros(len(lines), np.int32)
+    return company(
+        numbered(context.history.group[lines])[1],
+        gone,
+        together,
+        lambda some, part, parts: context.comply({name: codes[some] for name, codes in values.items()}, part, parts),
+        _MOST_COMPANY * context.policy.largest_k,
+        context.policy.method.seed,
+    )
+
+
+def _afresh(context: RepublishContext) -> Flags:
+    """Per line, and one more that stands for none: who is there and is in no group, or has other values now."""
+    there = context.matched.row >= 0
+    return np.append(there & ~context.bound & (~context.matched.same | (context.history.group < 0)), False)
+
+
+def _batch(context: RepublishContext, rows: Rows, make: Make) -> tuple[Codes, Levels]:
+    """The classes of new rows as a table of their own, -1 of who waits; and their levels.
+
+    Who comes back with another value waits where the new class would narrow down what the old one left.
+    """
+    waits = np.zeros(len(rows), dtype=bool)
+    for tried in range(_TRIES):
+        some, part = rows[~waits], np.full(len(rows), -1, dtype=np.int32)
+        try:
+            plan = make(context.some(some), _alone(context)) if len(some) else None
+        except Infeasible:
+            plan = None  # too few to hide among each other
+        if plan is None:
+            break
+        part[~waits] = np.where(plan.recoding.suppressed, -1, plan.class_of_row)
+        narrowed = _narrowed(context, rows, part)
+        if not narrowed.any():
+            part[part >= 0] = _complying(context, rows[part >= 0], part[part >= 0])
+            used, part[part >= 0] = numbered(part[part >= 0])
+            return part, _levels(context, plan, rows[part >= 0], part[part >= 0], len(used))
+        waits |= narrowed if tried < _TRIES - 2 else context.matched.line[rows] >= 0
+    return np.full(len(rows), -1, np.int32), np.zeros((0, len(context.quasi)), np.int16)
+
+
+def _alone(context: RepublishContext) -> Policy:
+    """The policy for some rows of the table, of which the whole was looked at."""
+    plain = {
+        name: Attribute(role=role)
+        for name, role in context.problem.roles.items()
+        if name not in context.policy.attributes
+    }
+    attributes = {
+        name: attribute.model_copy(update={"confirm": attribute.role is Role.INSENSITIVE or attribute.confirm})
+        for name, attribute in (dict(context.policy.attributes) | plain).items()
+    }
+    return context.policy.model_copy(update={"republish": None, "attributes": attributes})
+
+
+def _narrowed(context: RepublishContext, rows: Rows, part: Codes) -> Flags:
+    """Whom the classes of a batch leave fewer values than are asked for, with all that was shown of them before."""
+    flags = np.zeros(len(rows), dtype=bool)
+    known = np.flatnonzero((context.matched.line[rows] >= 0) & (part >= 0))
+    if not len(known):
+        return flags
+    there, lines = part >= 0, context.matched.line[rows[known]]
+    for name in context.sensitive:
+        column, before = context.table[name], context.history.candidates[name].among(labels(context.table[name]))
+        sets = sets_of(part[there], column.codes[rows[there]], int(part.max()) + 1, column.size)
+        left = replace(before, of=before.of[lines]).after(part[known], sets).left()
+        flags[known] |= left < context.policy.values_left[name]
+    return flags
+
+
+def _complying(context: RepublishContext, rows: Rows, part: Codes) -> Codes:
+    """The same without parts that do not keep the policy beside the whole table, as its distribution is now."""
+    used, at = numbered(part)
+    fine = context.comply(context.now(rows), at, len(used))
+    return np.where(fine[at], part, -1)
+
+
+def _levels(context: RepublishContext, plan: Plan, rows: Rows, part: Codes, parts: int) -> Levels:
+    if plan.recoding.levels is not None:
+        node = [plan.recoding.levels[name] for name in context.quasi]
+        return np.tile(np.array(node, dtype=np.int16), (parts, 1))
+    return lowest(part, parts, [codes[rows] for codes in context.codes], context.hierarchies)
+
+
+def _settled(context: RepublishContext, part: Codes, levels: Levels, groups: int) -> Codes:
+    """Classes that fail are left out: where new parts look like older ones, only the new ones."""
+    part = part.copy()
+    while (rows := np.flatnonzero(part >= 0)).size:
+        used, at = numbered(context.alike(part, levels)[part[rows]])
+        fails = ~context.comply(context.now(rows), at, len(used))[at]
+        if not fails.any():
+            break
+        mixed = np.zeros(len(used), dtype=bool)
+        new = part[rows] >= groups
+        mixed[at[fails & new]] = True
+        part[rows[fails & (new | ~mixed[at])]] = -1
+    return part
+
+
+def _remembered(context: RepublishContext, history: History, part: Codes, levels: Levels, group: Codes) -> NextRelease:
+    """The lines after this release; who has another value now, or is in a group at last, gets a line of their own."""
+    matched, groups = context.matched, int(group.max(initial=-1)) + 1
+    there, line = matched.row >= 0, matched.line
+    shown = there & (group >= 0) & (np.append(part, -1)[matched.row] == group)
+    changed = there & (group >= 0) & ~matched.same & ~context.bound
+    fresh = part >= groups
+    new = np.flatnonzero(fresh | np.append(changed, False)[line])
+    over = changed.copy()
+    over[line[fresh & (line >= 0)]] = True
+    kept = ~over | (group >= 0)  # nobody is behind the others any more
+    column = context.table[context.policy.key or ""]
+    keys = pc.if_else(pa.array(over), pa.scalar(None, pa.string()), history.keys)
+    lines = np.append(np.flatnonzero(kept), line[new])  # where what is known of each line stands; -1: nowhere
+    number = np.where(fresh[new], part[new], -1)
+    all_groups = np.append(group[kept], number)
+    sizes = [np.bincount(each[each >= 0], minlength=groups + len(levels) + 1) for each in (history.group, all_groups)]
+    touched = (all_groups >= 0) & (sizes[0] != sizes[1])[all_groups]
+    all_groups[all_groups >= 0] = numbered(all_groups[all_groups >= 0])[1]
+    own = np.where(shown[:, None], levels[group], history.levels) if len(levels) else history.levels
+    row = np.append(np.where(shown, matched.row, -1)[kept], np.where(fresh[new], new, -1))
+    return NextRelease(
+        part,
+        levels,
+        replace(
+            history,
+            releases=history.releases + 1,
+            keys=pa.concat_arrays([keys.filter(pa.array(kept)), column.texts.take(pa.array(column.codes[new]))]),
+            group=all_groups.astype(np.int32),
+            shown=row >= 0,
+            levels=np.concatenate([own[kept], levels[np.maximum(number, 0)] if len(levels) else own[:0]]),
+            values={
+                name: typed(
+                    context.table[name], np.append(matched.past[name].codes[kept], context.table[name].codes[new])
+                )
+                for name in context.sensitive
+            },
+            domains={name: context.table[name].values for name in context.sensitive},
+            candidates={name: _candidates(context, name, lines) for name in context.sensitive},
+        ),
+        row,
+        touched,
+    )
+
+
+def _candidates(context: RepublishContext, name: str, lines: NDArray[np.int64]) -> Candidates:
+    before = context.history.candidates[name].among(labels(context.table[name]))
+    return replace(before, of=np.append(before.of, np.int32(-1))[lines])

@@ -1,0 +1,223 @@
+"""From a table that was published before to the recoding of its next release (S3.10)."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.attacks.attack import Finding
+from shoal.attacks.composition_over_time import Candidates, sets_of, told
+from shoal.data.class_counts import Flags
+from shoal.data.codes import Codes, numbered
+from shoal.engine_port import Engine, Source
+from shoal.errors import BadData, Infeasible, ShoalWarning
+from shoal.metrics.catalogue import lost_in_cells
+from shoal.models.model import exact
+from shoal.partition.released_labels import show_levels
+from shoal.plan import Plan
+from shoal.policy.document import Policy
+from shoal.publish.fixed_recoding import EarlierRelease
+from shoal.recoding.kinds import PartRecoding
+from shoal.recoding.outcome import RecodedCells
+from shoal.republish.context import HistoryUpdate, Make, NextRelease, RepublishContext
+from shoal.republish.history import History
+from shoal.republish.m_invariance import grow_invariant
+from shoal.republish.next_monotone import begin_monotone, grow_monotone, increment_monotone
+from shoal.republish.previous_release import PreviousRelease
+
+
+def plan_next_release(
+    source: Source, policy: Policy, engine: Engine, previous: EarlierRelease | None, file: Path | None, make: Make
+) -> tuple[Source, Plan]:
+    """The next release of a growing table, or its first; its history knows the file, and forgets who was erased."""
+    assert isinstance(previous, PreviousRelease | None)
+    if previous is None:
+        source, plan = grow(source, policy, engine, None, make)
+    else:
+        source, plan = grow(source, policy, engine, previous.history, make, increment=previous.increment)
+    assert plan.grown is not None
+    whole = previous is None or not previous.increment
+    history = replace(plan.grown.history, source=file.name if whole and file is not None else None)
+    history = history if previous is None else previous.forgotten(history)
+    return source, replace(plan, grown=replace(plan.grown, history=history))
+
+
+def grow(
+    source: Source, policy: Policy, engine: Engine, history: History | None, make: Make, *, increment: bool = False
+) -> tuple[Source, Plan]:
+    """The plan of the next release, or why there is none; and the table in codes that know the values of before.
+
+    `make` plans a table as if it were the first. An increment has new rows only, which are published alone.
+    """
+    assert policy.republish is not None
+    started = perf_counter()
+    context = RepublishContext.of(source, policy, engine, history)
+    if history is not None and not increment:
+        _refuse_strangers(context)
+    if policy.republish.way == "m-invariance":
+        after = _unexposed(context, lambda out: grow_invariant(context, out), lifting=True)
+    elif history is None:
+        plan, after = begin_monotone(context, make)
+        return context.source, replace(plan, grown=_judged(context, after, plan.class_of_row))
+    elif increment:
+        after = increment_monotone(context, make)
+    else:
+        after = _unexposed(context, lambda out: grow_monotone(context, make, out), lifting=False)
+    _refuse_left_out(context, after)
+    plan = _planned(context, after, started)
+    return context.source, replace(plan, grown=_judged(context, after, plan.class_of_row))
+
+
+def _refuse_strangers(context: RepublishContext) -> None:
+    """A table in which nobody is found again is rather one whose keys are spelt in another way."""
+    found, shown = context.matched.row >= 0, int(context.history.shown.sum())
+    known = int((found & context.history.shown).sum())
+    if shown and not found.any():
+        raise BadData(
+            f"{context.source.name}: nobody of the last release is found again by column {context.policy.key!r}; spell "
+            "it as before, or, if all have left, anonymize the table afresh under a policy of its own"
+        )
+    if 2 * known < shown:
+        warnings.warn(
+            ShoalWarning(f"only {known:,} of {shown:,} people of the last release are found again; check the key"),
+            stacklevel=2,
+        )
+
+
+def _refuse_left_out(context: RepublishContext, after: NextRelease) -> None:
+    out, limit = int((after.part < 0).sum()), context.policy.suppressible(context.table.rows)
+    if out == len(after.part):
+        raise Infeasible("nobody could be shown in this release; wait for more rows, or weaken the policy")
+    if out > limit:
+        raise Infeasible(
+            f"{out:,} of {len(after.part):,} rows would have to be left out, so that nobody is betrayed by a "
+            f"difference between the releases, and suppression allows {limit:,}; raise it, wait for more rows, or "
+            "use way = 'm-invariance'"
+        )
+
+
+def _planned(context: RepublishContext, after: NextRelease, started: float) -> Plan:
+    """Those who are left out are a part and a class of their own, all `*`."""
+    out = after.part < 0
+    used, at = numbered(after.part[~out])
+    levels, parts = after.levels[used], len(used)
+    part = np.full(len(out), parts, dtype=np.int32)
+    part[~out] = at
+    if out.any():
+        top = [hierarchy.height for hierarchy in context.hierarchies]
+        levels = np.append(levels, np.array([top], dtype=np.int16), axis=0)
+    showing = show_levels(context.rows, part, levels, context.hierarchies)
+    alike, classes = showing.alike()
+    if out.any():
+        used, alike = numbered(np.append(alike[:-1], np.int32(classes)))
+        classes = len(used)
+    of_row = alike[part]
+    left_out = int(alike[-1]) if out.any() else None
+    released = context.rows.parted(of_row, classes)
+    sizes = np.bincount(part, minlength=len(levels)).astype(np.int64)
+    recoded = RecodedCells(released, sizes, showing.losses, tuple(showing.covers.values()), left_out)
+    metrics = lost_in_cells(replace(context.problem.before, hierarchies=()), recoded)
+    return Plan(
+        roles=context.problem.roles,
+        builders=context.problem.builders,
+        hierarchies=dict(zip(context.quasi, context.hierarchies, strict=True)),
+        before=replace(context.problem.before, hierarchies=()),
+        after=recoded,
+        recoding=PartRecoding("cells", part, showing.shown, parts if out.any() else None),
+        score=metrics["loss"],
+        metrics=metrics,
+        seconds=perf_counter() - started,
+        failed={"republish": recoded.suppressed},
+        class_of_row=of_row,
+        reading=context.problem.reading,
+        added=after.added,
+    )
+
+
+def _narrowed(context: RepublishContext, after: NextRelease, class_of_row: Codes) -> dict[str, Candidates]:
+    """What is left of everybody's values after this release."""
+    shown = np.where(after.row >= 0, class_of_row[after.row], -1)
+    rows, classes = after.row[after.row >= 0], int(class_of_row.max()) + 1
+    left = {}
+    for name, candidates in after.history.candidates.items():
+        column = context.table[name]
+        held, values = class_of_row[rows], column.codes[rows]
+        if after.added is not None:
+            held, values = (
+                np.append(held, class_of_row[after.added.copied]),
+                np.append(values, after.added.codes),
+            )
+        left[name] = candidates.after(shown, sets_of(held, values, classes, column.size))
+    return left
+
+
+def _judged(context: RepublishContext, after: NextRelease, class_of_row: Codes) -> HistoryUpdate:
+    """The composition attack over all releases; refused where it finds more than the policy allows."""
+    policy, history = context.policy, after.history
+    assert policy.republish is not None
+    left = _narrowed(context, after, class_of_row)
+    ever = np.any([each.of >= 0 for each in left.values()], axis=0)
+    people = int((ever & history.keys.is_valid().to_numpy(zero_copy_only=False)).sum())
+    finding = _with_differences(context, after, told(left, policy.values_left, history.releases, people))
+    if finding.exposed > exact("limit", policy.republish.limit) * finding.of:
+        raise Infeasible(
+            f"the composition attack over {history.releases} release(s) exposes {finding.exposed:,} of {finding.of:,} "
+            f"people, and limit = {policy.republish.limit!r}; nothing is released"
+        )
+    return HistoryUpdate(replace(history, candidates=left), finding)
+
+
+def _with_differences(context: RepublishContext, after: NextRelease, finding: Finding) -> Finding:
+    """The same with what subtracting releases tells: of groups that do not keep the policy, everybody is exposed."""
+    history, touched = after.history, after.touched
+    if touched is None or not touched.any():
+        return finding
+    used, group = numbered(history.group[touched])
+    values = {name: _coded(context, name, history.values[name].filter(pa.array(touched))) for name in context.sensitive}
+    fine = context.comply(values, group, len(used))
+    below = int((~fine)[group].sum())
+    figures = {**finding.figures, "people_in_groups_told_apart": int(touched.sum()), "of_them_below_the_policy": below}
+    sentence = f"{finding.sentence}; {below:,} stand in groups that differences tell apart and that do not comply"
+    return replace(finding, exposed=finding.exposed + below, sentence=sentence, figures=figures)
+
+
+def _coded(context: RepublishContext, name: str, values: pa.Array) -> Codes:
+    """Values of the history in the codes of the table."""
+    column = context.table[name]
+    found = pc.index_in(values, value_set=column.values).fill_null(len(column.values))
+    codes: Codes = found.to_numpy(zero_copy_only=False).astype(np.int32)
+    return codes
+
+
+def _unexposed(context: RepublishContext, way: Callable[[Flags], NextRelease], *, lifting: bool) -> NextRelease:
+    """The next release in which no class narrows down what was left to somebody whose value changed.
+
+    Parts that look like others do so if those hold what was left: they are generalised further where that is allowed,
+    until they look like no such ones; where that does not help, the person is left out.
+    """
+    top = np.array([hierarchy.height for hierarchy in context.hierarchies], dtype=np.int16)
+    out = np.zeros(context.table.rows, dtype=bool)
+    after = way(out)
+    while True:
+        left = _narrowed(context, after, np.append(context.alike(after.part, after.levels), -1)[after.part])
+        below = np.zeros(len(after.row), dtype=bool)
+        for name, each in left.items():
+            below |= each.left() < context.policy.values_left[name]
+        changed = np.append(context.matched.line, 0)[after.row] >= 0
+        rows = after.row[below & (after.row >= 0) & changed]
+        if not len(rows) or out[rows].all():
+            return after
+        lift = np.unique(after.part[rows])
+        lift = lift[(after.levels[lift] < top).any(axis=1)] if lifting else lift[:0]
+        if len(lift):
+            levels = after.levels.copy()
+            levels[lift, (levels[lift] < top).argmax(axis=1)] += 1
+            after = replace(after, levels=levels)
+        else:
+            out[rows] = True
+            after = way(out)

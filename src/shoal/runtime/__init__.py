@@ -1,0 +1,1 @@
+"""What every part of Shoal runs on: events, memory, temporary folders."""

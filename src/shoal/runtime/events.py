@@ -1,0 +1,109 @@
+"""What a run tells of itself while it works: counts and durations through the logger "shoal", never a value.
+
+| event | fields |
+|---|---|
+| `start` | `doing`: anonymize, apply, dry run or verify |
+| `read` | `name` (of the file, without its folder), `format`, `engine`, `rows`, `columns` |
+| `counted` | `classes` of equal quasi-identifiers before recoding |
+| `searched` | `algorithm`; `nodes`, `checked` where there is a lattice |
+| `recoded` | `released`, `suppressed`, `added` rows |
+| `written` | `format`, `files`, `rows` |
+| `verified` | `promises`, `failed` |
+| `stored` | `rows` in a database, not yet committed |
+| `done` | |
+| `failed` | `error`: its kind, never its text |
+
+Every record also has `time` (UTC), `event` and `seconds` since the start.
+"""
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from time import perf_counter
+from typing import IO
+
+FIELDS: Mapping[str, frozenset[str]] = {
+    "start": frozenset({"doing"}),
+    "read": frozenset({"name", "format", "engine", "rows", "columns"}),
+    "counted": frozenset({"classes"}),
+    "searched": frozenset({"algorithm", "nodes", "checked"}),
+    "recoded": frozenset({"released", "suppressed", "added"}),
+    "written": frozenset({"format", "files", "rows"}),
+    "verified": frozenset({"promises", "failed"}),
+    "stored": frozenset({"rows"}),
+    "done": frozenset(),
+    "failed": frozenset({"error"}),
+}
+"""The fields of each event: what is not listed cannot be told."""
+_WORDS = frozenset({"doing", "name", "format", "engine", "algorithm", "error"})
+"""Fields that are words; all others are counts."""
+LOGGER = logging.getLogger("shoal")
+_started: ContextVar[float | None] = ContextVar("started", default=None)
+
+
+def log_event(event: str, **fields: str | int | None) -> None:
+    """Tell of an event inside a run; outside of one, nothing is told.
+
+    >>> import io
+    >>> lines = io.StringIO()
+    >>> with telling(lines), run("verify"):
+    ...     tell("counted", classes=3)
+    >>> [(said["event"], said.get("classes")) for said in map(json.loads, lines.getvalue().splitlines())]
+    [('start', None), ('counted', 3), ('done', None)]
+    """
+    started = _started.get()
+    if started is None or not LOGGER.isEnabledFor(logging.INFO):
+        return
+    assert fields.keys() <= FIELDS[event], f"{event} has no such field"
+    assert all(isinstance(value, str) == (name in _WORDS) for name, value in fields.items() if value is not None)
+    told: dict[str, str | int | float] = {"event": event, "seconds": round(perf_counter() - started, 6)}
+    told |= {
+        name: value if isinstance(value, str) else int(value) for name, value in fields.items() if value is not None
+    }
+    LOGGER.info(event, extra={"told": told})
+
+
+@contextmanager
+def run(doing: str) -> Iterator[None]:
+    """The events of one run, from `start` to `done` or `failed`; a run inside another is part of it."""
+    if _started.get() is not None:
+        yield
+        return
+    token = _started.set(perf_counter())
+    try:
+        log_event("start", doing=doing)
+        yield
+        log_event("done")
+    except BaseException as wrong:
+        log_event("failed", error=type(wrong).__name__)
+        raise
+    finally:
+        _started.reset(token)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        return json.dumps({"time": time, **getattr(record, "told", {"event": record.msg})}, ensure_ascii=True)
+
+
+@contextmanager
+def telling(stream: IO[str]) -> Iterator[None]:
+    """Write the events of the runs inside as lines of JSON."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonLines())
+    level, passed_on = LOGGER.level, LOGGER.propagate
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False  # else a program's own handlers would print them a second time
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(level)
+        LOGGER.propagate = passed_on

@@ -1,0 +1,51 @@
+"""How much memory may be used."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from shoal.errors import BadInput
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+_LEAST = 64 << 20
+
+
+def bytes_of(memory: str | int) -> int:
+    """How many bytes a text such as `2GB` or `512MiB` says.
+
+    >>> bytes_of("2GB"), bytes_of("1.5 GiB")
+    (2000000000, 1610612736)
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?I?B|)\s*", str(memory).upper())
+    if found is None:
+        raise BadInput(f"memory: {memory!r} is no amount of memory; write e.g. 2GB")
+    amount = int(float(found[1]) * _UNITS[found[2]])
+    if amount < _LEAST:
+        raise BadInput(f"memory: {memory!r} is too little; give at least {_LEAST >> 20} MiB")
+    return amount
+
+
+@contextmanager
+def explain_memory_error() -> Iterator[None]:
+    """Say in a sentence that memory ran out, whoever was the first to notice."""
+    try:
+        yield
+    except Exception as wrong:
+        if not is_shortage(wrong):
+            raise
+        raise BadInput(
+            "the memory that may be used is not enough for this table; give more with --memory, or have fewer or "
+            "coarser quasi-identifiers"
+        ) from None
+
+
+def is_shortage(wrong: Exception) -> bool:
+    """Whether memory ran out: Python's, NumPy's and Arrow's errors are MemoryErrors, DuckDB's is not.
+
+    >>> is_shortage(MemoryError()), is_shortage(ValueError())
+    (True, False)
+    """
+    duckdb = sys.modules.get("duckdb")  # who has not imported it has raised nothing
+    return isinstance(wrong, MemoryError) or (duckdb is not None and isinstance(wrong, duckdb.OutOfMemoryException))

@@ -1,0 +1,172 @@
+"""Branch and bound over a lattice that fits in an array: every node is asked or bounded away."""
+
+from collections.abc import Generator
+from functools import reduce
+from math import inf
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shoal.hierarchy.lattice import Lattice, Node
+from shoal.metrics.metric import Floats, Floors
+from shoal.search.driver import Ask, Incumbent, slack
+from shoal.search.oracle import Answer
+
+_AT_ONCE = 1024
+
+Bounds = NDArray[np.float64]
+
+
+class Frontier:
+    """The bounds as one array with an axis for each attribute that has a choice of levels.
+
+    >>> frontier = Frontier(Lattice(("age", "sex"), (0, 0), (1, 1)), (np.array([0.0, 0.4]), np.array([0.0, 0.5])))
+    >>> frontier.learn(Answer((1, 0), ok=False, suppressed=9, classes=0, score=inf, below=None, above=-inf))
+    >>> frontier.bounds.tolist()
+    [[inf, 0.5], [inf, 0.9]]
+    """
+
+    def __init__(self, lattice: Lattice, floors: Floors) -> None:
+        self.lattice = lattice
+        self.axes = [i for i, n in enumerate(lattice.shape) if n > 1]  # NumPy knows 64 axes at most
+        shape = [lattice.shape[i] for i in self.axes]
+        levels = zip(floors, lattice.bottom, lattice.top, strict=True)
+        self.bounds = self._sum([floor[low : high + 1] for floor, low, high in levels])
+        reach = _reach(shape, upward=not any(floor.any() for floor in floors))
+        self._order = np.argsort(-reach, axis=None, kind="stable")
+        self._at = 0
+        heights = _outer([np.arange(n, dtype=np.float64) for n in shape])
+        self._rank = (heights * self.bounds.size + np.arange(self.bounds.size).reshape(self.bounds.shape)).reshape(-1)
+
+    @property
+    def settled(self) -> float:
+        """The share of the nodes that are behind."""
+        return self._at / len(self._order)
+
+    def learn(self, answer: Answer) -> None:
+        """Raise the bounds of the node, of all finer and of all coarser ones."""
+        at = self._where(answer.node)
+        finer = self._part([slice(0, i + 1) for i in at])
+        if answer.below is None:
+            finer[...] = inf
+        else:
+            below = [floor[low:] for floor, low in zip(answer.below, self.lattice.bottom, strict=True)]
+            np.maximum(finer, self._sum(below), out=finer)
+        if answer.above > -inf:
+            coarser = self._part([slice(i, None) for i in at])
+            np.maximum(coarser, answer.above, out=coarser)
+        self.bounds[at] = inf
+
+    def widest(self, best: Answer | None) -> Node | None:
+        """Of the nodes that may beat the best one, that with the most nodes below it; None: nothing can beat it.
+
+        What can no longer win never can again, so each node is passed by once.
+        """
+        while self._at < len(self._order):
+            part = self._order[self._at : self._at + _AT_ONCE]
+            may_win = self._open(part, best)
+            first = int(may_win.argmax())
+            if may_win[first]:
+                self._at += first  # open until it is learned: the search may have to stop before
+                return self._node(int(part[first]))
+            self._at += len(part)
+        return None
+
+    def least(self, best: Answer | None) -> float:
+        """The score that no node is below: that of the best one, unless a node that is open may be lower."""
+        left = self._order[self._at :]
+        bounds = self.bounds.reshape(-1)[left[self._open(left, best)]]
+        return min(float(bounds.min(initial=inf)), inf if best is None else best.score)
+
+    def _open(self, nodes: NDArray[np.int64], best: Answer | None) -> NDArray[np.bool_]:
+        """Which may beat the best one: by score, or at a tie by lower height and then by the names' order."""
+        bounds = self.bounds.reshape(-1)[nodes]
+        if best is None:
+            return np.asarray(bounds < inf)
+        first = self._rank[nodes] < self._rank[np.ravel_multi_index(self._where(best.node), self.bounds.shape)]
+        near = slack(best.score)
+        return np.asarray((bounds < best.score - near) | ((bounds <= best.score + near) & first))
+
+    def _node(self, at: int) -> Node:
+        node = list(self.lattice.bottom)
+        for axis, i in zip(self.axes, np.unravel_index(at, self.bounds.shape), strict=True):
+            node[axis] += int(i)
+        return tuple(node)
+
+    def _part(self, slices: list[slice]) -> Bounds:
+        """A view, also of no axis at all."""
+        where: Any = (*slices, ...)
+        part: Bounds = self.bounds[where]
+        return part
+
+    def _where(self, node: Node) -> tuple[int, ...]:
+        return tuple(node[i] - self.lattice.bottom[i] for i in self.axes)
+
+    def _sum(self, floors: list[Floats]) -> Bounds:
+        fixed = sum(float(floor[0]) for i, floor in enumerate(floors) if i not in self.axes)
+        return np.array(_outer([floors[i] for i in self.axes]) + fixed)  # 0 axes: an array, not a number
+
+
+def _reach(shape: list[int], *, upward: bool) -> Bounds:
+    """Logarithm of the number of finer nodes; where answers also bound coarser nodes, those count half."""
+    down = _outer([np.log(np.arange(1, n + 1)) for n in shape])
+    return down + _outer([np.log(np.arange(n, 0, -1)) for n in shape]) / 2 if upward else down
+
+
+def _outer(floors: list[Floats]) -> Bounds:
+    """The sum over the axes, as a new array."""
+    return np.array(reduce(np.add.outer, floors, np.zeros(())))
+
+
+Questions = Generator[Ask, Answer, None]
+"""A part of a search."""
+
+
+def exhaust(lattice: Lattice, floors: Floors, found: Incumbent) -> Questions:
+    """Keep a lower bound of every node; ask the open node with the most nodes below it until none is open.
+
+    A node is open while its bound does not exclude that it beats the best one so far. One answer raises the bounds of
+    all finer nodes at once: to infinity where they cannot comply, else by the rows that stay suppressed there. So the
+    coarsest open nodes are asked first: each answer settles a whole sublattice. Ties go to the lower node, then to
+    the first in the order of the attributes' names.
+    """
+    frontier = Frontier(lattice, floors)
+    try:
+        top = yield Ask(lattice.top, 0.0)  # from here on there may be something to release
+        frontier.learn(top)
+        found.meet(top)
+        yield from _bisect(lattice, floors, frontier, found)
+        while (node := frontier.widest(found.best)) is not None:
+            answer = yield Ask(node, frontier.settled)
+            frontier.learn(answer)
+            found.meet(answer)
+    finally:  # also when it has to stop
+        found.raise_bound(frontier.least(found.best))
+
+
+def _bisect(lattice: Lattice, floors: Floors, frontier: Frontier, found: Incumbent) -> Questions:
+    """Bisect the cheapest way up, below the top: it ends with a good node to measure all others by."""
+    path = cheapest_path(lattice, floors)[:-1]
+    low, high = 0, len(path) - 1
+    while low <= high:
+        middle = (low + high) // 2
+        answer = yield Ask(path[middle], 0.0)
+        frontier.learn(answer)
+        found.meet(answer)
+        if answer.ok:
+            high = middle - 1
+        else:
+            low = middle + 1
+
+
+def cheapest_path(lattice: Lattice, floors: Floors) -> list[Node]:
+    """From the bottom to the top, each step the one that raises the bound least."""
+
+    def bound(node: Node) -> float:
+        return float(sum(floor[level] for floor, level in zip(floors, node, strict=True)))
+
+    path = [lattice.bottom]
+    while path[-1] != lattice.top:
+        path.append(min(lattice.successors(path[-1]), key=bound))
+    return path

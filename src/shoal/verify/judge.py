@@ -1,0 +1,160 @@
+"""Every promise of a claim, judged on what was counted, and rows that were stored elsewhere too."""
+
+from collections.abc import Mapping, Sequence
+from math import isclose
+from typing import Any
+
+import pyarrow as pa
+
+from shoal.data.class_counts import ClassCounts
+from shoal.errors import NotVerified
+from shoal.labels.scale import words
+from shoal.models.model import Model, Need, asked
+from shoal.verify.claim import Claim, Status, Verdict
+from shoal.verify.open_release import Opened
+from shoal.verify.released_counts import ReleasedCounts
+
+
+def judge(claim: Claim, counted: ReleasedCounts, private: Sequence[Mapping[str, Any]] = ()) -> list[Verdict]:
+    """The number of rows, the classes, and every model of the claim; `private` is what each was found to attain before.
+
+    What the public manifest says is held against the released table alone, what the private one says against all that
+    is known.
+    """
+    found = _classes(counted)
+    verdicts = [
+        Verdict("rows", _holds(counted.rows == claim.rows), {"rows": claim.rows}, {"rows": counted.rows}),
+        Verdict("classes", _holds(_agree(claim.classes, found)), claim.classes or {}, found),
+    ]
+    said = claim.attained if claim.attained is not None else [None] * len(claim.models)
+    known = private if len(private) == len(claim.models) else [None] * len(claim.models)
+    for model, public, full in zip(claim.models, said, known, strict=True):
+        verdicts.append(_judge_model(model, public, full, claim, counted))
+    return verdicts
+
+
+ADDED = "without added rows"
+"""The promise that what was required holds for the people of a release alone, whatever rows were added."""
+
+
+def judge_people(claim: Claim, counted: ReleasedCounts) -> list[Verdict]:
+    """Where rows were added: whether every class shows somebody, and every model but the last ones holds for them."""
+    if not claim.added:
+        return []
+    if counted.behind is None:
+        return [Verdict(ADDED, Status.NEEDS_ORIGINAL)]
+    people = counted.behind
+    nobody = int((people.sizes == 0).sum())
+    failed = [model.name for model in claim.models[: len(claim.models) - claim.further] if not model.holds(people)]
+    why = f"{nobody} class(es) show nobody" if nobody else f"{failed[0]} fails" if failed else ""
+    return [Verdict(ADDED, _holds(not why), why=why)]
+
+
+def _judge_model(
+    model: Model, said: Mapping[str, Any] | None, known: Mapping[str, Any] | None, claim: Claim, counted: ReleasedCounts
+) -> Verdict:
+    """One promise, on the classes as released or, where that tells too little, on the rows behind them."""
+    published, published_worst = _published(model, claim, counted)
+    if not _agree(said, published):
+        why = "the manifest says that it attains something else"
+        return Verdict(model.name, Status.FAILS, asked(model), published, why, published_worst)
+    needs = model.needs | ({Need.ORIGINAL} if claim.persons else set())
+    if Need.POPULATION in needs and not counted.everybody:
+        return Verdict(model.name, Status.NEEDS_POPULATION, asked(model))
+    if needs and counted.behind is None:
+        return Verdict(model.name, Status.NEEDS_ORIGINAL, asked(model))
+    judged, classes = (model, counted.behind) if counted.behind and needs else (model.public or model, counted.classes)
+    kept = counted.rows > 0 and judged.holds(classes)
+    attained, worst = _figures(judged, classes)
+    same = _agree(known, attained)
+    return Verdict(
+        model.name,
+        _holds(kept and same),
+        asked(model),
+        attained,
+        "" if same else "the private manifest says that it attains something else",
+        worst=worst,
+        published=published,
+        published_worst=published_worst,
+    )
+
+
+def _published(model: Model, claim: Claim, counted: ReleasedCounts) -> tuple[Mapping[str, Any], int | None]:
+    """What may be published of a promise: figures of the released table alone, or none.
+
+    Which rows are one person's is not in a release, so nothing is told where persons are counted.
+    """
+    public = None if claim.persons else model.public
+    if public is None:
+        return {}, None
+    attained, worst = _figures(public, counted.classes)
+    return {"release": attained} if model.needs and attained else attained, worst
+
+
+def _figures(model: Model, classes: ClassCounts) -> tuple[Mapping[str, Any], int | None]:
+    """What some classes attain, and how large the one is that protects its members least."""
+    if not classes.rows:
+        return {}, None
+    worst = model.worst(classes)
+    return model.attained(classes), None if worst is None else int(classes.sizes[worst])
+
+
+def _holds(holds: bool) -> Status:
+    return Status.HOLDS if holds else Status.FAILS
+
+
+def _classes(counted: ReleasedCounts) -> dict[str, float]:
+    sizes = counted.classes.sizes
+    if not len(sizes):
+        return {"count": 0, "min": 0, "max": 0, "mean": 0.0}
+    return {
+        "count": len(sizes),
+        "min": int(sizes.min()),
+        "max": int(sizes.max()),
+        "mean": counted.rows / len(sizes),
+    }
+
+
+def _agree(said: Any, found: Any) -> bool:
+    """Whether what was said before is what was found; where nothing was said, it is."""
+    if said is None:
+        return True
+    if isinstance(said, Mapping):
+        return isinstance(found, Mapping) and all(k in found and _agree(said[k], found[k]) for k in said)
+    if isinstance(said, float) or isinstance(found, float):
+        return isinstance(found, int | float) and isclose(said, found, rel_tol=1e-12)
+    return bool(said == found)
+
+
+_PLAIN_TIME = (
+    r"regexp_replace(regexp_replace({0}, '(\.[0-9]*[1-9])0+($|[^0-9])', '\1\2'), '\.0+($|[^0-9])', '\1') AS {0}"
+)
+"""A time of day without zeros at its end: 12:30:00 and 12:30:00.000 are one time."""
+
+
+def refuse_other_rows(release: Opened, stored: pa.RecordBatchReader, name: str) -> None:
+    """Refuse a copy unless it has each row of the release as often as the release has it, and no other row."""
+    import duckdb
+
+    texts = pa.schema([(f"c{i}", pa.string()) for i in range(len(stored.schema))])
+    batches = (pa.record_batch([words(column) for column in batch.columns], texts) for batch in stored)
+    cells = ", ".join(_cell(i, of) for i, of in enumerate(stored.schema.types))
+    release.db.register("given_back", pa.RecordBatchReader.from_batches(texts, batches))
+    try:
+        release.db.execute(
+            f"CREATE TEMP TABLE stored AS SELECT {cells}, count(*)::BIGINT AS n FROM given_back GROUP BY ALL"
+        )
+        told = f"SELECT {cells}, sum(n)::BIGINT AS n FROM released GROUP BY ALL"
+        ((other,),) = release.db.execute(
+            f"SELECT count(*) FROM (({told} EXCEPT ALL FROM stored) UNION ALL (FROM stored EXCEPT ALL {told}))"
+        ).fetchall()
+    except (duckdb.Error, pa.ArrowException, OSError):  # what they say may hold cells
+        raise NotVerified(f"{name}: the stored rows cannot be read again; the table is as it was") from None
+    finally:
+        release.db.unregister("given_back")
+    if other:
+        raise NotVerified(f"{name}: the database does not give back the rows of the release; the table is as it was")
+
+
+def _cell(i: int, of: pa.DataType) -> str:
+    return _PLAIN_TIME.format(f"c{i}") if pa.types.is_timestamp(of) or pa.types.is_time(of) else f"c{i}"

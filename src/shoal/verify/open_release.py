@@ -1,0 +1,275 @@
+"""A released file or table, read afresh into a private database, and the class of each of its rows."""
+
+import csv
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from shoal.errors import NotVerified
+from shoal.labels.coverage import TOP
+from shoal.labels.scale import words
+from shoal.runtime.memory import explain_memory_error
+from shoal.runtime.tempdir import SPILL, Scratch
+from shoal.verify.claim import Claim
+from shoal.verify.release_files import PartitionFiles, path_not_pattern
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def classify(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
+    """Make `classed`: the distinct released rows with the number of their class, from 0.
+
+    Classes are fewer than rows, and only they are sorted.
+    """
+    cells = quasi_cells(claim)
+    listed = ", ".join(cells)
+    db.execute(
+        f"CREATE OR REPLACE TEMP TABLE classes AS SELECT *, row_number() OVER (ORDER BY {listed}) - 1 AS class "
+        f"FROM (SELECT DISTINCT {listed} FROM released)"
+    )
+    same = " AND ".join(f"r.{cell} IS NOT DISTINCT FROM k.{cell}" for cell in cells)
+    db.execute(f"CREATE OR REPLACE TEMP TABLE classed AS SELECT r.*, k.class FROM released r JOIN classes k ON {same}")
+
+
+def place(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
+    """Make `placed`: every listed row with the number that its class has in `classed`."""
+    same = " AND ".join(f"l.{cell} IS NOT DISTINCT FROM k.{cell}" for cell in quasi_cells(claim))
+    db.execute(
+        "CREATE OR REPLACE TEMP TABLE placed AS "
+        f"SELECT l.rowid AS row, k.class FROM listed l JOIN {classes_of(claim)} k ON {same}"
+    )
+
+
+def classes_of(claim: Claim) -> str:
+    """The SQL of all classes, each with the cells it shows."""
+    return f"(SELECT class, {', '.join(quasi_cells(claim))} FROM classes)"
+
+
+def starred(claim: Claim) -> str:
+    """The SQL that tells a row that shows nothing: all `*`, and nothing where a number would be."""
+    return " AND ".join(
+        f"coalesce({cell}, '{TOP}') = '{TOP}'" if name in claim.statistics else f"{cell} IS NOT DISTINCT FROM '{TOP}'"
+        for name, cell in zip(claim.quasi_identifiers, quasi_cells(claim), strict=True)
+    )
+
+
+def quasi_cells(claim: Claim) -> list[str]:
+    """What the quasi-identifiers are called in the database."""
+    return [f"c{claim.columns.index(name)}" for name in claim.quasi_identifiers]
+
+
+def number(db: "duckdb.DuckDBPyConnection", query: str) -> int:
+    ((found,),) = db.execute(query).fetchall()  # all: an unfinished result blocks the connection
+    return int(found)
+
+
+def numbers(db: "duckdb.DuckDBPyConnection", query: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+    column = db.sql(query).to_arrow_table().column(0).combine_chunks()
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def arrays(db: "duckdb.DuckDBPyConnection", query: str) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    found = db.sql(query).to_arrow_table()
+    return [np.asarray(c.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64) for c in found.columns]
+
+
+_UNDEFUSED = r"CASE WHEN c{0} ^@ '''' THEN regexp_replace(c{0}, '^''(''*[=+@\t\r\n-])', '\1') ELSE c{0} END AS c{0}"
+"""A cell as it was before one ' was put in front of it; the same as `_undefused`, in SQL."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A release in a private database: its distinct rows as texts c0, c1, … with their count n, in `released`."""
+
+    db: "duckdb.DuckDBPyConnection"
+    typed: frozenset[str]
+    """Columns that were not released as text but as numbers, dates …"""
+    listed: bool = False
+    """Whether `listed` has all rows, the same texts, as they follow each other: `rowid` counts them from 0."""
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a private database may use: so many bytes of memory, and a folder to spill into."""
+
+    memory: int | None = None
+    folder: Path | None = None
+
+    @contextmanager
+    def database(self) -> Iterator["duckdb.DuckDBPyConnection"]:
+        """What does not fit in memory spills to a private folder; nothing is fetched from anywhere."""
+        import duckdb
+
+        scratch = Scratch(self.folder or Path(tempfile.gettempdir()), SPILL)
+        config: dict[str, Any] = {"temp_directory": str(scratch.path), "autoinstall_known_extensions": False}
+        if self.memory is not None:
+            config |= {"memory_limit": f"{self.memory // 2}B", "preserve_insertion_order": False}
+        try:
+            with duckdb.connect(config=config) as db:
+                db.execute("SET enable_progress_bar = false")  # it would go to stdout
+                yield db
+        finally:
+            scratch.close()
+
+
+@contextmanager
+def opened(
+    data: Path | pa.Table,
+    columns: Sequence[str],
+    how: Mapping[str, Any],
+    *,
+    listed: bool = False,
+    times: NDArray[np.int64] | None = None,
+    room: Room | None = None,
+) -> Iterator[Opened]:
+    """Open a file or a table that should have these columns; `how` tells how a CSV is written.
+
+    `listed` keeps every row in its place too, for who knows where it came from. A table may say how many `times` each
+    of its rows is meant.
+    """
+    import duckdb
+
+    with (room or Room()).database() as db:
+        typed: frozenset[str] = frozenset()
+        many = "count(*)"
+        parquet = isinstance(data, Path) and (data.is_dir() or data.suffix == ".parquet")
+        given = PartitionFiles.of(data, how.get("partitions") or {}) if isinstance(data, Path) and parquet else data
+        if isinstance(given, Path):
+            source, values = _csv(given, columns, how)
+        elif (
+            isinstance(given, PartitionFiles)
+            and not listed
+            and (found := _large_parquet(db, given, columns)) is not None
+        ):
+            (source, typed), values, many = found, [], "sum(n)::BIGINT"
+        else:
+            table = _parquet(given, columns) if isinstance(given, PartitionFiles) else given
+            _refuse_other_columns(table.column_names, columns)
+            typed = frozenset(column.name for column in table.schema if not _is_text(column.type))
+            texts = [words(column) for column in table.columns]
+            cells = pa.table(texts, names=[f"c{i}" for i in range(len(texts))])
+            if times is not None:
+                cells, many = cells.append_column("n", pa.array(times)), "sum(n)::BIGINT"
+            db.register("given", cells)
+            source, values = "given", []
+        try:
+            with explain_memory_error():
+                if listed:
+                    _list(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")))
+                else:
+                    _fill(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")), many=many)
+        except duckdb.Error:  # what it says may hold cells
+            raise NotVerified("the released table cannot be read as its manifest says") from None
+        yield Opened(db, typed, listed)
+
+
+def _fill(
+    db: "duckdb.DuckDBPyConnection", source: str, values: list[str], width: int, *, safe: bool, many: str
+) -> None:
+    """Distinct rows are fewer than rows."""
+    grouped = f"SELECT {_cells(width)}, {many} AS n FROM {source} GROUP BY ALL"
+    db.execute(f"CREATE TEMP TABLE released AS SELECT {_undefused_cells(width, safe=safe)}, n FROM ({grouped})", values)
+
+
+def _list(db: "duckdb.DuckDBPyConnection", source: str, values: list[str], width: int, *, safe: bool) -> None:
+    db.execute("SET preserve_insertion_order = true")
+    rows = f"SELECT {_undefused_cells(width, safe=safe)} FROM (SELECT {_cells(width)} FROM {source})"
+    db.execute(f"CREATE TEMP TABLE listed AS {rows}", values)
+    db.execute("CREATE TEMP TABLE released AS SELECT *, count(*) AS n FROM listed GROUP BY ALL")
+
+
+def _cells(width: int) -> str:
+    return ", ".join(f"CAST(c{i} AS VARCHAR) AS c{i}" for i in range(width))
+
+
+def _undefused_cells(width: int, *, safe: bool) -> str:
+    return ", ".join(_UNDEFUSED.format(i) if safe else f"c{i}" for i in range(width))
+
+
+def _large_parquet(
+    db: "duckdb.DuckDBPyConnection", parts: PartitionFiles, columns: Sequence[str]
+) -> tuple[str, frozenset[str]] | None:
+    """The distinct rows of Parquet files as texts, grouped where they lie; None for types that only Arrow reads alike.
+
+    Which text a number or a date is, is asked of Arrow once per value.
+    """
+    schema = _in_order(parts, columns)
+    if not all(any(of(column.type) for of in _AS_IN_ARROW) for column in schema):
+        return None
+    typed = {i: column for i, column in enumerate(schema) if not _is_text(column.type)}
+    rows = parts.query(db, columns)
+    db.execute(f"CREATE TEMP TABLE grouped AS SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL")
+    for i, column in typed.items():
+        values = db.sql(f"SELECT DISTINCT c{i} AS value FROM grouped WHERE c{i} IS NOT NULL").to_arrow_table()["value"]
+        db.register("values_given", pa.table({"value": values, "text": words(values.cast(column.type))}))
+        db.execute(f"CREATE TEMP TABLE words{i} AS FROM values_given")
+        db.unregister("values_given")
+    cells = ", ".join(f"words{i}.text AS c{i}" if i in typed else f"grouped.c{i}" for i in range(len(columns)))
+    joins = " ".join(f"LEFT JOIN words{i} ON grouped.c{i} = words{i}.value" for i in typed)
+    return f"(SELECT {cells}, n FROM grouped {joins})", frozenset(column.name for column in typed.values())
+
+
+def _in_order(parts: PartitionFiles, columns: Sequence[str]) -> pa.Schema:
+    """The columns as the manifest names them: those that folders tell stand among them where they stood before."""
+    inside = [name for name in columns if name not in parts.told.column_names]
+    _refuse_other_columns(parts.schema.names, [*inside, *parts.told.column_names])
+    return pa.schema([parts.schema.field(name) for name in columns])
+
+
+_AS_IN_ARROW = (
+    pa.types.is_string,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_boolean,
+    pa.types.is_date,
+    lambda of: pa.types.is_timestamp(of) and of.tz is None,
+    pa.types.is_decimal128,
+)
+
+
+def _csv(file: Path, columns: Sequence[str], how: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The SQL that reads a CSV, and its parameters."""
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            header = next(csv.reader(lines, delimiter=how["delimiter"], quotechar=how["quote"]), [])
+    except (csv.Error, UnicodeDecodeError):
+        header = []
+    _refuse_other_columns([_undefused(name) for name in header] if how.get("spreadsheet_safe") else header, columns)
+    types = "{" + ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(columns))) + "}"
+    source = (
+        f"read_csv(?, auto_detect=false, header=true, columns={types}, delim=?, quote=?, escape=?, nullstr=?, "
+        "max_line_size=134217728)"
+    )
+    path = path_not_pattern(file).replace("''", "'")
+    return source, [path, how["delimiter"], how["quote"], how["quote"], how["missing"]]
+
+
+def _parquet(parts: PartitionFiles, columns: Sequence[str]) -> pa.Table:
+    _in_order(parts, columns)
+    try:
+        return parts.read().select(list(columns))
+    except (pa.ArrowException, OSError, ValueError):
+        raise NotVerified("the released table is not a Parquet file, or it is damaged") from None
+
+
+def _refuse_other_columns(found: Sequence[str], columns: Sequence[str]) -> None:
+    if list(found) != list(columns):
+        raise NotVerified("the released table has other columns than its manifest says")
+
+
+def _undefused(text: str) -> str:
+    """Without the one ' that keeps a spreadsheet from running a cell."""
+    return text[1:] if text[:1] == "'" and text.lstrip("'")[:1] in set("=+-@\t\r\n") else text
+
+
+def _is_text(of: pa.DataType) -> bool:
+    plain = of.value_type if pa.types.is_dictionary(of) else of
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain) or pa.types.is_null(plain))

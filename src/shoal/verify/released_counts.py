@@ -1,0 +1,99 @@
+"""The classes of a release and the values in them, counted in SQL."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts
+from shoal.errors import NotVerified
+from shoal.labels.scale import read_moment
+from shoal.models.model import asked
+from shoal.verify.claim import Claim, Original
+from shoal.verify.open_release import Opened, classify, numbers
+from shoal.verify.originals_by_class import count_behind
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class ReleasedCounts:
+    """What the SQL counted."""
+
+    rows: int
+    classes: ClassCounts
+    behind: ClassCounts | None = None
+    """The same classes as the rows of the original that became them, where the original is given."""
+    everybody: bool = False
+    """Whether the population is known."""
+
+
+def count(release: Opened, claim: Claim, original: Original | None = None) -> ReleasedCounts:
+    """Sizes of the classes and how often each sensitive value occurs in each; also as the original tells it."""
+    db = release.db
+    classify(db, claim)
+    sizes = numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
+    values = {
+        name: as_named(_value_counts(db, f"c{claim.columns.index(name)}", len(sizes)), claim, name)
+        for name in claim.sensitive
+    }
+    behind = None if original is None or _idle(claim, original) else count_behind(db, claim, original, len(sizes))
+    everybody = behind is not None and behind.population is not None
+    joint = {names: _joint_counts(db, names, claim) for names in _together(claim)}
+    return ReleasedCounts(int(sizes.sum()), ClassCounts(sizes, values, joint), behind, everybody)
+
+
+def _idle(claim: Claim, original: Original) -> bool:
+    """Whether no promise needs the rows behind the classes, and a look at them would be a pass over a large table."""
+    asked = claim.persons or claim.added or any(model.needs for model in claim.models)
+    return original.table.relation is not None and not asked
+
+
+def _together(claim: Claim) -> list[tuple[str, ...]]:
+    """The sets of released columns that models need counted together; what needs the original is counted there."""
+    wanted = sorted({model.columns for model in claim.models if model.columns and not model.needs})
+    if not {name for names in wanted for name in names} <= set(claim.columns):
+        raise NotVerified("the manifest makes a promise about columns that the release does not have")
+    return wanted
+
+
+def _joint_counts(db: "duckdb.DuckDBPyConnection", names: tuple[str, ...], claim: Claim) -> JointCounts:
+    cells = [f"c{claim.columns.index(name)}" for name in names]
+    listed = ", ".join(cells)
+    query = f"SELECT class, {listed}, sum(n)::BIGINT AS n FROM classed GROUP BY ALL ORDER BY {listed}, class"
+    found = db.sql(query).to_arrow_table()
+    coded = [found[cell].combine_chunks().dictionary_encode(null_encoding="encode") for cell in cells]
+    at, counts = (found[name].combine_chunks().to_numpy(zero_copy_only=False) for name in ("class", "n"))
+    codes = tuple(column.indices.to_numpy() for column in coded)
+    return JointCounts(at, codes, counts, tuple(column.dictionary.to_pylist() for column in coded))
+
+
+def as_named(values: ValueCounts, claim: Claim, attribute: str) -> ValueCounts:
+    """Times are called what the promises call them: a typed file shows a day as its midnight."""
+    names = {name for model in claim.models if model.about in {None, attribute} for name in _values_named(asked(model))}
+    moments = {moment.at: name for name in names if (moment := read_moment(name)) is not None}
+    if not moments:
+        return values
+    found = [None if label is None else read_moment(label) for label in values.labels]
+    labels = [
+        label if moment is None else moments.get(moment.at, label)
+        for label, moment in zip(values.labels, found, strict=True)
+    ]
+    return replace(values, labels=labels)
+
+
+def _values_named(parameters: Mapping[str, Any]) -> Iterator[str]:
+    """The sensitive values that parameters name: keys of thresholds, members of categories."""
+    for parameter in parameters.values():
+        if isinstance(parameter, Mapping):
+            yield from map(str, parameter)
+        elif isinstance(parameter, Sequence) and not isinstance(parameter, str):
+            yield from (str(value) for each in parameter if not isinstance(each, str | float | int) for value in each)
+
+
+def _value_counts(db: "duckdb.DuckDBPyConnection", column: str, classes: int) -> ValueCounts:
+    query = f"SELECT class, {column} AS value, sum(n)::BIGINT AS n FROM classed GROUP BY ALL ORDER BY value, class"
+    found = db.sql(query).to_arrow_table().combine_chunks()
+    coded = found["value"].combine_chunks().dictionary_encode(null_encoding="encode")
+    at, counts = (found[name].combine_chunks().to_numpy(zero_copy_only=False) for name in ("class", "n"))
+    return ValueCounts(at, coded.indices.to_numpy(), counts, coded.dictionary.to_pylist(), classes)

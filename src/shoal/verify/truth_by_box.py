@@ -1,0 +1,122 @@
+"""Whether boxes tell the truth where no row map can be kept: a file tells which point lies in which box."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shoal.errors import NotVerified
+from shoal.runtime.memory import explain_memory_error
+from shoal.verify.claim import Claim, Original, PointFiles, Status, Verdict
+from shoal.verify.open_release import Opened, classes_of, number, quasi_cells
+from shoal.verify.original_table import count_originals
+from shoal.verify.release_files import path_not_pattern
+from shoal.verify.truth_by_row import as_it_was, labelled
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from shoal.verify.original_table import Wanted
+
+_CHANGED = "the map of points is missing, damaged, or of another table"
+
+
+def follow_points(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original, other: dict[str, str]) -> None:
+    """Make `source` and `behind`: distinct rows of the original with their codes, `behind` with the class of their box.
+
+    The codes of the quasi-identifiers are q0, q1, … in the order of their names; `other` names further columns. A
+    row of the original is in no more than one class, and in none if the map does not tell of it.
+    """
+    assert original.points is not None
+    table = original.table
+    named = {f"q{i}": name for i, name in enumerate(sorted(map(claim.source, claim.quasi_identifiers)))} | other
+    wanted: Wanted = {at: (name, np.arange(table[name].size, dtype=np.int32)) for at, name in named.items()}
+    count_originals(db, table, wanted, "source")
+    _place_boxes(db, claim, original.points)
+    same = " AND ".join(f"s.{at} = p.{at}" for at in named if at not in other)
+    points = f"read_parquet('{path_not_pattern(original.points.points)}')"
+    try:
+        with explain_memory_error():
+            db.execute(
+                f"CREATE OR REPLACE TEMP TABLE behind AS SELECT s.*, b.class FROM source s JOIN {points} p ON {same} "
+                "JOIN box_classes b ON p.part = b.part"
+            )
+    except _errors():  # what it says may hold paths
+        raise NotVerified(_CHANGED) from None
+    if number(db, "SELECT coalesce(sum(n), 0)::BIGINT FROM behind") > table.rows:
+        raise NotVerified("the map of points has a point in several boxes")
+
+
+def _place_boxes(db: "duckdb.DuckDBPyConnection", claim: Claim, given: PointFiles) -> None:
+    """Make `box_classes`: the released class that shows what each box shows."""
+    cells = quasi_cells(claim)
+    same = " AND ".join(f"b.s{i} IS NOT DISTINCT FROM k.{cell}" for i, cell in enumerate(cells))
+    boxes = f"read_parquet('{path_not_pattern(given.boxes)}')"
+    try:
+        db.execute(
+            f"CREATE OR REPLACE TEMP TABLE box_classes AS SELECT b.part, k.class FROM {boxes} b "
+            f"JOIN {classes_of(claim)} k ON {same}"
+        )
+    except _errors():
+        raise NotVerified(_CHANGED) from None
+    if number(db, "SELECT count(*) - count(DISTINCT part) FROM box_classes"):
+        raise NotVerified("the map of points tells twice what a box shows")
+
+
+def covers_boxed(release: Opened, claim: Claim, original: Original) -> Verdict:
+    """Whether every original row lies in one box, whose labels cover it, and every box shows just its rows.
+
+    The map only says where to look: labels are read by their grammar, and rows are counted afresh in both tables.
+    """
+    db = release.db
+    others = [name for name in claim.columns if name not in claim.quasi_identifiers]
+    follow_points(db, claim, original, {f"o{i}": name for i, name in enumerate(others)})
+    placed = number(db, "SELECT coalesce(sum(n), 0)::BIGINT FROM behind")
+    wrong = [] if placed == original.table.rows else [f"{original.table.rows - placed} original row(s) are in no box"]
+    wrong += [*_false_labels(db, claim, original), *_false_rows(release, claim, original, others)]
+    return Verdict("truthful", Status.FAILS if wrong else Status.HOLDS, why="; ".join(wrong))
+
+
+def _false_labels(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) -> Iterator[str]:
+    """Cells that do not cover an original in their box."""
+    at = {name: f"q{i}" for i, name in enumerate(sorted(claim.quasi_identifiers))}
+    for name, cell in zip(claim.quasi_identifiers, quasi_cells(claim), strict=True):
+        held = f"(SELECT class, {at[name]} AS code, sum(n) AS n FROM behind GROUP BY ALL)"
+        pairs = db.sql(
+            f"SELECT k.{cell} AS cell, h.code, sum(h.n)::BIGINT AS n "
+            f"FROM {held} h JOIN {classes_of(claim)} k ON h.class = k.class GROUP BY ALL"
+        ).to_arrow_table()
+        column = original.table[name]
+        false = pairs.filter(pa.array(~as_it_was(pairs, column, typed=False)))
+        false = false.filter(pa.array(~labelled(false, column.coverage(original.hierarchies.get(name)))))
+        if false.num_rows:
+            yield f"{pc.sum(false['n']).as_py()} original row(s) are not covered in column {name!r}"
+
+
+def _false_rows(release: Opened, claim: Claim, original: Original, others: list[str]) -> Iterator[str]:
+    """Rows that a class shows more or less often than its originals have them."""
+    db, joins, same = release.db, [], ["r.class = g.class"]
+    for i, name in enumerate(others):
+        labels = pa.array(original.table[name].labels(typed=name in release.typed), pa.string())
+        db.register(f"t{i}", pa.table({"code": np.arange(len(labels), dtype=np.int32), "label": labels}))
+        joins.append(f"JOIN t{i} ON t{i}.code = b.o{i}")
+        same.append(f"r.c{claim.columns.index(name)} IS NOT DISTINCT FROM g.l{i}")
+    cells = "".join(f", t{i}.label AS l{i}" for i in range(len(others)))
+    shown = "".join(f", c{claim.columns.index(name)}" for name in others)
+    grouped = "SELECT class{0}, sum(n) AS n FROM {1} GROUP BY ALL"
+    originals = grouped.format(cells, f"behind b {' '.join(joins)}")
+    wrong = number(
+        db,
+        "SELECT coalesce(sum(abs(coalesce(r.n, 0) - coalesce(g.n, 0))), 0)::BIGINT "
+        f"FROM ({grouped.format(shown, 'classed')}) r FULL JOIN ({originals}) g ON {' AND '.join(same)}",
+    )
+    if wrong:
+        yield f"{wrong} row(s) are shown more or less often than they are behind their box"
+
+
+def _errors() -> type[Exception]:
+    import duckdb
+
+    return duckdb.Error

@@ -1,0 +1,120 @@
+"""Whether a release tells the truth about the original, as generalised to levels."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from shoal.labels.coverage import TOP
+from shoal.verify.claim import Claim, Original, Status, Verdict
+from shoal.verify.open_release import Opened, number
+from shoal.verify.original_table import count_originals
+from shoal.verify.truth_by_box import covers_boxed
+from shoal.verify.truth_by_row import covers_mapped
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def covers(release: Opened, claim: Claim, original: Original) -> Verdict:
+    """Whether every released row is an original one, each cell as it was or generalised to a label that covers it.
+
+    Rows are compared as multisets: no row may occur more often than originals that became it. Rows whose
+    quasi-identifiers are all `*` because they were suppressed, if the claim says that there are such, cover any of the
+    originals that no other row has covered; of them the other columns are compared. Where the original tells which
+    row became which, that is checked row by row instead, and where it tells which point lies in which box, box by box.
+    """
+    if wrong := _misread(claim, original):
+        return Verdict("truthful", Status.FAILS, why=wrong)
+    if original.points is not None:
+        return covers_boxed(release, claim, original)
+    if original.rows is not None:
+        return covers_mapped(release, claim, original)
+    db = release.db
+    generalised = _generalised(claim, original, release.typed)
+    wanted = {f"c{i}": (claim.columns[i], codes) for i, (codes, _) in enumerate(generalised)}
+    count_originals(db, original.table, wanted, "codes")
+    for i, (_, labels) in enumerate(generalised):
+        db.register(f"l{i}", pa.table({"code": np.arange(len(labels)), "label": pa.array(labels, pa.string())}))
+    every = list(range(len(generalised)))
+    told = [i for i in every if original.table[claim.columns[i]].is_collected]
+    joins = " ".join(f"JOIN l{i} ON l{i}.code = d.c{i}" for i in told)
+    cells = ", ".join(f"l{i}.label AS c{i}" if i in told else f"d.c{i}" for i in every)
+    db.execute(f"CREATE OR REPLACE TEMP TABLE generalised AS SELECT {cells}, d.n FROM codes d {joins}")
+    if not claim.shown:
+        return _truthful(_surplus(db, every, "released", "generalised"))
+    quasi = [i for i in every if claim.columns[i] in original.hierarchies]
+    return _covers_shown(db, claim.shown, quasi, [i for i in every if i not in quasi])
+
+
+def _misread(claim: Claim, original: Original) -> str:
+    """What speaks against the way in which values are written and hierarchies label them, whatever is released."""
+    wrong = []
+    for name in dict.fromkeys(map(claim.source, claim.columns)):
+        column, hierarchy = original.table.columns.get(name), original.hierarchies.get(name)
+        if column is None or not column.is_collected:
+            continue
+        if column.misspelt:
+            wrong.append(f"{column.misspelt} value(s) of column {name!r} are written as something else")
+        elif hierarchy is not None and (false := set(column.mislabelled(hierarchy))):
+            wrong.append(f"the hierarchy of column {name!r} has {len(false)} value(s) under a label that is not theirs")
+    return "; ".join(wrong)
+
+
+def _covers_shown(db: "duckdb.DuckDBPyConnection", shown: int, quasi: list[int], others: list[int]) -> Verdict:
+    """The same where suppressed rows are shown: they come last, and share what originals are left."""
+    stars = " AND ".join(f"c{i} IS NOT DISTINCT FROM '{TOP}'" for i in quasi)
+    found, natural = (_rows(db, f"{table} WHERE {stars}") for table in ("released", "generalised"))
+    if not shown <= found <= shown + natural:  # a value may itself be *
+        return Verdict("truthful", Status.FAILS, why=f"{found} released row(s) are all *, not {shown}")
+    every = sorted([*quasi, *others])
+    kept = f"(FROM released WHERE NOT ({stars}))"
+    db.execute(
+        f"CREATE OR REPLACE TEMP TABLE remaining AS SELECT g.* REPLACE (greatest(g.n - coalesce(r.n, 0), 0) AS n) "
+        f"FROM {_grouped(every, 'generalised')} g LEFT JOIN {_grouped(every, kept)} r ON {_same(every)}"
+    )
+    wrong = _surplus(db, every, kept, "generalised")
+    return _truthful(wrong + _surplus(db, others, f"(FROM released WHERE {stars})", "remaining"))
+
+
+def _truthful(wrong: int) -> Verdict:
+    if wrong:
+        return Verdict("truthful", Status.FAILS, why=f"{wrong} released row(s) do not cover an original one")
+    return Verdict("truthful", Status.HOLDS)
+
+
+def _generalised(
+    claim: Claim, original: Original, typed: frozenset[str]
+) -> list[tuple[np.ndarray[Any, np.dtype[np.integer[Any]]], list[str | None]]]:
+    """Per released column the label of each code of the original, by its number, and the labels."""
+    out: list[tuple[np.ndarray[Any, np.dtype[np.integer[Any]]], list[str | None]]] = []
+    for name in claim.columns:
+        column, hierarchy = original.table[name], original.hierarchies.get(name)
+        if hierarchy is None:
+            out.append((np.arange(column.size, dtype=np.int32), column.labels(typed=name in typed)))
+        else:
+            level = original.levels[name]
+            out.append((hierarchy.levels[level], list(hierarchy.labels[level])))
+    return out
+
+
+def _surplus(db: "duckdb.DuckDBPyConnection", columns: list[int], released: str, originals: str) -> int:
+    """How many released rows occur more often, in these columns, than the originals allow."""
+    return number(
+        db,
+        "SELECT coalesce(sum(greatest(r.n - coalesce(g.n, 0), 0)), 0)::BIGINT "
+        f"FROM {_grouped(columns, released)} r LEFT JOIN {_grouped(columns, originals)} g ON {_same(columns)}",
+    )
+
+
+def _grouped(columns: list[int], table: str) -> str:
+    cells = ", ".join(f"c{i}" for i in columns) or "1 AS one"
+    return f"(SELECT {cells}, sum(n) AS n FROM {table} GROUP BY ALL)"
+
+
+def _same(columns: list[int]) -> str:
+    return " AND ".join(f"r.c{i} IS NOT DISTINCT FROM g.c{i}" for i in columns) or "true"
+
+
+def _rows(db: "duckdb.DuckDBPyConnection", table: str) -> int:
+    return number(db, f"SELECT coalesce(sum(n), 0)::BIGINT FROM {table}")

@@ -1,0 +1,163 @@
+"""How far the answers from a release lie from those of the original."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from shoal.data.class_counts import Flags
+from shoal.errors import BadInput
+from shoal.models.spec import nearest
+from shoal.workload.answers import Answers, answers
+from shoal.workload.generalised_table import GeneralisedTable, QueriedOriginal
+from shoal.workload.queries import Floats, Numbers, Query, attributes_of
+
+SANITY = 0.001
+"""Of the rows: what a small answer is divided by instead of itself, so that few rows do not count as much as many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One query: its number in the workload, and how it was answered."""
+
+    number: int
+    query: Query
+    estimate: float | None
+    actual: float | None
+    """None where no row satisfies and the aggregate of none is not defined."""
+    error: float | None
+    """None where there is nothing to compare with."""
+    matches: bool
+
+
+@dataclass(frozen=True)
+class WorkloadReport:
+    """Every query as answered from the release and from the original, and the errors together.
+
+    |estimate - actual| / max(|actual|, s), s being the sanity bound: a share of the rows or, of a sum, the same share
+    of the sum of the whole column. Averages and ends are compared with the range of their attribute instead.
+    """
+
+    rows: int
+    sanity: float
+    answered: tuple[Answered, ...]
+    mean: float
+    """Errors weighted by their queries, as the next two."""
+    median: float
+    percentile_95: float
+
+    @property
+    def matching(self) -> tuple[int, ...]:
+        """The numbers of the queries that match the release."""
+        return tuple(one.number for one in self.answered if one.matches)
+
+    @property
+    def worst(self) -> tuple[Answered, ...]:
+        """From the largest error down."""
+        compared = [one for one in self.answered if one.error is not None]
+        return tuple(sorted(compared, key=lambda one: (-(one.error or 0.0), one.number)))
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "rows": self.rows,
+            "queries": len(self.answered),
+            "compared": len(self.worst),
+            "sanity": self.sanity,
+            "errors": {"mean": self.mean, "median": self.median, "percentile_95": self.percentile_95},
+            "matching": {"share": len(self.matching) / len(self.answered), "queries": list(self.matching)},
+            "answers": [{**asdict(one), "query": one.query.document()} for one in self.answered],
+        }
+
+
+def compare_answers(
+    release: GeneralisedTable, original: QueriedOriginal, queries: Sequence[Query], *, sanity: float = SANITY
+) -> WorkloadReport:
+    """Answer queries from a release and from the table it was made from.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import Table, encode
+    >>> from shoal.workload.generalised_table import read_release
+    >>> original = Original(Table({"age": encode("age", pa.array([20, 21, 29, 29]))}, 4))
+    >>> release = read_release({"age": (np.zeros(4, np.int32), ["[20, 30)"])}, {}, ["age"], original)
+    >>> from shoal.workload.query_files import queries_of
+    >>> found = compare_answers(release, original, queries_of([{"count": True, "where": {"age": 29}}]))
+    >>> found.answered[0].estimate, found.answered[0].actual, found.mean
+    (0.4, 2.0, 0.8)
+    """
+    if not 0 < sanity <= 1:
+        raise BadInput(f"sanity = {sanity!r} is no share of the rows; give a number above 0, at most 1")
+    for number, query in enumerate(queries, 1):
+        _refuse(number, query, release, original)
+    truth = answers(original.shown(attributes_of(queries)), queries)
+    found = answers(release, queries)
+    errors = _errors(queries, found, truth, _scales(queries, original, truth, sanity))
+    answered = tuple(
+        Answered(number, query, _known(estimate), _known(actual), _known(error), matches)
+        for number, query, estimate, actual, error, matches in zip(
+            range(1, len(queries) + 1),
+            queries,
+            found.values.tolist(),
+            truth.values.tolist(),
+            errors.tolist(),
+            found.matching,
+            strict=True,
+        )
+    )
+    compared = ~np.isnan(errors)
+    weights = np.array([query.weight for query in queries])
+    return WorkloadReport(original.table.rows, sanity, answered, *_together(errors, weights, compared))
+
+
+def _refuse(number: int, query: Query, release: GeneralisedTable, original: QueriedOriginal) -> None:
+    """Refuse a query about columns that are not there, not shown, or not of numbers."""
+    for name in dict.fromkeys([*query.attributes, *([query.of] if query.of is not None else [])]):
+        if name not in original.table.columns:
+            known = nearest(name, original.table.columns)
+            raise BadInput(f"query {number}: the table has no column {name!r}{known}")
+        if name not in release.attributes:
+            raise BadInput(f"query {number}: the release shows nothing of the column {name!r}")
+    if query.of is not None and not release.attributes[query.of].numeric:
+        raise BadInput(f"query {number}: {query.aggregate} needs numbers, and the column {query.of!r} has others")
+
+
+def _scales(queries: Sequence[Query], original: QueriedOriginal, truth: Answers, sanity: float) -> Floats:
+    """What each error is divided by."""
+    spans: dict[str, tuple[float, float]] = {}
+    scales = np.maximum(np.abs(truth.values), sanity * original.table.rows)
+    for at, query in enumerate(queries):
+        if query.of is not None:
+            if query.of not in spans:
+                domain = Numbers(original.table[query.of])
+                total = float(np.abs(domain.values) @ domain.column.counts[: len(domain.values)])
+                spans[query.of] = (domain.high - domain.low or 1.0, total)
+            width, total = spans[query.of]
+            scales[at] = max(abs(truth.values[at]), sanity * total) if query.aggregate == "sum" else width
+    return scales
+
+
+def _errors(queries: Sequence[Query], found: Answers, truth: Answers, scales: Floats) -> Floats:
+    """NaN where the original has no answer; where only the release has none, all is lost."""
+    errors = np.abs(found.values - truth.values) / np.where(scales > 0, scales, 1.0)
+    errors[np.isnan(found.values)] = 1.0
+    errors[np.isnan(truth.values)] = np.nan
+    assert len(errors) == len(queries)
+    return errors
+
+
+def _together(errors: Floats, weights: Floats, compared: Flags) -> tuple[float, float, float]:
+    """Mean, median and 95th percentile: the least error that so much of the weight does not exceed."""
+    errors, weights = errors[compared], weights[compared]
+    if not len(errors):
+        return 0.0, 0.0, 0.0
+    order = np.argsort(errors, kind="stable")
+    reached = np.cumsum(weights[order])
+    places = np.searchsorted(reached, [0.5 * reached[-1], 0.95 * reached[-1]])
+    median, high = errors[order[np.minimum(places, len(errors) - 1)]]
+    return float(np.average(errors, weights=weights)), float(median), float(high)
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

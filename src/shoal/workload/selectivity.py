@@ -1,0 +1,198 @@
+"""What a predicate sees of everything that a release shows of one attribute, under the uniform assumption."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from shoal.data.class_counts import Flags, Longs
+from shoal.workload.queries import Floats, Numbers, Predicate, Spans, Texts
+
+NEVER: Flags = np.zeros(1, dtype=bool)
+
+
+@dataclass(frozen=True)
+class Selectivity:
+    """Of each face of an attribute: which share of its values satisfies a predicate, and what those are."""
+
+    share: Floats
+    certain: Flags
+    """All that it may stand for satisfies."""
+    excluded: Flags
+    """Nothing that it may stand for does."""
+    mean: Floats
+    """Of the values that satisfy; 0 where there are none, and of texts."""
+    low: Floats
+    """The least of them; infinite where there are none, and of texts."""
+    high: Floats
+
+
+class Faces(Protocol):
+    """The distinct things that a release shows of one attribute."""
+
+    def see(self, predicate: Predicate) -> Selectivity:
+        """How a predicate sees each of them; ValueError where it names what the attribute cannot be."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Some faces that stand for one of several values each, one face after the other."""
+
+    faces: Longs
+    begin: Longs
+    """Where the members of each begin."""
+    members: Floats
+    """Numbers, or the places of texts in their domain."""
+
+    @classmethod
+    def of(cls, sets: Sequence[tuple[int, Sequence[float]]]) -> "Sets":
+        sizes = [len(values) for _, values in sets]
+        begin = np.cumsum([0, *sizes[:-1]])[: len(sets)].astype(np.int64)
+        members = np.array([value for _, values in sets for value in values], dtype=np.float64)
+        return cls(np.array([face for face, _ in sets], dtype=np.int64), begin, members)
+
+    @cached_property
+    def sizes(self) -> Longs:
+        return np.diff(self.begin, append=len(self.members))
+
+    def count(self, held: Flags) -> Longs:
+        """How many members of each are held."""
+        return np.add.reduceat(held, self.begin, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class TextFaces:
+    """Faces of texts: a value, a set, or a label of a hierarchy, uniform over its leaves.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> from shoal.workload.queries import Among
+    >>> sexes = Texts(encode("sex", pa.array(["f", "m"])))
+    >>> faces = TextFaces(sexes, Sets.of([(0, [0]), (1, [1]), (2, [0, 1])]), np.ones(3))
+    >>> faces.see(Among(("m",))).share.tolist()
+    [0.0, 1.0, 0.5]
+    """
+
+    domain: Texts
+    sets: Sets
+    filled: Floats
+    """Of each face: the share that is not null."""
+
+    def see(self, predicate: Predicate) -> Selectivity:
+        held = self.domain.held(predicate)
+        share = np.zeros(len(self.filled))
+        if len(self.sets.faces):
+            share[self.sets.faces] = self.sets.count(held[self.sets.members.astype(np.int64)]) / self.sets.sizes
+        nothing = np.zeros(len(share))
+        return Selectivity(
+            share * self.filled,
+            (share == 1) & (self.filled == 1),
+            (share == 0) | (self.filled == 0),
+            nothing,
+            nothing + np.inf,
+            nothing - np.inf,
+        )
+
+
+@dataclass(frozen=True)
+class NumberFaces:
+    """Faces of numbers: ranges, single numbers being ranges too, and here and there a set.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> from shoal.workload.queries import Within
+    >>> ages = Numbers(encode("age", pa.array([20, 39])))
+    >>> faces = NumberFaces(ages, np.array([20.0, 30.0]), np.array([29.0, 39.0]))
+    >>> seen = faces.see(Within(25, 34))
+    >>> seen.share.tolist(), seen.mean.tolist(), seen.low.tolist()
+    ([0.5, 0.5], [27.0, 32.0], [25.0, 30.0])
+    """
+
+    domain: Numbers
+    low: Floats
+    """Of each face the least number; of a set without meaning."""
+    high: Floats
+    """The greatest; if the face is open, the first that is above all of it."""
+    open: Flags = field(default_factory=lambda: NEVER)
+    filled: Floats = field(default_factory=lambda: np.ones(1))
+    """The share that is not null."""
+    means: Floats = field(default_factory=lambda: np.full(1, np.nan))
+    """The mean that is released of the face, or NaN."""
+    vague: Flags = field(default_factory=lambda: NEVER)
+    """Where one number stands for others that may lie anywhere."""
+    sets: Sets = field(default_factory=lambda: Sets.of([]))
+
+    def see(self, predicate: Predicate) -> Selectivity:
+        spans = self.domain.spans(predicate)
+        share, certain, possible, mean, low, high = self._ranges(spans)
+        if len(self.sets.faces):
+            at = self.sets.faces
+            share[at], certain[at], possible[at], mean[at], low[at], high[at] = self._sets(spans)
+        mean = np.where(certain & ~np.isnan(self.means), self.means, mean)
+        possible &= self.filled > 0
+        return Selectivity(
+            np.where(possible, share, 0.0) * self.filled,
+            certain & (self.filled == 1) & ~self.vague,
+            ~possible & ~self.vague,
+            np.where(possible, mean, 0.0),
+            np.where(possible, low, np.inf),
+            np.where(possible, high, -np.inf),
+        )
+
+    def _ranges(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
+        of = self._among if spans.points is not None else self._between
+        return of(spans)
+
+    def _between(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
+        """Of each range, the part of it that lies in one other."""
+        ends = (np.ceil(spans.low), np.floor(spans.high)) if self.domain.whole else (spans.low, spans.high)
+        low, high = np.maximum(self.low, ends[0]), np.minimum(self.high, ends[1])
+        possible = (low < high) | ((low == high) & ~(self.open & (low == self.high)))
+        width = high - low + self._step
+        share = np.where(self._width > 0, width / np.where(self._width > 0, self._width, 1.0), 1.0)
+        certain = (ends[0] <= self.low) & (ends[1] >= self.high)
+        return np.clip(share, 0.0, 1.0), certain, possible, (low + high) / 2, low, high
+
+    def _among(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
+        """Of each range, the single numbers that lie in it: of a continuum they have no share."""
+        points = spans.points
+        assert points is not None
+        points = points[points == np.floor(points)] if self.domain.whole else points
+        begin = np.searchsorted(points, self.low)
+        end = np.where(self.open, np.searchsorted(points, self.high), np.searchsorted(points, self.high, side="right"))
+        many = np.maximum(end - begin, 0)
+        sums = np.concatenate([[0.0], np.cumsum(points)])
+        mean = (sums[np.maximum(end, begin)] - sums[begin]) / np.maximum(many, 1)
+        single = self._width == self._step
+        share = np.where(single, many > 0, many / np.maximum(self._width, 1.0) if self._step else 0.0)
+        fenced = np.concatenate([points, [np.inf]])
+        last = np.concatenate([[-np.inf], points])
+        certain = single & (many > 0) if not self._step else many == self._width
+        return share, certain, many > 0, mean, fenced[begin], last[np.maximum(end, begin)]
+
+    def _sets(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
+        values = self.sets.members
+        held = spans.holds(values)
+        many = self.sets.count(held)
+        sums = np.add.reduceat(np.where(held, values, 0.0), self.sets.begin)
+        low = np.minimum.reduceat(np.where(held, values, np.inf), self.sets.begin)
+        high = np.maximum.reduceat(np.where(held, values, -np.inf), self.sets.begin)
+        return many / self.sets.sizes, many == self.sets.sizes, many > 0, sums / np.maximum(many, 1), low, high
+
+    @cached_property
+    def _step(self) -> int:
+        """What one number more adds to a width."""
+        return int(self.domain.whole)
+
+    @cached_property
+    def _width(self) -> Floats:
+        return self.high - self.low + self._step
+
+
+def up_to_the_next(domain: Numbers) -> NumberFaces:
+    """Each value of a column of numbers as the range from it to the next one; the last as itself."""
+    high = np.append(domain.values[1:] - domain.whole, domain.values[-1:])
+    return NumberFaces(domain, domain.values, high, np.arange(len(high)) < len(high) - 1 if not domain.whole else NEVER)

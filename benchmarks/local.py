@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 from common import HERE, SHARED, cpu, measured_on, missing, written_policy
-from shoal.partition.partition_problem import Condition
 
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
+from shoal.partition.condition import Condition
 from shoal.partition.local import LocalResult, local
 from shoal.policy.document import Policy
 from shoal.recoding.outcome import Before

@@ -19,12 +19,12 @@ from common import HERE, cpu, measured_on, process
 from drawing import figure
 from generated import EIGHT, people
 from peers.environment import peer_python
-from shoal.partition.partition_problem import Condition
 
 from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
 from shoal.models.k_anonymity import KAnonymity
 from shoal.partition.axes import Axis
+from shoal.partition.condition import Condition
 from shoal.partition.mondrian import mondrian
 
 K = 10

@@ -26,7 +26,7 @@ from shoal.engines.duckdb.engine import DuckDBEngine
 from shoal.engines.spark.engine import SparkEngine
 from shoal.errors import BadInput, ShoalError
 from shoal.pipeline import make_release
-from shoal.publish.released_table import NO_ROW_MAP
+from shoal.publish.data_files import NO_ROW_MAP
 
 ENGINES = {"arrow": ArrowEngine, "duckdb": lambda: DuckDBEngine("256MB"), "spark": SparkEngine}
 """Every engine there is; another one joins here."""

@@ -1,0 +1,295 @@
+"""Local recoding: laws on small random tables, cell suppression against the optimum, Adult."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, product
+from math import inf
+from pathlib import Path
+from random import Random
+
+import naive
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from shoal.data.codes import encode
+from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
+from shoal.errors import Infeasible
+from shoal.hierarchy.taxonomy import compile_taxonomy
+from shoal.hierarchy.top_bottom import ValueOnly
+from shoal.models.closeness import TCloseness
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.reidentification import AverageRisk
+from shoal.partition.condition import Condition
+from shoal.partition.local import local
+from shoal.policy.document import Policy
+from shoal.problem import Problem
+from shoal.recoding.outcome import Before
+
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A promise about all classes together."""
+
+    model: object
+    holds: object
+
+
+def average_risk(most):
+    return Table(AverageRisk(most), lambda classes: len(classes) <= Fraction(str(most)) * sum(map(len, classes)))
+
+
+def t_close(t, everybody):
+    def holds(values):
+        mine, all_ = Counter(values), Counter(everybody)
+        apart = sum(abs(Fraction(mine[v], len(values)) - Fraction(all_[v], len(everybody))) for v in all_)
+        return apart / 2 <= Fraction(str(t))
+
+    return naive.Promise(TCloseness(t, "equal", naive.SENSITIVE), holds)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table, what is promised of its classes, and what of all of them."""
+
+    instance: naive.Instance
+    table: tuple[Table, ...] = ()
+
+    @property
+    def before(self):
+        return self.instance.before()
+
+    @property
+    def condition(self):
+        column = encode(naive.SENSITIVE, pa.array(self.instance.sensitive, pa.string()))
+        reading = Reading(self.instance.labels, reference={naive.SENSITIVE: np.bincount(column.codes)})
+        models = [*self.instance.models, *(promise.model for promise in self.table)]
+        return Condition(self.before.classes, models, reading)
+
+    def complies(self, rows):
+        return self.instance._holds(rows)
+
+    def keeps(self, classes):
+        rows = list(classes.values())
+        return all(map(self.complies, rows)) and all(promise.holds(rows) for promise in self.table)
+
+    def label(self, name, row, level):
+        attribute = self.instance.attributes[name]
+        return attribute.label(attribute.values[row], level)
+
+    def node(self, node):
+        """The classes of a full-domain node."""
+        return classes_of(self, dict.fromkeys(range(self.instance.rows), node))
+
+    def loss(self, levels):
+        """The mean over cells, each at its row's level, weighted."""
+        names, weights = self.instance.names, self.instance.weights
+        cells = (
+            weight * self.instance.attributes[name].loss(self.instance.attributes[name].values[row], level)
+            for row, shown in levels.items()
+            for name, weight, level in zip(names, weights, shown, strict=True)
+        )
+        return sum(cells) / sum(weights) / self.instance.rows
+
+
+def classes_of(case, levels):
+    """Rows whose labels are all equal."""
+    classes = {}
+    for row, shown in levels.items():
+        labels = tuple(case.label(name, row, level) for name, level in zip(case.instance.names, shown, strict=True))
+        classes.setdefault(labels, []).append(row)
+    return classes
+
+
+def recode(case, **options):
+    """The levels of each row, and its part."""
+    found = local(case.before, case.condition, **options)
+    part = found.part[case.before.classes.classes].tolist()
+    return {row: tuple(found.levels[p].tolist()) for row, p in enumerate(part)}, part
+
+
+def lowest(case, rows):
+    """Per attribute, the lowest level at which the rows share a label, or None."""
+    names = case.instance.names
+    heights = (case.instance.attributes[name].height for name in names)
+    ways = (
+        (h for h in range(top + 1) if len({case.label(n, r, h) for r in rows}) == 1)
+        for n, top in zip(names, heights, strict=True)
+    )
+    return tuple(next(way, None) for way in ways)
+
+
+def splits(case, levels, rows):
+    """Every way to split a class along the children of one label."""
+    for i, name in enumerate(case.instance.names):
+        level = levels[rows[0]][i]
+        if level > 0:
+            groups = {}
+            for row in rows:
+                groups.setdefault(case.label(name, row, level - 1), []).append(row)
+            yield list(groups.values())
+
+
+@st.composite
+def cases(draw):
+    kind = draw(st.sampled_from(["class", "close", "table", "not"]))
+    instance = draw(naive.instances("0", promises=naive.EVERY_CLOSURE if kind == "not" else naive.PROMISES))
+    table = ()
+    if kind == "close":
+        instance = replace(instance, sensitive=[value or "u" for value in instance.sensitive])
+        promise = t_close(draw(st.sampled_from([0.1, 0.25, 0.34, 0.5])), instance.sensitive)
+        instance = replace(instance, promises=[promise, *draw(st.sampled_from([[], [naive.k_anonymity(2)]]))])
+    if kind == "table":
+        table = (average_risk(draw(st.sampled_from([0.2, 0.34, 0.5]))),)
+    case = Case(instance, table)
+    highest = tuple(instance.attributes[name].height for name in instance.names)
+    assume(case.keeps(case.node(highest)))
+    return case
+
+
+@naive.examples(600)
+@given(cases(), st.integers(0, 3))
+def test_every_row_is_in_a_class_that_complies_and_cannot_be_split(case, seed):
+    levels, part = recode(case, seed=seed)
+    classes = classes_of(case, levels)
+    assert case.keeps(classes)
+    assert len(set(part)) == len(classes) == max(part) + 1
+    for rows in classes.values():
+        assert len({part[row] for row in rows}) == 1
+        assert lowest(case, rows) == levels[rows[0]]
+        for groups in splits(case, levels, rows):
+            if all(map(case.complies, groups)):
+                # classes that do not comply together, or not with the table, are the only excuse
+                finer = {row: lowest(case, group) for group in groups for row in group}
+                assert not case.keeps(classes_of(case, levels | finer))
+                assert case.table or not all(model.merging for model in case.instance.models)
+
+
+@naive.examples(300)
+@given(cases())
+def test_no_full_domain_node_without_suppression_loses_less(case):
+    levels, _ = recode(case)
+    heights = [range(case.instance.attributes[name].height + 1) for name in case.instance.names]
+    for node in product(*heights):
+        if case.keeps(case.node(node)):
+            assert case.loss(levels) <= case.loss(dict.fromkeys(levels, node)) + Fraction(1, 10**9)
+
+
+@naive.examples(100)
+@given(cases(), st.randoms(use_true_random=False), st.integers(0, 3))
+def test_the_order_of_rows_changes_nothing(case, random, seed):
+    order = list(range(case.instance.rows))
+    random.shuffle(order)
+    shuffled = {n: replace(a, values=[a.values[r] for r in order]) for n, a in case.instance.attributes.items()}
+    sensitive = [case.instance.sensitive[r] for r in order]
+    other = Case(replace(case.instance, attributes=shuffled, sensitive=sensitive), case.table)
+    (levels, part), (again, parts) = recode(case, seed=seed), recode(other, seed=seed)
+    assert [levels[r] for r in order] == [again[r] for r in range(len(order))]
+    assert [part[r] for r in order] == parts
+    assert recode(case, seed=seed) == (levels, part)
+
+
+@naive.examples(100)
+@given(cases(), st.integers(0, 3))
+def test_stopped_at_once_it_complies_and_cannot_be_split(case, calls):
+    levels, _ = recode(case, stop=naive.stop_after(calls))
+    classes = classes_of(case, levels)
+    assert case.keeps(classes)
+    if not case.table and all(model.merging for model in case.instance.models):
+        ways = (groups for rows in classes.values() for groups in splits(case, levels, rows))
+        assert not any(all(map(case.complies, groups)) for groups in ways)
+
+
+def test_progress_goes_up_to_the_end():
+    seen = []
+    ages = FrequencySet.count({"age": (np.arange(40, dtype=np.int32) // 3, 14)})
+    hierarchies = (naive.numbers("age", 14, [2, 4, 14]),)
+    local(Before(ages, hierarchies), Condition(ages, [KAnonymity(5)]), watch=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
+
+
+def test_what_nothing_can_keep_is_refused():
+    """A hierarchy without a top keeps the two values apart, and one of them is alone."""
+    ages = FrequencySet.count({"age": (np.array([0, 0, 1], np.int32), 2)})
+    with pytest.raises(Infeasible):
+        local(Before(ages, (naive.numbers("age", 2, []),)), Condition(ages, [KAnonymity(2)]))
+
+
+def test_persons_are_counted_where_the_condition_says_so():
+    """Two rows of one person are one person."""
+    age, person = np.array([0, 0, 1, 2], np.int32), np.array([0, 0, 1, 2], np.int32)
+    classes = FrequencySet.count({"age": (age, 3)}, {"who": (person, 3)})
+    found = local(
+        Before(classes, (naive.numbers("age", 3, [2, 4]),)), Condition(classes, [KAnonymity(2)], Reading(unit="who"))
+    )
+    assert found.part.tolist() == [0, 0, 0]
+
+
+def optimum(rows, k):
+    """The fewest suppressed cells over all partitions of the rows in parts of at least k; equal rows may be apart."""
+
+    @cache
+    def least(left):
+        if not left:
+            return 0
+        first, *others = left
+        costs = [inf]
+        for size in range(k - 1, len(others) + 1):
+            for chosen in combinations(others, size):
+                members = [rows[first], *(rows[i] for i in chosen)]
+                cells = len(members) * sum(len(set(column)) > 1 for column in zip(*members, strict=True))
+                costs.append(cells + least(tuple(i for i in others if i not in chosen)))
+        return min(costs)
+
+    return least(tuple(range(len(rows))))
+
+
+def suppressed_cells(rows, k):
+    columns = [encode(f"q{i}", pa.array([row[i] for row in rows])) for i in range(len(rows[0]))]
+    classes = FrequencySet.count({c.name: (c.codes, c.size) for c in columns}, want_classes=True)
+    before = Before(classes, tuple(compile_taxonomy(c, ValueOnly().taxonomy(c)) for c in columns))
+    found = local(before, Condition(classes, [KAnonymity(k)]))
+    return int((found.levels[found.part] * classes.counts[:, None]).sum())
+
+
+def test_cell_suppression_stays_near_the_optimum():
+    """Flat hierarchies: few suppressed cells, against every partition of the rows."""
+    random, ratios = Random(0), []
+    for _ in range(300):
+        width, k = random.choice([2, 3]), random.choice([2, 3])
+        rows = tuple(tuple(random.choice("abc") for _ in range(width)) for _ in range(random.randint(k, 8)))
+        best, found = optimum(rows, k), suppressed_cells(rows, k)
+        assert found >= best
+        ratios.append(1.0 if found == best else found / best if best else float("inf"))
+    # measured: mean 1.017, worst 2; equal rows stay together, so the optimum is not always within reach
+    assert np.mean(ratios) < 1.03
+    assert max(ratios) <= 2
+
+
+@pytest.mark.skipif(not (DATA / "adult").is_dir(), reason="the table adult is not beside the repository")
+def test_adult_loses_less_than_with_arx():
+    """ARX 3.9.2, local recoding by the same formula: 0.0524."""
+    folder = DATA / "adult" / "hierarchies"
+    files = {file.stem.removeprefix("adult_hierarchy_"): str(file) for file in folder.iterdir()}
+    attributes = {n: {"role": "quasi-identifier", "hierarchy": {"csv": file}} for n, file in files.items()}
+    policy = Policy(attributes=attributes, require=[{"model": "k-anonymity", "k": 5}])
+    before = Problem.of(ArrowEngine().read(DATA / "adult" / "adult.csv", ReadOptions()), policy, ArrowEngine()).before
+    found = local(before, Condition(before.classes, policy.models))
+    rows, lost = before.classes.counts, 0.0
+    for i, hierarchy in enumerate(before.hierarchies):
+        codes = before.classes.codes(hierarchy.attribute)
+        for part, code, count in zip(found.part.tolist(), codes.tolist(), rows.tolist(), strict=True):
+            level = found.levels[part, i]
+            lost += count * hierarchy.losses[level][hierarchy.levels[level][code]] / len(before.hierarchies)
+    assert lost / rows.sum() <= 0.048
+    assert np.bincount(found.part, weights=rows).min() >= 5
+    assert rows.sum() == 30_162

@@ -13,7 +13,7 @@ help:
 	@echo "make docs      the documentation site, into site/"
 	@echo "make bench     the benchmarks; writes benchmarks/results.md"
 	@echo "make bench-large  those of tables bigger than memory; writes docs/growth.md"
-	@echo "make lint      ruff, mypy, import-linter"
+	@echo "make lint      ruff, mypy, import-linter, the shape of the code, the subjects of commits"
 
 # an editable install lists its modules: a folder is newer once a module was added to it or taken from it
 $(READY): requirements/dev.txt pyproject.toml CMakeLists.txt scripts/setup.sh \
@@ -67,6 +67,8 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/structure.py
+	$(BIN)/python scripts/commits.py
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

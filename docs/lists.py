@@ -16,10 +16,10 @@ def _commands() -> str:
     """What `--help` prints of each command."""
     import typer
 
-    from shoal.cli.main import main as run
+    from shoal.cli.main import app
 
     os.environ["COLUMNS"] = "96"
-    root = typer.main.get_command(run.app)
+    root = typer.main.get_command(app)
     return "\n".join(_helped("shoal", root, None))
 
 

@@ -17,11 +17,11 @@ def _figures() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _example(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) -> None:
-    """`seen`, for the doctests of that package."""
-    if request.node.name.startswith("shoal.metrics.catalogue."):
+    """`seen`, for the examples of measures."""
+    if request.node.name.startswith("shoal.metrics."):
         import pyarrow as pa
 
-        from shoal.api.releases import prepare
+        from shoal.pipeline import make_release
         from shoal.policy.document import Policy
         from shoal.publish.manifest import seen_of
 
@@ -29,5 +29,5 @@ def _example(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) 
         sex = {"role": "quasi-identifier", "hierarchy": {"flat": True}, "max-level": 0}
         require = [{"model": "k-anonymity", "k": 2}]
         policy = Policy(attributes={"age": age, "sex": sex}, require=require, method={"suppression": 0.2})
-        release = prepare(pa.table({"age": [1, 2, 3, 2, 3], "sex": list("fffmm")}), policy)
+        release = make_release(pa.table({"age": [1, 2, 3, 2, 3], "sex": list("fffmm")}), policy)
         doctest_namespace["seen"] = seen_of(release.plan, policy, release.source)

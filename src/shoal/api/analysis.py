@@ -25,6 +25,7 @@ from shoal.publish.claims import load_public
 from shoal.publish.contents import load_private
 from shoal.publish.folder import write_whole
 from shoal.publish.release_views import builders_of, original_of, shown_in_folder, shown_in_memory
+from shoal.report.plots.alpha_graph import AlphaGraph
 from shoal.report.plots.plot_files import GraphFile, LatticeFiles
 from shoal.risk import Assessment
 from shoal.search.driver import Stop, Watch
@@ -296,7 +297,7 @@ def measure(
         several(sensitive),
         unit=unit,
         ignore_suppressed=ignore_suppressed,
-        graph=None if file is None else file.write,
+        graph=None if file is None else lambda name, values: file.write(AlphaGraph.of(name, values)),
         show_values=show_values,
     )
 

@@ -1,27 +1,15 @@
 """attack and audit: what an attacker can still learn from a release, and a verdict for each way of betraying people."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.attacks import foreign_attacks
-from shoal.attacks.attack import Attack, Channel, Finding
+from shoal.attacks import ATTACKS
+from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding
 from shoal.attacks.audit import Audit
 from shoal.attacks.audit import audit as run_all
-from shoal.attacks.background import Background
-from shoal.attacks.composition import Compose
-from shoal.attacks.definetti import DeFinetti
-from shoal.attacks.downcode import Downcode
-from shoal.attacks.homogeneity import Homogeneity
-from shoal.attacks.join import Join
-from shoal.attacks.minimality import Minimality
-from shoal.attacks.prosecutor import Prosecutor
 from shoal.attacks.release_under_attack import Published, Truth
-from shoal.attacks.rule_inference import Rules
-from shoal.attacks.similarity import Similarity
-from shoal.attacks.singling_out import SinglingOut
-from shoal.attacks.skewness import Skewness
 from shoal.data.codes import Table
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.arrow import ArrowEngine
@@ -29,6 +17,7 @@ from shoal.engines.choice import read_options, recode
 from shoal.errors import BadInput, BadPolicy, Infeasible
 from shoal.inputs import PathLike, SourceLike, collect_warnings, path_of, policy_of, private_of, several
 from shoal.mining.c45 import C45
+from shoal.models.model import Model
 from shoal.pipeline import Release
 from shoal.policy.document import Policy
 from shoal.publish.claims import load_public
@@ -45,6 +34,9 @@ class Known:
     release: SourceLike | Release
     policy: Policy | PathLike | Mapping[str, Any] | None = None
     private: PathLike | None = None
+    original: SourceLike = None
+    named: tuple[Sequence[str], Sequence[str]] = ((), ())
+    """Quasi-identifiers and sensitive attributes that were named for all releases."""
 
     @property
     def rules(self) -> Policy | None:
@@ -66,43 +58,36 @@ class Known:
         return ArrowEngine().read(source, ReadOptions(missing=tuple(missing))).table
 
     @property
+    def models(self) -> Sequence[Model] | None:
+        """What the policy promises, where it is known."""
+        return None if self.rules is None else self.rules.models
+
+    def open(self, release: SourceLike | Release) -> Published:
+        """Another release as an attacker has it."""
+        return published(release, *self.named, policy=self.policy)
+
+    def behind(self, release: SourceLike | Release, original: SourceLike) -> Truth:
+        """The rows of the original behind a release."""
+        return truth(release, original)
+
+    def algorithm(self, attribute: str | None) -> tuple[Any, bool] | None:
+        """What the policy releases of any table, and whether that depends on the attribute; None without a policy."""
+        rules = self.rules
+        if rules is None:
+            return None
+        attribute = attribute or next(iter(rules.named(Role.SENSITIVE)), None)
+        others = [name for name in rules.about if name != attribute]
+        if attribute is None or others:
+            raise BadPolicy(f"minimality varies one sensitive attribute, and the policy is about {others or 'none'}")
+        return algorithm_of(rules, attribute), attribute in rules.about
+
+    @property
     def promised_k(self) -> int | None:
         """The k that a published folder tells."""
         if not isinstance(self.release, str | Path) or not Path(self.release).is_dir():
             return None
         asked = [model.asked.get("k") for model in load_public(Path(self.release)).models]
         return max((int(k) for k in asked if k is not None), default=None)
-
-
-def ready(how: Attack, known: Known) -> Attack:
-    """The attack with everything read that it names; other releases are opened by `attack` itself."""
-    if isinstance(how, Compose | Join):
-        return replace(how, register=known.read(how.register))
-    if isinstance(how, Rules | SinglingOut):
-        return replace(how, control=known.read(how.control))
-    if isinstance(how, Downcode):
-        return _promised(replace(how, control=known.read(how.control)), known)
-    if isinstance(how, Minimality):
-        return _running(replace(how, register=known.read(how.register)), known)
-    return how
-
-
-def _promised(how: Downcode, known: Known) -> Downcode:
-    if how.models or how.k is not None:
-        return how
-    rules = known.rules
-    return replace(how, models=tuple(rules.models)) if rules is not None else replace(how, k=known.promised_k)
-
-
-def _running(how: Minimality, known: Known) -> Minimality:
-    rules = known.rules
-    if how.algorithm is not None or rules is None:
-        return how
-    attribute = how.attribute or next(iter(rules.named(Role.SENSITIVE)), None)
-    others = [name for name in rules.about if name != attribute]
-    if attribute is None or others:
-        raise BadPolicy(f"minimality varies one sensitive attribute, and the policy is about {others or 'none'}")
-    return replace(how, algorithm=algorithm_of(rules, attribute), depends=attribute in rules.about)
 
 
 def algorithm_of(policy: Policy, attribute: str) -> Any:
@@ -152,10 +137,7 @@ def attack(
     named = several(quasi_identifiers), several(sensitive)
     seen = published(release, *named, policy=rules_of(release, policy, private), private=private)
     right = None if original is None else truth(release, original, private)
-    how = ready(how, Known(release, policy, private))
-    if isinstance(how, Compose):
-        how = opened(how, named, policy, original)
-    found = how.on(seen, right)
+    found = how.prepared(Known(release, policy, private, original, named)).on(seen, right)
     if file is not None:
         file.write(found)
     return found
@@ -174,23 +156,6 @@ def rule_tree(
     seen = published(release, several(quasi_identifiers), several(sensitive), policy=rules, private=private)
     features = {name: column for name, column in seen.table.columns.items() if name not in seen.sensitive}
     return C45().fit_codes(features, seen.table[seen.sensitive[0]])
-
-
-def opened(
-    how: Compose,
-    named: tuple[Sequence[str], Sequence[str]],
-    policy: Policy | PathLike | Mapping[str, Any] | None,
-    original: SourceLike,
-) -> Compose:
-    """The other releases, and who is behind their rows: by originals of their own, or by that of the first."""
-    others = tuple(
-        each if isinstance(each, Published) else published(each, *named, policy=policy) for each in how.others
-    )
-    if original is None:
-        return replace(how, others=others)
-    pairs = zip(how.others, how.truths or [original] * len(others), strict=False)
-    behind = tuple(each if isinstance(each, Truth) else truth(other, each) for other, each in pairs)
-    return replace(how, others=others, truths=behind)
 
 
 def published(
@@ -265,11 +230,6 @@ def _folder(release: SourceLike) -> Path | None:
     return Path(release)
 
 
-_SPLITS = 2_000
-"""Ways to split a class that are looked at: enough to find what is certain, in seconds."""
-_WORLDS = 50
-
-
 def audit(
     release: SourceLike | Release,
     *,
@@ -296,52 +256,21 @@ def audit(
     ['protected', 'exposed: 2 records', 'protected']
     """
     named = several(quasi_identifiers), several(sensitive)
-    known = Known(release, policy, private)
+    known = Known(release, policy, private, original, named)
     seen = published(release, *named, policy=rules_of(release, policy, private), private=private)
     right = None if original is None else truth(release, original, private)
-    attacks: list[tuple[str, Attack | str]] = [("prosecutor", Prosecutor())]
-    attacks.append(
-        ("join", "name people whom an attacker knows with --register" if register is None else Join(register))
-    )
-    if seen.sensitive:
-        attacks += [
-            ("homogeneity", Homogeneity()),
-            ("background", Background()),
-            ("skewness", Skewness()),
-            ("similarity", Similarity(width=width)),
-            ("rules", Rules(control=control)),
-            ("definetti", DeFinetti(seed=seed)),
-            ("minimality", Minimality(register=register, worlds=_WORLDS, seed=seed)),
-        ]
-        other = Compose(tuple(others)) if others else "name other releases about the same people with --other"
-        attacks.append(("compose", other))
-    attacks += [
-        ("downcode", Downcode(seed=seed, most=_SPLITS, control=control)),
-        ("singling-out", SinglingOut(seed=seed, control=control)),
-    ]
-    attacks += foreign_attacks(sensitive=bool(seen.sensitive))
+    given = AuditInputs(register, others, control, width, seed)
+    fitting = [kind.for_audit(given) for kind in ATTACKS.values() if seen.sensitive or not kind.of_sensitive]
     absent = {Channel.COMPOSITION: "no other release about these people was given (--other)"}
     if not seen.sensitive:
         said = "no sensitive attribute was named (--sensitive)"
         absent |= {Channel.ATTRIBUTE: said, Channel.RULES: said, Channel.COMPOSITION: said}
-    prepared = [(name, _prepared(how, known, named, policy, original)) for name, how in attacks]
-    return run_all(seen, prepared, right, absent, tell)
+    return run_all(seen, [(how.name, _prepared(how, known)) for how in fitting], right, absent, tell)
 
 
-def _prepared(
-    how: Attack | str,
-    known: Known,
-    named: tuple[Sequence[str], Sequence[str]],
-    policy: Policy | PathLike | Mapping[str, Any] | None,
-    original: SourceLike,
-) -> Attack | str:
+def _prepared(how: Attack, known: Known) -> Attack | str:
     """An attack with everything read that it names; or why it cannot be run."""
-    if isinstance(how, str):
-        return how
-    if isinstance(how, Minimality) and (known.rules is None or how.register is None):
-        return "it runs the policy on worlds of the people whom an attacker knows; give --register and --policy"
     try:
-        made = ready(how, known)
-        return opened(made, named, policy, original) if isinstance(made, Compose) else made
+        return how.lacking(known) or how.prepared(known)
     except BadInput as why:
         return str(why)

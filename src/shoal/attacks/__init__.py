@@ -2,7 +2,7 @@
 folder and a line here, or an entry point `shoal.attacks`.
 """
 
-from shoal.attacks.attack import Attack, Channel, Finding, Rate, lift
+from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding, Knowledge, Rate, lift, option
 from shoal.attacks.background import Background
 from shoal.attacks.composition import Compose
 from shoal.attacks.definetti import DeFinetti
@@ -21,6 +21,7 @@ from shoal.registry import Registry
 __all__ = [
     "ATTACKS",
     "Attack",
+    "AuditInputs",
     "Background",
     "Channel",
     "Compose",
@@ -29,6 +30,7 @@ __all__ = [
     "Finding",
     "Homogeneity",
     "Join",
+    "Knowledge",
     "LabelColumn",
     "Minimality",
     "Prosecutor",
@@ -39,29 +41,23 @@ __all__ = [
     "SinglingOut",
     "Skewness",
     "Truth",
-    "foreign_attacks",
     "lift",
+    "option",
 ]
-OWN: tuple[type[Attack], ...] = (
-    Prosecutor,
-    Join,
-    Homogeneity,
-    Background,
-    Skewness,
-    Similarity,
-    Rules,
-    DeFinetti,
-    Minimality,
-    Compose,
-    Downcode,
-    SinglingOut,
+ATTACKS: Registry[type[Attack]] = Registry(
+    "shoal.attacks",
+    [
+        Prosecutor,
+        Join,
+        Homogeneity,
+        Background,
+        Skewness,
+        Similarity,
+        Rules,
+        DeFinetti,
+        Minimality,
+        Compose,
+        Downcode,
+        SinglingOut,
+    ],
 )
-"""Those of the package itself."""
-ATTACKS: Registry[type[Attack]] = Registry("shoal.attacks", OWN)
-
-
-def foreign_attacks(*, sensitive: bool) -> list[tuple[str, Attack]]:
-    """Attacks that other packages registered, with their defaults; without sensitive columns, those that need none."""
-    own = {kind.name for kind in OWN}
-    chosen = (kind for name, kind in ATTACKS.items() if name not in own)
-    return [(kind.name, kind()) for kind in chosen if sensitive or not kind.of_sensitive]

@@ -1,18 +1,19 @@
 """What an attack is and what it found: how many people it exposes, and how that compares with guessing."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import inf, isfinite, sqrt
 from statistics import NormalDist
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.codes import Table
 from shoal.errors import BadInput
+from shoal.models.model import Model
 from shoal.models.spec import nearest
 
 
@@ -226,6 +227,78 @@ class Finding:
         return told | {"figures": dict(self.figures)}
 
 
+def option(
+    default: Any,
+    help: str,  # noqa: A002 - as typer calls it
+    *,
+    name: str = "",
+    metavar: str = "",
+    least: int | None = None,
+    listed: bool = False,
+    **more: Any,
+) -> Any:
+    """A field of an attack that is an option of its command; `listed` ones are several texts, separated by commas.
+
+    Without a `name` the option is called like the field; one in capitals is an argument. Fields without a sentence are
+    no options: what they hold is found out.
+    """
+    told = {"help": help, "name": name, "metavar": metavar, "least": least, "listed": listed}
+    return field(default=default, metadata=told, **more)
+
+
+SEED = "Random seed."
+ATTRIBUTE = "The sensitive attribute; the first unless named."
+REGISTER = "A table of people with their quasi-identifiers."
+KEY = "The column that tells persons apart."
+CONTROL = "A table of people like those in the release."
+
+
+class Knowledge(Protocol):
+    """What is known of how a release was made, and of other tables; given to attacks before they run."""
+
+    @property
+    def models(self) -> Sequence[Model] | None:
+        """What the policy promises, where it is known."""
+        ...
+
+    @property
+    def promised_k(self) -> int | None:
+        """The k that a published folder tells."""
+        ...
+
+    @property
+    def original(self) -> Any:
+        """The original of the release, where it was given."""
+        ...
+
+    def read(self, source: Any) -> Table | None:
+        """A table, from whatever holds one."""
+        ...
+
+    def open(self, release: Any) -> Published:
+        """Another release as an attacker has it."""
+        ...
+
+    def behind(self, release: Any, original: Any) -> Truth:
+        """The rows of the original behind a release."""
+        ...
+
+    def algorithm(self, attribute: str | None) -> tuple[Any, bool] | None:
+        """What the policy releases of any table, and whether that depends on the attribute; None without a policy."""
+        ...
+
+
+@dataclass(frozen=True)
+class AuditInputs:
+    """What an audit was given beside the release."""
+
+    register: Any = None
+    others: Sequence[Any] = ()
+    control: Any = None
+    width: float | None = None
+    seed: int = 0
+
+
 class Attack(ABC):
     """A way to attack: a frozen dataclass whose fields are its options, with one method.
 
@@ -246,6 +319,16 @@ class Attack(ABC):
     """Whether it is by somebody who knows more than the release tells: what it finds exposes nobody by itself."""
     of_sensitive: ClassVar[bool] = False
     """Whether it needs a sensitive attribute."""
+    reads: ClassVar[tuple[str, ...]] = ()
+    """Fields that hold a table, or whatever one can be read from."""
+    checked: ClassVar[bool] = True
+    """Whether its guesses can be held against the original."""
+    originals: ClassVar[bool] = False
+    """Whether each of several releases may have an original of its own."""
+    tells_people: ClassVar[bool] = False
+    """Whether it tells what was learned of each person."""
+    draws: ClassVar[str] = ""
+    """The option that names a file for its picture, where it has one."""
 
     def __init_subclass__(cls) -> None:
         if "sentence" not in cls.__dict__ and cls.__doc__:
@@ -260,3 +343,21 @@ class Attack(ABC):
         """What an audit says of its finding; None where that speaks for itself."""
         said = cls.if_exposed if exposed else cls.if_not
         return said.format(**{**figures, "exposed": exposed}) if said else None
+
+    @classmethod
+    def for_audit(cls, given: AuditInputs) -> "Attack":  # noqa: ARG003
+        """The attack as an audit runs it."""
+        return cls()
+
+    def lacking(self, known: Knowledge) -> str | None:  # noqa: ARG002
+        """Why an audit cannot run it with what is known; None where it can."""
+        return None
+
+    def prepared(self, known: Knowledge) -> "Attack":
+        """The attack with everything read that it names."""
+        return replace(self, **{name: known.read(getattr(self, name)) for name in self.reads})  # type: ignore[type-var]
+
+    @classmethod
+    def listing(cls, figures: Mapping[str, Any]) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]] | None:  # noqa: ARG003
+        """A table for people, beside the single figures: its title, its header and its lines."""
+        return None

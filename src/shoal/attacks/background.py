@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.attack import Attack, Channel, Finding, whole
+from shoal.attacks.attack import Attack, Channel, Finding, option, whole
 from shoal.attacks.homogeneity import sensitive_of
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, ValueCounts
@@ -38,7 +38,9 @@ class Background(Attack):
     assumes: ClassVar[bool] = True
     of_sensitive: ClassVar[bool] = True
 
-    excluded: int = 1
+    checked: ClassVar[bool] = False
+
+    excluded: int = option(1, "How many values of a victim the attacker can rule out.")
 
     def __post_init__(self) -> None:
         whole("excluded", self.excluded)

@@ -1,13 +1,27 @@
 """Composition: what several releases about the same people say together that none says alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.attack import Attack, Channel, Finding, Rate, refuse_missing, refuse_twice, sensitive_of
+from shoal.attacks.attack import (
+    ATTRIBUTE,
+    KEY,
+    REGISTER,
+    Attack,
+    AuditInputs,
+    Channel,
+    Finding,
+    Knowledge,
+    Rate,
+    option,
+    refuse_missing,
+    refuse_twice,
+    sensitive_of,
+)
 from shoal.attacks.candidate_classes import fitting
 from shoal.attacks.composition_over_time import ClassOverlap, crossed
 from shoal.attacks.release_under_attack import Published, Truth
@@ -45,16 +59,37 @@ class Compose(Attack):
     source: ClassVar[str] = "Ganta, Kasiviswanathan, Smith, KDD 2008"
     of_sensitive: ClassVar[bool] = True
 
-    others: Sequence[Any]
+    reads: ClassVar[tuple[str, ...]] = ("register",)
+    originals: ClassVar[bool] = True
+
+    others: Sequence[Any] = option(MISSING, "Other releases about the same people.", name="OTHER...")
     """The other releases; `shoal.attack` takes what it takes as a release, too."""
-    register: Any = None
+    register: Any = option(None, REGISTER)
     """A table of people who may be in all of them: their quasi-identifiers."""
-    attribute: str | None = None
+    attribute: str | None = option(None, ATTRIBUTE)
     """The sensitive one; the first unless named."""
     truths: Sequence[Any] = ()
     """Of the others, in their order; `shoal.attack` takes originals, and without any that of the first release."""
-    key: str | None = None
+    key: str | None = option(None, KEY)
     """The column that tells persons apart: in the register, or in originals where each release has its own."""
+
+    @classmethod
+    def for_audit(cls, given: AuditInputs) -> "Compose":
+        return cls(tuple(given.others))
+
+    def lacking(self, known: Knowledge) -> str | None:
+        del known
+        return None if self.others else "name other releases about the same people with --other"
+
+    def prepared(self, known: Knowledge) -> "Compose":
+        """The other releases, and who is behind their rows: by originals of their own, or by that of the first."""
+        others = tuple(each if isinstance(each, Published) else known.open(each) for each in self.others)
+        how = replace(self, register=known.read(self.register), others=others)
+        if known.original is None:
+            return how
+        pairs = zip(self.others, self.truths or [known.original] * len(others), strict=False)
+        behind = tuple(each if isinstance(each, Truth) else known.behind(other, each) for other, each in pairs)
+        return replace(how, truths=behind)
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
         attribute = sensitive_of(published, self.attribute)

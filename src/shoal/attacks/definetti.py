@@ -7,7 +7,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.attack import Attack, Channel, Finding, Rate, at_least, lift, refuse_seed, sensitive_of
+from shoal.attacks.attack import (
+    ATTRIBUTE,
+    SEED,
+    Attack,
+    AuditInputs,
+    Channel,
+    Finding,
+    Rate,
+    at_least,
+    lift,
+    option,
+    refuse_seed,
+    sensitive_of,
+)
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
@@ -35,7 +48,7 @@ class MemberGroups:
         Sinkhorn 1964; twice the log likelihoods, which makes groups of two exact: p/(1-p) is then the ratio of the two
         permutations, and not its root.
 
-        >>> pair = Groups(np.array([0, 0]), np.array([[1, 1]]))
+        >>> pair = MemberGroups(np.array([0, 0]), np.array([[1, 1]]))
         >>> pair.likely(np.log([[0.9, 0.1], [0.5, 0.5]])).round(3).tolist()
         [[0.9, 0.1], [0.1, 0.9]]
         """
@@ -78,7 +91,7 @@ class DeFinetti(Attack):
     >>> table = Table({name: encode(name, pa.array(column)) for name, column in cells.items()}, 60)
     >>> pairs, counts = np.repeat(np.arange(30, dtype=np.int32), 2), np.array([[0, 2], [2, 0], [1, 1]] * 10)
     >>> values = ValueCounts(*np.nonzero(counts), counts[counts > 0], ["no", "yes"], 30)
-    >>> shown = {"age": Shown(table["age"].codes, ["old", "young"])}
+    >>> shown = {"age": LabelColumn(table["age"].codes, ["old", "young"])}
     >>> anatomy = Published("r", table, shown, ("ill",), pairs, ClassCounts(np.full(30, 2), {"ill": values}))
     >>> found = DeFinetti().on(anatomy, Truth(table, np.arange(60)))
     >>> found.success.right, found.baseline.right < 60
@@ -91,12 +104,16 @@ class DeFinetti(Attack):
     source: ClassVar[str] = "Kifer, SIGMOD 2009"
     of_sensitive: ClassVar[bool] = True
 
-    attribute: str | None = None
+    attribute: str | None = option(None, ATTRIBUTE)
     """The sensitive one; the first unless named."""
-    rounds: int = 30
-    seed: int = 0
+    rounds: int = option(30, "Of learning, at most.", least=1)
+    seed: int = option(0, SEED)
     sure: float = 0.9
     """A value that is at least so likely is learned, where the class alone does not tell it."""
+
+    @classmethod
+    def for_audit(cls, given: AuditInputs) -> "DeFinetti":
+        return cls(seed=given.seed)
 
     def __post_init__(self) -> None:
         at_least("rounds", self.rounds, 1)
@@ -150,7 +167,7 @@ def learned(
     """How likely each person has each value, and after how many rounds.
 
     >>> ages = [np.array([0, 1] * 50, np.int32)]
-    >>> pairs = Groups(np.repeat(np.arange(50), 2), np.array([[1, 1]] * 45 + [[2, 0]] * 5))
+    >>> pairs = MemberGroups(np.repeat(np.arange(50), 2), np.array([[1, 1]] * 45 + [[2, 0]] * 5))
     >>> likely, _ = learned(ages, pairs, 20, np.random.default_rng(1))
     >>> likely.shape
     (100, 2)

@@ -7,7 +7,21 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.attack import Attack, Channel, Finding, Rate, at_least, lift, refuse_missing, refuse_seed
+from shoal.attacks.attack import (
+    CONTROL,
+    SEED,
+    Attack,
+    AuditInputs,
+    Channel,
+    Finding,
+    Knowledge,
+    Rate,
+    at_least,
+    lift,
+    option,
+    refuse_missing,
+    refuse_seed,
+)
 from shoal.attacks.child_splits import Shares, Splits
 from shoal.attacks.composition_over_time import label_of_class
 from shoal.attacks.label_sets import Meaning, marginal, meaning_of
@@ -120,6 +134,10 @@ _LARGEST_PART = 500
 """Cells that are looked at, where it takes many worlds to judge one."""
 
 
+_AUDITED = 2_000
+"""Ways to split a class that an audit looks at: enough to find what is certain, in seconds."""
+
+
 @dataclass(frozen=True)
 class Downcode(Attack):
     """For each class and label with children, how the class can be split among them, given that it was not.
@@ -148,17 +166,29 @@ class Downcode(Attack):
     if_exposed: ClassVar[str] = "{exposed:,} show a label that can be made finer with certainty"
     if_not: ClassVar[str] = "no label can be made finer with certainty"
 
+    reads: ClassVar[tuple[str, ...]] = ("control",)
+
     models: Sequence[Model] = ()
     """What was promised; k-anonymity unless named."""
-    k: int | None = None
+    k: int | None = option(None, "Only k-anonymity was promised, with this k.", least=1)
     """Of k-anonymity; the size of the smallest class unless given."""
-    minimal: Minimal | None = None
+    minimal: Minimal | None = option(None, "Where nothing could be finer: in each `class` or in each `column`.")
     """Unless given, `column` where every column shows labels of one level, else `class`."""
-    control: Any = None
+    control: Any = option(None, CONTROL)
     """A table of people like those in the release."""
-    seed: int = 0
+    seed: int = option(0, SEED)
     most: int = 20_000
     """Splits that are listed; where there are more, as many are drawn at random."""
+
+    @classmethod
+    def for_audit(cls, given: AuditInputs) -> "Downcode":
+        return cls(seed=given.seed, most=_AUDITED, control=given.control)
+
+    def prepared(self, known: Knowledge) -> "Downcode":
+        how = replace(self, control=known.read(self.control))
+        if how.models or how.k is not None:
+            return how
+        return replace(how, k=known.promised_k) if known.models is None else replace(how, models=tuple(known.models))
 
     def __post_init__(self) -> None:
         refuse_seed(self.seed)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.attack import Attack, Channel, Finding
+from shoal.attacks.attack import Attack, Channel, Finding, option
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import ClassCounts, Flags, ValueCounts
 from shoal.errors import BadInput
@@ -36,7 +36,11 @@ class Homogeneity(Attack):
     if_not: ClassVar[str] = "by its values: none of {classes:,} classes shows one only"
     of_sensitive: ClassVar[bool] = True
 
-    protected: Collection[str] | None = None
+    checked: ClassVar[bool] = False
+
+    protected: Collection[str] | None = option(
+        None, "Sensitive values that matter, separated by commas; all unless given.", listed=True
+    )
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
         """Find the classes."""

@@ -1,14 +1,14 @@
 """The joining attack: a release and a public register of people, linked by what both tell (S2.1)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.attacks.attack import Attack, Channel, Finding, Rate
+from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding, Knowledge, Rate, option
 from shoal.attacks.interval_sets import CodeAxis
 from shoal.attacks.label_match import Matching
 from shoal.attacks.record_linkage import DistinctRows, Links, linked
@@ -121,15 +121,33 @@ class Join(Attack):
     if_exposed: ClassVar[str] = "{exposed:,} of the register match one record only"
     if_not: ClassVar[str] = "everybody in the register has at least {least_candidates:,} candidates, or none"
 
-    register: Any = field(repr=False)
+    reads: ClassVar[tuple[str, ...]] = ("register",)
+    tells_people: ClassVar[bool] = True
+
+    register: Any = option(MISSING, "The table of people whom the attacker knows.", metavar="PEOPLE", repr=False)
     """A table; `shoal.attack` also takes any file or frame."""
-    attributes: Sequence[str] = ()
+    attributes: Sequence[str] = option(
+        (),
+        "Quasi-identifiers to join on, separated by commas; all that both have unless given.",
+        name="on",
+        listed=True,
+    )
     """What to join on; all quasi-identifiers that the register has unless given."""
-    exact: Sequence[str] = ()
+    exact: Sequence[str] = option(
+        (), "Columns of the release that show values as they are, separated by commas.", listed=True
+    )
     """Columns of the release that show values as they are; it matters only where no hierarchy explains them."""
-    suppressed: bool = False
-    key: str | None = None
+    suppressed: bool = option(False, "Count rows that are all * as candidates of everybody.")
+    key: str | None = option(None, "With --original: the column that tells who is who in it and in the register.")
     """The column that tells who is who in the register and in the original, where links are held against it."""
+
+    @classmethod
+    def for_audit(cls, given: AuditInputs) -> "Join":
+        return cls(given.register)
+
+    def lacking(self, known: Knowledge) -> str | None:
+        del known
+        return "name people whom an attacker knows with --register" if self.register is None else None
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
         """Link everybody; with the truth, tell how many links are right."""

@@ -9,11 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.attack import (
+    ATTRIBUTE,
+    KEY,
+    REGISTER,
+    SEED,
     Attack,
+    AuditInputs,
     Channel,
     Finding,
+    Knowledge,
     Rate,
     at_least,
+    option,
     refuse_missing,
     refuse_seed,
     refuse_twice,
@@ -78,6 +85,10 @@ Algorithm = Callable[[Table], Published | None]
 Shares = NDArray[np.float64]
 
 
+_AUDITED = 50
+"""Worlds that an audit tries."""
+
+
 @dataclass(frozen=True)
 class Minimality(Attack):
     """Of all worlds that a release allows, only those count in which the algorithm would have made this very release.
@@ -108,23 +119,39 @@ class Minimality(Attack):
     source: ClassVar[str] = "Wong, Fu, Wang, Pei, VLDB 2007"
     of_sensitive: ClassVar[bool] = True
 
+    reads: ClassVar[tuple[str, ...]] = ("register",)
+
     algorithm: Algorithm | Any = None
     """From Python, `shoal.attack` makes it of the policy that it is given."""
-    register: Any = None
+    register: Any = option(None, REGISTER)
     """Everybody in the release, with quasi-identifiers as they are; with the truth, the original unless given."""
-    attribute: str | None = None
+    attribute: str | None = option(None, ATTRIBUTE)
     """The sensitive one; the first unless named."""
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = option((), "Only this sensitive value; may be repeated.", name="value")
     """Of these sensitive values; all unless named."""
-    m: int | None = None
+    m: int | None = option(None, "Credibility must not be above 1/m.", least=1)
     """Unless given, what the release shows: the largest share of a value in a class is at most 1/m."""
-    worlds: int = 1_000
+    worlds: int = option(1_000, "Worlds that are tried at most.", least=1)
     """That are tried at most."""
-    seed: int = 0
-    key: str | None = None
+    seed: int = option(0, SEED)
+    key: str | None = option(None, KEY)
     """The column of the register that tells persons apart."""
     depends: bool = True
     """Whether the algorithm looks at the sensitive attribute at all."""
+
+    @classmethod
+    def for_audit(cls, given: AuditInputs) -> "Minimality":
+        return cls(register=given.register, worlds=_AUDITED, seed=given.seed)
+
+    def lacking(self, known: Knowledge) -> str | None:
+        if known.models is None or self.register is None:
+            return "it runs the policy on worlds of the people whom an attacker knows; give --register and --policy"
+        return None
+
+    def prepared(self, known: Knowledge) -> "Minimality":
+        how = replace(self, register=known.read(self.register))
+        found = None if how.algorithm is not None else known.algorithm(how.attribute)
+        return how if found is None else replace(how, algorithm=found[0], depends=found[1])
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
         refuse_seed(self.seed)

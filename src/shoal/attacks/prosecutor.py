@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.attacks.attack import Attack, Channel, Finding
+from shoal.attacks.attack import Attack, Channel, Finding, option
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
@@ -33,7 +33,7 @@ class Prosecutor(Attack):
     if_exposed: ClassVar[str] = "{exposed:,} are alone in their class"
     if_not: ClassVar[str] = "by its classes: the smallest has {smallest_class:,} records"
 
-    threshold: float = 0.2
+    threshold: float = option(0.2, "The largest risk that is allowed.")
     """The chance of the right record above which a person is at risk."""
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002

@@ -1,13 +1,13 @@
 """Rule inference: what a decision tree learns about a sensitive attribute from the release itself (S1.2)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.attack import Attack, Channel, Finding, Rate, lift
+from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding, Rate, lift, option
 from shoal.attacks.label_match import Matching
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags
@@ -69,16 +69,26 @@ class Rules(Attack):
     if_not: ClassVar[str] = "none of {mined_rules:,} rules of a decision tree is perfect"
     of_sensitive: ClassVar[bool] = True
 
-    at: float = 1.0
+    checked: ClassVar[bool] = False
+    reads: ClassVar[tuple[str, ...]] = ("control",)
+    draws: ClassVar[str] = "tree"
+
+    at: float = option(1.0, "The least confidence of a rule that is a channel.")
     """The least confidence of a channel."""
-    support: int = 1
+    support: int = option(1, "The fewest rows that a channel is about.")
     """The fewest rows that a channel is about."""
-    values: tuple[str, ...] = ()
+    values: tuple[str, ...] = option(
+        (), "Sensitive values that must not be told, separated by commas; or all.", listed=True
+    )
     """The sensitive values that must not be told; none named: all."""
-    control: Any = field(default=None, repr=False)
+    control: Any = option(None, "A table of people who are not in the release, to try the rules on.", repr=False)
     """A `Table`; `shoal.attack` reads anything else that holds one."""
-    held_out: float = 0.0
-    seed: int = 0
+    held_out: float = option(0.0, "Share of the released rows to try the rules on instead.")
+    seed: int = option(0, "Of which rows are held out.")
+
+    @classmethod
+    def for_audit(cls, given: AuditInputs) -> "Rules":
+        return cls(control=given.control)
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002
         """Every channel, what it is about, and how many people it exposes; of several attributes, all of them."""
@@ -99,6 +109,25 @@ class Rules(Attack):
             figures |= {"leak": leak, "leak_error": error}
             said += f"; of people they were not made from they tell {others.share:.0%} right"
         return Finding("rules", Channel.RULES, many, published.rows, said, figures, released, others)
+
+    @classmethod
+    def listing(cls, figures: Mapping[str, Any]) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
+        """Every rule, those about most people first."""
+        entries = sorted(figures["rules"], key=lambda entry: -entry["people"])
+        tried = any("outside" in entry for entry in entries)
+        header = ("if", "then", "people", "confidence", "lift", *(("of others",) if tried else ()))
+        lines = [
+            (
+                " and ".join(entry["antecedent"]) or "always",
+                f"{entry['attribute']} = {entry['consequent']}",
+                f"{entry['people']:,}",
+                f"{entry['confidence']:.3f}",
+                f"{entry['lift']:.2f}",
+                *((f"{entry['outside']['right']:,} of {entry['outside']['guesses']:,}",) if tried else ()),
+            )
+            for entry in entries
+        ]
+        return "Rules that tell", header, lines
 
     def _refuse(self) -> None:
         if not 0 < self.at <= 1:

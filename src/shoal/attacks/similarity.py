@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.attacks.attack import Attack, Channel, Finding, number
+from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding, number, option
 from shoal.attacks.homogeneity import sensitive_of
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, ValueCounts
@@ -41,10 +41,20 @@ class Similarity(Attack):
     source: ClassVar[str] = "Li, Li, Venkatasubramanian, ICDE 2007"
     of_sensitive: ClassVar[bool] = True
 
-    width: float | None = None
+    checked: ClassVar[bool] = False
+
+    width: float | str | None = option(None, "Of a band of numbers that counts as one value: 10, or 5% of their range.")
     share: float | None = None
 
+    @classmethod
+    def for_audit(cls, given: AuditInputs) -> "Similarity":
+        return cls(width=given.width)
+
     def __post_init__(self) -> None:
+        if isinstance(self.width, str):
+            width, share = _band(self.width)
+            object.__setattr__(self, "width", width)
+            object.__setattr__(self, "share", share)
         if self.width is not None and self.share is not None:
             raise BadInput("give the width of a band or its share of the range, not both")
         for name, value in (("width", self.width), ("share", self.share)):
@@ -101,6 +111,7 @@ class Similarity(Attack):
         """Classes whose greatest value is at most a band above the least; exactly, whatever the size of the numbers."""
         held = [numbers[value] for value in np.unique(values.values)]
         share = exact(self.share or 0) * (max(held, default=0) - min(held, default=0))
+        assert not isinstance(self.width, str)  # it was read when the attack was made
         widest = share if self.width is None else exact(self.width) * scale
         spreads = _spreads(values, np.array(numbers, dtype=object))
         return np.array([0 <= spread <= widest for spread in spreads], dtype=bool)
@@ -124,3 +135,15 @@ def _hierarchy(column: Column, builder: Builder) -> Hierarchy:
         raise BadInput(
             f"column {column.name!r}: its hierarchy does not fit all values that the release shows"
         ) from None
+
+
+def _band(text: str) -> tuple[float | None, float | None]:
+    """An absolute width, or a share of the range.
+
+    >>> _band("10"), _band("5%")
+    ((10.0, None), (None, 0.05))
+    """
+    try:
+        return (None, float(text[:-1]) / 100) if text.endswith("%") else (float(text), None)
+    except ValueError:
+        raise BadInput(f"--width {text!r} is neither a number nor a share such as 5%") from None

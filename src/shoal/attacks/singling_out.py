@@ -7,7 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.attack import Attack, Channel, Finding, Rate, refuse_missing, refuse_seed
+from shoal.attacks.attack import (
+    CONTROL,
+    SEED,
+    Attack,
+    AuditInputs,
+    Channel,
+    Finding,
+    Rate,
+    option,
+    refuse_missing,
+    refuse_seed,
+)
 from shoal.attacks.candidate_classes import fitting
 from shoal.attacks.composition_over_time import label_of_class
 from shoal.attacks.label_sets import covered_by_labels, marginal, meaning_of
@@ -45,12 +56,18 @@ class SinglingOut(Attack):
     if_exposed: ClassVar[str] = "about {exposed:,} can be isolated by a predicate that fits hardly anybody"
     if_not: ClassVar[str] = "no class is so rare that a predicate isolates its people"
 
-    control: Any = None
+    reads: ClassVar[tuple[str, ...]] = ("control",)
+
+    control: Any = option(None, CONTROL)
     """A table of people like those in the release."""
-    below: float = 0.1
+    below: float = option(0.1, "A class breaches where it is rarer than this part of 1/n.")
     """A class breaches where its weight is less than this part of 1/n."""
-    seed: int = 0
+    seed: int = option(0, SEED)
     """Of the hash."""
+
+    @classmethod
+    def for_audit(cls, given: AuditInputs) -> "SinglingOut":
+        return cls(seed=given.seed, control=given.control)
 
     def __post_init__(self) -> None:
         refuse_seed(self.seed)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.attack import Attack, Channel, Finding, number
+from shoal.attacks.attack import Attack, Channel, Finding, number, option
 from shoal.attacks.homogeneity import sensitive_of
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, ValueCounts
@@ -39,9 +39,11 @@ class Skewness(Attack):
     if_not: ClassVar[str] = "no class makes a value {factor:g} times as likely, and likelier than not"
     of_sensitive: ClassVar[bool] = True
 
-    factor: float = 2.0
+    checked: ClassVar[bool] = False
+
+    factor: float = option(2.0, "The least gain over the whole release that counts.")
     """The least gain q/p that counts."""
-    threshold: float = 0.5
+    threshold: float = option(0.5, "The least share of a value in a class that counts.")
     """The least share q that counts: a jump from one in a million to two is no news."""
 
     def __post_init__(self) -> None:

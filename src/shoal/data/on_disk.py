@@ -34,7 +34,7 @@ class StoredRows:
     >>> import tempfile
     >>> ages = FrequencySet.count({"age": (np.array([0, 1, 1], np.int32), 2)})
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     stored = Stored(("age",), ages.layout, Path(folder) / "ages")
+    ...     stored = StoredRows(("age",), ages.layout, Path(folder) / "ages")
     ...     stored.add(ages)
     ...     stored.items, [piece.counts.tolist() for piece in stored.pieces()]
     (2, [[1, 2]])

@@ -405,7 +405,7 @@ class Measurement:
     def details(self) -> dict[str, Any]:
         """What is more than a number.
 
-        >>> Told(0.5, {"age": 0.5}).details()
+        >>> Measurement(0.5, {"age": 0.5}).details()
         {'attributes': {'age': 0.5}}
         """
         lists = {"pairs": self.pairs, "buckets": self.buckets}

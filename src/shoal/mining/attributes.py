@@ -203,7 +203,7 @@ class TreeAttribute:
     """One attribute of the training rows; codes are ranks of its values, and -1 is missing.
 
     >>> from shoal.data.codes import encode
-    >>> age, codes = Attribute.of("age", encode("age", pa.array([30, None, 9])))
+    >>> age, codes = TreeAttribute.of("age", encode("age", pa.array([30, None, 9])))
     >>> age.shown, codes.tolist(), age.coded(np.array([5.0, 9.0, 31.0])).tolist()
     ((9, 30), [1, -1, 0], [0, 0, 2])
     """

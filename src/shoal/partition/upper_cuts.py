@@ -68,7 +68,7 @@ Split = Callable[[Sequence[Top]], Iterable[Sequence[PartCounts]]]
 class CutTree:
     """Cuts below each other, by which anybody finds the part of an item; node 0 is the whole table.
 
-    >>> tree = Tree()
+    >>> tree = CutTree()
     >>> tree.cut(0, Cut(0, np.array([3])))
     range(1, 3)
     >>> tree.place([np.array([0, 3, 4])]).tolist()
@@ -110,8 +110,8 @@ class Cutting:
     >>> cutting = Cutting((age,), 2, room=2)
     >>> def split(tops):
     ...     side = tops[0].cut.side(ages.codes("age"))
-    ...     return [[Counted(s, Marginals.of(ages.kept(side == s), [age]), (side == s).sum()) for s in (0, 1)]]
-    >>> [(top.where, top.rows) for top in cutting.tops(Counted("all", Marginals.of(ages, [age]), 3), split)]
+    ...     return [[PartCounts(s, Marginals.of(ages.kept(side == s), [age]), (side == s).sum()) for s in (0, 1)]]
+    >>> [(top.where, top.rows) for top in cutting.tops(PartCounts("all", Marginals.of(ages, [age]), 3), split)]
     [(0, 3), (1, 2)]
     """
 
@@ -193,7 +193,7 @@ def mondrian_on_disk(
     >>> ages = FrequencySet.count({"age": (np.array([0, 0, 1, 2, 2], np.int32), 3)})
     >>> age = Axis("age", np.arange(3, dtype=np.int32), np.array([1.0, 2.0, 5.0]))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     stored = Stored(("age",), ages.layout, Path(folder) / "ages")
+    ...     stored = StoredRows(("age",), ages.layout, Path(folder) / "ages")
     ...     stored.add(ages)
     ...     boxes, traffic = mondrian_on_disk(stored, [age], 2, lambda items, part: None, room=1)
     >>> boxes.low.tolist(), boxes.high.tolist(), boxes.rows.tolist(), traffic.written[0]

@@ -163,7 +163,7 @@ def judged(preset: Preset, seen: PresetFigures) -> Judged:
     """Whether a table keeps a preset.
 
     >>> import numpy as np
-    >>> judged(known_preset("ema-0070"), Seen(np.array([11, 20]), ())).holds
+    >>> judged(known_preset("ema-0070"), PresetFigures(np.array([11, 20]), ())).holds
     False
     """
     if preset.counted and seen.sizes is None:

@@ -50,7 +50,7 @@ def log_event(event: str, **fields: str | int | None) -> None:
     >>> import io
     >>> lines = io.StringIO()
     >>> with telling(lines), run("verify"):
-    ...     tell("counted", classes=3)
+    ...     log_event("counted", classes=3)
     >>> [(said["event"], said.get("classes")) for said in map(json.loads, lines.getvalue().splitlines())]
     [('start', None), ('counted', 3), ('done', None)]
     """

@@ -80,7 +80,7 @@ def compare_answers(
     >>> import pyarrow as pa
     >>> from shoal.data.codes import Table, encode
     >>> from shoal.workload.generalised_table import read_release
-    >>> original = Original(Table({"age": encode("age", pa.array([20, 21, 29, 29]))}, 4))
+    >>> original = QueriedOriginal(Table({"age": encode("age", pa.array([20, 21, 29, 29]))}, 4))
     >>> release = read_release({"age": (np.zeros(4, np.int32), ["[20, 30)"])}, {}, ["age"], original)
     >>> from shoal.workload.query_files import queries_of
     >>> found = compare_answers(release, original, queries_of([{"count": True, "where": {"age": 29}}]))

@@ -84,7 +84,7 @@ def answers(shown: GeneralisedTable, queries: Sequence[Query]) -> Answers:
     >>> from shoal.data.codes import Table, encode
     >>> from shoal.workload.query_files import queries_of
     >>> from shoal.workload.generalised_table import QueriedOriginal, read_release
-    >>> original = Original(Table({"age": encode("age", pa.array([20, 29]))}, 2))
+    >>> original = QueriedOriginal(Table({"age": encode("age", pa.array([20, 29]))}, 2))
     >>> release = read_release({"age": (np.array([0, 0], np.int32), ["[20, 30)"])}, {}, ["age"], original)
     >>> found = answers(release, queries_of([{"count": True, "where": {"age": {"to": 24}}}, {"avg": "age"}]))
     >>> found.values.tolist(), found.matching

@@ -225,7 +225,7 @@ class QueriedOriginal:
 
     >>> from shoal.data.codes import encode
     >>> table = Table({"age": encode("age", pa.array([20, 31]))}, 2)
-    >>> Original(table).shown({"age"}).attributes["age"].faces.low.tolist()
+    >>> QueriedOriginal(table).shown({"age"}).attributes["age"].faces.low.tolist()
     [20.0, 31.0]
     """
 
@@ -267,7 +267,7 @@ def read_release(
     `statistics` says which columns tell a number of which attribute.
 
     >>> from shoal.data.codes import encode
-    >>> original = Original(Table({"age": encode("age", pa.array([20, 31]))}, 2))
+    >>> original = QueriedOriginal(Table({"age": encode("age", pa.array([20, 31]))}, 2))
     >>> cells = np.array([0, 0], np.int32), ["[20, 40)"]
     >>> read_release({"age": cells}, {}, ["age"], original).attributes["age"].faces.high.tolist()
     [39.0]

@@ -83,7 +83,7 @@ class Postgres:
 def parse_postgres_table(source: Any, connection_file: str | os.PathLike[str] | None = None) -> Postgres | None:
     """The table that a text like `postgres:public.people` names; None for all else.
 
-    >>> named("postgres:people"), named("people.csv")
+    >>> parse_postgres_table("postgres:people"), parse_postgres_table("people.csv")
     (Postgres(table='people'), None)
     """
     if isinstance(source, Postgres):

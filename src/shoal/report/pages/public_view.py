@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from shoal.attacks import foreign_attacks
+from shoal.attacks import ATTACKS
 from shoal.attacks.attack import Channel
 from shoal.attacks.audit import Audit, audit
 from shoal.attacks.background import Background
@@ -146,7 +146,9 @@ def _attacked(published: Published, *, weighted: bool) -> Audit:
     labels = sum(len(face.labels) for face in published.quasi_identifiers.values())
     many = f"not measured: there are more than {MOST_LABELS:,} different labels; `shoal audit` measures it"
     attacks.append(("singling-out", LATER if weighted else SinglingOut() if labels <= MOST_LABELS else many))
-    attacks += foreign_attacks(sensitive=bool(published.sensitive))
+    known = {name for name, _ in attacks} | {*_LATER, "join", "minimality", "compose"}
+    fitting = [kind for kind in ATTACKS.values() if published.sensitive or not kind.of_sensitive]
+    attacks += [(kind.name, kind()) for kind in fitting if kind.name not in known]
     attacks += [(name, LATER) for name in _LATER if published.sensitive or name == "downcode"]
     attacks += [("join", "it needs people whom an attacker knows (--register)")]
     if published.sensitive:

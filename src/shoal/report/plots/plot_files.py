@@ -4,7 +4,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from shoal.data.class_counts import ValueCounts
 from shoal.errors import BadInput
 from shoal.explore.lattice_table import LatticeTable
 from shoal.publish.folder import kind_of, refuse_file, write_file
@@ -29,8 +28,8 @@ class GraphFile:
         refuse_file(Path(path), _GRAPH_ENDINGS, source, force=force)
         return cls(Path(path))
 
-    def write(self, attribute: str, values: ValueCounts) -> None:
-        graph, kind = AlphaGraph.of(attribute, values), kind_of(self.path)
+    def write(self, graph: AlphaGraph) -> None:
+        kind = kind_of(self.path)
         write_file(self.path, "".join(graph.graphml()) if kind == "graphml" else graph.render(kind))
 
 

@@ -1,9 +1,9 @@
 """A finished release beside its original, the same for every kind of recoding, and what a measure says of it."""
 
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Codes, Column, Kind, Table
 from shoal.data.frequency_set import FrequencySet, Long, joined
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
+from shoal.labels.midpoints import ends_of, middle
 from shoal.metrics.metric import Floats
 from shoal.recoding.columns import Released
 from shoal.recoding.kinds import GroupRecoding, NodeRecoding, PartRecoding, Recoding, never
@@ -21,9 +22,6 @@ from shoal.recoding.outcome import After, Before, Covers, RecodedCells
 
 if TYPE_CHECKING:
     from shoal.data.frequency_set import Counted
-
-_BETWEEN = re.compile(r"\[(-?[0-9.]+), (-?[0-9.]+)([)\]])")
-_BELOW, _FROM = re.compile(r"<(-?[0-9.]+)"), re.compile(r"≥(-?[0-9.]+)")
 
 
 @dataclass(frozen=True)
@@ -77,20 +75,15 @@ class Middles:
         return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)[column.codes]
 
     def _middle(self, text: str) -> float:
-        if text == TOP:
-            low = high = np.nan
-        elif found := _BETWEEN.fullmatch(text):
-            low, high = float(found[1]), float(found[2]) - (self.step if found[3] == ")" else 0)
-        elif found := _BELOW.fullmatch(text):
-            low, high = np.nan, float(found[1]) - self.step
-        elif found := _FROM.fullmatch(text):
-            low, high = float(found[1]), np.nan
-        else:
-            return np.nan
-        return float(self._between(np.array([low]), np.array([high]))[0])
+        ends = ends_of(text, whole=bool(self.step))
+        return nan if ends is None else middle(ends, *self._range)
+
+    @cached_property
+    def _range(self) -> tuple[float, float]:
+        return float(np.nanmin(self.originals)), float(np.nanmax(self.originals))
 
     def _between(self, low: Floats, high: Floats) -> Floats:
-        least, greatest = np.nanmin(self.originals), np.nanmax(self.originals)
+        least, greatest = self._range
         ends = np.where(np.isnan(low), least, low), np.where(np.isnan(high), greatest, high)
         return np.asarray((ends[0] + ends[1]) / 2)
 

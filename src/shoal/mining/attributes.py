@@ -1,11 +1,10 @@
 """What is shown of an attribute, and what a decision tree can test: texts by name, numbers and dates by their size."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
-from math import nan
+from math import isnan, nan
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,8 @@ from shoal.data.codes import Codes, Column, Kind
 from shoal.errors import BadInput
 from shoal.hierarchy.taxonomy import TOP
 from shoal.hierarchy.value_columns import Labels
-from shoal.labels.grammar import Interval, Members, parse_label
+from shoal.labels.grammar import Interval, parse_label
+from shoal.labels.midpoints import ends_of, middle
 from shoal.recoding.columns import Released
 
 Rows = NDArray[np.int64]
@@ -70,7 +70,7 @@ class Quantity:
     >>> age = encode("age", pa.array([20, 30, 40, 60]))
     >>> quantity = Quantity.of(Labels(age), age.codes)
     >>> quantity.dense({"range": Released.of(np.arange(5), ["30", "[20, 40)", "≥40", "*", None])}).tolist()
-    [[0.25, 0.0, 0.0], [0.25, 0.5, 0.0], [0.75, 0.5, 0.0], [0.5, 1.0, 0.0], [0.5, 1.0, 1.0]]
+    [[0.25, 0.0, 0.0], [0.2375, 0.475, 0.0], [0.75, 0.5, 0.0], [0.5, 1.0, 0.0], [0.5, 1.0, 1.0]]
     """
 
     labels: Labels
@@ -131,9 +131,8 @@ class Quantity:
             return nan, nan
         if (value := self._values.get(text)) is not None:
             return value, value
-        meaning = parse_label(text)
-        if isinstance(meaning, Interval):
-            return self._point(meaning.low), self._point(meaning.high)
+        if isinstance(parse_label(text), Interval):
+            return ends_of(text, whole=self._whole, read=self._point) or (nan, nan)
         held = values_of(self.labels.column)[self.labels.covered(text)[: len(self.labels.column.values)]]
         if len(held):
             return float(held.min()), float(held.max())
@@ -151,11 +150,13 @@ class Quantity:
         return nan if number is None else float(number)
 
     @cached_property
+    def _whole(self) -> bool:
+        """Whether the values are days or whole numbers."""
+        return all(value.is_integer() for value in values_of(self.labels.column).tolist())
+
+    @cached_property
     def _values(self) -> dict[str, float]:
         return dict(zip(self.labels.column.texts.to_pylist(), values_of(self.labels.column).tolist(), strict=True))
-
-
-_MASKED = re.compile(r"(-?[0-9]+)(\*+)")
 
 
 def midpoints(column: Column) -> NDArray[np.float64]:
@@ -165,31 +166,15 @@ def midpoints(column: Column) -> NDArray[np.float64]:
     >>> from shoal.data.codes import encode
     >>> ages = encode("age", pa.array(["[20, 30)", "3*", "≥80", "{40 | 46}", "*", "17"]))
     >>> dict(zip(ages.texts.to_pylist(), midpoints(ages).tolist()))
-    {'*': nan, '17': 17.0, '3*': 34.5, '[20, 30)': 25.0, '{40 | 46}': 43.0, '≥80': 80.0}
+    {'*': nan, '17': 17.0, '3*': 34.5, '[20, 30)': 24.5, '{40 | 46}': 43.0, '≥80': 80.0}
     """
-    try:
-        return np.array([_middle(text) for text in column.texts.to_pylist()], dtype=np.float64)
-    except ValueError:
-        raise BadInput(f"column {column.name!r}: a label cannot be read as a number; leave it nominal") from None
-
-
-def _middle(label: str) -> float:
-    if label == TOP:
-        return float("nan")
-    if masked := _MASKED.fullmatch(label):
-        least, width = float(masked[1] + "0" * len(masked[2])), 10.0 ** len(masked[2]) - 1
-        return least + (-width if label.startswith("-") else width) / 2
-    match parse_label(label):
-        case Interval(low, high):
-            ends = [float(end) for end in (low, high) if end is not None]
-        case Members(values):
-            ends = [float(value) for value in values]
-        case None:
-            ends = [float(label)]
-    middle = (min(ends) + max(ends)) / 2
-    if not np.isfinite(middle):
-        raise ValueError
-    return middle
+    texts = column.texts.to_pylist()
+    written = [ends_of(text, whole=False) for text in texts]
+    if any(ends is None or np.isinf(ends).any() for ends in written):
+        raise BadInput(f"column {column.name!r}: a label cannot be read as a number; leave it nominal")
+    whole = all(isnan(end) or end.is_integer() for ends in written if ends is not None for end in ends)
+    found = (ends_of(text, whole=whole) for text in texts)
+    return np.array([middle(ends) for ends in found if ends is not None], dtype=np.float64)
 
 
 CellValue = str | float | int | None

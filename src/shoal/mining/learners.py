@@ -1,6 +1,7 @@
 """The classifiers, by name: scikit-learn's, loaded when one is asked for, and our own C4.5."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from shoal.errors import BadInput
 from shoal.mining.c45 import C45
 from shoal.models.spec import nearest
+from shoal.registry import Registry
 
 _TREES = 100
 
@@ -69,13 +71,26 @@ def _dense(features: Any) -> NDArray[np.float64]:
     return np.asarray(features.toarray() if hasattr(features, "toarray") else features)
 
 
-LEARNERS: dict[str, Callable[[int], Classifier]] = {
-    "logistic": _logistic,
-    "forest": _forest,
-    "boosting": _boosting,
-    "c45": _c45,
-}
-"""What makes each classifier from a seed."""
+@dataclass(frozen=True)
+class Learner:
+    """A classifier by its name."""
+
+    name: str
+    sentence: str
+    make: Callable[[int], Classifier]
+    """From a seed."""
+    source: str = ""
+
+
+LEARNERS: Registry[Learner] = Registry(
+    "shoal.learners",
+    [
+        Learner("logistic", "logistic regression", _logistic, "scikit-learn"),
+        Learner("forest", "a hundred random trees that vote", _forest, "Breiman 2001; scikit-learn"),
+        Learner("boosting", "trees that mend each other's mistakes", _boosting, "Friedman 2001; scikit-learn"),
+        Learner("c45", "the decision tree of Weka's J48", _c45, "Quinlan 1993"),
+    ],
+)
 
 
 def predictions(
@@ -84,7 +99,7 @@ def predictions(
     """What each learner says about the rows asked, having seen others with their classes."""
     # one thread: sums come out the same on every machine, and where cores are busy threads wait for each other
     with from_extra("threadpoolctl").threadpool_limits(1):
-        made = [LEARNERS[name](seed) for name in names]
+        made = [LEARNERS[name].make(seed) for name in names]
         for classifier in made:
             classifier.fit(features, classes)
         return [classifier.predict(asked) for classifier in made]

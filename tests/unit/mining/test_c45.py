@@ -359,6 +359,6 @@ def test_is_one_of_the_learners():
     rng = np.random.default_rng(2)
     features = rng.random((100, 2))
     classes = (features[:, 0] > 0.5).astype(np.int32)
-    learner = LEARNERS["c45"](0)
+    learner = LEARNERS["c45"].make(0)
     learner.fit(features, classes)
     assert (learner.predict(features) == classes).all()

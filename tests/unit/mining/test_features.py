@@ -43,12 +43,12 @@ def ages(hierarchy=None, training=(0, 1, 2, 3)):
         ("20", 0, 0),
         ("50", 0.75, 0),  # of no row
         ("37.5", 0.4375, 0),
-        ("[20, 40)", 0.25, 0.5),
+        ("[20, 40)", 0.2375, 0.475),
         ("[20, 40]", 0.25, 0.5),
-        ("<40", 0.25, 0.5),
+        ("<40", 0.2375, 0.475),
         ("≥40", 0.75, 0.5),
         ("≥100", 2, 0),  # beyond the training rows
-        ("<10", -0.25, 0),
+        ("<10", -0.275, 0),
         ("{20 | 40}", 0.25, 0.5),
         ("*", 0.5, 1),
         ("nothing that can be read", 0.5, 1),
@@ -89,7 +89,7 @@ def test_a_statistic_is_the_middle(form):
     alone = ages().dense({form: shown("35", None)})
     assert alone.tolist() == [[0.375, 0, 0], [0.5, 1, 1]]
     beside = ages().dense({"range": shown("[20, 40)"), form: shown("35")})
-    assert beside.tolist() == [[0.375, 0.5, 0]]
+    assert beside.tolist() == [[0.375, 0.475, 0]]
 
 
 def test_dates():
@@ -98,7 +98,7 @@ def test_dates():
     texts = ("2020-01-31", "[2020-01-01, 2020-03-01)", "≥2020-01-31", "2020-01", "*")
     assert quantity.dense({"range": shown(*texts)})[:, :2].tolist() == [
         [0.5, 0],
-        [0.5, 1],
+        [29.5 / 60, 59 / 60],
         [0.75, 0.5],
         [0.25, 0.5],
         [0.5, 1],

@@ -19,7 +19,7 @@ MERGING = {
 
 def registered() -> dict[str, list[str]]:
     """The names of everything that needs a page, by its kind."""
-    from shoal.engines.choice import NAMES
+    from shoal.engines.choice import ENGINES
     from shoal.methods import ALGORITHMS
     from shoal.metrics.catalogue import METRICS
     from shoal.models import MODELS
@@ -29,7 +29,7 @@ def registered() -> dict[str, list[str]]:
         "algorithm": sorted(ALGORITHMS),
         "attack": sorted(_attacks()),
         "metric": list(METRICS),
-        "engine": [name for name in NAMES if name != "auto"],
+        "engine": list(ENGINES),
     }
 
 

@@ -427,7 +427,8 @@ def test_verify_knows_another_original(desk):
 
 
 @pytest.mark.parametrize(
-    "where", ["shoal.search.oracle.Oracle.ask", "shoal.engines.table_writer.write_bytes", "shoal.verify.judge.judge"]
+    "where",
+    ["shoal.search.oracle.Oracle.ask", "shoal.engines.table_writer.write_bytes", "shoal.publish.verification.judge"],
 )
 @pytest.mark.parametrize("older", [False, True])
 def test_an_interruption_leaves_nothing(desk, monkeypatch, where, older):

@@ -8,7 +8,7 @@ import pytest
 import shoal as sh
 from shoal.attacks.singling_out import SinglingOut
 from shoal.errors import BadOutput
-from shoal.publish import released_table as saving
+from shoal.report import pages
 from shoal.report.pages import public_view as visible
 
 POLICY = {
@@ -46,7 +46,7 @@ def test_the_release_stands_though_no_page_could_be_made(tmp_path, monkeypatch, 
     def fail(*_):
         raise wrong
 
-    monkeypatch.setattr(saving, "look_at", fail)
+    monkeypatch.setattr(pages, "look_at", fail)
     with pytest.raises(BadOutput, match=why) as refused:
         sh.anonymize(people(), POLICY).save(tmp_path / "out")
     assert "the release was verified and published" in str(refused.value)

@@ -14,6 +14,7 @@ import pytest
 import shoal as sh
 from shoal.api.releases import publish
 from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
 from shoal.engines.duckdb.engine import DuckDBEngine
 from shoal.engines.duckdb.session import readable
 from shoal.errors import BadData
@@ -38,7 +39,7 @@ def refused(desk, data, engine="duckdb"):
 
 def columns_of(source, engine):
     """Every column as an engine reads it, each sorted: what is in it, not in which order."""
-    table = {"arrow": sh.engines.ArrowEngine, "duckdb": DuckDBEngine}[engine]().read(source, ReadOptions()).table
+    table = {"arrow": ArrowEngine, "duckdb": DuckDBEngine}[engine]().read(source, ReadOptions()).table
     return {name: sorted(map(str, table[name].values)) for name in table.columns}
 
 

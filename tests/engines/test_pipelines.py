@@ -212,6 +212,6 @@ def test_events_reach_the_logger_of_a_program(caplog):
 def test_nothing_else_can_be_told():
     with events.telling(io.StringIO()), events.run("verify"):
         with pytest.raises(AssertionError):
-            events.tell("counted", value="x")
+            events.log_event("counted", value="x")
         with pytest.raises(AssertionError):
-            events.tell("counted", classes="x")
+            events.log_event("counted", classes="x")

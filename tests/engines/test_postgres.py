@@ -380,7 +380,7 @@ def test_a_database_that_does_not_keep_the_rows(db, tmp_path, replaced, lie):
 
 
 def test_a_connection_that_is_lost_in_the_middle(db, tmp_path, replaced, monkeypatch):
-    from shoal.publish import released_table as release
+    from shoal.publish import data_files as release
 
     real = release.sorted_batches
 
@@ -452,7 +452,7 @@ KILLED = """
 import json, os, sys
 from shoal.api import publish
 from shoal.engines.postgres.tables import StoredTable
-Stored.commit = lambda stored: os._exit(9)
+StoredTable.commit = lambda stored: os._exit(9)
 publish("postgres:people", json.loads(sys.argv[2]), sys.argv[1] + "/out", to="postgres:released", force=True)
 """
 

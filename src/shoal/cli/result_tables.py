@@ -25,7 +25,7 @@ def show_workload(found: "WorkloadReport") -> None:
         ("mean error", _short_percent(found.mean)),
         ("median error", _short_percent(found.median)),
         ("95 % of the errors are at most", _short_percent(found.percentile_95)),
-        ("queries that match the release", f"{matching:,} of {queries:,} ({_percent(matching / queries)})"),
+        ("queries that match the release", f"{matching:,} of {queries:,} ({_short_percent(matching / queries)})"),
     ]
     if len(found.worst) < queries:
         facts.append(("queries with nothing to compare", f"{queries - len(found.worst):,}"))

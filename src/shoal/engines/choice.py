@@ -1,7 +1,8 @@
 """Which engine has the records, what a policy needs of it, and what it is asked to do: read and recode."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.problem import meet
+from shoal.registry import Registry
 from shoal.runtime.memory import bytes_of
 
 
@@ -56,7 +58,43 @@ def _beyond_boxes(policy: Policy) -> str | None:
     return f"the form of attribute {formed[0]!r}" if formed else None
 
 
-NAMES = ("auto", "arrow", "duckdb", "spark")
+@dataclass(frozen=True)
+class EngineKind:
+    """An engine by its name, loaded when it is chosen."""
+
+    name: str
+    sentence: str
+    """For which tables it is."""
+    make: Callable[[int | None, Path | None, str | None], Engine]
+    """From the memory that may be used, a folder to spill into, and the address of a cluster."""
+
+
+def _arrow(limit: int | None, spill: Path | None, master: str | None) -> Engine:  # noqa: ARG001
+    return ArrowEngine()
+
+
+def _duckdb(limit: int | None, spill: Path | None, master: str | None) -> Engine:  # noqa: ARG001
+    from shoal.engines.duckdb.engine import DuckDBEngine
+
+    return DuckDBEngine(limit, spill)
+
+
+def _spark(limit: int | None, spill: Path | None, master: str | None) -> Engine:  # noqa: ARG001
+    from shoal.engines.spark.engine import SparkEngine
+
+    return SparkEngine(master=master, spill=spill)
+
+
+ENGINES: Registry[EngineKind] = Registry(
+    "shoal.engines",
+    [
+        EngineKind("arrow", "tables that fit in memory", _arrow),
+        EngineKind("duckdb", "tables that do not fit in memory", _duckdb),
+        EngineKind("spark", "tables on a cluster", _spark),
+    ],
+)
+AUTO = "auto"
+"""Chooses by the table."""
 _OF_FREE = 0.6
 _PER_BYTE = 3
 """What a byte of a CSV becomes, roughly, in memory: its codes, its texts, and what is made of them."""
@@ -74,20 +112,16 @@ def choose_engine(
     >>> choose_engine("auto", "1GB", "people.csv").name
     'arrow'
     """
-    if name not in NAMES:
-        raise BadInput(f"engine {name!r} is not known; choose auto, arrow, duckdb or spark")
+    if name != AUTO and name not in ENGINES:
+        *most, last = (AUTO, *ENGINES)
+        raise BadInput(f"engine {name!r} is not known; choose {', '.join(most)} or {last}")
     if master is not None and name != "spark":
         raise BadInput("a master is for the spark engine only: give --engine spark too")
-    if name == "spark" or (name == "auto" and type(source).__module__.startswith("pyspark.sql.")):
-        from shoal.engines.spark.engine import SparkEngine
-
-        return SparkEngine(master=master, spill=spill)
     limit = None if memory is None else bytes_of(memory)
-    if name == "arrow" or (name == "auto" and _fits(source, limit)):
-        return ArrowEngine()
-    from shoal.engines.duckdb.engine import DuckDBEngine
-
-    return DuckDBEngine(limit, spill)
+    if name == AUTO:
+        clustered = type(source).__module__.startswith("pyspark.sql.")
+        name = "spark" if clustered else "arrow" if _fits(source, limit) else "duckdb"
+    return ENGINES[name].make(limit, spill, master)
 
 
 def _fits(source: Any, limit: int | None) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from shoal.data.class_counts import Longs
 from shoal.errors import BadInput
+from shoal.registry import Registry
 from shoal.risk.identifiers import IdentifierFinding
 
 
@@ -94,9 +95,9 @@ def _cell(name: str, k: int, asks: str, source: str) -> Preset:
 _RISK = {"max_risk": 0.09, "k": 12, "k_rounded": 11}
 _PTAC = "US Department of Education, PTAC: Frequently Asked Questions - Disclosure Avoidance"
 
-PRESETS: dict[str, Preset] = {
-    preset.name: preset
-    for preset in (
+PRESETS: Registry[Preset] = Registry(
+    "shoal.presets",
+    [
         Preset(
             "ema-0070",
             "nobody's risk is above 0.09: at least 12 people in each class (11 is the usual rounding of 1/0.09)",
@@ -141,9 +142,8 @@ PRESETS: dict[str, Preset] = {
             _no_number,
             counted=False,
         ),
-    )
-}
-"""By name."""
+    ],
+)
 
 
 def known_preset(name: str) -> Preset:

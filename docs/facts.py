@@ -17,6 +17,17 @@ MERGING = {
 }
 
 
+FOLDERS = {"model": "models", "algorithm": "algorithms", "attack": "attacks", "metric": "metrics", "engine": "engines"}
+SECTIONS = {
+    "model": ("Definition", "Source", "Example", "When not to use it"),
+    "algorithm": ("How it works", "Source", "Example", "When not to use it"),
+    "attack": ("How it works", "Source", "Example", "When not to trust it"),
+    "metric": ("Definition", "Source", "Example", "When not to use it"),
+    "engine": ("How it works", "Example", "When not to use it"),
+}
+"""What a page about each kind of thing has."""
+
+
 def registered() -> dict[str, list[str]]:
     """The names of everything that needs a page, by its kind."""
     from shoal.engines.choice import ENGINES
@@ -84,13 +95,9 @@ def _algorithm(name: str, _: str) -> Facts:
 
 
 def _attack(name: str, _: str) -> Facts:
-    from shoal.cli.attack_commands import attack_app
-
     kind = _attacks()[name]
-    known = {(command.name or command.callback.__name__) for command in attack_app.registered_commands}  # type: ignore[union-attr]
-    how = f"`shoal attack {name} RELEASE`" if name in known else "part of `shoal audit RELEASE`"
     return [
-        ("Command", how),
+        ("Command", f"`shoal attack {name} RELEASE`"),
         ("In Python", f"`shoal.attack(release, shoal.attacks.{kind.__name__}(…))`"),
         ("Options", _joined(_parameter(each.name, each) for each in fields(kind)) or "none"),
         ("Class", f"[`{kind.__name__}`][{kind.__module__}.{kind.__qualname__}]"),
@@ -111,11 +118,9 @@ def _metric(name: str, _: str) -> Facts:
 
 def _engine(name: str, _: str) -> Facts:
     from shoal.engine_port import Ability
-    from shoal.engines.arrow import ArrowEngine
-    from shoal.engines.duckdb.engine import DuckDBEngine
-    from shoal.engines.spark.engine import SparkEngine
+    from shoal.engines.choice import ENGINES
 
-    kind = next(each for each in (ArrowEngine, DuckDBEngine, SparkEngine) if each.name == name)
+    kind = ENGINES[name].make(None, None, None)
     can = [ability for ability in Ability if ability in kind.abilities]
     return [
         ("Chosen by", f'`--engine {name}`, in Python `engine="{name}"`'),
@@ -185,4 +190,31 @@ SUBJECTS: dict[str, Callable[[str, str], Facts]] = {
     "attack": _attack,
     "metric": _metric,
     "engine": _engine,
+}
+
+
+def said_of(kind: str, name: str) -> tuple[str, str, str]:
+    """What the registry says of a thing for people: the heading it stands under, a sentence, and its source."""
+    from shoal.engines.choice import ENGINES
+    from shoal.methods import ALGORITHMS
+    from shoal.metrics.catalogue import METRICS
+    from shoal.models import MODELS
+
+    if kind == "model":
+        return MODELS[name].family, MODELS[name].sentence, MODELS[name].source
+    if kind == "algorithm":
+        algorithm = ALGORITHMS[name]
+        return GENERALISED[algorithm.pairs[0][0]], f"It {algorithm.sentence}.", algorithm.source
+    if kind == "attack":
+        attack = _attacks()[name]
+        return str(attack.channel).capitalize(), attack.sentence, attack.source
+    if kind == "metric":
+        return "", METRICS[name].tells, METRICS[name].source
+    return "", f"For {ENGINES[name].sentence}.", ""
+
+
+GENERALISED = {
+    "attribute": "One level per column",
+    "cell": "Every class its own labels",
+    "none": "No generalisation",
 }

@@ -2,7 +2,7 @@
 
 A page names its subject in its front matter, `model: k-anonymity`; the table stands before its first section. Where a
 page has the line `<!-- list: models -->`, all pages about models are listed; `figures` and `commands` are what is in
-`lists.py`.
+`lists.py`. The navigation is made of the registries, too: `navigation` fills in what `mkdocs.yml` only names.
 """
 
 import re
@@ -11,13 +11,50 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from facts import SUBJECTS, Facts, facts
+from facts import FOLDERS, SUBJECTS, Facts, facts, registered, said_of
 from lists import LISTS
 
 DOCS = Path(__file__).parent
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _LIST = re.compile(r"^<!-- list: (\w+) -->$", re.MULTILINE)
 _SEARCH = 'data-md-component="search" role="dialog"'
+
+
+def on_config(config: Any) -> Any:
+    """Called by MkDocs when it starts."""
+    config.nav = navigation(config.nav)
+    return config
+
+
+def navigation(nav: list[Any]) -> list[Any]:
+    """The navigation, in which the index of a folder stands for every page in it."""
+    return [_filled(entry) for entry in nav]
+
+
+def _filled(entry: Any) -> Any:
+    if isinstance(entry, str):
+        folder = Path(entry).parent.name
+        kinds = [kind for kind, named in FOLDERS.items() if named == folder and entry.endswith("index.md")]
+        return [entry, *_section(kinds[0])] if kinds else entry
+    ((title, inside),) = entry.items()
+    if isinstance(inside, str):
+        return {title: _filled(inside)}
+    filled = [_filled(each) for each in inside]
+    return {title: [page for each in filled for page in (each if isinstance(each, list) else [each])]}
+
+
+def _section(kind: str) -> list[Any]:
+    """The pages about one kind of thing under their headings, in the order of the registry; then other pages."""
+    headed: dict[str, list[str]] = {}
+    folder = FOLDERS[kind]
+    for name in registered()[kind]:
+        headed.setdefault(said_of(kind, name)[0], []).append(f"{folder}/{name}.md")
+    about = {page for pages in headed.values() for page in pages}
+    found = [str(path.relative_to(DOCS)) for path in sorted((DOCS / folder).glob("*.md")) if path.name != "index.md"]
+    more = [page for page in found if page not in about]
+    if "" in headed:
+        return [*headed[""], *more]
+    return [*({heading: pages} for heading, pages in headed.items()), *([{"More": more}] if more else [])]
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:

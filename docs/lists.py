@@ -16,7 +16,7 @@ def _commands() -> str:
     """What `--help` prints of each command."""
     import typer
 
-    from shoal.cli.main import app
+    from shoal.cli.commands import app
 
     os.environ["COLUMNS"] = "96"
     root = typer.main.get_command(app)
@@ -30,6 +30,18 @@ def _helped(name: str, command: Any, above: Any) -> Iterable[str]:
         yield f"## {name}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
     for each, its in inner.items():
         yield from _helped(f"{name} {each}", its, context)
+
+
+def implemented() -> str:
+    """Everything that is registered: what it does, and its source."""
+    from facts import registered, said_of
+
+    lines = ["| | what | in a sentence | source |", "|---|---|---|---|"]
+    for kind, names in registered().items():
+        for number, name in enumerate(names):
+            _, sentence, source = said_of(kind, name)
+            lines.append(f"| {f'{kind}s' if not number else ''} | `{name}` | {sentence} | {source} |")
+    return "\n".join(lines)
 
 
 LISTS: dict[str, Callable[[], str]] = {"figures": _figures, "commands": _commands}

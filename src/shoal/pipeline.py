@@ -11,8 +11,7 @@ from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
-from shoal.blocking.added_rows import warn_of_open_channels
-from shoal.blocking.block import block_channels
+from shoal.blocking.block import block_channels, warn_of_open_channels
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import choose_engine, read_for, recode, refuse_lacking
 from shoal.engines.postgres.tables import storing

@@ -13,14 +13,7 @@ import shoal
 DOCS = hooks.DOCS
 REGISTERED = [(kind, name) for kind, names in facts.registered().items() for name in names]
 PAGES = {path: path.read_text("utf-8") for path in sorted(DOCS.rglob("*.md"))}
-FOLDERS = {"model": "models", "algorithm": "algorithms", "attack": "attacks", "metric": "metrics", "engine": "engines"}
-SECTIONS = {
-    "model": ("Definition", "Source", "Example", "When not to use it"),
-    "algorithm": ("How it works", "Source", "Example", "When not to use it"),
-    "attack": ("How it works", "Source", "Example", "When not to trust it"),
-    "metric": ("Definition", "Source", "Example", "When not to use it"),
-    "engine": ("How it works", "Example", "When not to use it"),
-}
+FOLDERS, SECTIONS = facts.FOLDERS, facts.SECTIONS
 
 
 @pytest.mark.parametrize(("kind", "name"), REGISTERED)
@@ -69,7 +62,7 @@ def test_every_page_is_in_the_navigation():
         return [page for part in parts for page in listed(part)]
 
     config = (DOCS.parent / "mkdocs.yml").read_text("utf-8")
-    pages = listed(yaml.safe_load(config)["nav"])
+    pages = listed(hooks.navigation(yaml.safe_load(config)["nav"]))
     assert sorted(pages) == sorted(str(path.relative_to(DOCS)) for path in PAGES)
 
 

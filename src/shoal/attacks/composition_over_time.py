@@ -8,11 +8,10 @@ from numpy.typing import NDArray
 
 from shoal.attacks.attack import Channel, Finding
 from shoal.attacks.label_sets import meaning_of
-from shoal.attacks.release_under_attack import Published
+from shoal.attacks.release_under_attack import Published, label_of_class
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Codes, numbered
 from shoal.data.frequency_set import joined
-from shoal.errors import BadInput
 
 
 @dataclass(frozen=True)
@@ -31,19 +30,6 @@ class ClassOverlap:
             common = (mine.astype(np.int64) @ theirs.T.astype(np.int64)) > 0
             met &= common[np.ix_(label_of_class(one, name), label_of_class(other, name))]
         return cls(met)
-
-
-def label_of_class(published: Published, name: str) -> Codes:
-    """The label that all rows of a class show; those of Anatomy's groups show what they are, and are refused."""
-    codes = published.quasi_identifiers[name].codes
-    label = np.empty(len(published.counts.sizes), dtype=np.int32)
-    label[published.class_of_row] = codes
-    if not np.array_equal(label[published.class_of_row], codes):
-        raise BadInput(
-            f"{published.name}: it shows the quasi-identifiers of its people as they are, in groups; this attack is "
-            "about classes whose rows look alike"
-        )
-    return label
 
 
 def crossed(releases: Sequence[Published], rows: Sequence[Longs]) -> dict[str, int]:

@@ -23,9 +23,8 @@ from shoal.attacks.attack import (
     refuse_seed,
 )
 from shoal.attacks.child_splits import Shares, Splits
-from shoal.attacks.composition_over_time import label_of_class
 from shoal.attacks.label_sets import Meaning, marginal, meaning_of
-from shoal.attacks.release_under_attack import Published, Truth
+from shoal.attacks.release_under_attack import Published, Truth, label_of_class
 from shoal.data.class_counts import ClassCounts, Flags, Longs, ValueCounts
 from shoal.data.codes import Codes
 from shoal.errors import BadInput

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from shoal.data.class_counts import ClassCounts, Flags, ValueCounts
 from shoal.data.codes import Codes, Table
 from shoal.data.frequency_set import FrequencySet
+from shoal.errors import BadInput
 from shoal.hierarchy.build import Builder
 from shoal.hierarchy.taxonomy import TOP
 
@@ -111,3 +112,16 @@ def values_in(table: Table, name: str, of_row: Codes, classes: int) -> ValueCoun
     column = table[name]
     pairs, counts = np.unique(of_row.astype(np.int64) * column.size + column.codes, return_counts=True)
     return ValueCounts(pairs // column.size, pairs % column.size, counts, labels_of(table, name), classes)
+
+
+def label_of_class(published: Published, name: str) -> Codes:
+    """The label that all rows of a class show; those of Anatomy's groups show what they are, and are refused."""
+    codes = published.quasi_identifiers[name].codes
+    label = np.empty(len(published.counts.sizes), dtype=np.int32)
+    label[published.class_of_row] = codes
+    if not np.array_equal(label[published.class_of_row], codes):
+        raise BadInput(
+            f"{published.name}: it shows the quasi-identifiers of its people as they are, in groups; this attack is "
+            "about classes whose rows look alike"
+        )
+    return label

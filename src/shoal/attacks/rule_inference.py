@@ -11,11 +11,10 @@ from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding, Rate, li
 from shoal.attacks.label_match import Matching
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags
-from shoal.data.codes import Kind, Table
+from shoal.data.codes import Kind, Table, rows_of
 from shoal.errors import BadInput
 from shoal.hierarchy.build import Builder
 from shoal.mining.c45 import C45
-from shoal.mining.cross_validation import rows_of
 from shoal.mining.decision_tree import Rule, Sensitive, Test
 from shoal.models.model import exact
 

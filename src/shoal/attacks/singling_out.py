@@ -20,9 +20,8 @@ from shoal.attacks.attack import (
     refuse_seed,
 )
 from shoal.attacks.candidate_classes import fitting
-from shoal.attacks.composition_over_time import label_of_class
 from shoal.attacks.label_sets import covered_by_labels, marginal, meaning_of
-from shoal.attacks.release_under_attack import Published, Truth
+from shoal.attacks.release_under_attack import Published, Truth, label_of_class
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Table
 from shoal.errors import BadInput

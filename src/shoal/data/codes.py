@@ -221,6 +221,11 @@ class Table:
         return self.columns[name]
 
 
+def rows_of(table: Table, rows: NDArray[np.int64]) -> Table:
+    """Some rows of a table in the codes of all, so that a code means the same in every fold."""
+    return Table({name: replace(column, codes=column.codes[rows]) for name, column in table.columns.items()}, len(rows))
+
+
 def canonical(text: str) -> str:
     """One form for what looks alike: no outer space, numbers without needless zeros.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from shoal.blocking.added_rows import with_added
+from shoal.blocking.block import with_added
 from shoal.engine_port import Ability, Engine, ReadOptions, ReleasedRows, Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.postgres.connection import parse_postgres_table

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shoal.data.codes import Table
+from shoal.data.codes import Table, rows_of
 from shoal.engine_port import Engine, Source
 from shoal.errors import BadInput, Infeasible
 from shoal.explore.compare import Figures
@@ -13,7 +13,7 @@ from shoal.hierarchy.build import build
 from shoal.hierarchy.draft import draft
 from shoal.methods import ALGORITHMS, Shape
 from shoal.mining.attributes import Rows
-from shoal.mining.cross_validation import Learned, Lesson, rows_of
+from shoal.mining.cross_validation import Learned, Lesson
 from shoal.mining.held_out_rows import Training
 from shoal.mining.learners import LEARNERS, from_extra, known_learners
 from shoal.policy.document import Policy

@@ -1,14 +1,14 @@
 """Cross-validation: learn from some rows, as they are and as they would be released, and predict the others."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.codes import Codes, Table
+from shoal.data.codes import Codes, Table, rows_of
 from shoal.errors import BadInput
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.mining.attributes import Rows, ShownColumns, as_it_is, some_of
@@ -36,11 +36,6 @@ def dealt(classes: Codes, folds: int, seed: int, persons: Codes | None = None) -
     fold = np.empty(len(first), dtype=np.int32)
     fold[order] = np.arange(len(first)) % folds
     return fold[of_row].astype(np.int32)
-
-
-def rows_of(table: Table, rows: Rows) -> Table:
-    """Some rows of a table in the codes of all, so that a code means the same in every fold."""
-    return Table({name: replace(column, codes=column.codes[rows]) for name, column in table.columns.items()}, len(rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ class ADDiversity(Model):
     """
 
     name: ClassVar[str] = "a-d-diversity"
+    family: ClassVar[str] = "Different values"
     sentence: ClassVar[str] = "Every class shows d categories, and none of them has more than the share a of it."
     adversary: ClassVar[str] = READS_THE_CLASS + ", and their kind"
     source: ClassVar[str] = "Wang and Shi, WCSE 2009"

@@ -31,6 +31,7 @@ class AlphaBetaK(Model):
     """
 
     name: ClassVar[str] = "alpha-beta-k"
+    family: ClassVar[str] = "Different values"
     sentence: ClassVar[str] = (
         "Every class has k rows, beta different values, and pairs of unlike values outnumber pairs of like ones."
     )

@@ -34,6 +34,7 @@ class AlphaK(Model):
     """
 
     name: ClassVar[str] = "alpha-k"
+    family: ClassVar[str] = "Shares of values"
     sentence: ClassVar[str] = (
         "No sensitive value has more than the share alpha of a class; classes have at least k rows."
     )

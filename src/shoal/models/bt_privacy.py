@@ -39,6 +39,7 @@ class BTPrivacy(Model):
     """
 
     name: ClassVar[str] = "b-t-privacy"
+    family: ClassVar[str] = "Nearness to the whole table"
     sentence: ClassVar[str] = (
         "Whoever guesses from the other columns as well as the bandwidth b allows learns at most t more."
     )

@@ -117,6 +117,7 @@ class TCloseness(Referenced):
     """
 
     name: ClassVar[str] = "t-closeness"
+    family: ClassVar[str] = "Nearness to the whole table"
     sentence: ClassVar[str] = "In every class the sensitive values are spread nearly as in the whole table, within t."
     adversary: ClassVar[str] = KNOWS_FREQUENCIES
     source: ClassVar[str] = "Li, Li, Venkatasubramanian, ICDE 2007"

@@ -33,6 +33,7 @@ class DeltaDisclosure(Referenced):
     """
 
     name: ClassVar[str] = "delta-disclosure"
+    family: ClassVar[str] = "Nearness to the whole table"
     sentence: ClassVar[str] = (
         "In no class a sensitive value is much likelier or less likely than in the whole table, within delta."
     )

@@ -20,6 +20,7 @@ class KAnonymity(Model):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    family: ClassVar[str] = "Who can be found"
     sentence: ClassVar[str] = "At least k rows share every combination of identifying values that occurs."
     adversary: ClassVar[str] = FINDS_THE_ROW
     source: ClassVar[str] = "Samarati and Sweeney 1998; Sweeney, IJUFKS 10(5), 2002"

@@ -157,6 +157,7 @@ class DistinctLDiversity(LDiversity):
     """
 
     name: ClassVar[str] = "distinct-l-diversity"
+    family: ClassVar[str] = "Different values"
     sentence: ClassVar[str] = "Every class shows at least l different sensitive values."
     adversary: ClassVar[str] = READS_THE_CLASS
     source: ClassVar[str] = "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006"
@@ -199,6 +200,7 @@ class EntropyLDiversity(LDiversity):
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
+    family: ClassVar[str] = "Different values"
     sentence: ClassVar[str] = "Every class shows its sensitive values about as evenly as l equally frequent ones."
     adversary: ClassVar[str] = READS_THE_CLASS
     source: ClassVar[str] = "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006"

@@ -91,6 +91,7 @@ class AlpDif(Model):
     """
 
     name: ClassVar[str] = "alp-dif"
+    family: ClassVar[str] = "Shares of values"
     sentence: ClassVar[str] = (
         "How surely a protected value is told is limited: on average by alp, and in any class by dif above that."
     )

@@ -28,6 +28,7 @@ class BetaLikeness(Referenced):
     """
 
     name: ClassVar[str] = "beta-likeness"
+    family: ClassVar[str] = "Nearness to the whole table"
     sentence: ClassVar[str] = (
         "In no class a sensitive value is likelier than in the whole table by more than the factor beta."
     )

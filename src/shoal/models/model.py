@@ -94,6 +94,8 @@ class Model(ABC):
 
     __slots__ = ()
     name: ClassVar[str]
+    family: ClassVar[str] = "Further models"
+    """What kind of promise it is: the heading that it stands under in the documentation."""
     sentence: ClassVar[str]
     """What it promises, for who is no statistician; left out, the first sentence of the docstring."""
     adversary: ClassVar[str] = READS_THE_CLASS

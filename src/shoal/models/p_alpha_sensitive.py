@@ -96,6 +96,7 @@ class PAlphaSensitive(Weighted):
     """
 
     name: ClassVar[str] = "p-alpha-sensitive"
+    family: ClassVar[str] = "Different values"
     sentence: ClassVar[str] = "Every class shows at least p different values whose weights add up to alpha."
     adversary: ClassVar[str] = READS_THE_CLASS + ", some worse than others"
     source: ClassVar[str] = "Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008"
@@ -118,6 +119,7 @@ class PPlusAlphaSensitive(Weighted):
     """
 
     name: ClassVar[str] = "p-plus-alpha-sensitive"
+    family: ClassVar[str] = "Different values"
     sentence: ClassVar[str] = "Every class shows values of at least p categories whose weights add up to alpha."
     adversary: ClassVar[str] = READS_THE_CLASS + ", some worse than others"
     source: ClassVar[str] = "Sun, Sun, Wang, Computer Communications 34(4), 2011"
@@ -141,6 +143,7 @@ class LAlphaDiversity(Weighted):
     """
 
     name: ClassVar[str] = "l-alpha-diversity"
+    family: ClassVar[str] = "Different values"
     sentence: ClassVar[str] = "Every class shows at least l different values whose weights add up to alpha."
     adversary: ClassVar[str] = READS_THE_CLASS + ", some worse than others"
     source: ClassVar[str] = "Sun, Li, Wang, Future Generation Computer Systems 27(3), 2011"

@@ -45,6 +45,7 @@ class PSensitive(Varied):
     """
 
     name: ClassVar[str] = "p-sensitive"
+    family: ClassVar[str] = "Different values"
     sentence: ClassVar[str] = "Every class shows at least p different sensitive values."
     adversary: ClassVar[str] = READS_THE_CLASS
     source: ClassVar[str] = "Truta and Vinay, ICDE Workshops 2006"
@@ -82,6 +83,7 @@ class PPlusSensitive(Varied):
     """
 
     name: ClassVar[str] = "p-plus-sensitive"
+    family: ClassVar[str] = "Different values"
     sentence: ClassVar[str] = "Every class shows values of at least p categories."
     adversary: ClassVar[str] = READS_THE_CLASS + ", and their kind"
     source: ClassVar[str] = "Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008"

@@ -34,6 +34,7 @@ class Personalised(Model):
     """
 
     name: ClassVar[str] = "personalised"
+    family: ClassVar[str] = "Shares of values"
     sentence: ClassVar[str] = "Nobody's own guarded values are told with more than this chance."
     adversary: ClassVar[str] = READS_THE_CLASS + ", whatever each person guards"
     source: ClassVar[str] = "Xiao and Tao, SIGMOD 2006"

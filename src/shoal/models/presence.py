@@ -42,6 +42,7 @@ class KMap(Model):
     """
 
     name: ClassVar[str] = "k-map"
+    family: ClassVar[str] = "Who can be found"
     sentence: ClassVar[str] = (
         "Every combination of identifying values that occurs fits at least k people of the population."
     )
@@ -89,6 +90,7 @@ class DeltaPresence(Model):
     """
 
     name: ClassVar[str] = "delta-presence"
+    family: ClassVar[str] = "Who is in the table"
     sentence: ClassVar[str] = "How likely somebody of the population is in the table lies between these two bounds."
     adversary: ClassVar[str] = KNOWS_EVERYBODY
     source: ClassVar[str] = "Nergiz, Atzori, Clifton, SIGMOD 2007"
@@ -159,6 +161,7 @@ class NoStrangers(Model):
     """No class of the population holds nobody of the release: the part of δ-presence that is about the whole table."""
 
     name: ClassVar[str] = "delta-presence"
+    family: ClassVar[str] = "Who is in the table"
     closure: ClassVar[Closure] = Closure.UNION
     population: str
 

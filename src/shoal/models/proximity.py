@@ -33,6 +33,7 @@ class EpsilonM(Model):
     """
 
     name: ClassVar[str] = "epsilon-m"
+    family: ClassVar[str] = "Nearness of numbers"
     sentence: ClassVar[str] = "In every class at most one row in m has a number near any number."
     adversary: ClassVar[str] = READS_THE_CLASS + ", and is content with about right"
     source: ClassVar[str] = "Li, Tao, Xiao, SIGMOD 2008"

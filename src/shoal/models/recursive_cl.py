@@ -26,6 +26,7 @@ class RecursiveCLDiversity(LDiversity):
     """
 
     name: ClassVar[str] = "recursive-cl-diversity"
+    family: ClassVar[str] = "Different values"
     sentence: ClassVar[str] = (
         "In no class the most frequent sensitive value outweighs the rarer ones by more than c allows."
     )

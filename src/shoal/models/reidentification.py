@@ -49,6 +49,7 @@ class AverageRisk(OfTheTable):
     """
 
     name: ClassVar[str] = "average-risk"
+    family: ClassVar[str] = "Who can be found"
     sentence: ClassVar[str] = "The mean chance of picking the right row is at most this."
     adversary: ClassVar[str] = "picks a row for everybody"
     source: ClassVar[str] = "El Emam and Dankar, JAMIA 15(5), 2008"
@@ -86,6 +87,7 @@ class SampleUniqueness(OfTheTable):
     """
 
     name: ClassVar[str] = "sample-uniqueness"
+    family: ClassVar[str] = "Who can be found"
     sentence: ClassVar[str] = "At most this share of the rows is alone in its class."
     adversary: ClassVar[str] = FINDS_THE_ROW
     source: ClassVar[str] = "El Emam and Dankar, JAMIA 15(5), 2008"
@@ -120,6 +122,7 @@ class PopulationUniqueness(OfTheTable):
     """
 
     name: ClassVar[str] = "population-uniqueness"
+    family: ClassVar[str] = "Who can be found"
     sentence: ClassVar[str] = "At most this share of the rows is estimated to be alone in the whole population."
     adversary: ClassVar[str] = "knows the population, but not who of it is in the table"
     source: ClassVar[str] = "Dankar, El Emam, Neisa, Roffey, BMC Medical Informatics and Decision Making 12, 2012"

@@ -36,6 +36,7 @@ class XYPrivacy(Model):
     """
 
     name: ClassVar[str] = "x-y-privacy"
+    family: ClassVar[str] = "Who can be found"
     sentence: ClassVar[str] = "Every group by x is linked to at least k values of y, and to none of them too surely."
     adversary: ClassVar[str] = "knows the columns x of a person and wants to learn the columns y"
     source: ClassVar[str] = "Wang and Fung, KDD 2006"

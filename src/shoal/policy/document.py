@@ -18,9 +18,8 @@ from shoal.metrics.catalogue import METRICS
 from shoal.models import MODELS
 from shoal.models.model import Model, exact
 from shoal.models.spec import kebab, nearest
-from shoal.policy.blocking_options import Blocking, misfit_of_blocking
 from shoal.policy.method import Method, misfit_of_cells
-from shoal.policy.republish_options import Republish, misfit_of_republish, values_asked
+from shoal.policy.optional_sections import Blocking, Republish, misfit_of_blocking, misfit_of_republish, values_asked
 from shoal.policy.sections import (
     AnyModel,
     Attribute,

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from shoal import __version__
-from shoal.blocking.added_rows import blocking_summary
+from shoal.blocking.block import blocking_summary
 from shoal.engine_port import Source
 from shoal.errors import BadHierarchy
 from shoal.hierarchy.build import Rows as Lines

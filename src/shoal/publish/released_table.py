@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.blocking.added_rows import shown_or_copied
+from shoal.blocking.block import shown_or_copied
 from shoal.engine_port import Engine, ReleasedRows, Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.frame_output import to_native, to_same_kind

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import examples
 
-from shoal.data.codes import Table, encode
+from shoal.data.codes import Table, encode, rows_of
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.hierarchy.value_columns import Labels
-from shoal.mining.cross_validation import rows_of
 from shoal.mining.held_out_rows import How, Training, place
 from shoal.policy.document import Policy
 from shoal.recoding.columns import Released

@@ -72,8 +72,8 @@ class SparkColumns(Mapping[str, Column]):
             found = collected(self.counted(title).limit(MOST_VALUES + 1))
         if found.num_rows > MOST_VALUES:
             raise BadData(
-                f"{self.name}: column {title!r} has more than {MOST_VALUES:,} values, which are too many to be counted; "
-                "it looks like an identifier: give it that role, or round it first"
+                f"{self.name}: column {title!r} has more than {MOST_VALUES:,} values, too many to be counted; it "
+                "looks like an identifier: give it that role, or round it first"
             )
         raws = found[0].combine_chunks()
         values = self._typed(title, raws)

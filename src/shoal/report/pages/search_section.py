@@ -6,7 +6,7 @@ import numpy as np
 
 from shoal.methods import ALGORITHMS
 from shoal.plan import Plan
-from shoal.policy.republish_options import WAYS
+from shoal.policy.optional_sections import WAYS
 from shoal.publish.manifest import Manifest
 from shoal.report.pages.blocks import Bullets, PageTable, Paragraph, Section, and_more, many, number, percent
 

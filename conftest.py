@@ -23,7 +23,7 @@ def _example(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) 
 
         from shoal.pipeline import make_release
         from shoal.policy.document import Policy
-        from shoal.publish.manifest import seen_of
+        from shoal.publish.summary import seen_of
 
         age = {"role": "quasi-identifier", "hierarchy": {"intervals": [2]}, "min-level": 1, "max-level": 1}
         sex = {"role": "quasi-identifier", "hierarchy": {"flat": True}, "max-level": 0}

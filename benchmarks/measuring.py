@@ -17,7 +17,8 @@ from peers.environment import HERE, peer_python
 from run import SHARED, Row, cpu, process
 
 from shoal.data.class_counts import ClassCounts
-from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Reading
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.explore.measure import measure_table

@@ -17,7 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.data.codes import Table
-from shoal.data.frequency_set import Counted, FrequencySet
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Counted
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.recoding.columns import Released
 from shoal.recoding.kinds import Recoding

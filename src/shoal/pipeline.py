@@ -11,7 +11,7 @@ from contextlib import ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
 
-from shoal.blocking.block import block_channels, warn_of_open_channels
+from shoal.blocking.block import block_channels
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import choose_engine, read_for, recode, refuse_lacking
 from shoal.engines.postgres.tables import storing
@@ -22,8 +22,9 @@ from shoal.publish.contents import told_of, write_private, write_public
 from shoal.publish.data_files import notes_on, store_rows, write_data, write_options
 from shoal.publish.fixed_recoding import EarlierRelease
 from shoal.publish.folder import Places
-from shoal.publish.manifest import Manifest, counterfeits_of, seen_if_few, summarise
+from shoal.publish.manifest import Manifest
 from shoal.publish.released_table import ReleasedTable
+from shoal.publish.summary import counterfeits_of, seen_if_few, summarise
 from shoal.publish.verification import judge_files
 from shoal.report.pages import write_reports
 from shoal.republish.next_release import plan_next_release
@@ -85,12 +86,13 @@ def make_release(
         log_event("read", **_about(table), engine=engine.name)
         if policy.republish is None:
             problem = Problem.of(table, with_margin(policy), engine, watch, stop)
-            plan = block_channels(table, policy, solve(problem), engine)
+            plan = solve(problem)
         else:
             first = partial(make_plan, engine=engine, watch=watch, stop=stop)
             table, plan = plan_next_release(table, policy, engine, earlier, path_of(source), first)
+        if policy.blocking is not None:
+            plan = block_channels(table, policy, plan, engine)
         log_event("searched", algorithm=policy.method.algorithm, **plan.effort)
-        warn_of_open_channels(plan)
         if policy.release.order == "keep":
             warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
     released = recode(table, plan, policy, engine)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.data.codes import Codes
-from shoal.data.frequency_set import Reading
+from shoal.data.packed_keys import Reading
 from shoal.hierarchy.build import Builder
 from shoal.hierarchy.lattice import Lattice
 from shoal.hierarchy.taxonomy import Hierarchy

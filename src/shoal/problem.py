@@ -16,7 +16,8 @@ import numpy as np
 
 from shoal.data.class_counts import ClassCounts
 from shoal.data.codes import Column, Kind, Table, alone, united
-from shoal.data.frequency_set import Counted, FrequencySet, Layout, Reading, joined
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Counted, Layout, Reading, joined
 from shoal.engine_port import Engine, Source
 from shoal.errors import BadData, BadHierarchy, BadPolicy, Infeasible, ShoalWarning
 from shoal.hierarchy.build import Builder, build

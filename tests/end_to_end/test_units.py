@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal as sh
-from shoal.data.frequency_set import FrequencySet, Reading, joined
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Reading, joined
 from shoal.errors import Infeasible
 from shoal.models import MODELS
 from shoal.models.alpha_k import AlphaK

@@ -12,7 +12,7 @@ from shoal.engines.arrow import ArrowEngine
 from shoal.metrics.catalogue import measured
 from shoal.models import MODELS
 from shoal.policy.document import Policy
-from shoal.publish.manifest import seen_of
+from shoal.publish.summary import seen_of
 from shoal.solve import make_plan
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -19,7 +19,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from shoal.data.codes import encode
-from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Reading
 from shoal.hierarchy.lattice import Lattice
 from shoal.hierarchy.taxonomy import Hierarchy, Taxonomy, compile_taxonomy
 from shoal.metrics.catalogue import METRICS

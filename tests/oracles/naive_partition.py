@@ -14,7 +14,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from shoal.data.codes import encode
-from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Reading
 from shoal.hierarchy.taxonomy import Taxonomy, compile_taxonomy
 from shoal.models.closeness import TCloseness
 from shoal.models.k_anonymity import KAnonymity

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from shoal.api.analysis import measure
-from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Reading
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.models import MODELS

@@ -11,7 +11,7 @@ from shoal.attacks.label_sets import meaning_of
 from shoal.attacks.release_under_attack import Published, label_of_class
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Codes, numbered
-from shoal.data.frequency_set import joined
+from shoal.data.packed_keys import joined
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from shoal.attacks.record_linkage import DistinctRows, Links, linked
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Codes, Table, united
-from shoal.data.frequency_set import joined
+from shoal.data.packed_keys import joined
 from shoal.errors import BadInput
 from shoal.models.spec import nearest
 

@@ -10,7 +10,7 @@ from shoal.attacks.attack import Attack, Channel, Finding, option
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
-from shoal.data.frequency_set import joined
+from shoal.data.packed_keys import joined
 from shoal.errors import BadInput
 from shoal.models.model import exact
 

@@ -11,7 +11,8 @@ from shoal.attacks.interval_sets import CodeAxis
 from shoal.attacks.release_under_attack import Published
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Codes
-from shoal.data.frequency_set import FrequencySet, joined
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import joined
 
 Floats = NDArray[np.float64]
 

@@ -73,7 +73,7 @@ _WHY = {
 }
 
 
-def warn_of_open_channels(plan: Plan) -> None:
+def _warn_of_open_channels(plan: Plan) -> None:
     """Warn of the channels that blocking left open, and say why."""
     blocked = plan.blocked
     if blocked is not None and blocked.left:
@@ -276,10 +276,16 @@ def _planned(channels: _ChannelProblem, plan: Plan, standing: _Standing, done: B
 
 
 def block_channels(source: Source, policy: Policy, plan: Plan, engine: Engine) -> Plan:
-    """The plan with its channels blocked, as the policy asks; as it is where nothing is asked."""
+    """The plan with its channels blocked, as the policy asks; those that are left are warned of."""
+    done = _blocked(source, policy, plan, engine)
+    _warn_of_open_channels(done)
+    return done
+
+
+def _blocked(source: Source, policy: Policy, plan: Plan, engine: Engine) -> Plan:
     how, attribute = policy.blocking, policy.blocked
-    if how is None or attribute is None:
-        return plan
+    assert how is not None
+    assert attribute is not None
     sensitive = Sensitive(exact("at", how.at), how.support, frozenset(how.values))
     limits = Limits(
         exact("confidence", how.confidence),

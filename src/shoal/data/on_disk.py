@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
-from shoal.data.frequency_set import Counted, FrequencySet, Layout, Rest
+from shoal.data.frequency_set import FrequencySet, Rest
+from shoal.data.packed_keys import Counted, Layout
 from shoal.errors import BadInput
 
 CHUNK = 1 << 20

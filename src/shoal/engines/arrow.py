@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from shoal.data.codes import Codes, Table
-from shoal.data.frequency_set import Counted, FrequencySet, joined
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Counted, joined
 from shoal.engine_port import Ability, ReadOptions, ReleasedRows, Source, WriteOptions, Written
 from shoal.engines.postgres.connection import parse_postgres_table
 from shoal.engines.postgres.tables import read_postgres

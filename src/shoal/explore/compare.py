@@ -16,8 +16,9 @@ from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.policy.method import OPTIONS
 from shoal.problem import Problem, with_margin
-from shoal.publish.manifest import Fixed, few_enough, metrics_of, seen_of
+from shoal.publish.manifest import Fixed
 from shoal.publish.release_views import original_of, shown_in_memory
+from shoal.publish.summary import few_enough, metrics_of, seen_of
 from shoal.search.driver import Ask, Stop, Watch
 from shoal.search.full_domain import allowed_lattice
 from shoal.search.oracle import Tally

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from shoal.attacks.homogeneity import expectations, homogeneous
 from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.data.codes import Column, Table
-from shoal.data.frequency_set import FrequencySet, Reading, joined
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Reading, joined
 from shoal.engine_port import Source
 from shoal.errors import BadInput
 from shoal.hierarchy.taxonomy import TOP

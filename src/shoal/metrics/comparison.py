@@ -12,16 +12,17 @@ import pyarrow.compute as pc
 
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Codes, Column, Kind, Table
-from shoal.data.frequency_set import FrequencySet, Long, joined
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Long, joined
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
-from shoal.labels.midpoints import ends_of, middle
+from shoal.labels.grammar import ends_of, middle
 from shoal.metrics.metric import Floats
 from shoal.recoding.columns import Released
 from shoal.recoding.kinds import GroupRecoding, NodeRecoding, PartRecoding, Recoding, never
 from shoal.recoding.outcome import After, Before, Covers, RecodedCells
 
 if TYPE_CHECKING:
-    from shoal.data.frequency_set import Counted
+    from shoal.data.packed_keys import Counted
 
 
 @dataclass(frozen=True)

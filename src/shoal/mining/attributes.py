@@ -15,8 +15,7 @@ from shoal.data.codes import Codes, Column, Kind
 from shoal.errors import BadInput
 from shoal.hierarchy.taxonomy import TOP
 from shoal.hierarchy.value_columns import Labels
-from shoal.labels.grammar import Interval, parse_label
-from shoal.labels.midpoints import ends_of, middle
+from shoal.labels.grammar import Interval, ends_of, middle, parse_label
 from shoal.recoding.columns import Released
 
 Rows = NDArray[np.int64]

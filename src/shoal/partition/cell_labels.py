@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
-from shoal.data.frequency_set import joined
+from shoal.data.packed_keys import joined
 from shoal.models.model import Flags
 from shoal.partition.condition import Condition
 from shoal.recoding.outcome import Before

@@ -9,7 +9,8 @@ import numpy as np
 
 from shoal.data.class_counts import ClassCounts
 from shoal.data.codes import Codes
-from shoal.data.frequency_set import FrequencySet, Reading, joined
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Reading, joined
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.model import Flags, Model
 from shoal.problem import Problem, counted
@@ -17,7 +18,7 @@ from shoal.search.driver import Ask
 from shoal.search.oracle import Tally
 
 if TYPE_CHECKING:
-    from shoal.data.frequency_set import Beside
+    from shoal.data.packed_keys import Beside
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.data.codes import Codes
-from shoal.data.frequency_set import joined
+from shoal.data.packed_keys import joined
 from shoal.errors import Infeasible
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.model import Flags

@@ -11,7 +11,8 @@ import numpy as np
 
 from shoal.data.class_counts import ClassCounts, Longs
 from shoal.data.codes import Codes, Table
-from shoal.data.frequency_set import FrequencySet, Layout
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Layout
 from shoal.errors import ShoalWarning
 from shoal.metrics.catalogue import lost_in_cells
 from shoal.partition.axes import Axis, Floats, order_of_axes

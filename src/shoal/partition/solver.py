@@ -9,7 +9,8 @@ from time import perf_counter
 import numpy as np
 
 from shoal.data.codes import Codes, Column, Kind
-from shoal.data.frequency_set import FrequencySet, Long
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Long
 from shoal.errors import BadPolicy, Infeasible, ShoalWarning
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.methods import ALGORITHMS, Shape

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
-from shoal.data.frequency_set import FrequencySet, Long
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Long
 from shoal.partition.axes import Axis, Floats, Regions
 from shoal.partition.condition import Condition
 from shoal.partition.cuts import At, Parts

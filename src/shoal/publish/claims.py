@@ -12,7 +12,8 @@ from shoal.errors import BadInput
 from shoal.models import MODELS
 from shoal.models.model import Model, asked
 from shoal.policy.document import Policy
-from shoal.publish.manifest import COUNT, FILE, NO_LIMIT, ModelSummary, PublicManifest, told
+from shoal.publish.manifest import COUNT, FILE, ModelSummary, PublicManifest
+from shoal.publish.summary import NO_LIMIT, told
 from shoal.roles import Role
 from shoal.verify.claim import Claim, Status, Verdict
 from shoal.verify.release_files import read_json

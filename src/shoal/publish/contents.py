@@ -24,7 +24,8 @@ from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.policy.sections import anchored
 from shoal.publish.folder import refuse_file, write_file
-from shoal.publish.manifest import FILE, Manifest, PublicManifest, RecodingEntry, public, saveable
+from shoal.publish.manifest import FILE, Manifest, PublicManifest, RecodingEntry
+from shoal.publish.summary import public, saveable
 from shoal.recoding.columns import Released
 from shoal.recoding.kinds import stored_boxes
 from shoal.roles import Role

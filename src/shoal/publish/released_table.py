@@ -17,7 +17,8 @@ from shoal.engines.table_writer import sorted_batches, to_table
 from shoal.errors import BadInput
 from shoal.plan import Plan
 from shoal.policy.document import Policy
-from shoal.publish.manifest import Data, Manifest, SeparateTable, seen_if_few, summarise
+from shoal.publish.manifest import Data, Manifest, SeparateTable
+from shoal.publish.summary import seen_if_few, summarise
 from shoal.publish.verification import judge_frame
 from shoal.recoding.columns import Released
 from shoal.roles import Role

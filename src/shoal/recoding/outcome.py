@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.data.codes import Codes
-from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Reading
 from shoal.hierarchy.lattice import Node
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
 

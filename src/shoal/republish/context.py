@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from shoal.attacks.attack import Finding
 from shoal.data.class_counts import ClassCounts, Flags
 from shoal.data.codes import Codes, Table
-from shoal.data.frequency_set import FrequencySet, Long, joined
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Long, joined
 from shoal.engine_port import Engine, Source
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.partition.local_recoding import with_one_top
@@ -22,7 +23,7 @@ from shoal.republish.history import History, Levels, Matched, begun, match
 from shoal.roles import Role
 
 if TYPE_CHECKING:
-    from shoal.data.frequency_set import Beside
+    from shoal.data.packed_keys import Beside
     from shoal.plan import Added, Plan
 
 Make = Callable[[Source, Policy], "Plan"]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shoal.attacks.composition_over_time import Candidates
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Codes, numbered
-from shoal.data.frequency_set import Long
+from shoal.data.packed_keys import Long
 from shoal.errors import Infeasible
 from shoal.models.model import exact
 from shoal.partition.axes import Floats, hierarchy_axis

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.attacks.composition_over_time import Candidates, sets_of
 from shoal.data.class_counts import Flags
 from shoal.data.codes import Codes, numbered
-from shoal.data.frequency_set import joined
+from shoal.data.packed_keys import joined
 from shoal.errors import BadData, Infeasible
 from shoal.models.model import Model
 from shoal.plan import Plan

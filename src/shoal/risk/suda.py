@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes, Table
-from shoal.data.frequency_set import Layout, joined
+from shoal.data.packed_keys import Layout, joined
 from shoal.errors import BadInput
 
 Coded = tuple[Codes, int]

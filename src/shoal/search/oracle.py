@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from shoal.data.class_counts import ClassCounts
-from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Reading
 from shoal.hierarchy.lattice import Lattice, Node
 from shoal.hierarchy.taxonomy import TOP
 from shoal.metrics.metric import Floors, Scorer

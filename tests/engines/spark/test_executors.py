@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.data.frequency_set import Layout
+from shoal.data.packed_keys import Layout
 from shoal.engines.spark import executors
 
 HOW = {"delimiter": ",", "quote_char": '"'}

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.data.frequency_set import FrequencySet, Layout, Reading
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Layout, Reading
 
 SIZES = {"age": 70, "sex": 2, "zip": 5000}
 SENSITIVE = 4

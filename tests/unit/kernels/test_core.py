@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.data.frequency_set import Layout
+from shoal.data.packed_keys import Layout
 from shoal.errors import BadData
 from shoal.kernels._core import group_columns, marginals, rollup
 

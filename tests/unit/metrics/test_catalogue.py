@@ -20,7 +20,7 @@ from shoal.metrics.comparison import see
 from shoal.partition.released_labels import show_levels
 from shoal.pipeline import make_release
 from shoal.policy.document import Policy
-from shoal.publish.manifest import metrics_of, seen_of
+from shoal.publish.summary import metrics_of, seen_of
 from shoal.recoding.kinds import NodeRecoding, PartRecoding
 from shoal.recoding.outcome import After, RecodedCells
 

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Reading
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import DistinctLDiversity
 from shoal.partition.condition import Condition

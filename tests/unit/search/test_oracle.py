@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.codes import encode
-from shoal.data.frequency_set import FrequencySet, Long, Reading
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Long, Reading
 from shoal.hierarchy.build import build
 from shoal.hierarchy.intervals import Intervals
 from shoal.methods import ALGORITHMS

@@ -12,8 +12,9 @@ from pyarrow import parquet
 
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes, Uncollected
-from shoal.data.frequency_set import FrequencySet, Layout
+from shoal.data.frequency_set import FrequencySet
 from shoal.data.on_disk import StoredRows, distinct_of
+from shoal.data.packed_keys import Layout
 from shoal.engine_port import ReleasedRows
 from shoal.engines.duckdb.groups import DuckColumns, grouped, too_many
 from shoal.engines.row_stream import Stream

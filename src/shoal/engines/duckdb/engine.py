@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from shoal.data.codes import Codes, Table, Uncollected
-from shoal.data.frequency_set import Counted, FrequencySet, Layout
+from shoal.data.frequency_set import FrequencySet
 from shoal.data.on_disk import Spilled
+from shoal.data.packed_keys import Counted, Layout
 from shoal.engine_port import Ability, ReadOptions, ReleasedRows, Source, WriteOptions, Written
 from shoal.engines.duckdb.boxes import box, stream_boxes
 from shoal.engines.duckdb.groups import SOURCE, DuckColumns, group, listable, too_many

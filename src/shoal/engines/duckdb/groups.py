@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes, Column, Tallied, Uncollected, encode
-from shoal.data.frequency_set import FrequencySet, Layout
+from shoal.data.frequency_set import FrequencySet
 from shoal.data.on_disk import Spilled, Spool
+from shoal.data.packed_keys import Layout
 from shoal.engine_port import ReadOptions
 from shoal.engines.duckdb.session import Session, damaged, integers, readable, whole
 from shoal.engines.reading.assemble import warn_of_look_alikes

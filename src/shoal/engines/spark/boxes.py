@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from shoal import __version__
 from shoal.data.class_counts import Longs
-from shoal.data.frequency_set import Layout
+from shoal.data.packed_keys import Layout
 from shoal.engines.spark import executor_cuts as cutting
 from shoal.engines.spark import executors
 from shoal.engines.spark.groups import SparkColumns, grouped, keys_of

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shoal.data.codes import Table
-from shoal.data.frequency_set import Counted, FrequencySet
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Counted
 from shoal.engine_port import Ability, ReadOptions, ReleasedRows, Source, WriteOptions, Written
 from shoal.engines.duckdb.relations import explain, place_of
 from shoal.engines.reading.assemble import FRAME, marker

@@ -26,7 +26,7 @@ def counted(given: Any, tree: Any, first: int) -> Run:
     """Of each part from node `first` on, its items, and its rows at each position of each axis."""
 
     def run(batches: Batches) -> Batches:
-        from shoal.data.frequency_set import Long
+        from shoal.data.packed_keys import Long
 
         for block in blocks(batches):
             items = _items(given, block)

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.data.codes import Codes, Column, Tallied, encode
-from shoal.data.frequency_set import FrequencySet, Layout
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Layout
 from shoal.engine_port import ReadOptions
 from shoal.engines.reading.assemble import warn_of_look_alikes
 from shoal.engines.reading.csv_reader import decimal_of

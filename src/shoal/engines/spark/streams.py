@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.data.codes import Codes, Tallied
-from shoal.data.frequency_set import FrequencySet, Layout
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Layout
 from shoal.engine_port import ReleasedRows
 from shoal.engines.row_stream import Stream
 from shoal.engines.spark import executors

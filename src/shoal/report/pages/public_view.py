@@ -20,7 +20,7 @@ from shoal.attacks.singling_out import SinglingOut
 from shoal.attacks.skewness import Skewness
 from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
 from shoal.data.codes import Codes, Table, encode
-from shoal.data.frequency_set import joined
+from shoal.data.packed_keys import joined
 from shoal.engine_port import ReleasedRows
 from shoal.errors import BadInput
 from shoal.hierarchy.taxonomy import TOP

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from shoal.data.class_counts import Longs, ValueCounts
 from shoal.data.codes import Column, Table, encode
-from shoal.data.frequency_set import FrequencySet, Reading
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import Reading
 from shoal.errors import BadInput
 from shoal.models.spec import nearest
 from shoal.publish.release_views import original_of, shown_in_memory

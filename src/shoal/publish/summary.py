@@ -1,0 +1,311 @@
+"""From a plan and its verdicts to the manifests: all for the owner, and for the public what the release shows."""
+
+import csv
+import io
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from shoal import __version__
+from shoal.blocking.block import blocking_summary
+from shoal.engine_port import Source
+from shoal.errors import BadHierarchy
+from shoal.hierarchy.build import Rows as Lines
+from shoal.metrics.catalogue import catalogue, measured
+from shoal.metrics.comparison import Comparison, Measurement, see
+from shoal.models import MODELS
+from shoal.plan import Plan
+from shoal.policy.document import Policy
+from shoal.problem import drawn_margin
+from shoal.publish.manifest import (
+    COUNT,
+    BlockingSummary,
+    Classes,
+    Data,
+    Fixed,
+    Manifest,
+    MethodSummary,
+    ModelSummary,
+    PublicManifest,
+    PublicRepublish,
+    PublicRows,
+    RecodingEntry,
+    RepublishSummary,
+    RowCounts,
+)
+from shoal.recoding.kinds import Recoding, in_parts
+from shoal.roles import Role
+from shoal.verify.claim import Verdict
+
+
+def republish_summary(plan: Plan, policy: Policy) -> dict[str, Any] | None:
+    """As the private manifest tells it."""
+    if plan.grown is None or policy.republish is None:
+        return None
+    history, finding = plan.grown.history, plan.grown.finding
+    return {
+        "way": policy.republish.way,
+        "release": history.releases,
+        "people": finding.of,
+        "exposed": finding.exposed,
+        "finding": finding.sentence,
+        "figures": dict(finding.figures),
+    }
+
+
+def counterfeits_of(plan: Plan) -> str | None:
+    """The classes that hold rows that show nobody, and how many, as CSV; None where there are none."""
+    if plan.grown is None or plan.added is None:
+        return None
+    classes, at, counts = np.unique(plan.class_of_row[plan.added.copied], return_index=True, return_counts=True)
+    del classes
+    recoding = in_parts(plan.recoding)
+    parts = recoding.part[plan.added.copied[at]]
+    shown = {name: column for columns in recoding.shown.values() for name, column in columns.items()}
+    names = [name for columns in plan.released_as.values() for name in columns]
+    labels = [[shown[name].texts[int(code)].as_py() for code in shown[name].codes[parts]] for name in names]
+    lines = sorted(zip(*labels, counts.tolist(), strict=True), key=lambda line: [str(cell or "") for cell in line])
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([[*names, COUNT], *lines])
+    return text.getvalue()
+
+
+NO_LIMIT = 1.0
+"""What a threshold per value becomes in public when the release shows none of the values: any share is allowed."""
+
+
+POPULATION = "the population"
+"""What the path of the population becomes in public."""
+
+
+def summarise(
+    plan: Plan,
+    policy: Policy,
+    source: Source,
+    verdicts: Sequence[Verdict],
+    data: Data,
+    notes: Sequence[str],
+    seen: Comparison | None,
+) -> Manifest:
+    """The private manifest of a plan whose outcome was verified; `seen` is as `seen_if_few` tells it."""
+    after = plan.after
+    told = {} if seen is None else measured(seen)
+    added = 0 if plan.added is None else len(plan.added.copied)
+    done, how = plan.blocked, policy.blocking
+    return Manifest(
+        shoal=__version__,
+        policy=saveable(policy, plan, source).document(),
+        method=_method(plan, policy),
+        recoding=_recoding(plan.recoding),
+        rows=RowCounts(
+            read=source.table.rows,
+            released=source.table.rows - after.suppressed_rows + added,
+            suppressed=after.suppressed_rows,
+            added=added,
+            shown=after.suppressed_rows if policy.release.suppressed == "show" else 0,
+        ),
+        classes=_classes(verdicts),
+        models=model_summaries(policy, verdicts),
+        metrics=metrics_of(plan, told),
+        measures={name: details for name, each in told.items() if (details := each.details())},
+        republish=None if (again := republish_summary(plan, policy)) is None else RepublishSummary(**again),
+        blocking=None if done is None or how is None else BlockingSummary(**blocking_summary(done, how.by)),
+        data=data,
+        warnings=(*notes, *([_unmeasured(plan)] if seen is None else [])),
+    )
+
+
+MOST_MEASURED = 1_000_000
+"""Distinct combinations of quasi-identifiers up to which the measures that compare each with its label are told."""
+
+
+TOO_MANY = (
+    "measures that compare every combination of quasi-identifiers with what it became are left out: there are more "
+    f"than {MOST_MEASURED:,}, and the rows stayed where they are"
+)
+
+
+ON_DISK = (
+    "measures that compare every combination of quasi-identifiers with what it became are left out: the boxes were "
+    "made where the rows are"
+)
+
+
+def _unmeasured(plan: Plan) -> str:
+    return ON_DISK if plan.recoding.on_disk else TOO_MANY
+
+
+def few_enough(plan: Plan) -> bool:
+    """Whether every measure can be told: of rows that stayed where they are, only where their classes are few."""
+    classes = plan.before.classes
+    if plan.recoding.on_disk:
+        return False
+    return classes.classes is not None or len(classes.counts) == len(classes) <= MOST_MEASURED
+
+
+def _method(plan: Plan, policy: Policy) -> MethodSummary:
+    search = plan.search
+    told: dict[str, Any] = (
+        {}
+        if search is None
+        else {
+            "gap": search.gap,
+            "nodes": search.lattice.size,
+            "asked": search.tally.asked,
+            "inferred": search.tally.inferred,
+            "checked": search.tally.checked,
+            "rolled_up": search.tally.rolled_up,
+            "grouped": search.tally.grouped,
+            "solutions": search.found.nodes or None,
+        }
+    )
+    again = policy.republish if plan.grown is not None and search is None else None
+    return MethodSummary(
+        algorithm=policy.method.algorithm if again is None else again.way,
+        metric=policy.method.metric,
+        score=plan.score,
+        proved=search is not None and search.found.proved,
+        seconds=round(plan.seconds, 6),
+        margin=drawn_margin(policy.method) if policy.method.margin else None,
+        **told,
+    )
+
+
+def _recoding(recoding: Recoding) -> RecodingEntry:
+    return RecodingEntry(
+        kind=recoding.kind,
+        levels=None if recoding.levels is None else dict(recoding.levels),
+        labels=recoding.label_counts(),
+        by_point=recoding.on_disk or None,
+    )
+
+
+def saveable(policy: Policy, plan: Plan, source: Source) -> Policy:
+    """The policy; where functions made a hierarchy, with what they made."""
+    attributes = dict(policy.attributes)
+    for name, builder in plan.builders.items():
+        try:
+            builder.spec()
+        except BadHierarchy:
+            made = builder.taxonomy(source.table[name])
+            rows = Lines(tuple(zip(made.leaves, *made.levels, strict=True)))
+            attributes[name] = attributes[name].model_copy(update={"hierarchy": rows})
+    return policy.model_copy(update={"attributes": attributes})
+
+
+def public(
+    manifest: Manifest,
+    plan: Plan,
+    verdicts: Sequence[Verdict],
+    labels: dict[str, tuple[str, ...]],
+    shown: Mapping[str, Collection[str]],
+) -> PublicManifest:
+    """What may be published: of the manifest, what the policy says, and figures of the released table alone.
+
+    `shown` are the values of each sensitive attribute in the table. `docs/design.md` lists every field with the reason
+    why it may be public.
+    """
+    return PublicManifest(
+        shoal=manifest.shoal,
+        quasi_identifiers=tuple(column for columns in plan.released_as.values() for column in columns),
+        sensitive=tuple(name for name, role in plan.roles.items() if role is Role.SENSITIVE),
+        persons=plan.reading.unit is not None,
+        statistics=Fixed(plan.statistics) if plan.statistics else None,
+        observed=tuple(sorted(plan.observed)) or None,
+        by_label=(plan.by_label and _tells_ranges(plan)) or None,
+        models=tuple(
+            _published(model, verdict, shown.get(model.attribute or "", ()))
+            for model, verdict in zip(manifest.models, _promises(verdicts), strict=True)
+        ),
+        labels=labels,
+        rows=PublicRows(**manifest.rows.model_dump(exclude={"read"})),
+        classes=manifest.classes,
+        republish=None
+        if manifest.republish is None
+        else PublicRepublish(way=manifest.republish.way, release=manifest.republish.release),
+        data=manifest.data,
+    )
+
+
+def _tells_ranges(plan: Plan) -> bool:
+    """Whether a column shows the least or the greatest value of rows that it shows alike."""
+    return bool(plan.observed) or any(kind in {"min", "max"} for _, kind in plan.statistics.values())
+
+
+def _published(model: ModelSummary, verdict: Verdict, values: Collection[str]) -> ModelSummary:
+    """The promise without paths, without values that the release does not show, and without figures of the original."""
+    asked = {name: told(name, limit, values) for name, limit in model.asked.items()}
+    attained = Fixed(dict(verdict.published))
+    return model.model_copy(update={"asked": Fixed(asked), "attained": attained, "worst": verdict.published_worst})
+
+
+def told(name: str, parameter: Any, values: Collection[str | None]) -> Any:
+    """A parameter of a model as the public manifest tells it; `values` are those that the release shows."""
+    if name == "population":
+        return POPULATION
+    if isinstance(parameter, Mapping):
+        return {value: parameter[value] for value in parameter if value in values} or NO_LIMIT
+    if name == "categories":
+        return tuple(_named(category, values, number) for number, category in enumerate(parameter, 1))
+    return parameter
+
+
+def _named(category: Sequence[str], values: Collection[str | None], number: int) -> tuple[str, ...]:
+    """The values of a category that the release shows; one word stands for all others, so that it stays a category."""
+    shown = [value for value in category if value in values]
+    return (*shown, *([f"(others of category {number})"] if len(shown) < len(category) else []))
+
+
+def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelSummary, ...]:
+    out = []
+    for number, (model, verdict) in enumerate(zip(policy.promises, _promises(verdicts), strict=True)):
+        asked = {key: value for key, value in verdict.asked.items() if key != "attribute"}
+        of = model.about
+        out.append(
+            ModelSummary(
+                model=model.name,
+                attribute=of,
+                asked=asked,
+                attained=dict(verdict.attained),
+                holds=verdict.holds,
+                with_added=number >= len(policy.promises) - policy.further or None,
+                worst=verdict.worst,
+            )
+        )
+    return tuple(out)
+
+
+def _promises(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Those about a model."""
+    return [verdict for verdict in verdicts if verdict.promise in MODELS]
+
+
+def _classes(verdicts: Sequence[Verdict]) -> Classes:
+    return next(Classes(**verdict.attained) for verdict in verdicts if verdict.promise == "classes")
+
+
+def seen_of(plan: Plan, policy: Policy, source: Source) -> Comparison:
+    """The release beside its original."""
+    return see(
+        source.table,
+        plan.before,
+        plan.after,
+        plan.recoding,
+        plan.hierarchies,
+        plan.class_of_row,
+        statistics=plan.statistics,
+        sensitive=[name for name, role in plan.roles.items() if role is Role.SENSITIVE],
+        k=policy.largest_k,
+    )
+
+
+def seen_if_few(plan: Plan, policy: Policy, source: Source) -> Comparison | None:
+    """The same, unless it would be too much to be looked at."""
+    return seen_of(plan, policy, source) if few_enough(plan) else None
+
+
+def metrics_of(plan: Plan, told: Mapping[str, Measurement]) -> dict[str, float]:
+    """Every figure of this release, in the order of the catalogue; what the search scored is told as it scored it."""
+    figures = {name: each.total for name, each in told.items()} | dict(plan.metrics)
+    return {entry.name: total for entry in catalogue() if (total := figures.get(entry.name)) is not None}

@@ -1,6 +1,9 @@
 """Releases of every kind, for tests of their reports."""
 
 import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,13 +14,27 @@ QUASI = "quasi-identifier"
 AGE = {"role": QUASI, "hierarchy": {"intervals": [5, 10, 20]}}
 ZIP = {"role": QUASI, "hierarchy": {"mask": "right"}}
 SEX = {"role": QUASI, "hierarchy": {"flat": True}}
-PLAIN = {"name": "identifier", "age": AGE, "zip": ZIP, "sex": SEX, "paid": "insensitive", "ill": "sensitive"}
-NUMBERS = {"name": "identifier", "age": QUASI, "zip": ZIP, "sex": SEX, "paid": "insensitive", "ill": "sensitive"}
-K = {"model": "k-anonymity", "k": 4}
-DIVERSE = {"model": "distinct-l-diversity", "l": 2}
+PLAIN: dict[str, Any] = {
+    "name": "identifier",
+    "age": AGE,
+    "zip": ZIP,
+    "sex": SEX,
+    "paid": "insensitive",
+    "ill": "sensitive",
+}
+NUMBERS: dict[str, Any] = {
+    "name": "identifier",
+    "age": QUASI,
+    "zip": ZIP,
+    "sex": SEX,
+    "paid": "insensitive",
+    "ill": "sensitive",
+}
+K: dict[str, Any] = {"model": "k-anonymity", "k": 4}
+DIVERSE: dict[str, Any] = {"model": "distinct-l-diversity", "l": 2}
 
 
-def people(rows=240, seed=7):
+def people(rows: int = 240, seed: int = 7) -> pa.Table:
     """Made-up people, a few of whom stand out."""
     random = np.random.default_rng(seed)
     zips = random.choice([12001, 12002, 12011, 13001, 13002], rows, p=[0.3, 0.2, 0.1, 0.2, 0.2])
@@ -35,7 +52,12 @@ def people(rows=240, seed=7):
     )
 
 
-def asked(attributes=None, require=(K,), method=None, **more):
+def asked(
+    attributes: dict[str, Any] | None = None,
+    require: Sequence[dict[str, Any]] = (K,),
+    method: dict[str, Any] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
     return {"attributes": attributes or PLAIN, "require": list(require), "method": method or {}, **more}
 
 
@@ -72,7 +94,7 @@ KINDS = {
 """A policy for each way to release, which the people above can be released by."""
 
 
-def saved(folder, kind, table=None, **how):
+def saved(folder: Path, kind: str, table: Any = None, **how: Any) -> tuple[Path, Path]:
     """The two folders of a release of some kind."""
     with warnings.catch_warnings(action="ignore"):
         sh.anonymize(people() if table is None else table, KINDS[kind], **how).save(folder / "out")

@@ -81,11 +81,12 @@ class Reader:
 
     def read(self, page: str) -> str:
         """Run every example; the page with what really came out, which is the page itself if it tells the truth."""
-        fresh, upto, printed = [], 0, None
+        fresh: list[str] = []
+        upto, printed = 0, None
         for block in blocks(page):
             answers = block.language == "text" and block.follows and printed is not None
             assert answers or not printed, f"line {block.line}: what the example above prints is not shown"
-            shown = printed if answers else self._done(block)
+            shown = printed if answers and printed is not None else self._done(block)
             printed = shown if block.language == "python" and block.title is None else None
             if answers or block.language == "console":
                 start, stop = block.span
@@ -149,7 +150,9 @@ def _installed(asked: list[str]) -> str:
     """What `pip install` names is this project with extras that it has; installing it is not a test's business."""
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
     for requirement in asked:
-        name, extras = re.fullmatch(r"([\w-]+)(?:\[([\w,-]+)\])?", requirement).groups()
+        found = re.fullmatch(r"([\w-]+)(?:\[([\w,-]+)\])?", requirement)
+        assert found is not None, f"{requirement} cannot be read"
+        name, extras = found.groups()
         assert name == project["name"], f"{requirement} is not this project"
         assert set((extras or "").split(",")) <= {"", *project["optional-dependencies"]}, requirement
     return ""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyarrow import csv
 
-from shoal.data.codes import encode
+from shoal.data.codes import Column, encode
 from shoal.data.frequency_set import FrequencySet
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -21,7 +21,7 @@ REAL = [
 
 
 @cache
-def real_table(name):
+def real_table(name: str) -> tuple[list[Column], FrequencySet, FrequencySet]:
     """Columns, every row an item, and the classes of equal rows."""
     if name == "adult_uci":
         unnamed = csv.ReadOptions(autogenerate_column_names=True)

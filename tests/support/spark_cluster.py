@@ -7,9 +7,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 DEFAULTS = """
 spark.executor.memory {memory}m
@@ -27,7 +29,7 @@ collected to the driver would not get there."""
 class Cluster:
     """A master and its workers."""
 
-    def __init__(self, folder, memory):
+    def __init__(self, folder: Path, memory: int) -> None:
         import pyspark
 
         self.folder, self.memory = folder, memory
@@ -36,38 +38,38 @@ class Cluster:
         self.master = f"spark://127.0.0.1:{self.port}"
         self.log = (folder / "cluster.log").open("wb")
         self.numbers = count()
-        self.processes = []
-        self.workers = []
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.workers: list[subprocess.Popen[bytes]] = []
 
-    def start(self, workers=2):
+    def start(self, workers: int = 2) -> None:
         self._run("master.Master", "--port", self.port)
         wait_for(lambda: _answers(self.port), "the master does not answer")
         for _ in range(workers):
             self.add_worker()
 
-    def add_worker(self):
+    def add_worker(self) -> None:
         work = self.folder / f"work{next(self.numbers)}"
         room = ["--cores", 2, "--memory", f"{2 * self.memory}m"]
         process = self._run("worker.Worker", *room, "--work-dir", work, "--port", _free_port(), self.master)
         self.workers.append(process)
 
-    def kill_worker(self):
+    def kill_worker(self) -> None:
         """The oldest, with its executors, without a word: a later one may have nothing to do yet."""
         process = self.workers.pop(0)
         self._end(process)
 
-    def stop(self):
+    def stop(self) -> None:
         for process in self.processes[::-1]:
             self._end(process)
         self.log.close()
 
-    def _end(self, process):
+    def _end(self, process: "subprocess.Popen[bytes]") -> None:
         # until it is waited for, nobody else can have its number
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         self.processes.remove(process)
 
-    def _run(self, what, *arguments):
+    def _run(self, what: str, *arguments: object) -> "subprocess.Popen[bytes]":
         command = [self.home / "bin" / "spark-class", f"org.apache.spark.deploy.{what}", "--host", "127.0.0.1"]
         # no environment variable may let a daemon leave the group, or listen elsewhere
         environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
@@ -84,18 +86,18 @@ class Cluster:
         return process
 
 
-def _free_port():
+def _free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+        return int(found.getsockname()[1])
 
 
-def _answers(port):
+def _answers(port: int) -> bool:
     with socket.socket() as asked:
         return asked.connect_ex(("127.0.0.1", port)) == 0
 
 
-def wait_for(until, otherwise, seconds=120):
+def wait_for(until: Callable[[], bool], otherwise: str, seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not until():
         if time.monotonic() > end:
@@ -104,7 +106,7 @@ def wait_for(until, otherwise, seconds=120):
 
 
 @contextmanager
-def running(folder, workers=2, memory=512, most="4m"):
+def running(folder: Path, workers: int = 2, memory: int = 512, most: str = "4m") -> Iterator[Cluster]:
     """A cluster that ends whatever happens, and the environment that a driver needs to reach it."""
     (folder / "conf").mkdir()
     (folder / "conf" / "spark-defaults.conf").write_text(
@@ -126,13 +128,13 @@ def running(folder, workers=2, memory=512, most="4m"):
                 os.environ[name] = value
 
 
-def slowed(make, seconds):
+def slowed(make: Callable[..., Any], seconds: float) -> Callable[..., Any]:
     """The same work, but each task takes a while."""
 
-    def slow(*given):
+    def slow(*given: Any) -> Callable[[Any], Iterator[Any]]:
         inner = make(*given)
 
-        def run(batches):
+        def run(batches: Any) -> Iterator[Any]:
             import time as clock  # this function travels
 
             clock.sleep(seconds)
@@ -143,19 +145,19 @@ def slowed(make, seconds):
     return slow
 
 
-def killed_in_the_middle(cluster, spark, work):
+def killed_in_the_middle(cluster: Cluster, spark: Any, work: Callable[[], Any]) -> Any:
     """Run something, and kill a worker once some tasks are done and others run; it must still end well."""
-    done = []
+    done: list[Any] = []
     thread = threading.Thread(target=lambda: done.append(work()))
     status = spark.sparkContext.statusTracker()
 
-    def half_way():
+    def half_way() -> bool:
         stages = [status.getStageInfo(stage) for stage in status.getActiveStageIds()]
         return (
             any(s and s.numTasks >= 6 and s.numCompletedTasks >= 2 and s.numActiveTasks for s in stages) or not alive()
         )
 
-    def alive():
+    def alive() -> bool:
         return thread.is_alive()
 
     thread.start()

@@ -3,13 +3,14 @@ READY = .venv/.ready
 BIN = .venv/bin
 PYTHON ?= python3
 
-.PHONY: help demo studies test test-all docs bench bench-large lint format clean
+.PHONY: help demo studies test test-all coverage docs bench bench-large lint format clean
 
 help:
 	@echo "make demo      anonymize 30,000 generated people and look at the result"
 	@echo "make studies   the papers' experiments, re-run; ADULT=folder of UCI's Adult, else an invented census"
 	@echo "make test      the tests (minutes)"
 	@echo "make test-all  the tests, slow ones too, and every law on all its tables"
+	@echo "make coverage  the tests, and which lines of each module no test runs"
 	@echo "make docs      the documentation site, into site/"
 	@echo "make bench     the benchmarks; writes benchmarks/results.md"
 	@echo "make bench-large  those of tables bigger than memory; writes docs/growth.md"
@@ -37,6 +38,9 @@ test: $(READY)
 
 test-all: $(READY)
 	SHOAL_TESTS=all $(BIN)/python -m pytest -q -n auto --dist loadgroup
+
+coverage: $(READY)
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow" --cov --cov-report=term
 
 # the examples of the pages are run by the tests
 docs: $(READY)

@@ -218,7 +218,7 @@ def study(
         typer.Option(min=2, help="How often rows are split or drawn; as the paper does, or more, unless given."),
     ] = None,
     rows: Annotated[int | None, typer.Option(min=100, help="Of the invented census; as many as Adult has.")] = None,
-    seed: Annotated[int, typer.Option(help="Of all that is random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: Json = False,
 ) -> None:
     from shoal.models.spec import nearest

@@ -75,7 +75,7 @@ class Source:
     guessed: Mapping[str, str] = field(default_factory=dict)
     """What was sniffed, for people to check: {"delimiter": ";", …}."""
     room: int | None = None
-    """How many classes a search may remember; None: as it likes."""
+    """How many classes a search may remember; None means no limit."""
     population: Table | None = None
     """Everybody's quasi-identifiers in the codes of `table`, where a model compares with them."""
 
@@ -88,7 +88,7 @@ class WriteOptions:
     keep_order: bool = False
     spreadsheet_safe: bool = True
     quote: str = '"'
-    """As the policy says: how the input quotes its cells may tell of columns that are not released."""
+    """Quote of the policy, not of the input: how that quotes its cells may tell of columns that are not released."""
 
 
 class Frame(Protocol):
@@ -114,7 +114,7 @@ class RowStream(Protocol):
     def schema(self) -> Any: ...
 
     def rows(self) -> Iterator[Any]:
-        """All of them as batches of Arrow."""
+        """All rows, as batches of Arrow."""
         ...
 
     def holds(self, name: str, texts: Sequence[str]) -> bool:
@@ -131,15 +131,15 @@ class ReleasedRows:
     """A table as it will be published, not yet in its order."""
 
     columns: dict[str, Released]
-    """A code for every row, or, where there are `times`, for every distinct one."""
+    """Released columns, with a code for every row or, where there are `times`, for every distinct one."""
     rows: NDArray[np.int64] | None = None
     """The input row of each released row; negative where it was added. None where the engine has no row map."""
     times: NDArray[np.int64] | None = None
-    """How often each of these rows is released; None: once."""
+    """How often each of these rows is released; None means once."""
     frame: Frame | None = field(default=None, repr=False)
-    """Where the engine can make one: the same rows where they are."""
+    """The same rows as a frame where they are, if the engine can make one."""
     stream: RowStream | None = None
-    """Where they are, if even the distinct ones do not fit; `columns` have the labels in use then, and no rows."""
+    """The rows, if even the distinct ones do not fit in memory; `columns` then have the labels in use, and no rows."""
 
     @property
     def count(self) -> int:
@@ -152,7 +152,7 @@ class ReleasedRows:
 
     @property
     def added(self) -> int:
-        """How many of them show nobody."""
+        """How many released rows were added and show nobody."""
         return 0 if self.rows is None else int((self.rows < 0).sum())
 
 
@@ -162,7 +162,7 @@ class Written:
 
     sha256: str
     order: NDArray[np.int64] | None
-    """None where the engine has no row map."""
+    """Position of each written row among the released ones; None where the engine has no row map."""
 
 
 class Engine(Protocol):
@@ -172,11 +172,11 @@ class Engine(Protocol):
     abilities: ClassVar[frozenset[Ability]]
 
     def read(self, source: Any, options: ReadOptions) -> Source:
-        """The columns with the codes that `encode` gives: the same in every engine for the same cells."""
+        """Read a table; its columns have the codes that `encode` gives, the same in every engine for the same cells."""
         ...
 
     def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
-        """One GROUP BY; beside the classes, each of `counted`, and the class of every row if the rows are here."""
+        """Count classes, and each of `counted` in them, in one GROUP BY; tell the class of every row in memory."""
         ...
 
     def recode(
@@ -189,9 +189,9 @@ class Engine(Protocol):
         *,
         show: bool,
     ) -> ReleasedRows:
-        """These columns as the recoding shows them; with `show`, suppressed rows stay as all `*`."""
+        """Recode these columns; with `show`, suppressed rows stay, as all `*`."""
         ...
 
     def write(self, shown: ReleasedRows, path: Path, source: Source, options: WriteOptions) -> Written:
-        """Sorted by all columns as text, null last: for equal rows the same bytes in every engine (design 10)."""
+        """Write rows sorted by all columns as text, null last: the same bytes in every engine (design 10)."""
         ...

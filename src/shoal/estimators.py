@@ -1,4 +1,4 @@
-"""How many sample uniques are unique in the population: slide negative binomial, Pitman, Zayatz; which one fits."""
+"""Estimators of population uniques: slide negative binomial, Pitman, Zayatz, and the rule that chooses one."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ class Sample:
 
     @classmethod
     def of(cls, sizes: Longs, population: int) -> "Sample":
-        """The histogram of the sizes of classes."""
+        """Build the histogram from the sizes of all classes."""
         distinct, classes = np.unique(sizes, return_counts=True)
         return cls(distinct.astype(np.int64), classes.astype(np.int64), population)
 
     @classmethod
     def counted(cls, histogram: Mapping[int, int], population: int) -> "Sample":
-        """From a table of sizes and their number of classes."""
+        """Build it from a mapping of sizes to numbers of classes."""
         sizes, classes = zip(*sorted(histogram.items()), strict=True)
         return cls(np.array(sizes, dtype=np.int64), np.array(classes, dtype=np.int64), population)
 
@@ -42,15 +42,16 @@ class Sample:
 
     @property
     def count(self) -> int:
-        """Of classes."""
+        """Number of classes."""
         return int(self.classes.sum())
 
     @property
     def fraction(self) -> float:
+        """Share of the population that was sampled."""
         return self.rows / self.population
 
     def of_size(self, size: int) -> int:
-        """How many classes have this size."""
+        """Return the number of classes of this size."""
         return int(self.classes[self.sizes == size].sum())
 
 
@@ -58,9 +59,9 @@ Floats = NDArray[np.float64]
 
 
 def snb(sample: Sample) -> float | None:
-    """Chen and Keller-McNulty 1998: class sizes less 1 are negative binomial; uniques = K b^a.
+    """Estimate by Chen and Keller-McNulty 1998: class sizes minus 1 are negative binomial; uniques = K b^a.
 
-    The expected classes of one row and of two in the sample are set to those that are there:
+    The expected numbers of classes of one row and of two rows are set equal to the observed ones:
     c₁ = K f (b/(1−d))^a (a d/(1−d) + 1) and c₂ = K a b^a f² (1−b) (2 − (1−a) d) / (2 (1−d)^(a+2)), d = (1−f)(1−b).
     """
     classes, one, two = shlosser(sample), sample.of_size(1), sample.of_size(2)
@@ -74,7 +75,7 @@ def snb(sample: Sample) -> float | None:
 
 
 def shlosser(sample: Sample) -> float | None:
-    """How many classes the population has: Haas and Stokes 1998, the third form of Shlosser's estimator.
+    """Estimate the number of classes of the population: Haas and Stokes 1998, third form of Shlosser's estimator.
 
     >>> round(shlosser(Sample.counted({1: 20, 2: 10, 3: 5, 5: 3}, 1000)), 1)
     129.2
@@ -90,7 +91,7 @@ def shlosser(sample: Sample) -> float | None:
 
 
 def snb_expected(a: Floats, b: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Logarithms of the expected classes of one row and of two, for each class of the population."""
+    """Return the logarithms of the expected numbers of classes of one row and of two, per class of the population."""
     d = (1 - fraction) * (1 - b)
     one = log(fraction) + a * np.log(b / (1 - d)) + np.log1p(a * d / (1 - d))
     two = np.log(a) + a * np.log(b) + np.log1p(-b) - (a + 2) * np.log1p(-d) + np.log(2 - (1 - a) * d)
@@ -98,9 +99,9 @@ def snb_expected(a: Floats, b: Floats, fraction: float) -> tuple[Floats, Floats]
 
 
 def _solve_snb(fraction: float, one: float, two: float) -> tuple[float, float] | None:
-    """Its a > 0 and 0 < b < 1, by Newton's method on ln a and logit b from where a coarse look finds them.
+    """Solve for a > 0 and 0 < b < 1 by Newton's method on ln a and logit b, starting from a coarse grid search.
 
-    Without that look it would be lost in the valley a → ∞, b → 1, where classes are all but Poisson.
+    Without good starts it gets lost in the valley a → ∞, b → 1, where class sizes are nearly Poisson.
     """
 
     def miss(x: Floats) -> Floats:
@@ -115,7 +116,8 @@ def _solve_snb(fraction: float, one: float, two: float) -> tuple[float, float] |
 
 
 def _starts(fraction: float, one: float, two: float) -> Iterator[Floats]:
-    """Points ln a, logit b on the curve that gives `one`, near which it passes `two`."""
+    """Yield starting points (ln a, logit b): on the curve that gives `one`, where it crosses `two`."""
+    # a grid of b; for each, the up to two values of a that give `one`, and how far they miss `two`
     logits = np.linspace(-14, 14, 449)
     b = 1 / (1 + np.exp(-logits))
     branches = []
@@ -131,7 +133,7 @@ def _starts(fraction: float, one: float, two: float) -> Iterator[Floats]:
 
 
 def _first(b: Floats, share: float, fraction: float, *, rising: bool) -> Floats:
-    """The a with ln(1 + a d/(1−d)) + a ln(b/(1−d)) = share: it rises to a peak, then falls; nan where there is none."""
+    """Solve ln(1 + a d/(1−d)) + a ln(b/(1−d)) = share for a, by bisection on one side of the peak; else nan."""
     d = (1 - fraction) * (1 - b)
     slope, factor = np.log1p(fraction * (1 - b) / b), d / (1 - d)
 
@@ -152,7 +154,7 @@ def _first(b: Floats, share: float, fraction: float, *, rising: bool) -> Floats:
 
 
 def _newton(miss: Callable[[Floats], Floats], x: Floats) -> Floats | None:
-    """Where both are 0; None where the steps lead nowhere."""
+    """Return a point where both components are 0; None where the steps do not converge."""
     near, h = miss(x), 1e-6
     for _ in range(60):
         if np.abs(near).max() < 1e-11:
@@ -162,7 +164,7 @@ def _newton(miss: Callable[[Floats], Floats], x: Floats) -> Floats | None:
             return None
         step = np.linalg.solve(slopes, -near)
         step = step / max(float(np.abs(step).max()), 1.0)
-        while not np.linalg.norm(miss(x + step)) < np.linalg.norm(near):  # half the step until it leads nearer
+        while not np.linalg.norm(miss(x + step)) < np.linalg.norm(near):  # halve the step until it leads nearer
             step = step / 2
             if np.abs(step).max() < 1e-15:
                 return x if np.abs(near).max() < 1e-9 else None
@@ -179,7 +181,7 @@ class Pitman(NamedTuple):
 
 
 def pitman(sample: Sample) -> float | None:
-    """Hoshino 2001: Pitman's sampling formula of greatest likelihood; uniques ~ Γ(θ+1)/Γ(θ+α) N^α.
+    """Estimate by Hoshino 2001: Pitman's sampling formula by maximum likelihood; uniques ~ Γ(θ+1)/Γ(θ+α) N^α.
 
     >>> histogram = {1: 60, 2: 15, 3: 6, 4: 3, 6: 2, 10: 1, 20: 1}
     >>> round(pitman(Sample.counted(histogram, 1620)), 1)
@@ -193,13 +195,13 @@ def pitman(sample: Sample) -> float | None:
 
 
 _EDGE: Final = 1e-7
-"""How near α may come to 0 and 1."""
+"""Least distance of α from 0 and 1."""
 
 
 def pitman_parameters(sample: Sample) -> Pitman | None:
-    """Where both derivatives of the likelihood are 0: θ for each α, then α; None where there is no such place."""
+    """Find where both derivatives of the likelihood are 0: θ for each α, then α; None if there is no such point."""
     if not 1 < sample.count < sample.rows:
-        return None  # one class, or uniques only: the likelihood has no greatest value inside
+        return None  # one class, or uniques only: the likelihood has no maximum inside
 
     def slope(alpha: float) -> float:
         return _slope(_theta(alpha, sample), alpha, sample) * (1 - alpha)  # without its pole
@@ -211,7 +213,7 @@ def pitman_parameters(sample: Sample) -> Pitman | None:
 
 
 def _slope(theta: float, alpha: float, sample: Sample) -> float:
-    """The logarithm of the likelihood derived by α: Σ i/(θ+iα), i < u, less Σ c_j Σ 1/(i−α), i < j."""
+    """Return the derivative of the log-likelihood by α: Σ i/(θ+iα), i < u, minus Σ c_j Σ 1/(i−α), i < j."""
     i = np.arange(1, sample.count, dtype=np.float64)
     several = sample.sizes > 1
     inside = _digamma(sample.sizes[several] - alpha) - _digamma(np.array([1 - alpha]))
@@ -219,7 +221,7 @@ def _slope(theta: float, alpha: float, sample: Sample) -> float:
 
 
 def _theta(alpha: float, sample: Sample) -> float:
-    """The θ > −α at which Σ 1/(θ+iα), i < u, is Σ 1/(θ+i), i < n; there is one because 1 < u < n."""
+    """Solve Σ 1/(θ+iα), i < u, = Σ 1/(θ+i), i < n, for θ > −α; there is a solution because 1 < u < n."""
     steps = np.arange(1, sample.count, dtype=np.float64) * alpha
 
     def slope(theta: float) -> float:
@@ -233,7 +235,7 @@ def _theta(alpha: float, sample: Sample) -> float:
 
 
 def _root(falling: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function that falls from above 0 to below it is 0: Ridders 1979, which halves the bracket at least."""
+    """Return the root of a falling function: Ridders 1979, which at least halves the bracket in each step."""
     at_low, at_high, last = falling(low), falling(high), low
     while True:
         middle = (low + high) / 2
@@ -252,7 +254,7 @@ def _root(falling: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _digamma(x: NDArray[np.floating]) -> Floats:
-    """ψ(x) for x > 0: lifted to at least 12 by ψ(x) = ψ(x+1) − 1/x, then its asymptotic series."""
+    """Return ψ(x) for x > 0: raise x to at least 12 by ψ(x) = ψ(x+1) − 1/x, then use the asymptotic series."""
     x = np.asarray(x, dtype=np.float64).copy()
     lift = np.zeros_like(x)
     for _ in range(12):
@@ -267,7 +269,7 @@ def _digamma(x: NDArray[np.floating]) -> Floats:
 
 
 def zayatz(sample: Sample) -> float | None:
-    """Zayatz 1991: the classes of the population are as large as those of the sample, and one of them was drawn once.
+    """Estimate by Zayatz 1991: class sizes of the population are distributed like those of the sample.
 
     >>> histogram = {1: 60, 2: 15, 3: 6, 4: 3, 6: 2, 10: 1, 20: 1}
     >>> round(zayatz(Sample.counted(histogram, 1620)), 1)
@@ -277,14 +279,14 @@ def zayatz(sample: Sample) -> float | None:
 
 
 def zayatz_conditional(sample: Sample) -> float:
-    """The probability that a unique row of the sample is unique in the population; 0 where there is none."""
+    """Return the probability that a sample unique is a population unique; 0 without sample uniques."""
     once = np.array([_drawn_once(size, sample) for size in sample.sizes.tolist()]) * sample.classes
     total = float(once.sum())
     return float(once[sample.sizes == 1].sum()) / total if total else 0.0
 
 
 def _drawn_once(size: int, sample: Sample) -> float:
-    """The hypergeometric probability that exactly one of `size` people of the population is among the sampled rows."""
+    """Return the hypergeometric probability that exactly one of `size` people of the population was sampled."""
     people, rows = sample.population, sample.rows
     if people - size < rows - 1:
         return 0.0
@@ -298,7 +300,7 @@ def _drawn_once(size: int, sample: Sample) -> float:
 
 
 class Estimate(NamedTuple):
-    """People who are unique in the population, and who says so."""
+    """Estimated number of population uniques, and the estimator."""
 
     uniques: float
     estimator: str
@@ -308,10 +310,10 @@ ESTIMATORS: dict[str, Callable[[Sample], float | None]] = {"zayatz": zayatz, "pi
 
 
 def population_uniques(sample: Sample, estimator: str = "dankar") -> Estimate | None:
-    """People who are unique in the population; None where the estimator has no valid solution.
+    """Estimate how many people are unique in the population; None if the estimator has no valid solution.
 
-    `dankar` is the rule of Dankar, El Emam, Neisa and Roffey 2012: no unique row, none; up to a tenth of the population
-    sampled, Pitman; beyond, the less of Zayatz and SNB; Zayatz where these have no solution.
+    `dankar` is the rule of Dankar, El Emam, Neisa and Roffey 2012: 0 without sample uniques; Pitman if at most a tenth
+    of the population was sampled; else the smaller of Zayatz and SNB; Zayatz where these have no solution.
 
     >>> population_uniques(Sample.counted({1: 20, 2: 10, 3: 5, 5: 3}, 1000)).estimator
     'zayatz'
@@ -329,7 +331,7 @@ def population_uniques(sample: Sample, estimator: str = "dankar") -> Estimate | 
 
 
 def _estimate(sample: Sample, estimator: str) -> Estimate | None:
-    """One estimator's answer, where it is one: people, and not more of them than there are."""
+    """Return one estimator's answer, unless it is invalid: not finite, or more people than the population has."""
     uniques = ESTIMATORS[estimator](sample)
     if uniques is None or not isfinite(uniques) or uniques > sample.population * (1 + 1e-9):
         return None

@@ -72,7 +72,7 @@ def private_of(folder: Path, private: PathLike | None) -> Path:
 
 @contextmanager
 def collect_warnings() -> Iterator[list[str]]:
-    """Collects the project's own warnings as sentences; others pass."""
+    """Collect the project's own warnings as sentences; others pass."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -86,7 +86,7 @@ def collect_warnings() -> Iterator[list[str]]:
 
 @contextmanager
 def once() -> Iterator[None]:
-    """Says once what the folds or the algorithms would say again and again."""
+    """Give each warning once that folds or algorithms would give again and again."""
     with collect_warnings() as notes:
         yield
     for note in dict.fromkeys(notes):

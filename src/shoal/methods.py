@@ -18,17 +18,18 @@ Pair = tuple[Generalise, Suppress]
 
 
 class Shape(StrEnum):
-    """What an algorithm makes of the quasi-identifiers, which decides what its function is given and returns."""
+    """What an algorithm makes of the quasi-identifiers; it decides what its function takes and returns."""
 
     SEARCH = "one level per attribute"
     """A walk over the lattice: `search.Setting` in, a generator of questions out."""
     BOXES = "boxes"
-    """Ranges, or labels of a hierarchy, for each part of the space: a problem in, parts out."""
+    """Ranges, or labels of a hierarchy, for each box: a problem in, a partitioning out."""
     CLUSTERS = "clusters"
+    """Rows near to each other, which show their means or medians."""
     CELLS = "cells"
     """Labels of its own for every class."""
     GROUPS = "groups"
-    """Two tables."""
+    """Unchanged quasi-identifiers, and a second table with the sensitive values of each group."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +48,16 @@ class Algorithm:
     options: tuple[str, ...] = ()
     """Options of [method] that only it, or few others, read."""
     closed: bool = False
-    """Of searches: whether it discards nodes unseen, which only a policy allows that whatever is coarser keeps too."""
+    """Whether it skips nodes by inference, which needs a policy that coarser nodes keep whenever finer ones do."""
     lists: bool = False
-    """Whether it returns a set of nodes, and lists the lattice, which must then not be too large."""
+    """Whether it lists the lattice and returns a set of nodes; the lattice must then not be too large."""
     scores: bool = False
-    """Whether it asks for scores and bounds, and ends with the node of the best."""
+    """Whether it asks for scores and bounds, and returns the node of the best score."""
     prunes: bool = False
-    """Whether it begins with a lattice from which levels are cut off that fail by themselves."""
+    """Whether it starts from the lattice without the levels at which an attribute fails by itself."""
 
     def load(self) -> Callable[..., Any]:
-        """Its function."""
+        """Import and return its function."""
         if not isinstance(self.run, str):
             return self.run
         module, _, name = self.run.partition(":")
@@ -211,11 +212,11 @@ PAIRS: tuple[Pair, ...] = (
     ("none", "cell"),
     ("none", "none"),
 )
-"""The nine models of S2.3, and Anatomy's."""
+"""The nine models of S2.3, and that of Anatomy."""
 
 
 def serving(pair: Pair) -> tuple[str, ...]:
-    """The algorithms for a pair, the first one taken where none is named.
+    """Return the algorithms for a pair; the first is the default.
 
     >>> serving(("attribute", "cell")), serving(("cell", "tuple"))
     (('optimal',), ())
@@ -224,7 +225,7 @@ def serving(pair: Pair) -> tuple[str, ...]:
 
 
 def searches() -> tuple[str, ...]:
-    """The searches of the lattice: one level per attribute."""
+    """Return the names of the searches of the lattice: one level per attribute."""
     return tuple(name for name in ALGORITHMS if name in serving(_ATTRIBUTE[0]) and is_search(name))
 
 
@@ -233,5 +234,5 @@ def is_search(name: str) -> bool:
 
 
 def readers_of(option: str) -> tuple[str, ...]:
-    """The algorithms that read an option; none where all do."""
+    """Return the algorithms that read an option; empty where all do."""
     return tuple(name for name, algorithm in ALGORITHMS.items() if option in algorithm.options)

@@ -31,19 +31,19 @@ class Searched:
     lattice: Lattice
     found: "Found"
     gap: float
-    """By how much the score may lie above the least, as far as the search knows."""
+    """Proven bound of the distance between the score and the optimum."""
     tally: "Tally"
 
 
 @dataclass(frozen=True)
 class Added:
-    """Rows that show nobody: each copies a row of the input but for one sensitive value."""
+    """Added rows that stand for nobody: each copies a row of the input except for one sensitive value."""
 
     attribute: str
     copied: NDArray[np.int64]
-    """Rows of the input."""
+    """The row of the input that each copies."""
     codes: Codes
-    """The value that each shows instead; -1 is null."""
+    """Code of the value that each shows instead; -1 is null."""
 
 
 @dataclass(frozen=True)
@@ -52,36 +52,36 @@ class Plan:
 
     roles: Mapping[str, Role]
     builders: Mapping[str, Builder]
-    """Of the quasi-identifiers that were generalised along a hierarchy."""
+    """Hierarchy builders of the quasi-identifiers that were generalised along one."""
     hierarchies: Mapping[str, Hierarchy]
     before: Before
     after: After | RecodedCells
     recoding: Recoding
     score: float
-    """The metric that was minimised."""
+    """Value of the metric that was minimised."""
     metrics: Mapping[str, float]
-    """Every metric that can be told of such a recoding."""
+    """Value of every metric that is defined for this kind of recoding."""
     seconds: float
     failed: Mapping[str, Flags]
-    """Per required model, the classes of `after` that fail it."""
+    """Classes of `after` that fail each required model."""
     class_of_row: Codes
-    """Per row of the input, its class in `after`; where rows stay where they are, per class of `before`."""
+    """Class in `after` of each row of the input; of each class of `before` where rows are not in memory."""
     reading: Reading
     """How what models count beside the classes was read."""
     search: Searched | None = None
-    """Where a level per attribute was looked for."""
+    """The search, where one level per attribute was searched for."""
     statistics: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Released columns that show a statistic of a quasi-identifier: which, and of which one."""
+    """Released columns that show a statistic: the quasi-identifier and the kind of statistic."""
     observed: frozenset[str] = frozenset()
     """Released columns whose ranges are the least and the greatest value of each class."""
     blocked: "Blocked | None" = None
     """What was done about inference channels, where that was asked for."""
     added: Added | None = None
-    """The rows that it added."""
+    """Rows that blocking added."""
     by_label: bool = False
-    """Whether those are instead the least and the greatest value of all rows with the same range."""
+    """Whether `observed` ranges are the least and greatest value of all rows with the same label, not of a class."""
     grown: "HistoryUpdate | None" = None
-    """Where the table is published again, or will be: what a later release must know."""
+    """What a later release must know, where the table is or will be published again."""
 
     @property
     def released_as(self) -> dict[str, tuple[str, ...]]:
@@ -97,5 +97,5 @@ class Plan:
 
     @property
     def quasi_identifiers(self) -> list[str]:
-        """In the order of the table."""
+        """The quasi-identifiers, in the order of the table."""
         return [name for name, role in self.roles.items() if role is Role.QUASI_IDENTIFIER]

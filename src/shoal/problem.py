@@ -1,4 +1,4 @@
-"""What every solver is given: roles, hierarchies, counts and models of a table; built once, for every method."""
+"""The problem that every solver is given: roles, hierarchies, counts and models; built once, for every method."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,14 +50,14 @@ class Problem:
     engine: Engine
     roles: Mapping[str, Role]
     builders: Mapping[str, Builder]
-    """Of the quasi-identifiers that are generalised along a hierarchy."""
+    """Hierarchy builders of the quasi-identifiers that are generalised along one."""
     hierarchies: Mapping[str, Hierarchy]
     classes: FrequencySet
-    """The table's own classes, and the class of every row; boxes on disk see the table as one class."""
+    """The table's own classes, and the class of every row; for boxes on disk the table is one class."""
     reading: Reading
-    """How what models count beside the classes is read."""
+    """How to read what models count beside the classes."""
     limit: int
-    """Rows that may be suppressed."""
+    """Number of rows that may be suppressed."""
     population: FrequencySet | None = None
     watch: "Watch" = lambda *_: None
     stop: "Stop" = lambda: False
@@ -73,7 +73,7 @@ class Problem:
         *,
         quasi: Sequence[str] | None = None,
     ) -> "Problem":
-        """Assign roles, build hierarchies and count: what comes before every search, partition or republication.
+        """Assign roles, build hierarchies and count the classes, as every method needs.
 
         `quasi` is the order of the quasi-identifiers; by default the one that decides ties.
         """
@@ -105,7 +105,7 @@ class Problem:
 
     @property
     def in_place(self) -> bool:
-        """Whether the rows stay where they are and only the engine can cut them into boxes."""
+        """Whether the rows are not in memory, so that only the engine can cut them into boxes."""
         return _in_place(self.source, self.policy)
 
     def importance(self, name: str) -> float:
@@ -114,7 +114,7 @@ class Problem:
 
     @cached_property
     def before(self) -> Before:
-        """The table as metrics see it; those of cells need no hierarchies."""
+        """The table as metrics see it; metrics of cells need no hierarchies."""
         importance = {name: a.importance for name, a in self.policy.attributes.items() if a.importance is not None}
         every = {*self.policy.named(Role.SENSITIVE)} == {*self.policy.about} != set()
         hierarchies = () if self.policy.method.of_cells else tuple(self.hierarchies.values())
@@ -122,14 +122,14 @@ class Problem:
         return Before(self.classes, hierarchies, importance, self.population, sensitive, self.source.room)
 
     def refuse_impossible(self) -> None:
-        """Refuse what no recoding of the table can keep."""
+        """Refuse a policy that no recoding of the table can keep."""
         refuse_outsiders(self.policy.models, self.classes, self.reading, self.population)
         whole = as_one_class(self.classes, self.reading, self.population)
         refuse_impossible(self.policy.models, whole, self.limit, split=self.reading.split)
         warn_of_unknown_values(self.policy.models, self.reading.labels)
 
     def within_time(self) -> "Problem":
-        """The same problem, which also stops when the time that the policy allows is over, counted from now."""
+        """Return the same problem, which also stops once the time limit of the policy, counted from now, is over."""
         limit, stop = self.policy.method.time_limit, self.stop
         ends = inf if limit is None else perf_counter() + limit
         return replace(self, stop=lambda: stop() or perf_counter() >= ends)
@@ -140,7 +140,7 @@ def _in_place(source: Source, policy: Policy) -> bool:
 
 
 def _builders(policy: Policy, table: Table, quasi: Sequence[str]) -> dict[str, Builder]:
-    """The hierarchies that the method generalises along: of all quasi-identifiers, of texts in boxes, or of none."""
+    """Return the hierarchies that the method uses: of all quasi-identifiers, for boxes of texts only, or none."""
     shape = ALGORITHMS[policy.method.algorithm].shape
     if policy.republish is None and shape is Shape.GROUPS:
         return {}
@@ -151,16 +151,16 @@ def _builders(policy: Policy, table: Table, quasi: Sequence[str]) -> dict[str, B
 
 
 def builder_of(policy: Policy, column: Column) -> Builder:
-    """The hierarchy that the policy gives, or a draft; where nothing is generalised, the value or `*`."""
+    """Return the hierarchy that the policy gives, or a draft; if nothing is generalised, the value or `*`."""
     if policy.method.generalise == "none":
         return ValueOnly()
     return policy.attributes[column.name].hierarchy or draft(column, policy.largest_k)
 
 
 def _count(source: Source, policy: Policy, engine: Engine, quasi: Sequence[str], limit: int) -> FrequencySet:
-    """The classes of the table and what models need counted in them."""
+    """Count the classes of the table, and what models need counted in them."""
     table = source.table
-    if _in_place(source, policy):  # its own classes are too many
+    if _in_place(source, policy):  # its own classes would be too many
         layout = Layout.of([1] * len(quasi))
         return FrequencySet(tuple(quasi), layout, np.zeros((1, layout.words), dtype=np.uint64), np.array([table.rows]))
     beside = counted(policy, quasi)
@@ -172,7 +172,7 @@ def _count(source: Source, policy: Policy, engine: Engine, quasi: Sequence[str],
 
 
 def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dict[str, Role]:
-    """The role of every column, in the order of the table; a column without one is an error (design 12)."""
+    """Return the role of every column, in the order of the table; a column without one is an error (design 12)."""
     for name in policy.attributes:
         if name not in table.columns:
             folded = {column.casefold(): column for column in table.columns}
@@ -221,14 +221,14 @@ def _refuse_unconfirmed(table: Table, policy: Policy, roles: Mapping[str, Role])
 
 
 def counted(policy: Policy, quasi: Sequence[str]) -> list[Counted]:
-    """What models and the metric need counted beside the classes; where a unit is given, with the persons."""
+    """Return what models and the metric need counted beside the classes; with a unit, together with the persons."""
     if policy.unit is None:
         return [*policy.about, *together(policy, quasi)]
     return [policy.unit, *((policy.unit, name) for name in policy.about), *together(policy, quasi)]
 
 
 def together(policy: Policy, quasi: Sequence[str]) -> list[tuple[str, ...]]:
-    """The sets of columns that models need counted together."""
+    """Return the sets of columns that models need counted together."""
     return sorted({_expanded(model.columns, quasi) for model in policy.models if model.columns})
 
 
@@ -237,18 +237,18 @@ def _expanded(columns: Sequence[str], quasi: Sequence[str]) -> tuple[str, ...]:
 
 
 def trees_of(table: Table, policy: Policy) -> dict[str, Hierarchy]:
-    """The hierarchies of sensitive attributes that have one."""
+    """Return the hierarchies of the sensitive attributes that have one."""
     known = {name: policy.attributes[name].hierarchy for name in policy.named(Role.SENSITIVE)}
     return {name: build(table[name], builder) for name, builder in known.items() if builder is not None}
 
 
 def orders_of(policy: Policy) -> dict[str, tuple[str, ...]]:
-    """The orders of sensitive attributes that have one."""
+    """Return the orders of values that the policy gives."""
     return {name: a.order for name, a in policy.attributes.items() if a.order is not None}
 
 
 def read_columns(table: Table, policy: Policy, classes: FrequencySet, quasi: Sequence[str]) -> Reading:
-    """How the counted columns are read: labels, hierarchies and orders, and what the whole table holds."""
+    """Return how to read the counted columns: labels, hierarchies and orders, and the counts of the whole table."""
     jointly = together(policy, quasi)
     trees = trees_of(table, policy)
     reading = Reading(
@@ -270,7 +270,7 @@ def _labels(column: Column) -> list[str | None]:
 
 
 def _warn_of_varying_persons(table: Table, quasi: Sequence[str], unit: str | None) -> bool:
-    """Whether a person's quasi-identifiers differ from row to row, so that he stands in several classes."""
+    """Return whether some person's quasi-identifiers differ between rows, and warn: they are in several classes."""
     varying = []
     for name in quasi if unit is not None else ():
         _, pairs, _ = joined([(table[n].codes, table[n].size) for n in (unit, name) if n is not None])
@@ -282,7 +282,7 @@ def _warn_of_varying_persons(table: Table, quasi: Sequence[str], unit: str | Non
 
 
 def warn_of_unknown_values(models: list[Model], labels: Mapping[str, Sequence[str | None]]) -> None:
-    """A threshold for a value that the table does not hold protects nobody: a slip of the pen, perhaps."""
+    """Warn of a threshold for a value that the table does not hold: it protects nobody, and may be a typing error."""
     for model in models:
         for table in asked(model).values():
             unknown = [v for v in table if v not in labels[model.about or ""]] if isinstance(table, Mapping) else []
@@ -292,6 +292,7 @@ def warn_of_unknown_values(models: list[Model], labels: Mapping[str, Sequence[st
 
 
 def as_one_class(classes: FrequencySet, reading: Reading, population: FrequencySet | None) -> ClassCounts:
+    """Return the counts of the whole table as one class."""
     whole = classes.project([]).class_counts(reading)
     return whole if population is None else replace(whole, population=np.array([population.rows]))
 
@@ -299,7 +300,7 @@ def as_one_class(classes: FrequencySet, reading: Reading, population: FrequencyS
 def refuse_outsiders(
     models: list[Model], classes: FrequencySet, reading: Reading, population: FrequencySet | None
 ) -> None:
-    """Who is in the table is in the population: else the share of it that is in the table means nothing."""
+    """Refuse a table that is not part of the population, since shares of it would mean nothing."""
     if population is None or not any(isinstance(model, DeltaPresence) for model in models):
         return
     found, _ = classes.found_in(population)
@@ -312,7 +313,7 @@ def refuse_outsiders(
 
 
 def refuse_impossible(models: list[Model], whole: ClassCounts, limit: int, *, split: bool) -> None:
-    """What the whole table shows of its classes; where persons are in several, only what grows shows."""
+    """Refuse models that the whole table shows to be impossible; if `split`, only SUPERSET ones."""
     for model in models:
         parts = [part for part in model.parts() if part.merging is Closure.SUPERSET] if split else [model]
         for part in parts:
@@ -322,7 +323,7 @@ def refuse_impossible(models: list[Model], whole: ClassCounts, limit: int, *, sp
 
 
 def failed_by(models: list[Model], counts: ClassCounts) -> dict[str, Flags]:
-    """Per model, whatever attribute it is about, the classes that fail it."""
+    """Return the classes that fail each model, whatever attribute it is about."""
     failed: dict[str, Flags] = {}
     for model in models:
         failed[model.name] = ~model.complies(counts) | failed.get(model.name, np.False_)
@@ -330,7 +331,7 @@ def failed_by(models: list[Model], counts: ClassCounts) -> dict[str, Flags]:
 
 
 def drawn_margin(method: Method) -> int:
-    """By how much classes are larger than promised: 0 to `margin`, drawn from the seed.
+    """Return by how much k is raised beyond the promise: 0 to `margin`, drawn from the seed.
 
     >>> {drawn_margin(Method(margin=2, seed=seed)) for seed in range(1, 20)}
     {0, 1, 2}
@@ -339,9 +340,9 @@ def drawn_margin(method: Method) -> int:
 
 
 def with_margin(policy: Policy) -> Policy:
-    """The policy that is searched for: every k is larger by what was drawn; the promise stays as it is.
+    """Return the policy to search with: every k is raised by the drawn margin; the promise stays as it is.
 
-    Cohen 2022: a release that is not minimal tells less about what it hides. It is no proof.
+    Cohen 2022: a release that is not minimal tells less about what it hides. This is no proof of safety.
     """
     more = drawn_margin(policy.method)
     if not more:
@@ -351,7 +352,7 @@ def with_margin(policy: Policy) -> Policy:
 
 
 def order_of_attributes(names: Iterable[str], method: Method) -> list[str]:
-    """The order of attributes by which every search decides ties: that of their names, or one drawn from the seed.
+    """Return the order of attributes that decides ties in every search: by name, or drawn from the seed.
 
     >>> order_of_attributes(["b", "a"], Method()), order_of_attributes("abc", Method(ties="random", seed=1))
     (['a', 'b'], ['c', 'a', 'b'])
@@ -363,7 +364,7 @@ def order_of_attributes(names: Iterable[str], method: Method) -> list[str]:
 
 
 def meet(source: Source, everybody: Source, quasi: Sequence[str]) -> Source:
-    """A table that knows the population: their quasi-identifiers in one encoding."""
+    """Return the table with its population, the quasi-identifiers of both in one encoding."""
     missing = [name for name in quasi if name not in everybody.table.columns]
     if missing:
         named = ", ".join(map(repr, missing))
@@ -375,7 +376,7 @@ def meet(source: Source, everybody: Source, quasi: Sequence[str]) -> Source:
 
 
 def hierarchy_of(source: Source, name: str, builder: Builder) -> Hierarchy:
-    """The hierarchy of a quasi-identifier; an error counts the rows of the table that it is about."""
+    """Build the hierarchy of a quasi-identifier; an error says whether the table or the population is at fault."""
     try:
         return build(source.table[name], builder)
     except BadHierarchy:

@@ -1,4 +1,4 @@
-"""From a problem to a plan: the one place where the kind of method decides who solves it."""
+"""From a problem to a plan: the one place that picks the solver by the kind of method."""
 
 from shoal.engine_port import Engine, Source
 from shoal.partition.out_of_core import box_in_place

@@ -447,7 +447,7 @@ def test_the_private_folder_is_not_written_to(first, out):
     refuse(first, first.data, "--private", first.private / "x", says="written over the earlier one, or into it")
 
 
-def test_nor_by_another_name(first):
+def test_a_link_to_the_private_folder_is_refused(first):
     (first.folder / "link").symlink_to(first.private)
     refuse(first, first.data, out="link/new", says="written over the earlier one, or into it")
     refuse(first, first.data, out="link/new", private=first.folder / "link", says="the earlier one")
@@ -455,7 +455,7 @@ def test_nor_by_another_name(first):
 
 
 @pytest.mark.filterwarnings("ignore::shoal.ShoalWarning")
-def test_nor_from_python(first):
+def test_python_cannot_write_over_the_earlier_release(first):
     release = sh.apply(first.private, first.data)
     for out in (first.out, first.private, first.private / "new", first.folder):
         with pytest.raises(sh.BadOutput):
@@ -521,7 +521,7 @@ def test_a_hierarchy_that_was_not_kept_is_not_drafted_anew(first):
     refuse(first, first.data, says="does not say in full which hierarchy 'age' had")
 
 
-def test_nor_is_the_length_of_a_mask_guessed(desk):
+def test_the_length_of_a_mask_is_not_guessed(desk):
     desk.table("zip,disease\n" + "53715,a\n" * 3)
     desk.policy({"zip": {**QI, "hierarchy": {"mask": "right"}}, "disease": DISEASE})
     assert desk.anonymize().code == 0

@@ -18,7 +18,7 @@ from shoal.models.spec import nearest
 
 
 def refuse_missing(published: Published, people: Table, called: str) -> None:
-    """Everything that is known of a person must be a column of what tells of people."""
+    """Refuse a table of people that is empty or lacks one of the release's quasi-identifiers."""
     for name in published.quasi_identifiers:
         if name not in people.columns:
             raise BadInput(f"{called} has no column {name!r}{nearest(name, people.columns)}, and {published.name} does")
@@ -27,7 +27,7 @@ def refuse_missing(published: Published, people: Table, called: str) -> None:
 
 
 def refuse_twice(people: Table, key: str | None, called: str) -> None:
-    """A column that names persons names each of them once."""
+    """Refuse a table of people in which two rows share a value of the key column."""
     if key is None:
         return
     if key not in people.columns:
@@ -40,7 +40,7 @@ def refuse_twice(people: Table, key: str | None, called: str) -> None:
 
 
 def sensitive_of(published: Published, attribute: str | None) -> str:
-    """The sensitive attribute that an attack is about: the one named, or the first."""
+    """Return the sensitive attribute that an attack is about: the one named, or the first."""
     if attribute is not None and attribute not in published.sensitive:
         raise BadInput(
             f"{published.name}: {attribute!r} is no sensitive attribute{nearest(attribute, published.sensitive)}"
@@ -51,19 +51,19 @@ def sensitive_of(published: Published, attribute: str | None) -> str:
 
 
 def refuse_seed(seed: object) -> None:
-    """A seed is a whole number."""
+    """Refuse a seed that is not a whole number of at least 0."""
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise BadInput("seed must be a whole number of at least 0")
 
 
 def at_least(name: str, value: object, least: int) -> None:
-    """An option that is a whole number of at least so much."""
+    """Refuse an option that is not a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise BadInput(f"{name} must be a whole number of at least {least}")
 
 
 def number(name: str, value: Any, least: float = 0, most: float = inf) -> None:
-    """Refuse what is no number between two ends.
+    """Refuse a value that is not a finite number from `least` to `most`.
 
     >>> number("width", 10)
     """
@@ -75,7 +75,7 @@ def number(name: str, value: Any, least: float = 0, most: float = inf) -> None:
 
 
 def whole(name: str, value: Any, least: int = 0) -> None:
-    """Refuse what is no whole number from an end on.
+    """Refuse a value that is not a whole number of at least `least`.
 
     >>> whole("excluded", 3)
     """
@@ -105,7 +105,7 @@ class Rate:
 
     @property
     def share(self) -> float:
-        """The rate as it was seen; 0 where nothing was guessed."""
+        """Observed share of right guesses; 0 where nothing was guessed."""
         return self.right / self.guesses if self.guesses else 0.0
 
     @property
@@ -114,12 +114,12 @@ class Rate:
 
     @property
     def centre(self) -> float:
-        """The middle of Wilson's interval."""
+        """Centre of Wilson's score interval."""
         return (self.right + self._z**2 / 2) / (self.guesses + self._z**2)
 
     @property
     def error(self) -> float:
-        """Half its width."""
+        """Half the width of Wilson's score interval."""
         n, right = self.guesses, self.right
         spread = right * (n - right) / n if n else 0.0
         return self._z / (n + self._z**2) * sqrt(spread + self._z**2 / 4)
@@ -129,13 +129,13 @@ class Rate:
         return max(self.centre - self.error, 0.0), min(self.centre + self.error, 1.0)
 
     def document(self) -> dict[str, Any]:
-        """As JSON shows it."""
+        """Return the rate as a JSON object."""
         low, high = self.interval
         return {"right": self.right, "guesses": self.guesses, "share": self.share, "interval": [low, high]}
 
 
 def lift(attack: Rate, control: Rate) -> tuple[float, float]:
-    """What an attack brings above what it brings against people who are not in the table, and its error.
+    """Return how much better an attack does than on people outside the table, as a share of the rest; and its error.
 
     >>> risk, error = lift(Rate(60, 500), Rate(40, 500))
     >>> round(risk, 4), round(error, 4)
@@ -159,7 +159,7 @@ class Channel(StrEnum):
     question: str
     """What a reader of the report asks."""
     learned: str
-    """What an attack that succeeds learns, of so many `rows`."""
+    """What a successful attack learns; {rows} stands for how many rows."""
 
     def __new__(cls, value: str, question: str, learned: str) -> Self:
         channel = str.__new__(cls, value)
@@ -201,18 +201,18 @@ class Finding:
     of: int
     """People it looked at."""
     sentence: str
-    """The same for a person to read."""
+    """The same as a sentence for a person to read."""
     figures: Mapping[str, Any] = field(default_factory=dict)
     """Everything measured, in types that JSON knows; no cell of the original."""
     success: Rate | None = None
     """How often its guesses were right, where the truth was known."""
     baseline: Rate | None = None
-    """How often they are right without the weakness that it uses."""
+    """How often guesses are right without the weakness that the attack uses."""
     people: Any = field(default=None, repr=False, compare=False)
     """An Arrow table of what was learned of each person, where the attack tells: private, never in the document."""
 
     def document(self) -> dict[str, Any]:
-        """As JSON shows it."""
+        """Return the finding as a JSON object."""
         told: dict[str, Any] = {
             "attack": self.attack,
             "channel": str(self.channel),
@@ -237,7 +237,7 @@ def option(
     listed: bool = False,
     **more: Any,
 ) -> Any:
-    """A field of an attack that is an option of its command; `listed` ones are several texts, separated by commas.
+    """Declare a field of an attack that is also a command option; `listed` ones are texts separated by commas.
 
     Without a `name` the option is called like the field; one in capitals is an argument. Fields without a sentence are
     no options: what they hold is found out.
@@ -263,7 +263,7 @@ class Knowledge(Protocol):
 
     @property
     def promised_k(self) -> int | None:
-        """The k that a published folder tells."""
+        """The k that a published folder states, if any."""
         ...
 
     @property
@@ -272,15 +272,15 @@ class Knowledge(Protocol):
         ...
 
     def read(self, source: Any) -> Table | None:
-        """A table, from whatever holds one."""
+        """Read a table from whatever holds one."""
         ...
 
     def open(self, release: Any) -> Published:
-        """Another release as an attacker has it."""
+        """Open another release as an attacker has it."""
         ...
 
     def behind(self, release: Any, original: Any) -> Truth:
-        """The rows of the original behind a release."""
+        """Find the rows of the original behind a release."""
         ...
 
     def algorithm(self, attribute: str | None) -> tuple[Any, bool] | None:
@@ -336,28 +336,28 @@ class Attack(ABC):
 
     @abstractmethod
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
-        """Run it; with the truth, guesses are held against it."""
+        """Run the attack; with the truth, compare its guesses with it."""
 
     @classmethod
     def words(cls, figures: Mapping[str, Any], exposed: int) -> str | None:
-        """What an audit says of its finding; None where that speaks for itself."""
+        """What an audit says of the finding; None to use the finding's own sentence."""
         said = cls.if_exposed if exposed else cls.if_not
         return said.format(**{**figures, "exposed": exposed}) if said else None
 
     @classmethod
     def for_audit(cls, given: AuditInputs) -> "Attack":  # noqa: ARG003
-        """The attack as an audit runs it."""
+        """Return the attack as an audit runs it."""
         return cls()
 
     def lacking(self, known: Knowledge) -> str | None:  # noqa: ARG002
-        """Why an audit cannot run it with what is known; None where it can."""
+        """Why an audit cannot run the attack with what is known; None where it can."""
         return None
 
     def prepared(self, known: Knowledge) -> "Attack":
-        """The attack with everything read that it names."""
+        """Return the attack with every table read that it names."""
         return replace(self, **{name: known.read(getattr(self, name)) for name in self.reads})  # type: ignore[type-var]
 
     @classmethod
     def listing(cls, figures: Mapping[str, Any]) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]] | None:  # noqa: ARG003
-        """A table for people, beside the single figures: its title, its header and its lines."""
+        """Return a table for people, beside the single figures: its title, header and lines."""
         return None

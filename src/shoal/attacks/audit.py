@@ -1,4 +1,4 @@
-"""Everything that can be run against a release, and a verdict for each way of betraying people (S1.7)."""
+"""Run every attack that fits a release, and give a verdict for each channel (S1.7)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ Verdict = Literal["protected", "exposed", "not looked at"]
 
 @dataclass(frozen=True)
 class AuditLine:
-    """What is said about one way of betraying people."""
+    """The verdict on one channel."""
 
     channel: Channel
     verdict: Verdict
     people: int
-    """Whom the worst attack exposes."""
+    """How many people the worst attack exposes."""
     why: str
 
     @property
@@ -32,17 +32,17 @@ class AuditLine:
 
 @dataclass(frozen=True)
 class Audit:
-    """What attacks found, and which could not be run."""
+    """What the attacks found, and which attacks could not be run."""
 
     findings: tuple[Finding, ...]
     skipped: Mapping[str, str]
     """Why an attack was not run, by its name."""
     absent: Mapping[Channel, str]
-    """What is missing to look at a way of betraying people at all."""
+    """What is missing to look at a channel at all."""
 
     @property
     def lines(self) -> tuple[AuditLine, ...]:
-        """One line for each way, from what was run, never from what was promised."""
+        """One line for each channel, from the attacks that were run, never from what was promised."""
         return tuple(self._line(channel) for channel in Channel)
 
     @property
@@ -50,7 +50,7 @@ class Audit:
         return any(line.verdict == "exposed" for line in self.lines)
 
     def document(self) -> dict[str, Any]:
-        """As JSON shows it."""
+        """Return the audit as a JSON object."""
         return {
             "verdict": [line.document() for line in self.lines],
             "attacks": [finding.document() for finding in self.findings],
@@ -106,13 +106,13 @@ def audit(
 
 @dataclass(frozen=True)
 class _Piece:
-    """What a finding says about one way of betraying people, in few words."""
+    """What one finding says about one channel, in few words."""
 
     channel: Channel
     exposed: int
     sentence: str
     assumes: bool
-    """Whether it takes somebody who knows more than the release tells, or is no better than a guess."""
+    """Whether the attack assumes knowledge beyond the release, or is no better than a guess."""
 
 
 def _pieces(finding: Finding) -> list[_Piece]:
@@ -132,7 +132,7 @@ def _piece(finding: Finding, exposed: int) -> _Piece:
 
 
 def _no_better_than_chance(finding: Finding) -> bool:
-    """Whether an attack that guesses everybody's value does not guess better than one who learned nothing."""
+    """Whether an attack that guesses everybody's value does no better than a guess without the release."""
     if finding.attack != "definetti" or finding.success is None or finding.baseline is None:
         return False
     return finding.success.interval[0] <= finding.baseline.share

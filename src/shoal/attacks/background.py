@@ -46,7 +46,7 @@ class Background(Attack):
         whole("excluded", self.excluded)
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
-        """Rule out more and more values."""
+        """Rule out more and more values, and count whom that exposes."""
         sensitive, counts = sensitive_of(published), published.counts
         values = {name: counts.sensitive[name].non_null() for name in sensitive}
         steps = []
@@ -77,27 +77,30 @@ class Background(Attack):
 
 
 def exposed_classes(values: ValueCounts, excluded: int) -> Flags:
-    """Classes with so few values that nothing but the victim's own is left."""
+    """Flag the classes with so few values that only the victim's own is left."""
     distinct = np.bincount(values.classes, minlength=values.class_count)
     return np.asarray((distinct >= 1) & (distinct <= excluded + 1))
 
 
 def posteriors(values: ValueCounts, excluded: int) -> NDArray[np.float64]:
-    """Of each class and value: how sure an attacker is of it without the most frequent others of its class.
+    """Posterior of each (class, value) entry once the `excluded` most frequent other values of the class are ruled out.
 
     >>> counts = ValueCounts(np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([5, 3, 2]), ["a", "b", "c"], 1)
     >>> [posteriors(counts, b).round(2).tolist() for b in (0, 1)]
     [[0.5, 0.3, 0.2], [0.71, 0.6, 0.4]]
     """
+    # entries by class, the most frequent value first
     order = np.lexsort((-values.counts, values.classes))
     classes, counts = values.classes[order], values.counts[order]
     first = np.searchsorted(classes, np.arange(values.class_count))
     ends = np.append(first[1:], len(classes)) if len(first) else first
+    # running total of the sorted counts, and the rank of each entry within its class
     sums = np.concatenate([[0], np.cumsum(counts)])
     rank = np.arange(len(classes)) - first[classes]
     # the most frequent others: the first b, or the first b + 1 but itself
     own = rank < excluded
     upto = np.minimum(first[classes] + excluded + own, ends[classes])
+    # rows that are ruled out, and rows that are left, for each entry
     gone = sums[upto] - sums[first[classes]] - np.where(own, counts, 0)
     left = sums[ends[classes]] - sums[first[classes]] - gone
     out = np.empty(len(counts))
@@ -106,6 +109,6 @@ def posteriors(values: ValueCounts, excluded: int) -> NDArray[np.float64]:
 
 
 def _mean(posterior: NDArray[np.float64], values: ValueCounts) -> float:
-    """Over the records whose value is known."""
+    """Mean posterior over the records whose value is known."""
     total = int(values.counts.sum())
     return float((posterior * values.counts).sum() / total) if total else 0.0

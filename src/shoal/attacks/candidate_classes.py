@@ -33,15 +33,17 @@ def classes_holding(published: Published, people: Table) -> list[Longs]:
 
 
 def fitting(published: Published, people: Table) -> Iterator[Flags]:
-    """The same as flags, some people at a time: fits[person, class]."""
+    """Yield fits[person, class] in blocks of people: whether each class can hold each person."""
     refuse_missing(published, people, "the register")
     cells = {name: (shown.codes, len(shown.labels)) for name, shown in published.quasi_identifiers.items()}
     faces = FrequencySet.count(cells, want_classes=True)  # what rows show; of Anatomy's groups, several each
     classes = len(published.counts.sizes)
+    # [pair, 2]: each class with each of its faces
     pairs = np.unique(_of_face(faces, published.class_of_row), axis=0)
     tables = []
     for name in published.quasi_identifiers:
         meaning = meaning_of(published, name, people[name], listed=False)
+        # covered[face, value], and the value of each person
         tables.append((meaning.covered[faces.codes(name)], meaning.codes_of(people[name])[people[name].codes]))
     height = max(_CELLS // max(len(faces), 1), 1)
     for start in range(0, people.rows, height):
@@ -63,7 +65,7 @@ def _of_face(faces: FrequencySet, class_of_row: Codes) -> Longs:
 
 
 def _any(fits: Flags, pairs: Longs, classes: int) -> Flags:
-    """Of classes, from what is true of any of their faces."""
+    """Flag the classes of which at least one face fits: [person, class] from [person, face]."""
     if len(pairs) == classes:  # one face each
         return fits[:, pairs[:, 1]]
     out = np.zeros((len(fits), classes), dtype=bool)

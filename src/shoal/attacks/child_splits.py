@@ -11,26 +11,26 @@ from shoal.data.class_counts import Flags, Longs
 
 Shares = NDArray[np.float64]
 Fine = Callable[[Longs], Flags]
-"""Which splits, one a row, would have been a release that keeps the promise."""
+"""Says which splits (one a row) would have been a release that keeps the promise."""
 
 
 @dataclass(frozen=True)
 class Splits:
-    """Ways to split a class, one a row, each with its probability before minimality is thought of."""
+    """Ways to split a class among the children of its label, one a row, each with its prior probability."""
 
     ways: Longs
     """ways[way, child]: how many members have this child."""
     prior: Shares
     fine: Shares
-    """How likely a class that is split so could have been published with the children."""
+    """Probability that a class split this way could have been published with the children."""
     harmless: Flags
-    """Ways after which the class could have been published with the children, whoever has which."""
+    """Ways after which the class could have been published with the children, whoever has which child."""
     exact: bool
-    """Whether these are all ways, or some that were drawn."""
+    """Whether all ways are listed, rather than a random sample of them."""
 
     @classmethod
     def of(cls, size: int, shares: Shares, fine: Fine, most: int, random: np.random.Generator) -> "Splits":
-        """All ways where they are at most so many, else as many drawn; members have a child with the given shares."""
+        """List all ways if there are at most `most`, else draw as many; each member's child is drawn by `shares`."""
         if comb(size + len(shares) - 1, len(shares) - 1) <= most:
             ways = np.array(list(_ways(size, len(shares))), dtype=np.int64)
             kept = fine(ways)
@@ -42,29 +42,32 @@ class Splits:
 
     @classmethod
     def of_members(cls, size: int, shares: Shares, fine: Fine, most: int, random: np.random.Generator) -> "Splits":
-        """The same where it matters who has which child: `fine` judges worlds that give every member one."""
+        """Split where it matters who has which child: `fine` judges worlds, which give every member a child."""
         children = len(shares)
         exact = children**size <= most
         if exact:
+            # worlds[world, member]: the child of each member, every combination once
             worlds = np.stack(np.unravel_index(np.arange(children**size), (children,) * size), axis=1)
             weights = shares[worlds].prod(axis=1)
         else:
             worlds, weights = random.choice(children, (most, size), p=shares), np.full(most, 1 / most)
+        # sizes[world, child]: members with each child; worlds with equal sizes are one way
         sizes = np.stack([(worlds == child).sum(axis=1) for child in range(children)], axis=1)
         ways, of_world = np.unique(sizes, axis=0, return_inverse=True)
         of_world, kept = of_world.ravel(), fine(worlds.astype(np.int64))
         prior = np.asarray(np.bincount(of_world, weights=weights), dtype=np.float64)
+        # probability of keeping the promise, given the way
         chance = np.bincount(of_world, weights=weights * kept) / np.where(prior > 0, prior, 1)
         harmless = np.bincount(of_world, weights=~kept) == 0
         return cls(ways.astype(np.int64), prior, chance, harmless, exact)
 
     @property
     def unneeded(self) -> float:
-        """The probability that the class could have been published with children."""
+        """Probability that the class could have been published with the children."""
         return float(self.prior @ self.fine)
 
     def posterior(self, others: float = 1.0) -> Shares:
-        """Given that the finer release failed; `others` is the probability that nothing else made it fail.
+        """Probability of each way given that the finer release failed; `others`: that of no other class failing.
 
         Zeros where it cannot have failed.
 
@@ -80,16 +83,16 @@ class Splits:
         return np.asarray(weights / total) if total > 0 else weights
 
     def likeliest(self, weights: Shares) -> Longs:
-        """The likeliest way; the first of several."""
+        """Return the likeliest way; the first of equally likely ones."""
         return np.asarray(self.ways[int(weights.argmax())])
 
     @property
     def may_fail(self) -> bool:
-        """Whether the class may have made the finer release fail; of what was drawn, nobody knows."""
+        """Whether the class may have made the finer release fail; assumed where ways were only drawn."""
         return not self.exact or not bool(self.harmless.all())
 
     def surely(self, *, alone: bool) -> Longs:
-        """How many members have each child at least, where nothing else can have made the finer release fail.
+        """Least number of members with each child, where nothing else can have made the finer release fail.
 
         However unlikely, a way that is possible counts; what was drawn proves nothing.
         """
@@ -111,6 +114,7 @@ def _multinomial(ways: Longs, shares: Shares) -> Shares:
     size = int(ways[0].sum())
     factorials = np.array([lgamma(many + 1) for many in range(size + 1)])
     with np.errstate(divide="ignore", invalid="ignore"):
+        # 0 · log 0 counts as 0
         logs = np.where(ways > 0, ways * np.log(shares), 0.0)
     found = np.exp(factorials[size] - factorials[ways].sum(axis=1) + logs.sum(axis=1))
     return np.asarray(found / found.sum())

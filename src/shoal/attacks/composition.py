@@ -82,7 +82,7 @@ class Compose(Attack):
         return None if self.others else "name other releases about the same people with --other"
 
     def prepared(self, known: Knowledge) -> "Compose":
-        """The other releases, and who is behind their rows: by originals of their own, or by that of the first."""
+        """Open the other releases and find who is behind their rows, by their own originals or that of the first."""
         others = tuple(each if isinstance(each, Published) else known.open(each) for each in self.others)
         how = replace(self, register=known.read(self.register), others=others)
         if known.original is None:
@@ -136,7 +136,8 @@ def _of_register(release: Published, register: Table, present: Longs) -> Shares:
 def _told(
     shares: Sequence[Shares], whom: str, narrowed: dict[str, int], right: NDArray[np.integer] | None = None
 ) -> Finding:
-    """From what each release says of each person."""
+    """Combine what each release says of each person ([person, value] shares) into a finding."""
+    # [person, value]: 0 where some release excludes the value
     product = np.prod(shares, axis=0)
     left = (product > 0).sum(axis=1)
     alone = [int(((share > 0).sum(axis=1) == 1).sum()) for share in shares]
@@ -169,17 +170,19 @@ def _told(
 
 
 def _pairs(releases: Sequence[Published], present: Sequence[Longs]) -> Finding:
-    """Without knowing who is in both: the first release against each other one, class by class."""
+    """Compare the first release with each other one, class by class, without knowing who is in both."""
     first, sizes = releases[0], releases[0].counts.sizes
     sure, may = np.zeros(len(sizes), dtype=bool), np.zeros(len(sizes), dtype=bool)
     figures = {"releases": len(releases), "pairs": 0, "pairs_with_one_value": 0, "pairs_with_none": 0}
     for other, shown in zip(releases[1:], present[1:], strict=True):
         met = ClassOverlap.of(first, other).meeting
+        # [class of the first, class of the other]: values that both show
         left = (present[0] > 0).astype(np.int64) @ (shown > 0).T.astype(np.int64)
         one, some = met & (left == 1), met & (left > 0)
         figures["pairs"] += int(met.sum())
         figures["pairs_with_one_value"] += int(one.sum())
         figures["pairs_with_none"] += int((met & (left == 0)).sum())
+        # exposed with some meeting class, or with every class that leaves a value at all
         may |= one.any(axis=1)
         sure |= some.any(axis=1) & (some == one).all(axis=1)
     alone = (present[0] > 0).sum(axis=1) == 1
@@ -193,7 +196,7 @@ def _pairs(releases: Sequence[Published], present: Sequence[Longs]) -> Finding:
 
 
 def _in_all(truths: Sequence[Truth], key: str | None) -> list[NDArray[np.int64]]:
-    """For each release the rows of the people who are in all of them, in one order."""
+    """For each release, the rows of the people who are in all releases, in one common order."""
     persons = [truth.rows for truth in truths]
     if not all(_same(truth.table, truths[0].table) for truth in truths):
         if key is None:
@@ -206,7 +209,7 @@ def _in_all(truths: Sequence[Truth], key: str | None) -> list[NDArray[np.int64]]
 
 
 def _same(one: Table, other: Table) -> bool:
-    """Whether two tables are one: then a row is a person."""
+    """Whether two tables are equal, so that a row number identifies a person in both."""
     if one is other:
         return True
     if one.rows != other.rows or list(one.columns) != list(other.columns):
@@ -216,7 +219,7 @@ def _same(one: Table, other: Table) -> bool:
 
 
 def _named(truths: Sequence[Truth], key: str) -> list[NDArray[np.int64]]:
-    """Persons numbered alike in several originals."""
+    """For each release, the person number of each row, the same in all originals; -1 where there is nobody."""
     numbers: dict[str | None, int] = {}
     out = []
     for truth in truths:

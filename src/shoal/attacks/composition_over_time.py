@@ -1,4 +1,4 @@
-"""The composition attack, release after release: what is left of everybody's sensitive values so far."""
+"""The composition attack, release after release: which sensitive values are still possible for each person."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ class ClassOverlap:
 
     @classmethod
     def of(cls, one: Published, other: Published) -> "ClassOverlap":
-        """Classes meet where the labels of every quasi-identifier have a value in common."""
+        """Find the classes whose labels have a value in common in every quasi-identifier."""
         met = np.ones((len(one.counts.sizes), len(other.counts.sizes)), dtype=bool)
         for name in one.quasi_identifiers:
             mine, theirs = _on_one_domain([one, other], name)
@@ -33,7 +33,7 @@ class ClassOverlap:
 
 
 def crossed(releases: Sequence[Published], rows: Sequence[Longs]) -> dict[str, int]:
-    """Of people whose row in each release is given, how many all releases together tell better than any of them.
+    """Count the people whom all releases together narrow down further than any single one, given their rows.
 
     Every value lies in what all labels cover: the intersection of the boxes.
     """
@@ -56,7 +56,7 @@ def crossed(releases: Sequence[Published], rows: Sequence[Longs]) -> dict[str, i
 
 
 def _on_one_domain(releases: Sequence[Published], name: str) -> list[Flags]:
-    """What the labels of each release cover, of the values of all of them."""
+    """covered[label, value] of each release, over the values that occur in any of them."""
     alone = [meaning_of(release, name) for release in releases]
     columns = [meaning.column for meaning in alone]
     covers = []
@@ -70,15 +70,15 @@ def _on_one_domain(releases: Sequence[Published], name: str) -> list[Flags]:
 
 
 Bits = NDArray[np.uint8]
-"""Sets of values, one a line, a bit for each value."""
+"""Sets of values: one row per set, one bit per value."""
 
 
 @dataclass(frozen=True)
 class Candidates:
     """The values of one sensitive attribute that all releases together leave to everybody who is in them.
 
-    It is `Compose` by halves: what is left after one more release needs that release and what was left before, so the
-    earlier ones are not read again. The attacker knows who is in which class of which release.
+    It is `Compose` step by step: what is left after one more release follows from that release and what was left
+    before, so earlier ones are not read again. The attacker knows who is in which class of which release.
 
     >>> told = Candidates.none(["flu", "hiv", "ulcer", "cancer"], 3)
     >>> told = told.after(np.array([0, 0, 0]), sets_of([0, 0, 0], [0, 1, 2], 1, 4))
@@ -91,16 +91,16 @@ class Candidates:
     """What the bits stand for; None is null, which protects nobody."""
     sets: Bits
     of: Codes
-    """The set of each person; -1 of who was in no release."""
+    """Number of the set of each person; -1 for those who were in no release."""
 
     @classmethod
     def none(cls, values: Sequence[str | None], people: int = 0) -> "Candidates":
-        """Of people who were in no release yet."""
+        """Start with people who were in no release yet."""
         width = _width(len(values))
         return cls(tuple(values), np.zeros((0, width), np.uint8), np.full(people, -1, np.int32))
 
     def among(self, values: Sequence[str | None]) -> "Candidates":
-        """The same in the bits of other values, of which all that were known are some; null may be missing."""
+        """Re-encode the sets for other `values`, which must contain all known ones; null may be missing."""
         place = {value: at for at, value in enumerate(values)}
         stay = [at for at, value in enumerate(self.values) if value is not None or None in place]
         flags = np.zeros((len(self.sets), len(values)), dtype=bool)
@@ -108,26 +108,28 @@ class Candidates:
         return replace(self, values=tuple(values), sets=np.packbits(flags, axis=1))
 
     def called(self, names: Mapping[str, str]) -> "Candidates":
-        """The same where some values have other names."""
+        """Rename some values."""
         return replace(self, values=tuple(value and names.get(value, value) for value in self.values))
 
     def flags(self) -> Flags:
-        """Set by set, which values are in it."""
+        """flags[set, value]: which values are in each set."""
         return np.unpackbits(self.sets, axis=1, count=len(self.values)).astype(bool)
 
     def joined_by(self, people: int) -> "Candidates":
-        """With so many people more, who were in no release yet."""
+        """Add `people` people who were in no release yet."""
         return replace(self, of=np.append(self.of, np.full(people, -1, np.int32)))
 
     def after(self, shown: Codes, classes: Bits) -> "Candidates":
-        """After one more release: the class of each person in it, -1 of who is not, and the values of each class.
+        """Add a release: `shown` is the class of each person (-1 if absent), `classes` the values of each class.
 
         Where nothing is left, the value has changed meanwhile, and the attacker begins anew.
         """
         there = shown >= 0
+        # each combination of (set so far, class now) once; 0 stands for no set yet
         pairs = [(self.of[there] + np.int32(1), len(self.sets) + 1), (shown[there].astype(np.int32), len(classes))]
         at, _, (before, held) = joined(pairs)
         before, now = before - 1, classes[held]
+        # bits of the values that survive; where none do, or there was no set, the class alone counts
         both = now & self.sets[before] if len(self.sets) else now
         fresh = (before < 0) | ~both.any(axis=1)
         of = self.of.copy()
@@ -135,7 +137,8 @@ class Candidates:
         return replace(self, sets=np.concatenate([self.sets, np.where(fresh[:, None], now, both)]), of=of).packed()
 
     def packed(self) -> "Candidates":
-        """Every set once, and none that nobody has."""
+        """Keep every set once, and only sets that somebody has."""
+        # the numbers in use, shifted by one so that 0 is "no set"
         used, at = numbered(self.of + np.int32(1))
         held = used[used > 0] - 1
         sets, which = np.unique(self.sets[held], axis=0, return_inverse=True)
@@ -143,14 +146,15 @@ class Candidates:
         return replace(self, sets=sets.reshape(len(sets), self.sets.shape[1]), of=number[at].astype(np.int32))
 
     def left(self) -> Longs:
-        """How many values are left to each person; as many as there are to who was in no release."""
+        """Number of values left to each person; all of them for those who were in no release."""
         known = np.array([value is not None for value in self.values], dtype=bool)
+        # one more entry at the end, which the index -1 finds: all values are left
         many = np.append(self.flags()[:, known].sum(axis=1), known.sum()).astype(np.int64)
         return many[self.of]
 
 
 def sets_of(classes: Sequence[int] | Codes, values: Sequence[int] | Codes, count: int, size: int) -> Bits:
-    """The values of each of `count` classes, given the class and the value of every row.
+    """Return the set of values of each of `count` classes, given the class and value of every row.
 
     >>> sets_of([0, 0, 1], [0, 2, 1], 2, 3).tolist()
     [[160], [64]]
@@ -161,9 +165,9 @@ def sets_of(classes: Sequence[int] | Codes, values: Sequence[int] | Codes, count
 
 
 def told(candidates: Mapping[str, Candidates], least: Mapping[str, int], releases: int, people: int) -> Finding:
-    """What all releases tell of everybody who is in one: exposed is who has fewer values left than is asked for.
+    """Return the finding over all releases: exposed are people with fewer values left than asked for.
 
-    Who had other values before is there once for each; they are so many `people`.
+    Somebody whose value changed is listed once for each value; `people` is the number of persons.
     """
     left = {name: each.left()[each.of >= 0] for name, each in candidates.items()}
     below = np.zeros(max((len(each) for each in left.values()), default=0), dtype=bool)

@@ -1,4 +1,4 @@
-"""The deFinetti attack: groups that each hide who has which value teach together what kind of person has it."""
+"""The deFinetti attack: groups that hide who has which value show together what kind of person has it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -34,12 +34,12 @@ _EDGE = 1e-12
 
 @dataclass(frozen=True)
 class MemberGroups:
-    """Members in groups, and how often each value occurs in each group; every group has as many values as members."""
+    """Members in groups, and how often each value occurs in each group; a group has as many values as members."""
 
     group: Longs
-    """Of each member."""
+    """Group of each member."""
     counts: Longs
-    """counts[group, value]"""
+    """counts[group, value]: how often each value occurs in each group."""
 
     def likely(self, likelihoods: Weights) -> Weights:
         """For each member the probability of each value, from log likelihoods: weights scaled until members get one
@@ -52,13 +52,16 @@ class MemberGroups:
         >>> pair.likely(np.log([[0.9, 0.1], [0.5, 0.5]])).round(3).tolist()
         [[0.9, 0.1], [0.1, 0.9]]
         """
+        # sort members by group, so that reduceat sums over the members of each group
         order = np.argsort(self.group, kind="stable")
         group = self.group[order]
         starts = np.searchsorted(group, np.arange(len(self.counts)))
         scaled = 2 * likelihoods[order]
         weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+        # [member, value]; 0 for values that do not occur in the member's group
         weights = np.maximum(weights, _EDGE) * (self.counts[group] > 0)
         for _ in range(_SWEEPS):
+            # one Sinkhorn sweep: columns of each group to its counts, then rows to 1
             sums = np.add.reduceat(weights, starts, axis=0)
             weights *= (self.counts / np.where(sums > 0, sums, 1))[group]
             weights /= weights.sum(axis=1, keepdims=True)
@@ -68,7 +71,7 @@ class MemberGroups:
 
 
 _BINS = 50
-"""Values of a column that are told apart; more of them are put together by their order."""
+"""Most values of a column that are told apart; beyond that, values are binned in their order."""
 _STILL = 1e-2
 
 
@@ -164,7 +167,7 @@ class DeFinetti(Attack):
 def learned(
     people: Sequence[Codes], groups: MemberGroups, rounds: int, random: np.random.Generator
 ) -> tuple[Weights, int]:
-    """How likely each person has each value, and after how many rounds.
+    """Return likely[person, value] and the number of rounds it took.
 
     >>> ages = [np.array([0, 1] * 50, np.int32)]
     >>> pairs = MemberGroups(np.repeat(np.arange(50), 2), np.array([[1, 1]] * 45 + [[2, 0]] * 5))
@@ -183,18 +186,19 @@ def learned(
 
 
 def _likelihoods(people: Sequence[Codes], likely: Weights) -> Weights:
-    """Log P(what is known of a person | value), by Laplace's rule."""
+    """Log P(quasi-identifiers of a person | value) as [person, value], by Laplace's rule."""
     total = likely.sum(axis=0)
     out = np.zeros_like(likely)
     for codes in people:
         size = int(codes.max()) + 1
+        # seen[code, value]: expected members with this code and value
         seen = np.stack([np.bincount(codes, weights=each, minlength=size) for each in likely.T], axis=1)
         out += (np.log(seen + 1) - np.log(total + size))[codes]
     return out
 
 
 def _at_random(groups: MemberGroups, random: np.random.Generator) -> Weights:
-    """Every group's values handed out to its members in a random order."""
+    """Hand out each group's values to its members in random order: one-hot [member, value]."""
     values = np.repeat(
         np.tile(np.arange(groups.counts.shape[1]), len(groups.counts)), groups.counts.ravel()
     )  # group by group
@@ -205,9 +209,10 @@ def _at_random(groups: MemberGroups, random: np.random.Generator) -> Weights:
 
 
 def _people(published: Published, truth: Truth | None) -> list[Codes]:
-    """What the attacker knows of the person behind each row."""
+    """For each quasi-identifier, the code that the attacker knows of the person behind each row."""
     shown = [each.codes for each in published.quasi_identifiers.values()]
     classes = published.class_of_row
+    # first row of each class; assigning backwards lets the first row win
     first = np.empty(len(published.counts.sizes), dtype=np.int64)
     first[classes[::-1]] = np.arange(len(classes))[::-1]
     if any((codes != codes[first[classes]]).any() for codes in shown):
@@ -223,6 +228,7 @@ def _people(published: Published, truth: Truth | None) -> list[Codes]:
 def _binned(codes: Codes) -> Codes:
     used, codes_ = np.unique(codes, return_inverse=True)
     if len(used) > _BINS:
+        # bins of nearly equal size by rank; all rows of a value go by its first rank
         rank = np.argsort(np.argsort(codes, kind="stable"), kind="stable")
         first = np.full(len(used), len(codes))
         np.minimum.at(first, codes_, rank)
@@ -231,7 +237,7 @@ def _binned(codes: Codes) -> Codes:
 
 
 def _right(published: Published, truth: Truth, attribute: str) -> NDArray[np.integer]:
-    """The value of each person in truth, numbered as the release numbers them."""
+    """True value of each person, in the codes of the release; -1 where there is none."""
     labels = published.counts.sensitive[attribute].labels
     place = {label: code for code, label in enumerate(labels)}
     column = truth.table[attribute]

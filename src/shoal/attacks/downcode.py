@@ -1,4 +1,4 @@
-"""Downcoding: a label that was not made finer tells that it could not be, and so what its class holds."""
+"""Downcoding: a label that was not made finer shows that it could not be, and so what its class holds."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,20 +33,20 @@ from shoal.models.model import Model, asked
 
 
 def levels_of(meaning: Meaning, label: int) -> list[int]:
-    """The levels of its hierarchy on which a label stands."""
+    """Return the levels of the hierarchy on which a label occurs."""
     if meaning.hierarchy is None:
         return []
     return [height for height, names in enumerate(meaning.hierarchy.labels) if meaning.labels[label] in names]
 
 
 def common_level(meaning: Meaning) -> int | None:
-    """The lowest level on which all labels stand, if there is one: full-domain generalisation."""
+    """Return the lowest level on which all labels occur (full-domain generalisation); None if there is none."""
     common = set.intersection(*({*levels_of(meaning, label)} for label in range(len(meaning.labels))))
     return min(common, default=None)
 
 
 def children_of(meaning: Meaning, label: int, shares: Shares, level: int | None = None) -> tuple[Codes, Shares]:
-    """The child of each value that a label covers, -1 for the others, and the share of each child.
+    """Return the child of each value that a label covers (-1 for other values), and the share of each child.
 
     They lie below the given level, else below the lowest on which the label stands; a label without any is one itself.
     """
@@ -65,7 +65,7 @@ def children_of(meaning: Meaning, label: int, shares: Shares, level: int | None 
 
 @dataclass(frozen=True)
 class Promise:
-    """What the release was to keep, class by class.
+    """The models that the release had to keep, judged class by class.
 
     >>> Promise((KAnonymity(3),)).sizes(np.array([[0, 3], [1, 2]])).tolist()
     [True, False]
@@ -83,7 +83,7 @@ class Promise:
 
     @property
     def of_sizes(self) -> bool:
-        """Whether sizes are all that counts."""
+        """Whether only class sizes matter, as for k-anonymity."""
         return all(isinstance(part, KAnonymity) for model in self.models for part in model.parts())
 
     @property
@@ -93,12 +93,13 @@ class Promise:
         )
 
     def sizes(self, ways: Longs) -> Flags:
-        """Splits after which every child that has members has k at least."""
+        """Flag the splits in which every child has no member or at least k."""
         return np.asarray(((ways == 0) | (ways >= self.k)).all(axis=1))
 
     def members(self, published: Published, rows: Longs, child: Longs, children: int) -> Flags:
-        """The same of any promise, the child of each row of a class given world by world: child[world, row]."""
+        """Flag the worlds that keep any kind of promise; child[world, row] is the child of each row of the class."""
         worlds = len(child)
+        # number of the (world, child) pair of each row; pairs that occur become classes
         part = (np.arange(worlds)[:, None] * children + child).ravel()
         used, number = np.unique(part, return_inverse=True)
         sizes = np.bincount(number).astype(np.int64)
@@ -111,6 +112,7 @@ class Promise:
         for model in self.models:
             kept &= model.complies(counts)
         fine = np.ones(worlds, dtype=bool)
+        # a world fails if one of its children fails
         fine[used[~kept] // children] = False
         return fine
 
@@ -130,11 +132,11 @@ def _told(parameters: Mapping[str, Any]) -> str:
 Minimal = Literal["class", "column"]
 """Where nothing could be made finer: in each class by itself (local recoding), or only in a column as a whole."""
 _LARGEST_PART = 500
-"""Cells that are looked at, where it takes many worlds to judge one."""
+"""Most cells to look at where judging one takes many worlds."""
 
 
 _AUDITED = 2_000
-"""Ways to split a class that an audit looks at: enough to find what is certain, in seconds."""
+"""Most ways to split a class in an audit: enough to find what is certain, in seconds."""
 
 
 @dataclass(frozen=True)
@@ -227,18 +229,18 @@ class _Column:
     """One quasi-identifier: the children of each label, and how common they are."""
 
     label: Codes
-    """Of each class."""
+    """Label of each class."""
     name: str
     children: dict[int, tuple[Codes, Shares]]
-    """Of labels that have several: the child of each value, -1 outside, and the share of each child."""
+    """For labels with several children: the child of each value (-1 outside), and the share of each child."""
     behind: NDArray[np.integer] | None
-    """The true value of each row."""
+    """True value of each row."""
 
     @classmethod
     def of(
         cls, published: Published, meaning: Meaning, level: int | None, truth: Truth | None, control: Any
     ) -> "_Column":
-        """With the children of one level for all labels, or for each those below the lowest on which it stands."""
+        """Take the children from one level for all labels, or for each label from below its lowest level."""
         name = meaning.column.name
         shares = marginal(published, name, meaning, control)
         found = {label: children_of(meaning, label, shares, level) for label in range(len(meaning.labels))}
@@ -251,10 +253,10 @@ class _Column:
 
 @dataclass
 class _Tally:
-    """What was found so far."""
+    """Totals over all cells so far."""
 
     sure_of_class: Longs
-    """The most members of each class whose cell of one attribute is certain."""
+    """Most members of each class whose cell of some one attribute is certain."""
     labels: int = 0
     cells: int = 0
     certain: int = 0
@@ -301,7 +303,7 @@ class _Attack:
     random: np.random.Generator
 
     def downcode(self, column: _Column, hidden: NDArray[np.bool_], tally: _Tally) -> None:
-        """All classes that show a label with children."""
+        """Attack all classes that show a label with children, and add to the tally."""
         chosen = np.flatnonzero(np.isin(column.label, list(column.children)) & ~hidden)
         if not self.promise.of_sizes and len(chosen) > _LARGEST_PART:
             tally.left_out += len(chosen) - _LARGEST_PART
@@ -324,7 +326,7 @@ class _Attack:
             )
 
     def _others(self, found: Sequence[Splits]) -> list[float]:
-        """Of each class, the probability that no other one made the finer column fail; 1 where each is by itself."""
+        """For each class, the probability that no other made the finer column fail; 1 where classes are independent."""
         if not self.whole_columns:
             return [1.0] * len(found)
         logs = [np.log(splits.unneeded) if splits.unneeded > 0 else -np.inf for splits in found]
@@ -362,6 +364,7 @@ class _Attack:
         tally.sure_of_class[cell.class_] = max(int(tally.sure_of_class[cell.class_]), sure)
         if behind is None:
             return
+        # true number of members with each child
         true = np.bincount(behind[behind >= 0], minlength=splits.ways.shape[1])
         guess = splits.likeliest(cell.weights if cell.weights.any() else splits.prior)
         tally.right += int(np.minimum(guess, true).sum())
@@ -372,11 +375,11 @@ class _Attack:
 
 @dataclass(frozen=True)
 class _Cell:
-    """What one class shows of one attribute."""
+    """What one class shows of one attribute, and what the attack concludes from it."""
 
     name: str
     class_: int
     splits: Splits
     weights: Shares
-    """How likely each split is, given minimality."""
+    """Posterior probability of each split, given minimality."""
     surely: Longs

@@ -43,7 +43,7 @@ class Homogeneity(Attack):
     )
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
-        """Find the classes."""
+        """Find the homogeneous classes and count the records in them."""
         sensitive, counts = sensitive_of(published), published.counts
         self._refuse_strange(counts, sensitive)
         found = {name: homogeneous(counts, [name], self.protected) for name in sensitive}
@@ -78,14 +78,14 @@ class Homogeneity(Attack):
 
 
 def sensitive_of(published: Published) -> tuple[str, ...]:
-    """The sensitive attributes, of which there must be some."""
+    """Return the sensitive attributes; refuse a release without any."""
     if not published.sensitive:
         raise BadInput(f"{published.name}: name its sensitive attributes with --sensitive")
     return published.sensitive
 
 
 def expectations(counts: ClassCounts, attributes: Sequence[str]) -> dict[str, float]:
-    """How many homogeneous classes chance would make: of uniform values and equal classes, and of the real ones."""
+    """Expected homogeneous classes by chance: with uniform values and equal classes, and with the real ones."""
     distinct = [len(np.unique(counts.sensitive[name].non_null().values)) for name in attributes]
     smallest = max(int(counts.sizes.min(initial=counts.rows)), 1)
     return {
@@ -141,7 +141,7 @@ def _one_value(values: ValueCounts) -> Flags:
 
 
 def _holding(values: ValueCounts, protected: Collection[str] | None) -> Flags:
-    """Which classes hold one of the protected values; all, where it does not matter."""
+    """Flag the classes that hold a protected value; all classes where none is named."""
     if protected is None:
         return np.ones(values.class_count, dtype=bool)
     codes = [code for code, label in enumerate(values.labels) if label in protected]

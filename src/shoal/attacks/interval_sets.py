@@ -1,4 +1,4 @@
-"""Sets of codes as runs, and the axis of positions on which as many of them as possible are one run."""
+"""Sets of codes as runs, and an axis of positions on which as many sets as possible are a single run."""
 
 from dataclasses import dataclass, replace
 
@@ -13,33 +13,34 @@ _DEPTH = 16
 
 @dataclass(frozen=True)
 class CodeAxis:
-    """Positions of one attribute: what every label covers is a range of them, or a set of several ranges."""
+    """Positions of one attribute's codes: each label covers a range of positions, or several ranges."""
 
     place: Codes
-    """The position of each code of the register."""
+    """Position of each code of the register."""
     size: int
-    """Positions; a null lies at none, and its place is the size."""
+    """Number of positions; null lies at none of them, and its place is `size`."""
     low: Codes
-    """The first position of each label."""
+    """First position of each label."""
     high: Codes
-    """The last; before the first where the label covers nothing."""
+    """Last position of each label; less than the first where the label covers nothing."""
     sets: Codes
-    """Of a label of several ranges, the number of its set, else -1."""
+    """Number of the set of a label that covers several ranges; -1 for other labels."""
     begin: Longs
-    """Where the ranges of each set begin, and where the last ends."""
+    """Where the ranges of each set begin in `run_low` and `run_high`, and where the last set ends."""
     run_low: Codes
     run_high: Codes
 
     def relabelled(self, number: Codes) -> "CodeAxis":
-        """The same for labels of which each is called by the number of another."""
+        """Renumber the labels: new label i is the old label `number[i]`."""
         return replace(self, low=self.low[number], high=self.high[number], sets=self.sets[number])
 
     def holds(self, labels: Indices, positions: Indices) -> Flags:
-        """Whether each label covers the position beside it; a null is compatible with all."""
+        """Whether each label covers the position beside it; every label is compatible with null."""
         inside = (self.low[labels] <= positions) & (positions <= self.high[labels])
         number = self.sets[labels]
         several = np.flatnonzero(inside & (number >= 0))
         if len(several):
+            # (set, last position) of each run as one ascending key, for the first run that ends at a position or later
             of_run = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
             keys = of_run * (self.size + 1) + self.run_high
             at = np.searchsorted(keys, number[several].astype(np.int64) * (self.size + 1) + positions[several])
@@ -49,7 +50,7 @@ class CodeAxis:
 
 @dataclass(frozen=True)
 class Runs:
-    """Of each label the codes that it covers, as runs `start <= code < stop`.
+    """The codes that each label covers, as runs `start <= code < stop`.
 
     >>> runs = Runs.of(np.array([0, 1, 1]), np.array([0, 2, 0]), np.array([3, 3, 1]), 2, 3)
     >>> runs.members(0), runs.members(1)
@@ -60,16 +61,16 @@ class Runs:
     """
 
     label: Longs
-    """Of each run; they rise."""
+    """Label of each run, ascending."""
     start: Longs
     stop: Longs
     labels: int
     codes: int
-    """How many there are, null left out."""
+    """Number of codes, null left out."""
 
     @classmethod
     def of(cls, label: Longs, start: Longs, stop: Longs, labels: int, codes: int) -> "Runs":
-        """Runs in any order; those of a label that meet become one."""
+        """Sort the runs and merge those of one label that touch or overlap."""
         filled = start < stop
         label, start, stop = label[filled], start[filled], stop[filled]
         order = np.lexsort((stop, start, label))
@@ -88,8 +89,9 @@ class Runs:
         return [code for start, stop in runs for code in range(start, stop)]
 
     def axis(self) -> CodeAxis:
-        """The shortest axis: codes that no label tells apart share a position."""
+        """Build the shortest axis: codes that no label tells apart share a position."""
         position, runs = self._rearranged()
+        # every place where a run begins or ends; between two edges, no label tells codes apart
         edges = np.unique(np.concatenate([[0, self.codes], runs.start, runs.stop]))
         size = max(len(edges) - 1, 0)
         place = np.searchsorted(edges, position, side="right") - 1
@@ -97,7 +99,9 @@ class Runs:
         begin = np.searchsorted(runs.label, np.arange(self.labels + 1))
         many = np.diff(begin)
         low, high = np.zeros(self.labels, dtype=np.int32), np.full(self.labels, -1, dtype=np.int32)
+        # the hull of each label: first position of its first run to last position of its last
         low[many > 0], high[many > 0] = first[begin[:-1][many > 0]], last[begin[1:][many > 0] - 1]
+        # number the labels of several runs; only their runs are kept
         sets = np.where(many > 1, np.cumsum(many > 1) - 1, -1).astype(np.int32)
         kept = many[runs.label] > 1
         return CodeAxis(
@@ -112,7 +116,7 @@ class Runs:
         )
 
     def _rearranged(self) -> tuple[Longs, "Runs"]:
-        """Where each code lies, and the runs there: codes under one label of a tree are put side by side.
+        """Position of each code, and the runs of positions: codes under one label of a tree become neighbours.
 
         Sets that lie in one another or apart, as those of any hierarchy do, become one run each when codes are sorted
         by the sets that hold them, the largest first.
@@ -123,21 +127,25 @@ class Runs:
             return natural, self
         label, code = self._listed()
         inner = (sizes[label] > 1) & (sizes[label] < self.codes)
+        # rank of each label by size, the largest first
         rank = np.empty(self.labels, dtype=np.int64)
         rank[np.argsort(-sizes, kind="stable")] = np.arange(self.labels)
         order = np.lexsort((rank[label[inner]], code[inner]))
         held, by = code[inner][order], rank[label[inner]][order]
+        # how many larger labels hold the code
         depth = np.arange(len(held)) - np.searchsorted(held, held)
+        # chain[code, depth]: the labels that hold a code, from the largest down; `labels` pads
         chain = np.full((self.codes, min(int(depth.max(initial=0)) + 1, _DEPTH)), self.labels, dtype=np.int64)
         near = depth < chain.shape[1]
         chain[held[near], depth[near]] = by[near]
         position = np.empty(self.codes, dtype=np.int64)
+        # sort codes by their chains, so that codes of one label become neighbours
         position[np.lexsort((natural, *chain.T[::-1]))] = natural
         moved = Runs.of(label, position[code], position[code] + 1, self.labels, self.codes)
         return (position, moved) if len(moved.label) < len(self.label) else (natural, self)
 
     def _listed(self) -> tuple[Longs, Longs]:
-        """Every pair of a label and a code that it covers."""
+        """Every (label, code) pair such that the label covers the code."""
         lengths = self.stop - self.start
         offset = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         return np.repeat(self.label, lengths), np.repeat(self.start, lengths) + offset

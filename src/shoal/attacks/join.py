@@ -22,7 +22,7 @@ from shoal.models.spec import nearest
 
 @dataclass(frozen=True)
 class Owners:
-    """Of each person of the register the row of the original and the released row; -1 where there is none."""
+    """Row of the original, and released row, of each person of the register; -1 where there is none."""
 
     original: Longs
     released: Longs
@@ -30,15 +30,17 @@ class Owners:
 
     @classmethod
     def of(cls, truth: Truth, people: Table, on: Sequence[str], key: str | None) -> "Owners":
-        """By a column that both have; without one, the register must be the original itself."""
+        """Match people by the column `key`; without one, the register must be the original row by row."""
         original = _same_rows(truth.table, people, on) if key is None else _by_key(truth.table, people, key)
+        # released row of each original row
         released = np.full(truth.table.rows + 1, -1, dtype=np.int64)
         known = np.flatnonzero(truth.rows >= 0)
         released[truth.rows[known]] = known
         return cls(original, np.where(original < 0, -1, released[original]), truth.table)
 
     def right(self, axes: Sequence[CodeAxis], places: Sequence[Codes], faces: DistinctRows) -> Flags:
-        """Whose own record is among their candidates."""
+        """Flag the people whose own record is among their candidates."""
+        # face of each person's own released row
         face = np.where(self.released < 0, -1, faces.of_row[self.released])
         right = np.asarray(face >= 0)
         for a, (axis, place) in enumerate(zip(axes, places, strict=True)):
@@ -46,7 +48,7 @@ class Owners:
         return right
 
     def figures(self, right: Flags, links: Links, faces: DistinctRows, sensitive: Sequence[str]) -> dict[str, Any]:
-        """How many links are right, and how many right guesses one candidate chosen blindly would give."""
+        """Count right links, and the right guesses to expect when one candidate is chosen blindly."""
         certain = {
             f"certain_and_right: {name}": int(self._true(s, name, links, faces).sum())
             for s, name in enumerate(sensitive)
@@ -60,7 +62,7 @@ class Owners:
         } | certain
 
     def _true(self, attribute: int, name: str, links: Links, faces: DistinctRows) -> Flags:
-        """Of whom the one value that all candidates have is the true one."""
+        """Flag the people for whom the one value that all candidates share is the true one."""
         asked = np.flatnonzero((links.distinct[:, attribute] == 1) & (self.original >= 0))
         texts = pa.concat_arrays([self.table[name].texts, pa.nulls(1, pa.string())])
         true = texts.take(pa.array(self.table[name].codes[self.original[asked]]))
@@ -150,7 +152,7 @@ class Join(Attack):
         return "name people whom an attacker knows with --register" if self.register is None else None
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
-        """Link everybody; with the truth, tell how many links are right."""
+        """Link everybody; with the truth, count how many links are right."""
         people = _register(self.register)
         on = self._chosen(published, people)
         left_out = np.zeros(published.rows, dtype=bool) if self.suppressed else published.hidden
@@ -180,7 +182,7 @@ class Join(Attack):
         return _finding(published, links, faces, figures, success)
 
     def _chosen(self, published: Published, people: Table) -> list[str]:
-        """The attributes to join on, all of which both tables have."""
+        """Return the attributes to join on, which both tables must have."""
         known = list(published.quasi_identifiers)
         for name in (*self.attributes, *self.exact):
             if name not in known:
@@ -212,7 +214,7 @@ def _register(given: Any) -> Table:
 
 
 def _axis(matching: Matching, published: Published, name: str) -> CodeAxis:
-    """What the labels of an attribute cover in the register; of labels that no row shows it is not asked."""
+    """Axis of what an attribute's labels cover in the register; labels that no row shows are not read."""
     shown = published.quasi_identifiers[name]
     used, first = np.unique(shown.codes, return_index=True)
     axis = matching.runs([shown.labels[code] for code in used.tolist()], first).axis()
@@ -222,7 +224,7 @@ def _axis(matching: Matching, published: Published, name: str) -> CodeAxis:
 
 
 def _missing(axes: Sequence[CodeAxis], places: Sequence[Codes]) -> int:
-    """People who have a null somewhere: it excludes no record."""
+    """Count the people with a null, which excludes no record."""
     missing = np.zeros(len(places[0]), dtype=bool)
     for axis, place in zip(axes, places, strict=True):
         missing |= place == axis.size
@@ -230,7 +232,7 @@ def _missing(axes: Sequence[CodeAxis], places: Sequence[Codes]) -> int:
 
 
 def _outside(people: Table, on: Sequence[str], matchings: Sequence[Matching]) -> int:
-    """People with a value that a hierarchy does not know: its labels cannot cover them."""
+    """Count the people with a value that a hierarchy does not know, so that its labels cannot cover it."""
     outside = np.zeros(people.rows, dtype=bool)
     for name, matching in zip(on, matchings, strict=True):
         unknown = np.zeros(people[name].size, dtype=bool)
@@ -240,7 +242,7 @@ def _outside(people: Table, on: Sequence[str], matchings: Sequence[Matching]) ->
 
 
 def _repeated(people: Table, key: str | None) -> int:
-    """Rows of the register that are equal to another in the key or, without one, in every column."""
+    """Count the rows of the register that repeat another's key or, without a key, all its columns."""
     columns = [people[key]] if key is not None else list(people.columns.values())
     codes, size = columns[0].codes, columns[0].size
     for column in columns[1:]:  # two by two: no register is too wide
@@ -285,7 +287,7 @@ def _sentence(unique: int, more: int, people: int, sensitive: Sequence[str]) -> 
 
 
 def _histogram(candidates: Longs) -> list[dict[str, Any]]:
-    """How many people have how many candidates."""
+    """Bin people by their number of candidates."""
     ends = [*(start - 1 for start in _BINS[1:]), None]
     counts = np.bincount(np.searchsorted(_BINS, candidates, side="right") - 1, minlength=len(_BINS)).tolist()
     return [
@@ -296,13 +298,13 @@ def _histogram(candidates: Longs) -> list[dict[str, Any]]:
 
 
 def _commonest(published: Published, name: str) -> float:
-    """The share of the commonest value in the whole release: how likely it is without any match."""
+    """Share of the commonest value in the whole release: how likely it is without any match."""
     overall = published.counts.sensitive[name].non_null().overall
     return float(overall.max(initial=0) / max(int(overall.sum()), 1))
 
 
 def _people(links: Links, faces: DistinctRows, sensitive: Sequence[str], certain: Flags) -> pa.Table:
-    """Row by row of the register, what was learned: as private as the original."""
+    """What was learned of each row of the register; as private as the original."""
     names = pa.array([*faces.names, None], pa.string())
     columns: dict[str, Any] = {
         "row": np.arange(1, len(links.candidates) + 1),

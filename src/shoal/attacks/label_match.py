@@ -1,4 +1,4 @@
-"""Which values of a register a released label may stand for: by containment, never by equality of texts (S2.1)."""
+"""Which values of a register a released label may stand for: by containment, never by equal text (S2.1)."""
 
 import re
 from bisect import bisect_left
@@ -29,7 +29,7 @@ _LAST = "\U0010ffff"
 
 @dataclass(frozen=True)
 class Masks:
-    """Texts, found by a label in which a sign stands for a character that is not shown.
+    """Finds the texts that fit a label in which a sign stands for a hidden character.
 
     Without a hierarchy each sign is exactly one character. Of a mask of Shoal's own, where `short` texts keep all they
     have, it is at most one: `021**` is also what becomes of `021` beside `02138`.
@@ -45,7 +45,7 @@ class Masks:
     short: bool = False
 
     def found(self, label: str) -> Longs:
-        """The places of the texts, in order."""
+        """Return the positions of the texts that fit a label, in order."""
         start, end = label.rstrip(self.sign), label.lstrip(self.sign)
         if self.sign not in start:
             hits = self._between(self._forward, start)
@@ -88,7 +88,7 @@ _LEADING_ZEROS = re.compile(r"\A(-?)0+(?=[0-9])")
 _CLOSED = (Csv, Rows, Tree)
 """Hierarchies that list all their leaves."""
 _OPEN = (Dates, Functions)
-"""Hierarchies with labels of their own that only the values tell."""
+"""Hierarchies whose labels can be found only by labelling the values."""
 
 
 @dataclass(frozen=True)
@@ -106,14 +106,14 @@ class Matching:
     """
 
     column: Column
-    """Of the register; its codes are ranks."""
+    """The register's column; its codes are ranks."""
     builder: Builder | None = None
-    """Of the hierarchy along which the release was generalised, where it is known."""
+    """Builder of the hierarchy along which the release was generalised, where it is known."""
     exact: bool = False
-    """Whether the release shows values as they are: a label that nobody here has is then somebody else's value."""
+    """Whether the release shows values as they are: a label that nobody in the register has is then another's value."""
 
     def runs(self, labels: Sequence[str | None], rows: Indices | None = None) -> Runs:
-        """What each label covers; one that nothing explains is refused with the first of its `rows`, from 0."""
+        """Runs of codes that each label covers; an unreadable label is refused with the first of its `rows`, from 0."""
         plain = self._plain(labels)
         raw = np.flatnonzero(plain >= 0)
         first, past = (ends[plain[raw]].tolist() for ends in self._same)
@@ -133,7 +133,7 @@ class Matching:
 
     @cached_property
     def unknown(self) -> Longs:
-        """The codes of values that the hierarchy does not know: only ranges, `*` and they themselves cover them."""
+        """Codes of values that the hierarchy does not know: only they themselves, ranges and `*` cover them."""
         return np.flatnonzero(self._leaf < 0)
 
     def _plain(self, labels: Sequence[str | None]) -> Longs:
@@ -155,7 +155,7 @@ class Matching:
         return self._further(label)
 
     def _further(self, label: str) -> Sequence[Run] | None:
-        """What the grammar does not know."""
+        """Runs of a label outside the grammar of labels; None if nothing explains it."""
         if (found := self._foreign(label)) is not None:
             return found
         if self._masks.sign in label:
@@ -171,7 +171,7 @@ class Matching:
 
     @cached_property
     def _same(self) -> tuple[Longs, Longs]:
-        """Of each code the first, and the one past the last, of those that are the same number: `30`, `30.0`."""
+        """First code, and one past the last, of the codes that are the same number as each code: `30`, `30.0`."""
         codes = np.arange(len(self.column.values), dtype=np.int64)
         if self.column.kind is not Kind.NUMBER or not self.column.look_alikes:
             return codes, codes + 1
@@ -187,7 +187,7 @@ class Matching:
         return self._scale.runs(meant)
 
     def _foreign(self, label: str) -> Sequence[Run] | None:
-        """A range as other tools write it."""
+        """Runs of a range as other tools write it; None for other labels."""
         if self.column.kind is Kind.TEXT:
             return None
         if found := _AROUND.fullmatch(label):
@@ -202,7 +202,7 @@ class Matching:
         return None
 
     def _refuse_mixture(self) -> None:
-        """Ranges of numbers say nothing about a column that is not one, though by code point they would seem to."""
+        """Refuse ranges of numbers over a column of texts, where code points would give a meaningless answer."""
         digits = pc.match_substring_regex(self.column.texts, r"\A[0-9]+\z").to_numpy(zero_copy_only=False)
         if not digits.all():
             row = int(self.column.first_rows[np.flatnonzero(~digits.astype(bool))].min())
@@ -238,7 +238,7 @@ class Matching:
 
     @cached_property
     def _leaf(self) -> Longs:
-        """The leaf of each code; -1 where there is none."""
+        """Leaf of each code in the hierarchy; -1 where there is none."""
         if self._taxonomy is None:
             return np.zeros(len(self.column.values), dtype=np.int64)
         found = pc.index_in(self.column.texts, value_set=pa.array(self._taxonomy.leaves, pa.string()))
@@ -246,7 +246,7 @@ class Matching:
 
     @cached_property
     def _groups(self) -> dict[str | None, Longs]:
-        """The codes under each label of the hierarchy, leaves included; some have none."""
+        """Codes under each label of the hierarchy, leaves included; some labels have none."""
         if self._taxonomy is None:
             return {}
         known = np.flatnonzero(self._leaf >= 0)
@@ -260,7 +260,7 @@ class Matching:
     # --- what nothing explains -------------------------------------------------------------------------------------
 
     def _nobodys(self, label: str, *, explained: bool) -> bool:
-        """Whether a label that covers nobody is a value that nobody has, and not a label that was not understood."""
+        """Whether a label that covers nobody is a value that nobody has, rather than a label not understood."""
         if self.exact or isinstance(self.builder, ValueOnly | Mask):
             return True
         if isinstance(self.builder, _CLOSED):
@@ -288,7 +288,7 @@ class Matching:
 
 
 def _grouped(labels: Sequence[str], leaf: Longs, codes: Longs) -> Iterator[tuple[str, Longs]]:
-    """The codes whose leaf has each label."""
+    """Yield each label with the codes whose leaf has it."""
     encoded = pa.array(labels, pa.string()).dictionary_encode()
     of = encoded.indices.to_numpy()[leaf]
     order = np.argsort(of, kind="stable")
@@ -298,7 +298,7 @@ def _grouped(labels: Sequence[str], leaf: Longs, codes: Longs) -> Iterator[tuple
 
 
 def _shape(text: str) -> str:
-    """What a code looks like: a letter for words, 0 for one or two digits, more zeros for more.
+    """Return the shape of a text: a letter for words, 0 for one or two digits, more zeros for more.
 
     >>> [_shape(text) for text in ("4/13/86", "10/1/44", "53715", "AB 12")]
     ['0/0/0', '0/0/0', '00000', 'a 0']

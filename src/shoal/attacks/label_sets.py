@@ -1,4 +1,4 @@
-"""What the labels of a release stand for, as far as an attacker knows, and how common the values behind them are."""
+"""What the labels of a release stand for, as far as an attacker knows, and how common the values are."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,9 +28,9 @@ from shoal.labels.scale import read_number
 
 Floats = NDArray[np.float64]
 _MOST = 10_000
-"""Whole numbers between two ends that are listed one by one."""
+"""Most whole numbers of a range that are listed one by one."""
 _LARGEST = 1e300
-"""More values than these in one stretch of whole numbers are not told apart: their number must stay a float."""
+"""Greatest count for one stretch of whole numbers, so that it stays a finite float."""
 _WHOLE = re.compile("-?(0|[1-9][0-9]*)")
 _OWN_LEAVES = (Csv, Rows, Tree)
 """Hierarchies that name their values themselves, whatever the column holds."""
@@ -43,14 +43,14 @@ class Meaning:
 
     labels: Sequence[str | None]
     column: Column
-    """One row for each value, or for each stretch of whole numbers: the first of them."""
+    """One row for each value, or for the first value of each stretch of whole numbers."""
     hierarchy: Hierarchy | None
     many: Floats
-    """How many values each code stands for: 1 where all are listed."""
+    """How many values each code stands for: 1 where all values are listed."""
 
     @cached_property
     def runs(self) -> Runs:
-        """What each label covers, as runs of codes, null among them."""
+        """Runs of codes that each label covers, null among them."""
         read = Labels(self.column, self.hierarchy)
         found = [(at, *run) for at, label in enumerate(self.labels) for run in read.runs(label)]
         of, start, stop = np.array(found, dtype=np.int64).reshape(-1, 3).T
@@ -58,7 +58,7 @@ class Meaning:
 
     @cached_property
     def covered(self) -> Flags:
-        """covered[label, value]: as large as both together, for attacks that look at few of either."""
+        """covered[label, value]: a dense matrix, for attacks that look at few labels and values."""
         flags = np.zeros((len(self.labels), self.column.size), dtype=bool)
         runs = np.stack([self.runs.label, self.runs.start, self.runs.stop], axis=1)
         for label, start, stop in runs.tolist():
@@ -66,7 +66,7 @@ class Meaning:
         return flags
 
     def codes_of(self, column: Column) -> Codes:
-        """The value behind each code of another column; -1 where it is none of these."""
+        """For each code of another column, the code of its value here; -1 where there is none."""
         place = {text: code for code, text in enumerate(self.column.texts.to_pylist())}
         codes = [place.get(text, -1) for text in column.texts.to_pylist()]
         if column.has_null:
@@ -75,7 +75,7 @@ class Meaning:
 
 
 def meaning_of(published: Published, name: str, *known: Column, listed: bool = True) -> Meaning:
-    """What the labels of a quasi-identifier stand for; `known` are columns of values that the attacker has seen.
+    """Return what the labels of a quasi-identifier stand for; `known` are columns of values the attacker has seen.
 
     Without any, the values are those of its hierarchy, or the whole numbers between the ends of its ranges: each by
     itself or, not `listed`, those that no label tells apart together.
@@ -126,7 +126,7 @@ def _ranges(labels: Sequence[str | None]) -> bool:
 
 
 def _read(labels: Sequence[str | None]) -> tuple[list[str], list[range]]:
-    """The values that labels name: themselves, the members of sets, ends of ranges; and ranges of whole numbers."""
+    """Return the values that labels name (values, members of sets, ends of ranges) and ranges of whole numbers."""
     named: list[str] = []
     ranges: list[range] = []
     for label in labels:
@@ -145,7 +145,7 @@ def _read(labels: Sequence[str | None]) -> tuple[list[str], list[range]]:
 
 
 def _whole_numbers(interval: Interval) -> range | None:
-    """The whole numbers of an interval between two of them."""
+    """Whole numbers in an interval whose ends are whole numbers; None for other intervals."""
     low, high = interval.low, interval.high
     if low is None or high is None or interval.quoted or not _WHOLE.fullmatch(low) or not _WHOLE.fullmatch(high):
         return None
@@ -163,7 +163,7 @@ def _listed(numbers: range) -> Iterable[str]:
 
 
 def _edges(labels: Sequence[str | None]) -> Iterator[int]:
-    """The first whole number behind each end of an interval, open ones too."""
+    """Yield the first whole number after each edge of an interval, half-open intervals included."""
     for label in labels:
         said = None if label is None else parse_label(label)
         if isinstance(said, Interval) and not said.quoted:
@@ -175,7 +175,7 @@ def _edges(labels: Sequence[str | None]) -> Iterator[int]:
 
 
 def _stretches(ranges: Sequence[range], named: Iterable[str], others: Iterable[int]) -> dict[str, int]:
-    """Whole numbers that no label tells apart: the first of each stretch, and how many they are.
+    """Stretches of whole numbers that no label tells apart: the first of each, and its length.
 
     >>> _stretches([range(0, 10), range(5, 20)], ["7"], [15])
     {'0': 5, '5': 2, '8': 2, '10': 5, '15': 5}
@@ -196,7 +196,7 @@ def _stretches(ranges: Sequence[range], named: Iterable[str], others: Iterable[i
 
 
 def marginal(published: Published, name: str, meaning: Meaning, control: Table | None = None) -> Floats:
-    """The share of each value: of the people of a control table, each value counted once more (Laplace's rule).
+    """Share of each value among the people of a control table, each value counted once more (Laplace's rule).
 
     Without one, every released row is spread evenly over what its label covers.
 
@@ -216,6 +216,7 @@ def marginal(published: Published, name: str, meaning: Meaning, control: Table |
     shown = published.quasi_identifiers[name]
     rows = np.bincount(shown.codes, minlength=len(shown.labels)).astype(np.float64)
     values = covered_by_labels(meaning, meaning.many)  # how many each label covers
+    # what each value under a label gets of the label's rows
     each = rows / np.where(values > 0, values, 1)
     mass = spread(each[runs.label], runs.start, runs.stop, size) * meaning.many
     total = mass.sum()
@@ -223,7 +224,7 @@ def marginal(published: Published, name: str, meaning: Meaning, control: Table |
 
 
 def covered_by_labels(meaning: Meaning, amounts: Floats) -> Floats:
-    """The sum of the amounts of all values that each label covers."""
+    """For each label, the sum of the amounts of the values that it covers."""
     runs = meaning.runs
     found = np.zeros(len(meaning.labels))
     np.add.at(found, runs.label, sums(amounts, runs.start, runs.stop))
@@ -231,7 +232,7 @@ def covered_by_labels(meaning: Meaning, amounts: Floats) -> Floats:
 
 
 def sums(amounts: Floats, start: Longs, stop: Longs) -> Floats:
-    """The sum of each run of amounts, in the time of a few steps for each.
+    """Sum of amounts over each run, in O(log n) steps per run.
 
     Sums of 2, 4, 8, … neighbours are kept, and each run is put together from few of them. Differences of running
     totals would do the same, but lose what is small beside what is large.
@@ -253,7 +254,7 @@ def sums(amounts: Floats, start: Longs, stop: Longs) -> Floats:
 
 
 def spread(amounts: Floats, start: Longs, stop: Longs, size: int) -> Floats:
-    """What each of so many values gets where an amount is given to every value of each run.
+    """Total that each of `size` values receives when every value of a run receives the run's amount.
 
     >>> spread(np.array([1.0, 2.0]), np.array([0, 1]), np.array([2, 3]), 3).tolist()
     [1.0, 3.0, 2.0]
@@ -270,17 +271,19 @@ def spread(amounts: Floats, start: Longs, stop: Longs, size: int) -> Floats:
 
 
 def _tree_leaves(size: int) -> int:
-    """The power of two that has room for so many; the tree above them has its root at 1, and its leaves behind it."""
+    """Least power of two that holds `size` leaves; the root of the tree is node 1, leaf i is node leaves + i."""
     return 1 << max(size - 1, 0).bit_length()
 
 
 def _nodes(start: Longs, stop: Longs, leaves: int) -> Iterator[tuple[Flags, Longs]]:
-    """The nodes that together hold each run, level by level: which runs have one there, and which it is."""
+    """Yield, level by level, which runs use a node there, and which node; together these nodes cover each run."""
     low, high = start + leaves, stop + leaves
     while (low < high).any():
+        # an odd left end is a right child: take it, and go on with the node after it
         left = (low < high) & (low % 2 == 1)
         yield left, low[left]
         low = low + left
+        # an odd right end is past a left child: take that child
         right = (low < high) & (high % 2 == 1)
         high = high - right
         yield right, high[right]

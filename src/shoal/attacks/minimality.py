@@ -36,7 +36,7 @@ Assignment = NDArray[np.int64]
 
 
 def how_many(groups: Sequence[Assignment]) -> int:
-    """Ways to hand out the values of each group to its members.
+    """Number of ways to hand out the values of each group to its members.
 
     >>> how_many([np.array([0, 0, 0, 0, 0, 1, 1])])
     21
@@ -45,7 +45,7 @@ def how_many(groups: Sequence[Assignment]) -> int:
 
 
 def every(groups: Sequence[Assignment]) -> Iterator[list[Assignment]]:
-    """All of them, each once.
+    """Yield every way to hand out the values, each once.
 
     >>> [world[0].tolist() for world in every([np.array([0, 1, 1])])]
     [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
@@ -59,7 +59,7 @@ def every(groups: Sequence[Assignment]) -> Iterator[list[Assignment]]:
 
 
 def drawn(groups: Sequence[Assignment], worlds: int, seed: int) -> Iterator[list[Assignment]]:
-    """So many at random, all equally likely."""
+    """Draw so many ways at random, all equally likely."""
     random = np.random.default_rng(seed)
     for _ in range(worlds):
         yield [random.permutation(group) for group in groups]
@@ -81,12 +81,12 @@ def _orders(left: list[int], length: int) -> Iterator[list[int]]:
 
 
 Algorithm = Callable[[Table], Published | None]
-"""What it releases of a table of quasi-identifiers and one sensitive attribute; None where it finds nothing."""
+"""What is released of a table of quasi-identifiers and one sensitive attribute; None where nothing is found."""
 Shares = NDArray[np.float64]
 
 
 _AUDITED = 50
-"""Worlds that an audit tries."""
+"""Most worlds that an audit tries."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Minimality(Attack):
         return people
 
     def _chosen(self, published: Published, attribute: str) -> Flags:
-        """Which sensitive values are looked at."""
+        """Flag the sensitive values to look at."""
         labels = published.counts.sensitive[attribute].labels
         if any(value not in labels for value in self.values):
             raise BadInput(f"{published.name}: one of the values asked about does not occur in {attribute!r}")
@@ -203,6 +203,7 @@ class Minimality(Attack):
         exact = worlds <= self.worlds
         wanted = shown_rows(published, attribute)
         quasi = {name: people[name] for name in published.quasi_identifiers}
+        # seen[person, value]: accepted worlds in which the person has the value
         seen = np.zeros((people.rows, column.size), dtype=np.int64)
         accepted = tried = 0
         for world in every(groups) if exact else drawn(groups, self.worlds, self.seed):
@@ -221,6 +222,7 @@ class Minimality(Attack):
         credible = found.believed(shares, found.credible[:, chosen])
         claimed = float(shares.max(initial=0.0))
         m = self.m or max(int(1 / claimed + 1e-9) if claimed else 1, 1)
+        # people of whom some value became more credible than the release shows
         rises = (credible > shares + 1e-9).any(axis=1)
         over = rises & (credible.max(axis=1) > 1 / m + 1e-9) if m > 1 else rises
         exposed, people = int(over.sum()), len(credible)
@@ -261,7 +263,7 @@ class Minimality(Attack):
 
 @dataclass(frozen=True)
 class _Found:
-    """How credible each value is for each person."""
+    """Credibility of each value for each person, from the worlds that give this release."""
 
     credible: Shares
     tried: int
@@ -270,11 +272,11 @@ class _Found:
 
     @property
     def known(self) -> bool:
-        """Whether there is anything to judge by."""
+        """Whether any world gave this release, or none had to be tried."""
         return not self.tried or self.accepted > 0
 
     def believed(self, shares: Shares, credible: Shares) -> Shares:
-        """Credibility; of worlds at random, only where it differs from the share by more than chance would make it.
+        """Credibility; where worlds were drawn, only where it differs from the share by more than chance.
 
         So many comparisons are made that some differ by chance alone: the level is divided among them all.
         """
@@ -285,19 +287,21 @@ class _Found:
 
 
 def _tail(seen: Longs, worlds: int, shares: Shares) -> Shares:
-    """How likely so many worlds or a rarer number have a value, were its share all that counts."""
+    """Binomial tail: probability that so many `worlds`, or a rarer number, have a value whose share is given."""
+    # one binomial distribution for each distinct share: terms[share, number of worlds]
     each, of = np.unique(shares, return_inverse=True)
     logs = np.array([lgamma(i + 1) for i in range(worlds + 1)])
     i = np.arange(worlds + 1)
     inside = np.clip(each, 1e-300, 1 - 1e-15)[:, None]
     terms = np.exp(logs[-1] - logs - logs[::-1] + i * np.log(inside) + (worlds - i) * np.log1p(-inside))
+    # lower and upper tails, each with its own end
     least, most = terms.cumsum(axis=1), terms[:, ::-1].cumsum(axis=1)[:, ::-1]
     at = of.reshape(shares.shape), seen
     return np.asarray(np.minimum(least[at], most[at]))
 
 
 def shown_rows(published: Published, attribute: str) -> frozenset[tuple[tuple[str | None, ...], int]]:
-    """The rows of a release without their order: what two runs of an algorithm are compared by."""
+    """Return the rows of a release without their order, to compare two runs of an algorithm."""
     quasi = [published.quasi_identifiers[name] for name in sorted(published.quasi_identifiers)]
     column = published.table[attribute]
     values = [*column.texts.to_pylist(), *([None] if column.has_null else [])]
@@ -310,7 +314,7 @@ def shown_rows(published: Published, attribute: str) -> frozenset[tuple[tuple[st
 def _groups(
     published: Published, codes: NDArray[np.integer], holding: Sequence[Longs]
 ) -> tuple[list[Longs], list[Assignment]]:
-    """Who shares which values: the people of each class, where each person fits into one only; else all together."""
+    """Return who shares which values: class by class where each person fits into one class only, else all together."""
     if any(len(classes) == 0 for classes in holding):
         raise BadInput(f"some people of the register fit into no class of {published.name}; is it the right register?")
     sizes = published.counts.sizes
@@ -329,7 +333,8 @@ def _split(classes: NDArray[np.integer], count: int) -> Iterator[Longs]:
 
 
 def _shares(published: Published, attribute: str, holding: Sequence[Longs]) -> Shares:
-    """What the release itself says of each person: the shares of the classes that can hold them."""
+    """Share of each value for each person, over the classes that can hold them."""
     dense = published.counts.sensitive[attribute].dense()
+    # summed[person, value]: rows with the value in all classes that can hold the person
     summed = np.array([dense[classes].sum(axis=0) for classes in holding])
     return np.asarray(summed / np.maximum(summed.sum(axis=1, keepdims=True), 1))

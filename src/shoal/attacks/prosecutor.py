@@ -37,7 +37,7 @@ class Prosecutor(Attack):
     """The chance of the right record above which a person is at risk."""
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002
-        """Sizes of the classes are all that counts."""
+        """Count the people at risk, which depends on class sizes only."""
         if not 0 < self.threshold <= 1:
             raise BadInput("the threshold of a risk lies above 0 and is at most 1")
         of_row, sizes = _classes(published)
@@ -62,7 +62,7 @@ class Prosecutor(Attack):
 
 
 def _classes(published: Published) -> tuple[Codes, Longs]:
-    """Rows that quasi-identifiers do not tell apart; where these are shown as they are, groups hide nobody's row."""
+    """Classes of rows with equal quasi-identifiers; where these are shown as they are, groups hide nobody's row."""
     if not published.exact:
         return published.class_of_row, published.counts.sizes
     of_row, count, _ = joined([(each.codes, len(each.labels)) for each in published.quasi_identifiers.values()])

@@ -1,4 +1,4 @@
-"""Links the people of a register with the released rows that may be theirs, through the distinct rows of both sides."""
+"""Links people of a register with released rows that may be theirs, through the distinct rows of both."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,27 +19,27 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DistinctRows:
-    """The distinct rows that a release shows of some attributes, and what is known of those behind them."""
+    """Faces: the distinct rows that a release shows of some attributes, and the sensitive values behind each."""
 
     labels: NDArray[np.int32]
-    """Faces × attributes."""
+    """labels[face, attribute]: the label code."""
     rows: Longs
     of_row: Codes
-    """The face of each released row; -1 of those left out."""
+    """Face of each released row; -1 for rows left out."""
     begin: Longs
-    """Where the entries of each face begin, and where the last ends: one per sensitive value that its rows may have."""
+    """Where the entries of each face begin, and where the last ends; one entry per sensitive value it may have."""
     values: Codes
-    """Numbered through all sensitive attributes."""
+    """Sensitive value of each entry, numbered through all sensitive attributes."""
     weights: Floats
-    """How many of its rows have the value; in expectation where only a group tells, as in Anatomy."""
+    """How many rows of the face have the value; an expectation where only a group tells, as in Anatomy."""
     attribute: Codes
-    """The sensitive attribute of each value."""
+    """Sensitive attribute of each value."""
     names: tuple[str | None, ...]
-    """What each value is called."""
+    """Text of each value."""
 
     @classmethod
     def of(cls, published: Published, on: Sequence[str], chosen: Flags) -> "DistinctRows":
-        """Of the chosen rows."""
+        """Find the faces of the chosen rows."""
         columns = {name: published.quasi_identifiers[name] for name in on}
         found = FrequencySet.count(
             {name: (shown.codes[chosen], len(shown.labels)) for name, shown in columns.items()}, want_classes=True
@@ -54,21 +54,21 @@ class DistinctRows:
 
 @dataclass(frozen=True)
 class Links:
-    """What the released rows that may be theirs tell of people."""
+    """What the candidates of each person, the released rows that may be theirs, tell about them."""
 
     candidates: Longs
-    """Rows."""
+    """Number of candidate rows."""
     classes: Longs
-    """Distinct rows."""
+    """Number of distinct candidate rows."""
     likeliest: Codes
-    """People × sensitive attributes: the value that most candidates have, -1 where none is known."""
+    """[person, sensitive attribute]: the value that most candidates have; -1 where none is known."""
     distinct: Codes
-    """How many values candidates have; nulls are none."""
+    """[person, sensitive attribute]: number of values among the candidates; null is no value."""
     probability: Floats
-    """Of the likeliest value, among the candidates whose value is known."""
+    """[person, sensitive attribute]: share of the likeliest value among candidates with a known value."""
 
     def of(self, each: NDArray[np.integer]) -> "Links":
-        """The same for whoever shares the place of another."""
+        """Repeat the links of distinct people for everybody: person i is distinct person `each[i]`."""
         return Links(
             self.candidates[each],
             self.classes[each],
@@ -79,13 +79,14 @@ class Links:
 
 
 def linked(axes: Sequence[CodeAxis], places: Sequence[Codes], faces: DistinctRows) -> Links:
-    """Link every person, given by a place on each axis, with the faces that contain it.
+    """Link every person, given by a place on each axis, with the faces that contain that point.
 
     A null excludes nothing: people who have one are linked on the other axes alone.
     """
     sizes = {str(a): (each, axis.size + 1) for a, (axis, each) in enumerate(zip(axes, places, strict=True))}
     people = FrequencySet.count(sizes, want_classes=True)
     assert people.classes is not None
+    # distinct people as points[person, axis]; a place equal to the size of the axis is null
     points = np.stack([people.codes(name) for name in sizes], axis=1)
     known = points < np.array([axis.size for axis in axes])
     found = _nothing(len(points), int(faces.attribute.max(initial=-1)) + 1)
@@ -95,7 +96,7 @@ def linked(axes: Sequence[CodeAxis], places: Sequence[Codes], faces: DistinctRow
 
 
 def _patterns(known: Flags) -> Iterator[tuple[Longs, list[int]]]:
-    """People who know the same axes, and which these are."""
+    """Yield groups of people who have a value on the same axes, with these axes."""
     of, _, which = joined([(column.astype(np.int32), 2) for column in known.T])
     order = np.argsort(of, kind="stable")
     for here in np.split(order, np.flatnonzero(np.diff(of[order])) + 1):
@@ -106,6 +107,7 @@ def _contained(
     axes: Sequence[CodeAxis], points: NDArray[np.int32], faces: DistinctRows, chosen: Sequence[int]
 ) -> tuple[NDArray[np.generic], ...]:
     labels = faces.labels[:, chosen]
+    # sets of ranges are numbered through all axes
     offsets = np.cumsum([0, *(len(axis.begin) - 1 for axis in axes)])
     sets = [np.where(axis.sets < 0, -1, axis.sets + offset) for axis, offset in zip(axes, offsets, strict=False)]
     runs = np.cumsum(np.concatenate([[0], *(np.diff(axis.begin) for axis in axes)])).astype(np.int64)
@@ -127,7 +129,7 @@ def _contained(
 
 
 def _of_faces(parts: Sequence[NDArray[np.integer]], labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    """What is known of labels, for those of every face."""
+    """Look up a property of labels for every face: [face, attribute]."""
     out = np.empty(labels.shape, dtype=np.int32)
     for a, part in enumerate(parts):
         out[:, a] = part[labels[:, a]]
@@ -161,7 +163,7 @@ def _put(links: Links, here: Longs, told: tuple[NDArray[np.generic], ...]) -> No
 def _held(
     published: Published, faces: Codes, classes: Codes, count: int
 ) -> tuple[Longs, Codes, Floats, Codes, tuple[str | None, ...]]:
-    """The sensitive values of every face: each of its rows has those of its class, in their shares."""
+    """Sensitive values of every face as entries: each row counts with the shares of its class."""
     pairs = FrequencySet.count({"face": (faces, count), "class": (classes, len(published.counts.sizes))})
     face, of, rows = pairs.codes("face"), pairs.codes("class"), pairs.counts
     entries: list[tuple[Codes, NDArray[np.integer], Floats]] = []
@@ -171,14 +173,18 @@ def _held(
         values = published.counts.sensitive[name].non_null()
         order = np.argsort(values.classes, kind="stable")
         ends = np.searchsorted(values.classes[order], np.arange(values.class_count + 1))
+        # values in the class of each (face, class) pair; each pair is repeated so often
         many = np.diff(ends)[of]
+        # 0, 1, … within each pair
         offset = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
         at = order[np.repeat(ends[of], many) + offset]
+        # rows of the pair times the share of the value in its class
         share = np.repeat(rows, many) * values.counts[at] / np.repeat(published.counts.sizes[of], many)
         entries += [(np.repeat(face, many), values.values[at] + len(names), share)]
         attributes += [attribute] * len(values.labels)
         names += list(values.labels)
     size = max(len(names), 1)
+    # sum entries of the same (face, value), which come from several classes
     keys = np.concatenate([np.zeros(0, np.int64), *(at.astype(np.int64) * size + value for at, value, _ in entries)])
     found, where = np.unique(keys, return_inverse=True)
     shares = np.concatenate([np.zeros(0), *(share for *_, share in entries)])

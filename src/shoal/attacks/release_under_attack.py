@@ -36,18 +36,18 @@ class Published:
     """
 
     name: str
-    """What errors call it."""
+    """Name of the release in errors."""
     table: Table
     """The released columns."""
     quasi_identifiers: Mapping[str, LabelColumn]
-    """By the name of the attribute in the original."""
+    """Quasi-identifiers by their name in the original."""
     sensitive: tuple[str, ...]
     class_of_row: Codes
-    """Rows that no one can tell apart: the equivalence classes, or the groups of Anatomy."""
+    """Class of each row: its equivalence class, or its group in Anatomy."""
     counts: ClassCounts
     """Sizes of the classes, and how often each sensitive value occurs in each."""
     builders: Mapping[str, Builder] = field(default_factory=dict)
-    """Of the attributes, sensitive ones too, whose hierarchies are known."""
+    """Known hierarchies by attribute, sensitive attributes included."""
     exact: bool = False
     """Whether all quasi-identifiers are shown as they are, as in Anatomy."""
 
@@ -60,7 +60,7 @@ class Published:
         sensitive: Sequence[str],
         builders: Mapping[str, Builder] | None = None,
     ) -> "Published":
-        """A table that was released as it is, one column for each quasi-identifier."""
+        """Wrap a table that was released as it is, one column for each quasi-identifier."""
         shown = {name: LabelColumn(table[name].codes, labels_of(table, name)) for name in quasi_identifiers}
         of_row, counts = classes_of(table, quasi_identifiers, sensitive)
         return cls(name, table, shown, tuple(sensitive), of_row, counts, builders or {})
@@ -71,7 +71,7 @@ class Published:
 
     @property
     def hidden(self) -> Flags:
-        """Rows that show `*` in every quasi-identifier: suppressed ones, which could be anybody's."""
+        """Rows that show `*` in every quasi-identifier: suppressed, so they could be anybody's."""
         stars = [shown.labels.index(TOP) if TOP in shown.labels else -1 for shown in self.quasi_identifiers.values()]
         hidden = np.ones(self.rows, dtype=bool)
         for shown, star in zip(self.quasi_identifiers.values(), stars, strict=True):
@@ -81,26 +81,26 @@ class Published:
 
 @dataclass(frozen=True)
 class Truth:
-    """Who is who: the original, and the row of it behind each released one; for telling whether a guess is right."""
+    """The original and its row behind each released row, to tell whether a guess is right."""
 
     table: Table
     rows: NDArray[np.int64]
-    """In the order of the release; -1 where there is none, since the row was added."""
+    """Row of the original behind each released row; -1 for added rows."""
 
     def behind(self, name: str) -> Codes:
-        """The code in the original behind each released row; -1 where there is none."""
+        """Code in the original behind each released row; -1 for added rows."""
         codes = self.table[name].codes
         return np.where(self.rows < 0, np.int32(-1), codes[self.rows])
 
 
 def labels_of(table: Table, name: str) -> list[str | None]:
-    """The text behind each code of a column; None is null."""
+    """Text of each code of a column; None is null."""
     column = table[name]
     return [*column.texts.to_pylist(), *([None] if column.has_null else [])]
 
 
 def classes_of(table: Table, grouped: Sequence[str], sensitive: Sequence[str]) -> tuple[Codes, ClassCounts]:
-    """The class of every row, by some columns, and what the classes hold."""
+    """Class of every row by some columns, and the sensitive values that the classes hold."""
     found = FrequencySet.count({name: (table[name].codes, table[name].size) for name in grouped}, want_classes=True)
     assert found.classes is not None
     values = {name: values_in(table, name, found.classes, len(found.counts)) for name in sensitive}
@@ -115,7 +115,7 @@ def values_in(table: Table, name: str, of_row: Codes, classes: int) -> ValueCoun
 
 
 def label_of_class(published: Published, name: str) -> Codes:
-    """The label that all rows of a class show; those of Anatomy's groups show what they are, and are refused."""
+    """Label that all rows of each class show; groups of Anatomy, whose rows differ, are refused."""
     codes = published.quasi_identifiers[name].codes
     label = np.empty(len(published.counts.sizes), dtype=np.int32)
     label[published.class_of_row] = codes

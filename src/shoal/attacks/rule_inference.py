@@ -20,7 +20,7 @@ from shoal.models.model import exact
 
 
 def holds(test: Test, table: Table, builders: Mapping[str, Builder]) -> Flags:
-    """Of each row of a table, whether it passes; a row without a value passes none.
+    """Flag the rows of a table that pass a test; a row without a value passes none.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -90,7 +90,7 @@ class Rules(Attack):
         return cls(control=given.control)
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002
-        """Every channel, what it is about, and how many people it exposes; of several attributes, all of them."""
+        """Find every channel and count the people it exposes; of several sensitive attributes, all are mined."""
         self._refuse()
         told = [self._about(published, name) for name in _sensitive(published)]
         exposed = np.logical_or.reduce([each.exposed for each in told])
@@ -111,7 +111,7 @@ class Rules(Attack):
 
     @classmethod
     def listing(cls, figures: Mapping[str, Any]) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:
-        """Every rule, those about most people first."""
+        """Return every rule as a table, those about most people first."""
         entries = sorted(figures["rules"], key=lambda entry: -entry["people"])
         tried = any("outside" in entry for entry in entries)
         header = ("if", "then", "people", "confidence", "lift", *(("of others",) if tried else ()))
@@ -137,7 +137,7 @@ class Rules(Attack):
             raise BadInput("give a control table or hold rows out, not both")
 
     def _about(self, published: Published, name: str) -> "_Told":
-        """What the tree for one sensitive attribute tells."""
+        """Mine a tree for one sensitive attribute and list its channels."""
         table = published.table
         training, others = self._split(table.rows)
         features = [of for of in table.columns if of not in published.sensitive]
@@ -168,7 +168,7 @@ class Rules(Attack):
         return _Told(exposed, listed, len(rules), right, None if tried is None else right_outside)
 
     def _split(self, rows: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
-        """The rows to mine, and those held out."""
+        """Return the rows to mine and the rows held out."""
         order = np.random.default_rng(self.seed).permutation(rows)
         cut = rows - int(exact("held_out", self.held_out) * Fraction(rows))
         return np.sort(order[:cut]), np.sort(order[cut:])
@@ -184,7 +184,7 @@ class _Told:
 
 
 class _Tried:
-    """People whom rules were not made from."""
+    """People from whom no rule was mined, to try the rules on."""
 
     def __init__(self, published: Published, name: str, control: Table | None, others: Any) -> None:
         self._table = rows_of(published.table, others) if control is None else control
@@ -194,7 +194,7 @@ class _Tried:
         self._name = name
 
     def rate(self, rule: Rule) -> Rate:
-        """How often a rule is right about those who pass its tests."""
+        """How often a rule is right about the people who pass its tests."""
         passed = np.ones(self._table.rows, dtype=bool)
         for test in rule.antecedent:
             passed &= holds(test, self._table, self._builders)
@@ -203,7 +203,7 @@ class _Tried:
 
 
 def _code(column: Any, rule: Rule) -> int:
-    """The code of what a rule tells; -1 where nobody has it."""
+    """Code of a rule's consequent; -1 where nobody has it."""
     texts = column.texts.to_pylist()
     said = str(rule.consequent)
     return texts.index(said) if said in texts else -1

@@ -108,7 +108,7 @@ class Similarity(Attack):
         return {how: np.asarray(flags, dtype=bool) for how, flags in found.items()}
 
     def _in_band(self, values: ValueCounts, numbers: tuple[int, ...], scale: int) -> Flags:
-        """Classes whose greatest value is at most a band above the least; exactly, whatever the size of the numbers."""
+        """Flag the classes whose values lie within one band; compared exactly, whatever the size of the numbers."""
         held = [numbers[value] for value in np.unique(values.values)]
         share = exact(self.share or 0) * (max(held, default=0) - min(held, default=0))
         assert not isinstance(self.width, str)  # it was read when the attack was made
@@ -118,7 +118,7 @@ class Similarity(Attack):
 
 
 def _spreads(values: ValueCounts, places: NDArray[Any]) -> NDArray[Any]:
-    """Of each class, how far the greatest place of its values lies above the least; -1 where it has none."""
+    """Distance of the greatest from the least place of the values of each class; -1 for a class without values."""
     spreads = np.full(values.class_count, -1, dtype=places.dtype)
     if len(values.classes):
         order = np.argsort(values.classes, kind="stable")

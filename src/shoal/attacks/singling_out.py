@@ -106,7 +106,7 @@ class SinglingOut(Attack):
 
 
 def isolation(sizes: Longs) -> Shares:
-    """How likely one of so many members falls into the part 1/size, and no other.
+    """Probability that exactly one of `size` members falls into a part of weight 1/size.
 
     >>> isolation(np.array([1, 2, 5])).round(4).tolist()
     [1.0, 0.5, 0.4096]
@@ -115,7 +115,7 @@ def isolation(sizes: Longs) -> Shares:
 
 
 def guessing(people: int, weight: Shares) -> Shares:
-    """How likely a predicate of a weight, made without the data, isolates: at most 1/e, at weight 1/n.
+    """Probability that a predicate of a weight, made without the data, isolates: at most 1/e, at weight 1/n.
 
     >>> guessing(100, np.array([0.01])).round(4).tolist()
     [0.3697]
@@ -124,7 +124,7 @@ def guessing(people: int, weight: Shares) -> Shares:
 
 
 def weights(published: Published, control: Table | None = None) -> Shares:
-    """How likely a person falls into each class, were attributes independent."""
+    """Probability that a person falls into each class if attributes were independent."""
     out = np.ones(len(published.counts.sizes))
     for name in published.quasi_identifiers:
         meaning = meaning_of(published, name, *(() if control is None else (control[name],)), listed=False)
@@ -148,7 +148,7 @@ def satisfying(published: Published, original: Table, seed: int) -> Longs:
 
 
 def hashed(table: Table, seed: int) -> Shares:
-    """A number in [0, 1) of each record, by all its columns: equal records have equal ones."""
+    """Number in [0, 1) for each record, a hash of all its columns: equal records have equal numbers."""
     key = seed.to_bytes(max((seed.bit_length() + 7) // 8, 1), "little")[:64]
     codes = np.stack([column.codes for column in table.columns.values()], axis=1)
     raw = [blake2b(row.tobytes(), key=key, digest_size=8).digest() for row in np.ascontiguousarray(codes)]

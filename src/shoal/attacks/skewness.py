@@ -51,7 +51,7 @@ class Skewness(Attack):
         number("threshold", self.threshold, most=1)
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
-        """Compare every class with the whole."""
+        """Compare the shares of values in every class with those in the whole release."""
         sensitive, counts = sensitive_of(published), published.counts
         skewed = np.zeros(len(counts.sizes), dtype=bool)
         told = {}
@@ -85,14 +85,14 @@ class Skewness(Attack):
         return Finding("skewness", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures)
 
     def _skewed(self, values: ValueCounts) -> Flags:
-        """Entries with n·N ≥ factor·m·T and n ≥ threshold·T: n of T in the class, m of N in the release."""
+        """Flag the entries with n·N ≥ factor·m·T and n ≥ threshold·T: n of T in the class, m of N in the release."""
         within, overall = values.totals[values.classes], values.overall
         gained = _at_least(values.counts, int(overall.sum()), exact(self.factor), overall[values.values], within)
         return gained & _at_least(values.counts, 1, exact(self.threshold), within, np.ones_like(within))
 
 
 def gains(values: ValueCounts) -> NDArray[np.float64]:
-    """Of each class and value that it holds, the share in the class over that in the release."""
+    """Share in the class over share in the release, for each (class, value) entry."""
     overall = values.overall
     shares = values.counts / values.totals[values.classes]
     return np.asarray(shares * int(overall.sum()) / overall[values.values], dtype=np.float64)
@@ -101,7 +101,7 @@ def gains(values: ValueCounts) -> NDArray[np.float64]:
 def _at_least(
     left: NDArray[np.int64], times: int, bound: Fraction, one: NDArray[np.int64], other: NDArray[np.int64]
 ) -> Flags:
-    """Left · times ≥ bound · one · other, exactly."""
+    """Whether left · times ≥ bound · one · other, exactly."""
     largest = max(int(part.max(initial=1)) for part in (left, one, other))
     if largest**2 * max(bound.numerator, bound.denominator * times) >= 2**63:  # whole numbers of any size
         left, one, other = left.astype(object), one.astype(object), other.astype(object)

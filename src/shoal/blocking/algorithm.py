@@ -18,10 +18,13 @@ from shoal.models.reference_models import Referenced
 
 Rows = NDArray[np.int64]
 Further = Callable[[Rows, Codes], tuple[Rows, Codes]]
-"""Rows that something else than rules asks for, given what every row there is by now shows or copies, and its value."""
+"""Asks for rows beyond those that rules need: the rows to copy, and the values to show.
+
+It is given, for every row so far, the row of the table that it shows or copies, and its value.
+"""
 
 _UNKNOWN = "\0"
-"""No cell of a table that was read is this."""
+"""Stands for an unknown value; no cell of a table that was read is this."""
 
 
 def _no_rows() -> Rows:
@@ -52,21 +55,21 @@ class Blocked:
     before: tuple[Rule, ...]
     """The channels there were."""
     left: tuple[Rule, ...]
-    """Those there still are, or are anew."""
+    """The channels that remain, or that are new."""
     lost: Fraction
     """LR: the share of the other rules that are gone."""
     ghosts: Fraction
-    """GR: the share of the rules there are now that there were not."""
+    """GR: the share of the present rules that there were not before."""
     passes: int
     """How often rows were added, or left out, and rules mined anew."""
     stopped: str = ""
     """Why channels are left: "h", "passes", "limit", or "fractions" of rows with missing values support them."""
     copied: Rows = field(default_factory=_no_rows)
-    """Of each added row, the row whose other columns it copies."""
+    """Row whose other columns each added row copies."""
     values: Codes = field(default_factory=_no_values)
-    """The sensitive value that it shows instead."""
+    """Sensitive value that each added row shows instead."""
     silent: int = 0
-    """Channels that a miner who drops rows without a value still sees."""
+    """How many channels a miner who drops rows without a value still sees."""
 
 
 def block(
@@ -154,7 +157,7 @@ class _Grown:
 
     @property
     def all(self) -> tuple[Rows, Codes]:
-        """Of every row there is by now, the one it shows or copies, and its sensitive value."""
+        """Row of the table that each row so far shows or copies, and its sensitive value."""
         return np.concatenate([np.arange(len(self.target.codes)), self.copied]), np.concatenate(
             [self.target.codes, self.values]
         )
@@ -173,7 +176,7 @@ class _Grown:
     def needed(
         self, mined: C45, sensitive: Sensitive, confidence: Fraction, rng: np.random.Generator, *, unknown: bool
     ) -> tuple[Rows, Codes]:
-        """The rows that bring every channel down to a confidence, drawn among those of its leaf."""
+        """Rows to copy, drawn from each channel's leaf so that it falls to a confidence, and the values to show."""
         shows, told = self.all
         leaves = mined.leaf_of(self.features)
         number = {text: code for code, text in enumerate(self.target.texts.to_pylist())}
@@ -182,6 +185,7 @@ class _Grown:
             inside = np.flatnonzero(leaves == leaf) if sensitive.tells(rule) else _no_rows()
             if not len(inside):
                 continue
+            # [value] rows of the leaf that have it; then as many more as make the share of the right one small enough
             counts = np.bincount(told[inside], minlength=len(number))[: len(number)]
             right = number[rule.consequent]
             many = max(ceil(int(counts[right]) / confidence) - len(inside), 1)
@@ -191,7 +195,7 @@ class _Grown:
 
 
 def _lacking(counts: NDArray[np.int64], right: int, many: int) -> Codes:
-    """So many values other than the right one: those that do not occur, in turn, or else the rarest.
+    """Choose `many` values other than the right one: those that do not occur, in turn, or else the rarest.
 
     >>> _lacking(np.array([4, 0, 0, 1]), 0, 3).tolist(), _lacking(np.array([9, 2, 1]), 0, 4).tolist()
     ([1, 2, 1], [2, 1, 2, 1])
@@ -209,7 +213,7 @@ def _lacking(counts: NDArray[np.int64], right: int, many: int) -> Codes:
 
 
 def _with_unknown(target: Column) -> Column:
-    """The column with null as one value more: what a miner sees who does not drop it."""
+    """The column with null as a value of its own, as a miner sees it who keeps rows without a value."""
     texts = pa.concat_arrays([target.texts, pa.array([_UNKNOWN], pa.string())])
     return replace(target, values=texts, texts=texts, kind=Kind.TEXT, has_null=False)
 
@@ -221,7 +225,7 @@ def _share(part: int, whole: int) -> Fraction:
 _STEP = 20
 """A class that fails grows by one row in so many, at least by one, before it is judged again."""
 _MOST = 50
-"""A class that grew so many times over does not become diverse by growing."""
+"""A class that grew so many times over is given up: growing does not make it diverse."""
 
 
 @dataclass(frozen=True)
@@ -248,14 +252,16 @@ class Diversifying:
     target: Column
 
     def further(self, rows: Rows, values: Codes, rng: np.random.Generator) -> tuple[Rows, Codes]:
-        """The rows to copy, and the values they show instead, given what every row there is by now shows or copies."""
+        """Rows to copy and values to show instead, given what every row so far shows or copies, and its value."""
         classes, size = int(self.of_row.max()) + 1, len(self.target.values)
         held = values < size  # null protects nobody
         counts = np.zeros((classes, size), dtype=np.int64)
         np.add.at(counts, (self.of_row[rows[held]], values[held]), 1)
+        # [class] rows without a value; the most rows that a class may grow to
         without = np.bincount(self.of_row[rows[~held]], minlength=classes)
         most = _MOST * counts.sum(axis=1)
         aim = self._aim(counts.sum(axis=0))
+        # [class, value] counts with the rows to add
         added = counts.copy()
         while True:
             failing = np.flatnonzero(self._failing(added, without) & (added.sum(axis=1) <= most))
@@ -263,11 +269,12 @@ class Diversifying:
                 break
             for one in failing.tolist():
                 for _ in range(-(-int(added[one].sum()) // _STEP) or 1):
+                    # one more of the value that is farthest below its aim; of several, of the most frequent
                     added[one, np.lexsort((-aim, added[one] / aim))[0]] += 1
         return self._copied(added - counts, rng)
 
     def left(self, rows: Rows, values: Codes) -> list[str]:
-        """The models that some class still fails."""
+        """Names of the models that some class still fails."""
         size, classes = len(self.target.values), int(self.of_row.max()) + 1
         held = values < size
         counts = np.zeros((classes, size), dtype=np.int64)
@@ -276,7 +283,7 @@ class Diversifying:
         return [model.name for model in self.models if not model.holds(told)]
 
     def _aim(self, overall: Longs) -> NDArray[np.float64]:
-        """The shares of the values in a class that needs no more rows."""
+        """Share of each value that classes grow towards: that of the table, or equal ones where the table fails too."""
         whole = self._told(overall[None, :], np.zeros(1, dtype=np.int64))
         kept = all(model.holds(whole) for model in self.models) and overall.all()
         return overall / overall.sum() if kept else np.full(len(overall), 1 / len(overall))
@@ -287,7 +294,7 @@ class Diversifying:
         return np.asarray(np.logical_or.reduce(flags), dtype=bool)
 
     def _told(self, counts: Longs, without: Longs) -> ClassCounts:
-        """What models read; rows without a value count as such."""
+        """Counts as models read them; rows without a value have null, the last value."""
         table = np.column_stack([counts, without])
         at, value = np.nonzero(table)
         labels = [*self.target.texts.to_pylist(), None]
@@ -295,9 +302,11 @@ class Diversifying:
         return ClassCounts(table.sum(axis=1), {self.target.name: values})
 
     def _copied(self, more: Longs, rng: np.random.Generator) -> tuple[Rows, Codes]:
-        """Rows drawn among those of each class, and the values that they are to show."""
+        """Draw the rows to copy from each class, and the values to show, given more[class, value]."""
         at, value = np.nonzero(more)
+        # [added row] its class and its value
         classes, values = np.repeat(at, more[at, value]), np.repeat(value, more[at, value])
+        # rows sorted by class, and where each class begins among them
         order = np.argsort(self.of_row, kind="stable")
         ends = np.searchsorted(self.of_row[order], np.arange(len(more) + 1))
         size = np.diff(ends)[classes]

@@ -32,7 +32,7 @@ from shoal.search.full_domain import LatticeSearch
 
 
 def with_added(columns: Mapping[str, Released], rows: Rows, added: Added) -> tuple[dict[str, Released], Rows]:
-    """All rows in the order of what they show; of an added one, -1 minus the input row that it copies.
+    """Sort added rows in among the others, by what they show; the number of one is -1 minus the input row it copies.
 
     >>> age = Released.of(np.array([0, 0], np.int32), ["3*"])
     >>> ill = Released.of(np.array([0, 1], np.int32), ["flu", "hiv"])
@@ -40,6 +40,7 @@ def with_added(columns: Mapping[str, Released], rows: Rows, added: Added) -> tup
     >>> made["ill"].codes.tolist(), rows.tolist(), shown_or_copied(rows).tolist()
     ([0, 0, 1], [4, -8, 7], [4, 7, 7])
     """
+    # [input row] where it stands among the released rows; [row] which of these it shows or copies
     place = np.zeros(int(rows.max(initial=0)) + 1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     at = np.concatenate([np.arange(len(rows)), place[added.copied]])
@@ -56,7 +57,7 @@ def shown_or_copied(rows: Rows) -> Rows:
 
 
 def _told(column: Released, codes: NDArray[np.int32]) -> Released:
-    """The sensitive column with the values of the added rows after the others."""
+    """The sensitive column, with the values of the added rows after the others."""
     values, texts = column.values, column.texts
     if (codes < 0).any() and not texts.null_count:
         values, texts = (pa.concat_arrays([each, pa.nulls(1, each.type)]) for each in (values, texts))
@@ -82,7 +83,7 @@ def _warn_of_open_channels(plan: Plan) -> None:
 
 
 def blocking_summary(blocked: Blocked, by: str) -> dict[str, Any]:
-    """As the private manifest tells it."""
+    """What blocking did, as the private manifest tells it."""
     return {
         "by": by,
         "channels": len(blocked.before),
@@ -100,9 +101,9 @@ def blocking_summary(blocked: Blocked, by: str) -> dict[str, Any]:
 def mined(
     table: Table, policy: Policy, plan: Plan, recoding: Recoding | None = None
 ) -> tuple[dict[str, Column], Column, Rows]:
-    """The columns that rules are made of, the one they tell, and the input row of each row.
+    """Columns that rules test, the column that they predict, and the input row of each row.
 
-    They are read as somebody reads them who has nothing but the release: what no released row shows is unknown.
+    They are read as by somebody who has nothing but the release: what no released row shows is unknown.
     """
     assert policy.blocking is not None
     assert policy.blocked is not None
@@ -135,7 +136,7 @@ class _Standing:
 
     node: Node
     dropped: Flags
-    """Per row of the input."""
+    """Which rows of the input are left out for a channel."""
     classes: FrequencySet
     failing: Flags
     of_row: Codes
@@ -143,7 +144,7 @@ class _Standing:
 
     @property
     def suppressed(self) -> Flags:
-        """Per row of the input."""
+        """Which rows of the input are left out, for a channel or since their class fails the policy."""
         flags = self.dropped.copy()
         flags[~self.dropped] = self.failing[self.of_row]
         return flags
@@ -162,7 +163,7 @@ class _ChannelProblem:
         return self.search.problem.policy
 
     def stand(self, node: Node, dropped: Flags) -> _Standing:
-        """What is left at a node without some rows."""
+        """Classes at a node of the rows that are not `dropped`."""
         search, names = self.search, self.search.lattice.attributes
         some = rows_of(self.table, np.flatnonzero(~dropped))
         fine = search.problem.engine.count(some, list(names), counted(self.policy, list(names)))
@@ -190,7 +191,7 @@ class _ChannelProblem:
 def without_false_rows(
     source: Source, policy: Policy, plan: Plan, engine: Engine, sensitive: Sensitive, limits: Limits
 ) -> Plan:
-    """The plan with its channels blocked by generalising further where a rule looks at a quasi-identifier, or else, and
+    """Block the channels of a plan by generalising further where a rule looks at a quasi-identifier, or else, and
     with `suppress` always, by leaving out the rows of the channel's leaf and then every class that fails the policy.
     """
     levels = plan.recoding.levels
@@ -276,7 +277,7 @@ def _planned(channels: _ChannelProblem, plan: Plan, standing: _Standing, done: B
 
 
 def block_channels(source: Source, policy: Policy, plan: Plan, engine: Engine) -> Plan:
-    """The plan with its channels blocked, as the policy asks; those that are left are warned of."""
+    """Block the channels of a plan as the policy asks; warn of those that are left."""
     done = _blocked(source, policy, plan, engine)
     _warn_of_open_channels(done)
     return done
@@ -340,7 +341,8 @@ def _refuse_unattained(further: Diversifying, target: Column, done: Blocked) -> 
 
 
 def _added(column: Column, target: Column, rows: Rows, done: Blocked) -> Added:
-    """The rows in the codes of the table."""
+    """Added rows in the codes of the table."""
     known = {text: code for code, text in enumerate(column.texts.to_pylist())}
+    # [value as released] its code in the table; the last one is null
     codes = np.array([*(known[text] for text in target.texts.to_pylist()), -1], dtype=np.int32)
     return Added(column.name, rows[done.copied], codes[done.values])

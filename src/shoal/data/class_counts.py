@@ -31,40 +31,40 @@ class ValueCounts:
     """The sensitive value behind each number; None is null."""
     class_count: int
     reference: Longs | None = None
-    """How often each value occurs in the table that classes are compared with; None: in these classes together."""
+    """How often each value occurs in the reference table; None if that is these classes together."""
     levels: Sequence[Indices] = ()
-    """levels[h][value]: the group of each value at each level of its hierarchy, where it has one; 0 is the value."""
+    """levels[h][value]: the group of each value at level h of its hierarchy, where it has one; level 0 is the value."""
     order: Sequence[str] = ()
-    """The values from least to greatest, where they were ordered by hand."""
+    """The values from least to greatest, where the policy orders them."""
     holders: Longs | None = None
-    """Persons of each class that have a value, where persons are counted: one may have several."""
+    """Persons of each class that have a value, where persons are counted; a person may have several values."""
     everyone: Longs | None = None
     """Persons of each class, where persons are counted."""
     level_labels: Sequence[Sequence[str | None]] = ()
-    """level_labels[h][group]: what each group of `levels` is called."""
+    """level_labels[h][group]: the label of each group of `levels`."""
 
     @property
     def totals(self) -> Longs:
-        """Rows of each class that have a value, or persons: what shares are shares of."""
+        """Rows, or persons, of each class that have a value: the denominator of shares."""
         if self.holders is not None:
             return self.holders
         return np.bincount(self.classes, weights=self.counts, minlength=self.class_count).astype(np.int64)
 
     @property
     def overall(self) -> Longs:
-        """How often each value occurs in the table that classes are compared with."""
+        """How often each value occurs in the table that classes are compared with, the reference."""
         if self.reference is not None:
             return self.reference
         return np.bincount(self.values, weights=self.counts, minlength=len(self.labels)).astype(np.int64)
 
     def dense(self) -> Longs:
-        """Classes × values."""
+        """Return the counts as a matrix [class, value]."""
         matrix = np.zeros((self.class_count, len(self.labels)), dtype=np.int64)
         matrix[self.classes, self.values] = self.counts
         return matrix
 
     def blocks(self) -> Iterator[tuple[slice, Longs]]:
-        """The dense matrix in pieces of some million cells, with the classes of each: 1,000 values fit in memory."""
+        """Yield the dense matrix in blocks of some million cells, each with its slice of classes, to save memory."""
         order = np.argsort(self.classes, kind="stable")
         classes, values, counts = self.classes[order], self.values[order], self.counts[order]
         height = max(_CELLS // max(len(self.labels), 1), 1)
@@ -76,7 +76,7 @@ class ValueCounts:
             yield slice(start, stop), block
 
     def non_null(self) -> "ValueCounts":
-        """Without the null value, which never protects anyone (design 7)."""
+        """Return the counts without null, which never protects anyone (design 7)."""
         if None not in self.labels:
             return self
         null = list(self.labels).index(None)
@@ -91,11 +91,11 @@ class ValueCounts:
         )
 
     def protecting(self, *, null: bool) -> "ValueCounts":
-        """The values that a model counts: null only where the policy says that it is one of them."""
+        """Return the values that a model counts: null only where the policy says so."""
         return replace(self, holders=self.everyone) if null else self.non_null()
 
     def kept(self, chosen: Flags) -> "ValueCounts":
-        """The chosen classes only, numbered anew."""
+        """Return the chosen classes only, renumbered."""
         inside = chosen[self.classes]
         number = np.cumsum(chosen) - 1
         return replace(
@@ -109,7 +109,7 @@ class ValueCounts:
         )
 
     def beside(self, other: "ValueCounts") -> "ValueCounts":
-        """The classes of both; values have the same numbers, and what they are compared with stays."""
+        """Return the classes of both, which number the values alike; the reference stays."""
         return replace(
             self,
             classes=np.concatenate([self.classes, other.classes + self.class_count]),
@@ -127,17 +127,17 @@ class JointCounts:
 
     classes: Indices
     codes: tuple[Indices, ...]
-    """Of each column, the number of its value in each entry."""
+    """codes[column][entry]: the number of the value."""
     counts: Longs
     labels: tuple[Sequence[str | None], ...]
-    """Of each column, the value behind each number."""
+    """labels[column][code]: the value behind each number."""
     whole: "JointCounts | None" = None
-    """The same of the original table as one class."""
+    """The joint counts of the original table as one class."""
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-    """What a model worked out from it once."""
+    """Results that a model computed from these counts and keeps."""
 
     def kept_entries(self, chosen: Flags) -> "JointCounts":
-        """The chosen entries of all classes."""
+        """Return the chosen entries of all classes."""
         codes = tuple(code[chosen] for code in self.codes)
         return replace(self, classes=self.classes[chosen], codes=codes, counts=self.counts[chosen], memo={})
 
@@ -148,7 +148,7 @@ class JointCounts:
         return replace(self, classes=number[self.classes[inside]], codes=codes, counts=self.counts[inside], memo={})
 
     def beside(self, other: "JointCounts", classes: int) -> "JointCounts":
-        """The entries of both, the other's classes numbered on from `classes`; values have the same numbers."""
+        """Return the entries of both; the other's classes are numbered from `classes` on, the values alike."""
         codes = tuple(np.concatenate(pair) for pair in zip(self.codes, other.codes, strict=True))
         at = np.concatenate([self.classes, other.classes + classes])
         return replace(self, classes=at, codes=codes, counts=np.concatenate([self.counts, other.counts]), memo={})
@@ -162,33 +162,33 @@ class ClassCounts:
     """Rows, or persons where a unit is given."""
     sensitive: Mapping[str, ValueCounts] = field(default_factory=dict)
     joint: Mapping[tuple[str, ...], JointCounts] = field(default_factory=dict)
-    """Columns counted together, for the models that ask for them."""
+    """Counts of several columns together, for the models that need them."""
     population: Longs | None = None
     """Persons of the population in each class, where a population is known."""
     strangers: int = 0
-    """Classes of the population, recoded alike, that hold nobody of this table."""
+    """Number of classes of the population, recoded in the same way, that hold nobody of this table."""
     released: Mapping[str, Indices] = field(default_factory=dict)
-    """Of each quasi-identifier, the number of its released value in each class, where columns are counted together."""
+    """released[name][class]: the number of the released value, where columns are counted together."""
 
     @property
     def rows(self) -> int:
         return int(self.sizes.sum())
 
     def kept(self, chosen: Flags) -> "ClassCounts":
-        """The chosen classes only."""
+        """Return the chosen classes only."""
         return replace(
             self,
             sizes=self.sizes[chosen],
             sensitive={name: values.kept(chosen) for name, values in self.sensitive.items()},
             joint={names: joint.kept(chosen) for names, joint in self.joint.items()},
             population=None if self.population is None else self.population[chosen],
-            # who is left out of the release is somebody of the population whom no class shows
+            # people of the classes left out are in the population, but no released class shows them
             strangers=self.strangers + (0 if self.population is None else int((self.population[~chosen] > 0).sum())),
             released={name: codes[chosen] for name, codes in self.released.items()},
         )
 
     def beside(self, other: "ClassCounts", released: Mapping[str, int]) -> "ClassCounts":
-        """With one more class; `released` are the numbers of what it shows, -1 where no class here shows that."""
+        """Add one more class; `released` numbers its released values, -1 where no class here has that value."""
         shown = {
             name: np.append(codes, released[name] if released[name] >= 0 else codes.max(initial=-1) + 1)
             for name, codes in self.released.items()

@@ -22,13 +22,13 @@ Codes = NDArray[np.int32]
 _NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"
 _MINUS_ZERO = r"^-0(\.0*)?$"
 _LONGEST_NUMBER = 4_000
-"""Characters of a number: Python reads integers of up to 4,300 digits."""
+"""Most characters of a number: Python reads integers of up to 4,300 digits."""
 _ISO_DATE = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
 _PLACEHOLDER_YEAR = "^(0000|9999)"
 _MIDNIGHT = " 00:00:00"
 _MOST_TO_COMPARE = 200_000
 _DIGITS = {pa.int64: 18, pa.decimal128: 38, pa.decimal256: 76}
-"""How many digits every number of a type may have."""
+"""Digits that every number of a type can hold."""
 _LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
@@ -57,7 +57,7 @@ class Column:
     codes: Codes
     """One per row, `0 <= code < size`."""
     values: pa.Array
-    """The value behind each code in the type it came in, without null."""
+    """The value behind each code, in its original type, without null."""
     texts: pa.StringArray
     """The same as text: what a hierarchy sees and a CSV shows."""
     kind: Kind
@@ -84,7 +84,7 @@ class Column:
 
     @cached_property
     def floats(self) -> NDArray[np.float64]:
-        """The nearest float of each of the `numbers`; beyond the largest float, that one."""
+        """The float nearest to each of the `numbers`, at most the largest float."""
         return np.array([_nearest_float(number) for number in self.numbers], dtype=np.float64)
 
     @cached_property
@@ -114,7 +114,7 @@ class Column:
 
     @property
     def look_alikes(self) -> int:
-        """How many values differ from another in form only: `5`, `5.0`, ` 5`; 0 if they are too many to ask.
+        """How many values differ from another in form only: `5`, `5.0`, ` 5`; 0 if there are too many to compare.
 
         >>> encode("n", pa.array(["5", "5.0", " 5", "7"])).look_alikes
         2
@@ -133,7 +133,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Tallied(Column):
-    """A column whose rows stay where they are: `codes` are those of the distinct raw values, not of the rows.
+    """A column whose rows are not in memory: `codes` has one entry per distinct raw value, not per row.
 
     >>> raws = pa.array(["9", "30", "?"])
     >>> column = Tallied.of(encode("age", raws, missing=["?"]), raws, np.array([4, 2, 1]), lambda: np.array([1, 3, 2]))
@@ -142,17 +142,17 @@ class Tallied(Column):
     """
 
     raws: pa.Array = None
-    """The distinct raw values as where the rows are has them, null among them; several may share a code."""
+    """The distinct raw values as they are stored, null included; several may share a code."""
     tally: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     """How many rows hold each raw value."""
     locate: Callable[[], NDArray[np.int64]] = field(default=lambda: np.zeros(0, np.int64), repr=False)
-    """Finds the first row, counted from 1, of each raw value: slow, for errors only."""
+    """Returns the first row of each raw value, counted from 1; slow, for error messages only."""
 
     @classmethod
     def of(
         cls, column: Column, raws: pa.Array, tally: NDArray[np.int64], locate: Callable[[], NDArray[np.int64]]
     ) -> "Tallied":
-        """From what `encode` makes of the raw values."""
+        """Build the column from what `encode` made of the raw values."""
         return cls(**{f.name: getattr(column, f.name) for f in fields(Column)}, raws=raws, tally=tally, locate=locate)
 
     @cached_property
@@ -168,12 +168,12 @@ class Tallied(Column):
 
 @dataclass(frozen=True)
 class Uncollected(Column):
-    """A column of texts that are too many to be collected: it can be released as it is, and nothing else."""
+    """A column of too many texts to collect: it can only be released as it is."""
 
     missing: tuple[str, ...] = ()
     """Texts that mean null."""
     lone: Callable[[], int] = field(default=lambda: 0, repr=False)
-    """Counts the rows that hold a text that no other row has."""
+    """Counts the rows whose text no other row has."""
 
     @classmethod
     def of(cls, name: str, missing: Sequence[str], lone: Callable[[], int]) -> "Uncollected":
@@ -187,7 +187,7 @@ class Uncollected(Column):
         return self.lone()
 
     def sql(self, cell: str) -> str:
-        """The text of a cell as DuckDB finds it."""
+        """Return the SQL expression for the text of a cell, missing texts as NULL."""
         if not self.missing:
             return cell
         marks = ", ".join("'" + text.replace("'", "''") + "'" for text in self.missing)
@@ -196,16 +196,16 @@ class Uncollected(Column):
 
 @dataclass(frozen=True)
 class Relation:
-    """Rows that stay where they are, and how DuckDB reads them there: every column as it is called in `columns`."""
+    """Rows that are not in memory, and how DuckDB reads them."""
 
     sql: str
-    """A SELECT of all rows."""
+    """A SELECT that returns all rows."""
     columns: Mapping[str, str]
-    """What each column of the table is called in it."""
+    """Name of each column of the table in that SELECT."""
     setup: tuple[str, ...] = ()
-    """What has to be run before."""
+    """Statements to run before it."""
     counted: Callable[[Sequence[str]], pa.RecordBatchReader] | None = None
-    """For rows that DuckDB cannot read: gives the distinct rows of some columns and how many `times` each occurs."""
+    """For rows that DuckDB cannot read: returns the distinct rows of some columns and how many `times` each occurs."""
 
 
 @dataclass(frozen=True)
@@ -215,19 +215,19 @@ class Table:
     columns: Mapping[str, Column]
     rows: int
     relation: Relation | None = None
-    """Where the rows are, if they are not in memory: then every column is `Tallied`, or not collected at all."""
+    """Where the rows are, if not in memory: then every column is `Tallied` or `Uncollected`."""
 
     def __getitem__(self, name: str) -> Column:
         return self.columns[name]
 
 
 def rows_of(table: Table, rows: NDArray[np.int64]) -> Table:
-    """Some rows of a table in the codes of all, so that a code means the same in every fold."""
+    """Return some rows of a table in the codes of the whole, so that a code means the same in every fold."""
     return Table({name: replace(column, codes=column.codes[rows]) for name, column in table.columns.items()}, len(rows))
 
 
 def canonical(text: str) -> str:
-    """One form for what looks alike: no outer space, numbers without needless zeros.
+    """Return one form for texts that look alike: without outer space, and numbers without needless zeros.
 
     >>> [canonical(t) for t in (" 5", "5.0", "05", "-0", "a ")]
     ['5', '5', '05', '-0', 'a']
@@ -254,6 +254,7 @@ def encode(
     indices, values = _dictionary(array)
     if normalise and pa.types.is_string(values.type):
         values = pa.array([None if t is None else canonical(t) for t in values.to_pylist()], pa.string())
+    # [value] whether some row holds it; index -1, null, is cut off
     held = np.bincount(indices + 1, minlength=len(values) + 1)[1:] > 0
     kept = np.flatnonzero(held & ~_absent(values, missing))
     values = values.take(pa.array(kept))
@@ -263,6 +264,7 @@ def encode(
     # normalising, 0.0 and -0.0, or a careless dictionary can make two values equal: they are now neighbours
     fresh = _differs_from_previous(texts)
     size = int(fresh.sum())
+    # [value as it came] its code
     rank = np.full(len(held) + 1, size, dtype=np.int32)  # index -1 is null: the last code
     rank[kept[order.to_numpy()]] = np.cumsum(fresh) - 1
     codes = rank[indices]
@@ -273,7 +275,7 @@ def encode(
 
 
 def united(one: Column, other: Column) -> tuple[Column, Column]:
-    """Two columns in one encoding: each code means the same value in both, and each knows the values of both.
+    """Return two columns in one encoding: a code means the same value in both, and both know all values.
 
     >>> one, other = united(encode("age", pa.array([30, 9])), encode("age", pa.array(["9", None, "10"])))
     >>> one.codes.tolist(), other.codes.tolist(), one.texts.to_pylist()
@@ -283,9 +285,10 @@ def united(one: Column, other: Column) -> tuple[Column, Column]:
     null = [pa.nulls(1, parts[0].type)] if one.has_null or other.has_null else []
     decimal = other.decimal if one.decimal == "." else one.decimal
     both = encode(one.name, pa.concat_arrays([*parts, *null]), decimal=decimal)
+    # [old code] new code of each column
     cut = len(one.values)
     mine, theirs = both.codes[:cut], both.codes[cut : cut + len(other.values)]
-    last = np.int32(both.size - 1)  # of null, where there is one
+    last = np.int32(both.size - 1)  # the code of null, where there is one
     return (
         replace(both, codes=np.append(mine, last)[one.codes]),
         replace(both, codes=np.append(theirs, last)[other.codes]),
@@ -293,7 +296,7 @@ def united(one: Column, other: Column) -> tuple[Column, Column]:
 
 
 def numbered(codes: Codes) -> tuple[NDArray[np.int64], Codes]:
-    """The codes in use, in order, and each as its place among them: a sort is spared where codes are small.
+    """Return the codes in use, sorted, and the place of each code among them; no sort is needed as codes are small.
 
     >>> used, place = numbered(np.array([7, 2, 7], np.int32))
     >>> used.tolist(), place.tolist()
@@ -306,13 +309,13 @@ def numbered(codes: Codes) -> tuple[NDArray[np.int64], Codes]:
 
 
 def alone(column: Column) -> Column:
-    """The column with the values of its own rows only."""
+    """Return the column encoded by the values of its own rows only."""
     values = pa.concat_arrays([column.values, pa.nulls(1, column.values.type)])
     return encode(column.name, values.take(pa.array(column.codes)), decimal=column.decimal)
 
 
 def _dictionary(array: pa.Array | pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Indices (-1: null) into values, some of which may be null, unused or equal to another."""
+    """Return indices (-1: null) into values, some of which may be null, unused or equal to another."""
     if array.type == pa.string_view():
         array = array.cast(pa.large_string())
     if pa.types.is_null(array.type):
@@ -328,7 +331,7 @@ def _dictionary(array: pa.Array | pa.ChunkedArray) -> tuple[Codes, pa.Array]:
 
 
 def _plain(values: pa.Array) -> pa.Array:
-    """The same values in a type that Arrow sorts and writes well."""
+    """Return the same values in a type that Arrow sorts and writes well."""
     of = values.type
     if pa.types.is_large_string(of) or of == pa.string_view() or pa.types.is_null(of):
         return values.cast(pa.string())
@@ -339,7 +342,7 @@ def _plain(values: pa.Array) -> pa.Array:
 
 
 def _absent(values: pa.Array, missing: Sequence[str]) -> NDArray[np.bool_]:
-    """Which values stand for null."""
+    """Return which values stand for null."""
     absent = pc.is_null(values, nan_is_null=True)
     if missing and pa.types.is_string(values.type):
         absent = pc.or_(absent, pc.is_in(values, value_set=pa.array(list(missing), pa.string())))
@@ -348,7 +351,7 @@ def _absent(values: pa.Array, missing: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _texts(values: pa.Array) -> pa.StringArray:
-    """What a person would write; different values have different texts."""
+    """Return the values as a person would write them; different values have different texts."""
     if pa.types.is_string(values.type):
         return values
     if not pa.types.is_timestamp(values.type):
@@ -362,7 +365,7 @@ def _texts(values: pa.Array) -> pa.StringArray:
 
 
 def _natural_order(values: pa.Array, texts: pa.StringArray, decimal: str) -> tuple[Kind, pa.Array]:
-    """What the values denote, and their positions in natural order; texts of one number stand side by side."""
+    """Return what the values denote, and their natural order; texts of one number are neighbours."""
     if not pa.types.is_string(values.type):
         kind = _kind(values)
         return kind, pc.sort_indices(texts if kind is Kind.TEXT else values)
@@ -376,7 +379,7 @@ def _natural_order(values: pa.Array, texts: pa.StringArray, decimal: str) -> tup
 
 
 def _kind(values: pa.Array) -> Kind:
-    """What values that are not text denote."""
+    """Return what values that are not text denote."""
     of = values.type
     if pa.types.is_floating(of):
         return Kind.NUMBER if pc.all(pc.is_finite(values), min_count=0).as_py() else Kind.TEXT
@@ -389,7 +392,7 @@ def _kind(values: pa.Array) -> Kind:
 
 
 def _numbers(texts: pa.StringArray, decimal: str) -> pa.Array | None:
-    """Something that sorts as the numbers do, exactly; None if one of the texts is no number.
+    """Return an array that sorts exactly as the numbers do; None if one of the texts is no number.
 
     >>> _numbers(pa.array(["1" + "0" * 90, "-1.5", "2"]), ".").to_pylist()
     [2, 0, 1]
@@ -415,7 +418,7 @@ def _numbers(texts: pa.StringArray, decimal: str) -> pa.Array | None:
 
 
 def _point(texts: pa.StringArray) -> pa.Array:
-    """Where the decimal point of each number stands; -1 where it has none."""
+    """Return the index of the decimal point of each number; -1 where it has none."""
     return pc.find_substring(texts, ".")
 
 

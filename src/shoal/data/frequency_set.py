@@ -1,6 +1,6 @@
 """The frequency set: distinct combinations of quasi-identifier codes, their counts, and what else is counted per class.
 
-Grouping rows, rolling up, projecting and merging are one kernel: map the keys, add the counts.
+Grouping rows, rolling up, projecting and merging are one operation: map the keys, add the counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,12 +30,14 @@ class FrequencySet:
     attributes: tuple[str, ...]
     layout: Layout
     keys: NDArray[np.uint64]
+    """keys[class, word]: the packed codes of each class."""
     counts: Longs
     long: Mapping[Counted, Long] = field(default_factory=dict)
+    """What is counted beside the classes."""
     classes: Codes | None = None
-    """The class of each row, when it was asked for."""
+    """Class of each row, where it was asked for."""
     rest: "Rest | None" = None
-    """Classes that are too small to be listed, where the classes are too many."""
+    """Summary of the small classes that are not listed, where there are too many."""
 
     @classmethod
     def count(
@@ -45,7 +47,7 @@ class FrequencySet:
         *,
         want_classes: bool = False,
     ) -> "FrequencySet":
-        """Group rows: `columns` and `long` give codes and their number for each attribute, or `joined` ones."""
+        """Group rows; `columns` and `long` give the codes of each attribute and their number, or `joined` ones."""
         layout = Layout.of([size for _, size in columns.values()])
         keys, counts, ids = kernels.group_columns(
             [codes for codes, _ in columns.values()],
@@ -59,7 +61,7 @@ class FrequencySet:
 
     @classmethod
     def listed(cls, columns: Mapping[str, tuple[Codes, int]], long: Beside | None = None) -> "FrequencySet":
-        """As `count`, but every row stays an item of its own: for who may tell equal rows apart.
+        """Like `count`, but every row is an item of its own, for algorithms that may separate equal rows.
 
         >>> FrequencySet.listed({"age": (np.array([1, 0, 1], np.int32), 2)}).codes("age").tolist()
         [1, 0, 1]
@@ -81,18 +83,19 @@ class FrequencySet:
         return int(self.counts.sum())
 
     def at_least(self, rows: int, lost: int) -> "FrequencySet":
-        """The same for who needs no class of fewer rows, nor any once more than `lost` rows are in such classes.
+        """Allow to leave out classes of fewer than `rows` rows, and to stop once they hold more than `lost` rows.
 
-        They are listed all the same, where they fit in memory.
+        A set in memory lists them all the same.
         """
         del rows, lost
         return self
 
     def marginal(self, attribute: str, size: int) -> Longs:
-        """Rows per code of an attribute."""
+        """Return the rows per code of an attribute."""
         return np.bincount(self.codes(attribute), weights=self.counts, minlength=size).astype(np.int64)
 
     def codes(self, attribute: str) -> Codes:
+        """Return the code of an attribute in each class."""
         return field_of_key(self.keys, self.layout, self.attributes.index(attribute))
 
     def rollup(self, maps: Mapping[str, Codes], *, want_classes: bool = False) -> "FrequencySet":
@@ -108,7 +111,8 @@ class FrequencySet:
         return FrequencySet(self.attributes, self.layout, keys, counts, long, ids if want_classes else None)
 
     def rollup_part(self, maps: Mapping[str, Codes], by: Sequence[str], parts: int, part: int) -> "FrequencySet":
-        """What becomes of the classes that fall into one of several parts: those alike in `by` into the same one."""
+        """Roll up one of several parts of the classes; those that are alike in `by` fall into the same part."""
+        # [word] bits of the attributes that decide on the part
         masks = np.zeros(self.layout.words, dtype=np.uint64)
         for name in by:
             i = self.attributes.index(name)
@@ -118,7 +122,7 @@ class FrequencySet:
         return FrequencySet(self.attributes, self.layout, keys, counts)
 
     def compact(self, maps: Mapping[str, Codes], sizes: Sequence[int]) -> "FrequencySet":
-        """Roll up into the narrowest keys for codes below `sizes`: fewer words to hash in all that follows."""
+        """Roll up into the narrowest keys for codes below `sizes`, so that later rollups hash fewer words."""
         coarse = self.rollup(maps)
         layout = Layout.of(sizes)
         keys, counts, _ = kernels.group_columns(
@@ -131,7 +135,7 @@ class FrequencySet:
         return FrequencySet(self.attributes, layout, keys, counts, coarse.long)  # groups keep their order
 
     def project(self, attributes: Sequence[str]) -> "FrequencySet":
-        """Leave attributes out: an attribute at a virtual top above all levels (design 6)."""
+        """Leave out all other attributes: each is at a virtual top above its levels (design 6)."""
         nothing = {
             name: np.zeros(int(mask) + 1, np.int32)
             for name, mask in zip(self.attributes, self.layout.mask, strict=True)
@@ -140,17 +144,17 @@ class FrequencySet:
         return self.rollup(nothing)
 
     def marginals(self, chosen: NDArray[np.bool_], sizes: Sequence[int]) -> tuple[Longs, Longs]:
-        """Rows of the chosen classes per code, one attribute after the other, and where each attribute begins."""
+        """Return the rows of the chosen classes per code, attribute after attribute, and where each begins."""
         begin = np.concatenate([[0], np.cumsum(sizes)])
         rows = kernels.marginals(self.keys, self.counts, chosen, *self.layout.fields, begin[:-1].copy(), int(begin[-1]))
         return rows, begin[:-1]
 
     def merge(self, other: "FrequencySet") -> "FrequencySet":
-        """The frequency set of both tables together; they share one encoding."""
+        """Return the frequency set of both tables together; they share one encoding."""
         return self.beside(other).rollup({})
 
     def beside(self, other: "FrequencySet") -> "FrequencySet":
-        """The classes of both, one after the other, equal ones still apart."""
+        """Return the classes of both, one after the other; equal ones are not merged."""
         keys = np.concatenate([self.keys, other.keys])
         counts = np.concatenate([self.counts, other.counts])
         long = {
@@ -166,18 +170,19 @@ class FrequencySet:
         return FrequencySet(self.attributes, self.layout, keys, counts, long)
 
     def found_in(self, other: "FrequencySet") -> tuple[Longs, int]:
-        """How many rows of another table of the same encoding each class has, and how many of its classes none has."""
+        """Return the rows of each class in another table of the same encoding, and the number of its other classes."""
         masks = zip(self.layout.mask, other.layout.mask, strict=True)
         layout = Layout.of([int(max(mine, theirs)) + 1 for mine, theirs in masks])
         columns = [np.concatenate([self.codes(name), other.codes(name)]) for name in self.attributes]
         keys, _, ids = kernels.group_columns(columns, *layout.fields, layout.words, None, want_ids=True)
         assert ids is not None
+        # [distinct key of both] rows of the other table
         rows = np.zeros(len(keys), dtype=np.int64)
         rows[ids[len(self) :]] = other.counts
         return rows[ids[: len(self)]], len(keys) - len(self)
 
     def among(self, other: "FrequencySet") -> NDArray[np.bool_]:
-        """Which classes are among those of another set that has some of the attributes, coded alike.
+        """Return which classes occur in another set, of some of the attributes and the same encoding.
 
         >>> one = FrequencySet.count({"a": (np.array([0, 1, 1], np.int32), 2), "b": (np.array([0, 0, 1], np.int32), 2)})
         >>> one.among(FrequencySet.count({"a": (np.array([1], np.int32), 2)})).tolist()
@@ -195,7 +200,7 @@ class FrequencySet:
     def classed(
         self, attributes: Sequence[str], counted: Sequence[Counted], sizes: Mapping[str, int]
     ) -> "FrequencySet":
-        """Of distinct rows the classes of some attributes, and beside them each of `counted`, of so many codes.
+        """Group distinct rows by some attributes and count `counted` beside them; `sizes` are numbers of codes.
 
         >>> rows = {"age": (np.array([0, 1, 1], np.int32), 2), "ill": (np.array([0, 0, 1], np.int32), 2)}
         >>> classes = FrequencySet.count(rows).classed(["age"], ["ill"], {"ill": 2})
@@ -223,7 +228,7 @@ class FrequencySet:
         return FrequencySet(tuple(attributes), layout, keys, counts, long)  # groups keep their order
 
     def class_counts(self, reading: Reading) -> ClassCounts:
-        """What models read."""
+        """Return what models read."""
         unit = reading.unit
         sizes = self.counts if unit is None else self.long[unit].distinct(len(self))
         sensitive = {
@@ -236,7 +241,7 @@ class FrequencySet:
         return ClassCounts(sizes, sensitive, joint, released=released)
 
     def parted(self, part: Codes, parts: int) -> "FrequencySet":
-        """The classes put together in numbered parts, every number in use; those of part -1 are left out.
+        """Merge the classes into numbered parts; every number occurs, and classes of part -1 are left out.
 
         >>> ages = FrequencySet.count({"age": (np.array([0, 1, 2, 2], np.int32), 3)})
         >>> ages.parted(np.array([0, 1, 0], np.int32), 2).counts.tolist()
@@ -250,12 +255,13 @@ class FrequencySet:
         return FrequencySet(("part",), Layout.of([parts]), np.arange(parts, dtype=np.uint64)[:, None], counts, long)
 
     def sorted(self) -> tuple["FrequencySet", Codes]:
-        """The classes in the order of their keys, whoever counted them, and where each is now."""
+        """Return the classes sorted by key, whichever engine counted them, and the new place of each."""
         order = np.lexsort(self.keys.T) if self.layout.words > 1 else np.argsort(self.keys[:, 0])
         place = np.empty(len(order), dtype=np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
         long = {}
         for name, old in self.long.items():
+            # entries follow their classes, and are sorted by value within each
             entries = np.lexsort((old.values, place[old.classes]))
             at, values, counts = place[old.classes][entries], old.values[entries], old.counts[entries]
             long[name] = replace(old, classes=at, values=values, counts=counts)
@@ -263,7 +269,7 @@ class FrequencySet:
         return FrequencySet(self.attributes, self.layout, self.keys[order], self.counts[order], long, of_row), place
 
     def kept(self, chosen: NDArray[np.bool_]) -> "FrequencySet":
-        """The chosen classes only."""
+        """Return the chosen classes only."""
         number = (np.cumsum(chosen) - 1).astype(np.int32)
         long = {}
         for name, old in self.long.items():
@@ -279,19 +285,20 @@ class FrequencySet:
 
 @dataclass(frozen=True)
 class Rest:
-    """Classes that are not listed, because each is too small to be released: what they are together."""
+    """Summary of the classes that are not listed because each is too small to be released."""
 
     classes: int
+    """How many there are."""
     whole: FrequencySet
     """All of them as one class."""
     marginals: Longs
-    """Their rows per code, one attribute after the other."""
+    """Their rows per code, attribute after attribute."""
     squares: int
     """The sum of the squares of their sizes."""
 
     @classmethod
     def of(cls, small: FrequencySet, sizes: Sequence[int]) -> "Rest":
-        """`sizes` is how many codes each attribute may have."""
+        """Summarise small classes; `sizes` is the number of codes of each attribute."""
         rows, _ = small.marginals(np.ones(len(small), dtype=bool), sizes)
         return cls(len(small), small.project([]), rows, int(small.counts @ small.counts))
 
@@ -308,7 +315,7 @@ class Rest:
         )
 
     def lost(self, sizes: Sequence[int], at: Sequence[int]) -> Longs:
-        """Their rows per label, where each attribute has so many labels at the node, of so many codes in all."""
+        """Return their rows per label at a node: `at` labels of each attribute, of `sizes` codes in all."""
         begin = np.concatenate([[0], np.cumsum(sizes)])
         return np.concatenate([self.marginals[b : b + n] for b, n in zip(begin[:-1].tolist(), at, strict=True)])
 

@@ -17,12 +17,12 @@ from shoal.data.packed_keys import Counted, Layout
 from shoal.errors import BadInput
 
 CHUNK = 1 << 20
-"""Rows that are read at once."""
+"""Rows that are read at a time."""
 
 
 @dataclass
 class Traffic:
-    """Rows that went from and to the disk, level by level (S4.7)."""
+    """Rows read from and written to the disk, per level of cuts (S4.7)."""
 
     read: Counter[int] = field(default_factory=Counter)
     written: Counter[int] = field(default_factory=Counter)
@@ -30,7 +30,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class StoredRows:
-    """A frequency set in a file; who asks for its pieces gets so many rows at a time.
+    """A frequency set in a file, read piece by piece.
 
     >>> import tempfile
     >>> ages = FrequencySet.count({"age": (np.array([0, 1, 1], np.int32), 2)})
@@ -47,7 +47,7 @@ class StoredRows:
     room: int = 1 << 22
     """How many rows may be in memory."""
     parted: bool = False
-    """Whether the part of each row lies beside it."""
+    """Whether the part of each row is stored with it."""
 
     @property
     def _kind(self) -> np.dtype[np.void]:
@@ -56,11 +56,11 @@ class StoredRows:
 
     @property
     def items(self) -> int:
-        """Rows of the file."""
+        """Number of rows of the file."""
         return self.path.stat().st_size // self._kind.itemsize if self.path.exists() else 0
 
     def add(self, piece: FrequencySet, part: Codes | None = None) -> None:
-        """Write more rows behind those that are there; the file is open no longer than that."""
+        """Append rows to the file, which is closed again at once."""
         rows = np.empty(len(piece), dtype=self._kind)
         rows["key"], rows["n"] = piece.keys, piece.counts
         if self.parted:
@@ -69,12 +69,12 @@ class StoredRows:
             file.write(rows.tobytes())
 
     def pieces(self, size: int = CHUNK) -> Iterator[FrequencySet]:
-        """The rows, so many at a time."""
+        """Yield the rows, `size` at a time."""
         for rows in self._rows(size):
             yield self._piece(rows)
 
     def with_parts(self, size: int = CHUNK) -> Iterator[tuple[FrequencySet, Codes]]:
-        """The same, and the part of each row."""
+        """Yield the rows, `size` at a time, with the part of each."""
         for rows in self._rows(size):
             yield self._piece(rows), np.ascontiguousarray(rows["part"])
 
@@ -90,11 +90,11 @@ class StoredRows:
         return FrequencySet(self.attributes, self.layout, keys, counts)
 
     def beside(self, name: str, *, parted: bool = False) -> "StoredRows":
-        """An empty file in the same folder for rows of the same kind."""
+        """Return an empty file in the same folder, for rows of the same kind."""
         return StoredRows(self.attributes, self.layout, self.path.with_name(name), self.room, parted)
 
     def whole(self) -> FrequencySet:
-        """All rows at once."""
+        """Return all rows at once."""
         pieces = list(self.pieces(max(self.items, 1)))
         assert len(pieces) == 1
         return pieces[0]
@@ -104,7 +104,7 @@ class StoredRows:
 
 
 def distinct_of(piece: FrequencySet, names: Sequence[str], part: Codes) -> tuple[FrequencySet, Codes]:
-    """The distinct rows of some attributes, in no part more than one, and the part of each."""
+    """Return the distinct pairs of part and values of some attributes: the rows and the part of each."""
     sizes = [int(piece.layout.mask[piece.attributes.index(name)]) + 1 for name in names]
     first = int(part.min())
     columns = {name: (piece.codes(name), size) for name, size in zip(names, sizes, strict=True)}
@@ -116,17 +116,17 @@ def distinct_of(piece: FrequencySet, names: Sequence[str], part: Codes) -> tuple
 
 
 _CHUNK = 1 << 20
-"""Rows of the file that are looked at together."""
+"""Rows of the file that are processed at a time."""
 _WAITING = 1 << 22
-"""Rows that are merged together."""
+"""Rows that are collected before they are merged."""
 _SURELY = 1.2
-"""Where a part has so many times its share of what fits, the whole does not: parts are nearly alike."""
+"""If one part has so many times its share of `room`, the whole will not fit: parts are about equally large."""
 _FEW = 0.05
-"""A node with so few of the classes that fit is listed even if it fails: others are made from it, and people told."""
+"""A node of fewer classes than this share of `room` is listed even if it fails: coarser nodes are made from it."""
 
 
 class Spool:
-    """Distinct rows on their way into a file."""
+    """Writes distinct rows to a pair of files: keys and counts."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.rows = path, 0
@@ -144,26 +144,26 @@ class Spool:
 
 @dataclass(frozen=True)
 class Spilled(FrequencySet):
-    """The classes of the attributes, not listed; what was counted beside them lies in the same file."""
+    """A frequency set whose classes are not in memory; what is counted beside them is in the same file."""
 
     full: FrequencySet = field(
         default_factory=lambda: FrequencySet((), Layout.of([]), np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
     )
-    """Empty: what the rows of the file are made of."""
+    """An empty set with the attributes and layout of the rows of the file."""
     path: Path = field(default_factory=Path)
     items: int = 0
-    """Rows of the file."""
+    """Number of rows of the file."""
     total: int = 0
-    """Rows of the table."""
+    """Number of rows of the table."""
     counted: tuple[Counted, ...] = ()
     columns: Mapping[str, Longs] = field(default_factory=dict)
     """Rows of the table per code of every column."""
     room: int = 1 << 20
     """How many classes may be listed."""
     least: int = 1
-    """Classes of fewer rows fail, whatever else they are."""
+    """Classes of fewer rows fail in any case."""
     lost: int = 0
-    """A node at which more rows fail is not looked at any further."""
+    """A node at which more rows fail is not examined any further."""
 
     def __len__(self) -> int:
         return self.items
@@ -180,13 +180,13 @@ class Spilled(FrequencySet):
         return replace(self, least=rows, lost=lost)
 
     def rollup(self, maps: Mapping[str, Codes], *, want_classes: bool = False) -> FrequencySet:
-        """The classes that become of these, in memory; `classes` is never told."""
+        """Roll up into a set in memory; its `classes` is never set."""
         del want_classes
         alone = [name for name in self.attributes if name not in maps or maps[name].any()]
         if len(alone) <= 1 and not self.counted:
             return self._marginal(maps, alone)
         parts = self._parts
-        first = self._merged(maps, parts, 0)  # tells whether a look at all of them is worth it
+        first = self._merged(maps, parts, 0)  # shows whether it is worth reading all of them
         if self.least <= 1 or self._worth_listing(first, parts):
             whole = self._merged(maps)
             if whole is not None:
@@ -199,11 +199,11 @@ class Spilled(FrequencySet):
         return self._condensed(maps, parts, first)
 
     def shown(self, maps: Mapping[str, Codes], only: FrequencySet | None) -> FrequencySet | None:
-        """The rows of the file as they become, of some classes only; None where they do not fit."""
+        """Return the rolled-up rows of the file, of the classes `only`; None where they do not fit."""
         return self._merged(maps, only=only)
 
     def compact(self, maps: Mapping[str, Codes], sizes: Sequence[int]) -> FrequencySet:
-        """As of any set, but where not all classes are listed their keys stay as they are."""
+        """Like that of any set, but keys stay as wide as they are where not all classes are listed."""
         coarse = self.rollup(maps)
         return coarse if coarse.rest is not None else coarse.compact({}, sizes)
 
@@ -212,7 +212,7 @@ class Spilled(FrequencySet):
         return {name: len(counts) for name, counts in self.columns.items()}
 
     def _marginal(self, maps: Mapping[str, Codes], alone: Sequence[str]) -> FrequencySet:
-        """Of one attribute or none, what is known without a look at the file."""
+        """Return the classes of at most one attribute, which are known without reading the file."""
         codes = {name: np.zeros(1, dtype=np.int32) for name in self.attributes}
         counts = np.array([self.total])
         for name in alone:
@@ -225,19 +225,19 @@ class Spilled(FrequencySet):
         return replace(made, counts=counts, classes=None).kept(counts > 0)
 
     def _worth_listing(self, first: FrequencySet | None, parts: int) -> bool:
-        """Whether all classes will fit, to judge by one part of them, and are few or not failing already."""
+        """Return whether all classes should fit, judging by the first part, and are few or not failing already."""
         if first is None or len(first) * parts > _SURELY * self.room:
             return False
         return len(first) * parts < _FEW * self.room or self._small(first).rows <= self.lost
 
     def _small(self, rows: FrequencySet) -> FrequencySet:
-        """The classes, of rows of the file, that fail because of their size."""
+        """Return the classes of some rows of the file that are too small."""
         classes = rows.classed(self.attributes, (), self._sizes)
         return classes.kept(classes.counts < self.least)
 
     @property
     def _parts(self) -> int:
-        """Into how many parts the rows of the file are dealt, so that each fits even if nothing merges."""
+        """Number of parts of the file, such that each fits even if no rows merge."""
         return 2 * ceil(self.items / self.room)
 
     def _pieces(self) -> Iterator[FrequencySet]:
@@ -251,9 +251,9 @@ class Spilled(FrequencySet):
     def _merged(
         self, maps: Mapping[str, Codes], parts: int = 1, part: int = 0, only: FrequencySet | None = None
     ) -> FrequencySet | None:
-        """All rows as they become, or one of several parts of them; None as soon as they are too many.
+        """Return all rows rolled up, or one of several parts of them; None as soon as they are too many.
 
-        Of parts, only where smaller ones may help.
+        Raises BadInput where even smaller parts would not help.
         """
         merged, waiting, many = None, [], 0
         for piece in self._pieces():
@@ -273,7 +273,7 @@ class Spilled(FrequencySet):
         return None
 
     def _refuse_large_class(self, rows: FrequencySet) -> None:
-        """Raise BadInput if a class alone is too much: it falls into one part, however many there are."""
+        """Raise BadInput if one class alone does not fit: it is in one part, however many there are."""
         each = replace(rows, counts=np.ones(len(rows), dtype=np.int64))
         if each.classed(self.attributes, (), self._sizes).counts.max() > self.room:
             raise BadInput(
@@ -282,15 +282,15 @@ class Spilled(FrequencySet):
             )
 
     def _condensed(self, maps: Mapping[str, Codes], parts: int, first: FrequencySet | None) -> FrequencySet:
-        """The classes of at least the least size, and what the others are together.
+        """Return the classes that are large enough, and a summary of the others.
 
-        Rows of one class fall into the same part, so what is small in its part is small: once too many rows are in
-        such classes, the node fails and the parts that are left are not looked at.
+        Rows of one class are in the same part, so a class that is small in its part is small. Once small classes hold
+        too many rows, the node fails, and the parts that are left are not read.
         """
         listed, rest = None, None
         for part in range(parts):
             merged = first if part == 0 else self._merged(maps, parts, part)
-            if merged is None:  # more rows alike in one part than in others: deal them out into more
+            if merged is None:  # this part is larger than others: use more parts
                 return self._condensed(maps, 2 * parts, self._merged(maps, 2 * parts, 0))
             classes = merged.classed(self.attributes, self.counted, self._sizes)
             large = classes.counts >= self.least
@@ -307,7 +307,7 @@ class Spilled(FrequencySet):
 
 
 def _together(merged: FrequencySet | None, waiting: Sequence[FrequencySet]) -> FrequencySet:
-    """All of them as one set."""
+    """Merge all of them into one set."""
     every = [*([] if merged is None else [merged]), *waiting]
     keys = np.concatenate([each.keys for each in every])
     counts = np.concatenate([each.counts for each in every])

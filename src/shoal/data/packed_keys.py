@@ -1,4 +1,4 @@
-"""Codes packed into keys, and the values that are counted beside the classes, as models read them."""
+"""Codes packed into keys; values counted beside the classes, and how models read them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,8 +26,11 @@ class Layout:
     """
 
     word: Codes
+    """Word of each attribute."""
     shift: Codes
+    """First bit of each attribute in its word."""
     mask: NDArray[np.uint64]
+    """Largest code of each attribute that fits."""
     words: int
 
     @classmethod
@@ -56,10 +59,10 @@ class Layout:
 
 @dataclass(frozen=True)
 class Long:
-    """Counts per class and value in long form: a sensitive attribute, several jointly, persons, guarding nodes.
+    """Counts per class and value in long form: of a sensitive attribute, of several together, of persons.
 
-    Values are codes `< size`. Distinct values per class (persons, say) are the entries of a class, so they are
-    recomputed on every rollup and never added.
+    Values are codes `< size`. The number of distinct values (persons, say) of a class is its number of entries, which
+    every rollup counts again: such numbers cannot be added.
     """
 
     classes: Codes
@@ -67,7 +70,7 @@ class Long:
     counts: Longs
     size: int
     columns: tuple[Codes, ...] = ()
-    """Where several columns are counted together: the code of each of them behind each value."""
+    """Where several columns are counted together: columns[i][value] is the code of column i."""
 
     @classmethod
     def count(
@@ -85,11 +88,11 @@ class Long:
         return cls(field_of_key(keys, layout, 0), field_of_key(keys, layout, 1), counts, size, columns)
 
     def merged(self, into: Codes) -> "Long":
-        """The same where class i has become class `into[i]`."""
+        """Return the counts after class i has become class `into[i]`."""
         return Long.count(into[self.classes], self.values, self.size, self.columns, self.counts)
 
     def distinct(self, class_count: int) -> Longs:
-        """How many different values each class holds."""
+        """Return the number of different values of each class."""
         return np.bincount(self.classes, minlength=class_count).astype(np.int64)
 
 
@@ -98,9 +101,9 @@ Counted = str | tuple[str, ...]
 
 
 class Merging(Mapping[Counted, Long]):
-    """What was counted beside classes that were merged: put together when first asked for, all of it.
+    """Counts beside merged classes, computed all at once when the first of them is read.
 
-    Most nodes that a search looks at have too many rows in small classes, and nobody asks what else these hold.
+    Most nodes of a search have too many rows in small classes, and then nothing else about them is needed.
     """
 
     def __init__(self, old: Mapping[Counted, Long], into: Codes) -> None:
@@ -134,14 +137,14 @@ class Reading:
     levels: Mapping[str, Sequence[Codes]] = field(default_factory=dict)
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
     joint: Mapping[tuple[str, ...], JointCounts | None] = field(default_factory=dict)
-    """Columns that are counted together, and what the original table as one class counts."""
+    """Columns that are counted together, and their counts in the original table as one class."""
     level_labels: Mapping[str, Sequence[Sequence[str | None]]] = field(default_factory=dict)
-    """What the groups of `levels` are called."""
+    """Labels of the groups of `levels`."""
     split: bool = False
-    """Whether some person may stand in several classes."""
+    """Whether some person may be in several classes."""
 
     def values(self, name: str, long: Long, classes: int) -> ValueCounts:
-        """A sensitive attribute's counts, of rows or of persons."""
+        """Return the counts of a sensitive attribute, in rows or in persons."""
         more = {
             "labels": self.labels[name],
             "class_count": classes,
@@ -152,12 +155,13 @@ class Reading:
         }
         if self.unit is None:
             return ValueCounts(long.classes, long.values, long.counts, **more)  # type: ignore[arg-type]
+        # [entry] person and value: one entry per class, person and value
         person, value = (codes[long.values] for codes in long.columns)
         null = [code for code, label in enumerate(self.labels[name]) if label is None]
         known = ~np.isin(value, null)
         holders = Long.count(long.classes[known], person[known], int(person.max(initial=0)) + 1).distinct(classes)
         everyone = Long.count(long.classes, person, int(person.max(initial=0)) + 1).distinct(classes)
-        each = Long.count(long.classes, value, len(self.labels[name]))  # its counts: entries, that is persons
+        each = Long.count(long.classes, value, len(self.labels[name]))  # counts entries, that is persons
         return ValueCounts(each.classes, each.values, each.counts, holders=holders, everyone=everyone, **more)  # type: ignore[arg-type]
 
     def together(self, names: tuple[str, ...], long: Long) -> JointCounts:
@@ -166,11 +170,11 @@ class Reading:
 
 
 Beside = Mapping[Counted, tuple[Codes, int] | tuple[Codes, int, tuple[Codes, ...]]]
-"""The codes of what is counted, and their number; of several columns, `joined` ones."""
+"""Codes of what is counted, and how many there are; of several columns together, `joined` ones."""
 
 
 def joined(columns: Sequence[tuple[Codes, int]]) -> tuple[Codes, int, tuple[Codes, ...]]:
-    """Several columns as one: a code per combination that occurs, how many, and the code of each column behind it.
+    """Join columns into one: return a code per combination that occurs, their number, and the columns' codes of each.
 
     >>> codes, size, behind = joined([(np.array([0, 1, 0], np.int32), 2), (np.array([1, 1, 1], np.int32), 2)])
     >>> codes.tolist(), size, [code.tolist() for code in behind]
@@ -185,5 +189,6 @@ def joined(columns: Sequence[tuple[Codes, int]]) -> tuple[Codes, int, tuple[Code
 
 
 def field_of_key(keys: NDArray[np.uint64], layout: Layout, i: int) -> Codes:
+    """Unpack the codes of attribute i from packed keys."""
     codes: Codes = ((keys[:, layout.word[i]] >> np.uint64(layout.shift[i])) & layout.mask[i]).astype(np.int32)
     return codes

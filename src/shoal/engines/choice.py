@@ -1,4 +1,4 @@
-"""Which engine has the records, what a policy needs of it, and what it is asked to do: read and recode."""
+"""Chooses the engine that has the records, checks what a policy needs of it, and asks it to read and recode."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -64,9 +64,9 @@ class EngineKind:
 
     name: str
     sentence: str
-    """For which tables it is."""
+    """Which tables it is for."""
     make: Callable[[int | None, Path | None, str | None], Engine]
-    """From the memory that may be used, a folder to spill into, and the address of a cluster."""
+    """Makes it from the memory that may be used, a folder to spill into, and the address of a cluster."""
 
 
 def _arrow(limit: int | None, spill: Path | None, master: str | None) -> Engine:  # noqa: ARG001
@@ -94,12 +94,12 @@ ENGINES: Registry[EngineKind] = Registry(
     ],
 )
 AUTO = "auto"
-"""Chooses by the table."""
+"""Stands for the engine that suits the table."""
 _OF_FREE = 0.6
 _PER_BYTE = 3
-"""What a byte of a CSV becomes, roughly, in memory: its codes, its texts, and what is made of them."""
+"""Rough number of bytes in memory for a byte of a CSV: its codes, its texts, and what is made of them."""
 _PER_CELL = 16
-"""The same of a cell of a Parquet file."""
+"""Rough number of bytes in memory for a cell of a Parquet file."""
 
 
 def choose_engine(
@@ -167,7 +167,7 @@ def read_options(policy: Policy) -> ReadOptions:
 
 
 def read_for(source: Any, policy: Policy, engine: Engine) -> Source:
-    """The table and, where a model compares with everybody, the population; both are read as [data] says."""
+    """Read the table and, where a model compares with everybody, the population, both as [data] says."""
     read = engine.read(source, read_options(policy))
     if policy.population is None:
         return read
@@ -175,7 +175,7 @@ def read_for(source: Any, policy: Policy, engine: Engine) -> Source:
 
 
 def recode(source: Source, plan: Plan, policy: Policy, engine: Engine) -> ReleasedRows:
-    """Show of every row what the plan decided, and the rows that it added, as `with_added` says."""
+    """Recode every row as the plan decided, with the rows that it added, as `with_added` numbers them."""
     names = [name for name, role in plan.roles.items() if role.released]
     if plan.recoding.moved is not None:
         names.remove(plan.recoding.moved)

@@ -1,4 +1,4 @@
-"""Giving back the same kind of frame as came in."""
+"""Gives back the same kind of frame as came in."""
 
 import warnings
 from collections.abc import Set as AbstractSet
@@ -53,14 +53,14 @@ def to_same_kind(source: Source, table: pa.Table) -> Any:
 
 
 def _type_of(made: pa.DataType) -> Any:
-    """What a made column is: text, the numbers of a bound or a mean, or those of groups."""
+    """Type of a column that was made: text, the numbers of a bound or a mean, or those of groups."""
     import narwhals as nw
 
     return nw.Float64 if pa.types.is_floating(made) else nw.Int64 if pa.types.is_integer(made) else nw.String
 
 
 def read_again(engine: Engine, frame: Any, options: ReadOptions, generalised: AbstractSet[str]) -> Table:
-    """A release as it is handed out, read as its input was: a marker that stays in a cell means null on both sides.
+    """Read a release that is handed out as its input was read: a marker in a cell means null on both sides.
 
     Labels of generalised columns are taken as they are: no policy says that one of them means null.
     """
@@ -83,7 +83,7 @@ def _array(column: Column) -> pa.DictionaryArray:
 
 
 def _forgetful(series: Any) -> Any:
-    """An enumeration without the categories that only rows left out had."""
+    """A column; an enumeration loses the categories that only rows left out had."""
     import narwhals as nw
 
     if series.dtype != nw.Enum:
@@ -95,7 +95,7 @@ def _forgetful(series: Any) -> Any:
 def _to_arrow(
     native: Any, table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]
 ) -> pa.Table | pa.RecordBatch:
-    """Columns in their own types; dictionaries forget unused values, and metadata of the input is left out."""
+    """The release as Arrow, columns in their own types; unused dictionary values and metadata are left out."""
     at = pa.array(rows)
     columns = {
         name: table[name].combine_chunks() if name in generalised else _taken(native.column(name), at)
@@ -115,7 +115,7 @@ def _taken(column: pa.Array | pa.ChunkedArray, at: pa.Array) -> pa.Array | pa.Ch
 
 
 def _read_as_text(column: pa.ChunkedArray, kept: Any) -> bool:
-    """Whether objects of several sorts were read as text; as text they come back, whichever of them are left."""
+    """Whether objects of several sorts were read as text: they come back as text, whichever of them are left."""
     return (
         kept.dtype == object
         and pa.types.is_string(column.type)
@@ -126,7 +126,7 @@ def _read_as_text(column: pa.ChunkedArray, kept: Any) -> bool:
 def _to_pandas(
     native: Any, given: tuple[str, ...], table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]
 ) -> Any:
-    """Columns and, where it is released, the index; a default index begins anew, since its gaps would tell."""
+    """The release as pandas, with the index if it is released; a default index begins anew, since gaps would tell."""
     import pandas as pd
 
     def released(name: str, kept: Any) -> Any:

@@ -16,20 +16,20 @@ from shoal.engines.table_writer import CHUNK, ROW_GROUP
 from shoal.errors import BadInput
 
 MOST = 500
-"""Folders of one release: each is a file that stays open until all rows are dealt out."""
+"""Most folders of one release: each has a file that stays open until all rows are dealt out."""
 NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
 class Dealt:
-    """What became of a file."""
+    """The folders that a file was dealt out into."""
 
     sha256: str
-    """Of the list that `sha256sum` prints for the files, sorted by path."""
+    """Hash of the list that `sha256sum` prints for the files, sorted by path."""
     kinds: dict[str, str]
     """Whether a column in the folders' names is text or integer."""
     order: NDArray[np.int64]
-    """The rows of the file as they now follow each other: files sorted by path, in each as before."""
+    """Rows of the file in their new order: files sorted by path, in each as before."""
 
 
 def refuse_partitions(by: Sequence[str], columns: Sequence[str]) -> None:
@@ -67,6 +67,7 @@ def deal(file: Path, folder: Path, by: Sequence[str]) -> Dealt:
     file.unlink()
     if not writers:
         raise BadInput("partition by: no row is released, so there is no folder to name")
+    # [folder] its rank among the sorted paths
     rank = np.empty(len(writers), dtype=np.int32)
     rank[np.argsort(np.array(list(writers)))] = np.arange(len(writers))
     return Dealt(_listed(folder), kinds, np.argsort(rank[np.concatenate(dealt)], kind="stable"))
@@ -79,7 +80,8 @@ def _kind(name: str, of: pa.DataType) -> str:
 
 
 def _paths(rows: pa.Table, by: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """The folders of some rows, and which is each row's."""
+    """Paths of the folders of some rows, and which one each row goes to."""
+    # [row] number of its values so far, refined by one column after the other
     which = np.zeros(rows.num_rows, dtype=np.int64)
     paths = [""]
     for name in by:
@@ -91,7 +93,7 @@ def _paths(rows: pa.Table, by: Sequence[str]) -> tuple[list[str], NDArray[np.int
 
 
 def _named(name: str, value: str | int | None) -> str:
-    """A folder; what could be mistaken for a path or a pattern is written with percent signs."""
+    """Name of a folder; what could be mistaken for a path or a pattern is written with percent signs."""
     if value == NULL:
         raise BadInput(f"partition by {name!r}: it holds the text that means null in the name of a folder")
     return f"{quote(name, safe='')}={NULL if value is None else quote(str(value), safe='')}"

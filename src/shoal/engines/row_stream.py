@@ -32,11 +32,11 @@ class Stream:
     path: Path
     total: int
     columns: Mapping[str, Released]
-    """The labels of each column in the order of their numbers, the codes those in use; of texts, nothing."""
+    """Labels of each column in the order of their numbers, with those in use as codes; nothing for texts."""
     tally: Mapping[str, Longs]
-    """Rows per label."""
+    """Number of rows with each label, by column."""
     texts: tuple[str, ...]
-    """The columns that are texts as they are."""
+    """Columns that are kept as texts, not as numbers of labels."""
     telling: int
     """How many of those texts a spreadsheet would run as a formula."""
 
@@ -45,13 +45,13 @@ class Stream:
         return pa.schema([(name, column.values.type) for name, column in self.columns.items()])
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows as they lie in the file."""
+        """Rows as they lie in the file."""
         with pa.OSFile(str(self.path)) as file:
             reader = pa.ipc.open_stream(file)
             yield from reader
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """The rows as they are released."""
+        """Rows as they are released."""
         for batch in self.batches():
             arrays = [
                 batch.column(name) if name in self.texts else column.values.take(batch.column(name))
@@ -131,13 +131,13 @@ class Stream:
 
 
 def telling(texts: pa.Array) -> pa.Array:
-    """Which texts a spreadsheet would run; the same as `is_formula`, for all of them at once."""
+    """Flag the texts that a spreadsheet would run as a formula, as `_is_formula` does for one."""
     formula = pc.match_substring_regex(texts, rf"\A(?:{FORMULA.pattern})")
     return pc.and_not(formula, pc.match_substring_regex(texts, rf"\A(?:{NUMBER.pattern})\z"))
 
 
 def _written(texts: pa.Array, style: Style) -> pa.Array:
-    """Texts as cells."""
+    """Texts as cells of a CSV: defused, quoted where that is needed, null as the style writes it."""
     empty = pa.scalar("")
     if style.spreadsheet_safe:
         texts = pc.if_else(telling(texts), pc.binary_join_element_wise(pa.scalar("'"), texts, empty), texts)

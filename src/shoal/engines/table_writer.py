@@ -1,4 +1,4 @@
-"""Writing a release: sorted, byte for byte the same wherever it is made, hashed on the way out."""
+"""Writes a release: sorted, byte for byte the same wherever it is made, hashed on the way out."""
 
 import hashlib
 import os
@@ -21,9 +21,9 @@ from shoal.recoding.columns import Released
 CHUNK = 1 << 17
 """Rows that are joined, or encoded, at a time."""
 ROW_GROUP = 1 << 20
-"""Rows of a group of a Parquet file: fixed, so that the bytes are the same however the rows come."""
+"""Rows in a row group of a Parquet file: fixed, so that the bytes are the same however the rows come."""
 FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
-"""What begins like this gets a ' in front, also where there is one already: else two texts would be written alike."""
+"""A text that begins like this gets a ' in front, even if it has one: else two texts would be written alike."""
 NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD_BITS = 63
 _ALIKE = "a label is written like a missing value; put another text first in [data] missing"
@@ -32,7 +32,7 @@ _ALIKE_UNSAID = (
     "list a text that no cell holds, e.g. missing = ['NA'], or write Parquet"
 )
 QUOTE = '"'
-"""What a release is quoted with where the input knew no quotes: its labels may hold the delimiter."""
+"""Quote of a release whose input had none, since its labels may hold the delimiter."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Style:
 
 
 def style_of(source: Source, options: WriteOptions) -> Style:
-    """As the input was written, but for quotes."""
+    """Style of a release: that of the input, but for quotes."""
     return Style(source.delimiter, options.quote, source.missing, options.spreadsheet_safe)
 
 
@@ -67,7 +67,8 @@ class Order:
         return self.rows[self.firsts]
 
     def blocks(self, size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """What is written, so many rows at a time: positions of distinct rows, and how often each is repeated."""
+        """Yield `size` rows at a time: positions of distinct rows, and how often each is repeated."""
+        # [distinct row] where its repetitions end in the output; a block may cut through them
         ends = np.cumsum(self.times)
         total = int(ends[-1]) if len(ends) else 0
         for start in range(0, total, size):
@@ -85,6 +86,7 @@ def text_order(columns: Mapping[str, Released], times: NDArray[np.int64] | None 
     >>> order.rows.tolist(), order.firsts.tolist()
     ([1, 0, 2], [0, 1])
     """
+    # ranks of several columns side by side in one word: fewer words are sorted faster
     words: list[NDArray[np.int64]] = []
     room = 0
     for column in columns.values():
@@ -98,6 +100,7 @@ def text_order(columns: Mapping[str, Released], times: NDArray[np.int64] | None 
             words[-1] = (words[-1] << bits) | rank
             room -= bits
     rows = np.argsort(words[0], kind="stable") if len(words) == 1 else np.lexsort(words[::-1])
+    # [place] the row differs from the one before it
     new = np.zeros(len(rows), dtype=bool)
     new[:1] = True
     for word in words:
@@ -110,7 +113,7 @@ def text_order(columns: Mapping[str, Released], times: NDArray[np.int64] | None 
 
 
 def given_order(rows: int) -> Order:
-    """Rows as they came."""
+    """Order that leaves rows as they came."""
     return Order(np.arange(rows), np.arange(rows), np.ones(rows, dtype=np.int64))
 
 
@@ -156,7 +159,7 @@ def write_parquet(columns: Mapping[str, Released], order: Order, path: Path) -> 
 
 
 def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, pa.Array]]) -> str:
-    """Write a Parquet file out of row groups whose texts are dictionaries; who reads it gets plain texts."""
+    """Write a Parquet file of row groups, whose texts are dictionaries but read as plain texts; return its SHA-256."""
     import pyarrow.parquet as pq
 
     said = {"ARROW:schema": b64encode(schema.serialize().to_pybytes())}
@@ -179,17 +182,19 @@ def _stored(of: pa.DataType) -> pa.DataType:
 
 
 def coded(columns: Mapping[str, Released], rows: NDArray[np.int64], repeat: NDArray[np.int64]) -> dict[str, pa.Array]:
-    """A row group, its texts as dictionaries of the values that it holds, as they first appear, and of no others."""
+    """Columns of a row group; texts as dictionaries of just the values that it holds, in order of appearance."""
     out = {}
     for name, column in columns.items():
         codes = column.codes[rows]
         if not _is_text(column):
             out[name] = column.values.take(pa.array(np.repeat(codes, repeat)))
             continue
+        # [value] first row of the group that holds it; then the values in use, in that order
         first = np.full(len(column.values), len(codes), dtype=np.int64)
         first[codes[::-1]] = np.arange(len(codes))[::-1]
         used = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
         values = column.values.take(pa.array(used))
+        # [value] its place in the dictionary
         place = np.zeros(len(first), dtype=np.int32)
         place[used] = np.arange(len(used), dtype=np.int32)
         null = None
@@ -309,7 +314,7 @@ def _quoted(text: str, style: Style) -> str:
 def _lines(
     header: bytes, cells: list[pa.Array], codes: list[Any], order: Order, delimiter: str
 ) -> Iterator[pa.Buffer | bytes]:
-    """Distinct rows are joined in bulk and repeated: the values of a text column lie one after the other."""
+    """Yield the header and the lines; distinct rows are joined in bulk and repeated."""
     yield header
     for rows, repeat in order.blocks(CHUNK):
         taken = [values.take(pa.array(code[rows])) for values, code in zip(cells, codes, strict=True)]
@@ -319,12 +324,12 @@ def _lines(
 
 
 def header_of(columns: Iterable[str], style: Style) -> bytes:
-    """The first line."""
+    """First line of a CSV."""
     return (style.delimiter.join(_quoted(_defused(name, style), style) for name in columns) + "\n").encode()
 
 
 def joined_lines(cells: Sequence[pa.Array], delimiter: str) -> pa.Buffer:
-    """Cells, column by column, as lines."""
+    """Join columns of cells into lines."""
     *before, last = cells
     ended = pc.binary_join_element_wise(last, pa.scalar("\n"), pa.scalar(""))
     return _bytes(pc.binary_join_element_wise(*before, ended, delimiter))

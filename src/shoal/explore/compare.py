@@ -27,11 +27,11 @@ from shoal.workload.answer_errors import compare_answers
 from shoal.workload.queries import Query, attributes_of
 
 Figures = Callable[[Policy, Plan], Mapping[str, float]]
-"""Further figures of a release, by name: from the policy with its algorithm, and the plan that was made."""
+"""Computes further figures of a release by name, from the policy with its algorithm and the plan."""
 
 
 def all_measures(source: Source) -> Figures:
-    """Every measure of the catalogue that the plan did not tell itself."""
+    """Compute every measure of the catalogue that the plan does not state itself."""
 
     def figures(policy: Policy, plan: Plan) -> dict[str, float]:
         told = metrics_of(plan, measured(seen_of(plan, policy, source)) if few_enough(plan) else {})
@@ -41,7 +41,7 @@ def all_measures(source: Source) -> Figures:
 
 
 def of_workload(source: Source, engine: Engine, queries: Sequence[Query], sanity: float) -> Figures:
-    """The errors of a workload's answers, and the share of its queries that match."""
+    """Compute the errors of a workload's answers, and the share of its queries that match."""
 
     def figures(policy: Policy, plan: Plan) -> dict[str, float]:
         original = original_of(source.table, source.name, policy, plan.builders)
@@ -61,13 +61,13 @@ def of_workload(source: Source, engine: Engine, queries: Sequence[Query], sanity
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one algorithm found and what it took."""
+    """What one algorithm found, and what it took to find it."""
 
     algorithm: str
     seconds: float | None
     cpu_seconds: float | None
     asked: int | None
-    """Questions of the search; each was remembered, inferred, or checked; none where no lattice was searched."""
+    """Questions of the search, each remembered, inferred or checked; None where no lattice was searched."""
     inferred: int | None
     checked: int | None
     levels: Mapping[str, int] | None
@@ -77,11 +77,11 @@ class Run:
     metrics: Mapping[str, float]
     proved: bool
     gap: float | None
-    """By how much the metric of the policy may lie above the least, as far as the search knows."""
+    """Most by which the policy's metric may lie above the optimum, as far as the search knows."""
     solutions: int | None
-    """How many nodes the algorithm returned, where it returns a set."""
+    """Number of nodes that the algorithm returned, where it returns a set."""
     figures: Mapping[str, float] = field(default_factory=Fixed)
-    """What else was asked of its release: how well can be learned from it, and the like."""
+    """Further figures of its release, such as how well can be learned from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class AlgorithmComparison:
     metric: str
     rows: int
     nodes: int | None
-    """Of the lattice, where one was searched."""
+    """Nodes of the lattice, where one was searched."""
     outcomes: tuple[Run | NoRun, ...]
 
     @property
@@ -111,18 +111,18 @@ class AlgorithmComparison:
         return tuple(outcome for outcome in self.outcomes if isinstance(outcome, NoRun))
 
     def without_times(self) -> "AlgorithmComparison":
-        """The same for every equal run."""
+        """Return the comparison without times, so that equal runs are equal."""
         timeless = [replace(o, seconds=None, cpu_seconds=None) if isinstance(o, Run) else o for o in self.outcomes]
         return replace(self, outcomes=tuple(timeless))
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the comparison as a JSON object."""
         algorithms = [{**_as_document(outcome), "ran": isinstance(outcome, Run)} for outcome in self.outcomes]
         return {"metric": self.metric, "rows": self.rows, "nodes": self.nodes, "algorithms": algorithms}
 
 
 def known_algorithms(names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The algorithms to compare, each once; None when none is named.
+    """Return the algorithms to compare, each once; None when none is named.
 
     >>> known_algorithms(["datafly", "optimal", "datafly"])
     ('datafly', 'optimal')
@@ -145,7 +145,7 @@ def compare_algorithms(
     stop: Stop = lambda: False,
     further: Sequence[Figures] = (),
 ) -> AlgorithmComparison:
-    """Run them one after the other; one that is refused or finds nothing does not stop the others, unless all do."""
+    """Run the algorithms in turn; one that is refused or finds nothing does not stop the others, unless all do."""
     outcomes: list[Run | NoRun] = []
     errors: list[ShoalError] = []
     chosen = algorithms or _usual(policy)
@@ -172,13 +172,13 @@ def compare_algorithms(
 
 
 def _usual(policy: Policy) -> tuple[str, ...]:
-    """The algorithms for what the policy's own does."""
+    """Return the algorithms that do the same kind of recoding as the policy's own."""
     known = searches()
     return known if policy.method.algorithm in known else serving((policy.method.generalise, policy.method.suppress))
 
 
 def _with_algorithm(policy: Policy, algorithm: str) -> Policy:
-    """The policy with another algorithm; what means nothing to it is left at its default."""
+    """Return the policy with another algorithm; options that it does not read return to their defaults."""
     pair = policy.method.generalise, policy.method.suppress
     foreign = {option for option in OPTIONS if algorithm not in readers_of(option)}
     if algorithm == "mondrian-single":
@@ -191,7 +191,7 @@ def _with_algorithm(policy: Policy, algorithm: str) -> Policy:
 
 
 def _share(watch: Watch, done: int, of: int) -> Watch:
-    """Progress of one search as a part of all."""
+    """Report the progress of one search as a part of all."""
 
     def part(ask: Ask, tally: Tally) -> None:
         watch(ask._replace(settled=(done + ask.settled) / of), tally)
@@ -200,7 +200,7 @@ def _share(watch: Watch, done: int, of: int) -> Watch:
 
 
 def _figures(policy: Policy, plan: Plan, further: Sequence[Figures]) -> Fixed:
-    """What was asked beside; what cannot be told of a release is left out, and said."""
+    """Compute the further figures; one that a release does not have is left out, with a warning."""
     found: dict[str, float] = {}
     for figures in further:
         try:
@@ -235,6 +235,6 @@ def _run(problem: Problem) -> tuple[Run, Plan]:
 
 
 def _as_document(outcome: Run | NoRun) -> dict[str, Any]:
-    """Its fields, those without a value left out."""
+    """Return the fields that have a value."""
     document = {each.name: getattr(outcome, each.name) for each in fields(outcome)}
     return {key: value for key, value in document.items() if value is not None and value != {}}

@@ -18,7 +18,7 @@ from shoal.roles import Role
 from shoal.search.optimal import LARGEST_EXHAUSTED
 
 MARKERS = ("?", "NA", "N/A", "NULL", "null", "None", "nan", "NaN", "#N/A")
-"""Texts that usually mean: not known."""
+"""Texts that usually mean that a value is not known."""
 
 _NAMES: dict[Role, str] = {
     Role.IDENTIFIER: "address street",
@@ -29,14 +29,14 @@ _NAMES: dict[Role, str] = {
     "marital.* education.* occupation job.* work.* country native.* nationality citizenship city state region county "
     "municipality language",
 }
-"""What columns are usually called, as patterns; beside the names and looks of identifiers that `risk` knows."""
+"""Patterns of usual column names, beside the names and looks of identifiers that `risk` knows."""
 
 _ID_SHARE = 0.9
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What a column seems to be, and why."""
+    """The guessed role of a column, and why."""
 
     column: Column
     role: Role
@@ -45,14 +45,14 @@ class Guess:
 
 
 def draft_policy(source: Source, k: int = 5) -> str:
-    """A policy as TOML text with comments; it holds no value of the data but round edges of intervals."""
+    """Draft a policy as TOML text with comments; it holds no value of the data but round edges of intervals."""
     guesses = [guess(column, source.table.rows, k) for column in source.table.columns.values()]
     parts = [_head(source), *(_attribute(found) for found in guesses), *_require(guesses, k), _method(guesses)]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
 def guess(column: Column, rows: int, k: int) -> Guess:
-    """A role by the column's name, else by how many of its values are unique; when in doubt, what protects more."""
+    """Guess a role by the column's name, else by its share of unique values; in doubt, what protects more."""
     direct = direct_finding(column)
     if direct is not None:
         seen = f"{100 * direct.rows // direct.filled} % of its cells look like {direct.kind.title}"
@@ -128,7 +128,7 @@ def _key(name: str) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Inline TOML; JSON strings, numbers and arrays are TOML too, but for the one control character JSON lets pass."""
+    """Return inline TOML; JSON strings, numbers and arrays are TOML, but for one control character."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""Every node of a lattice with what it costs, and which of them nobody would swap for another."""
+"""Every node of a lattice with its costs, and which nodes are on the Pareto front."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from shoal.search.driver import Ask, Watch, slack
 from shoal.search.oracle import Oracle
 
 LARGEST_TABLE = 200_000
-"""Nodes of a lattice that are listed one by one."""
+"""Most nodes of a lattice that are listed one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class NodeRow:
     """One node, as if it were released with its failing classes suppressed, whether it complies or not."""
 
     levels: Node
-    """In the order of the table's attributes."""
+    """Levels in the order of the table's attributes."""
     complies: bool
     suppressed: int
-    """Rows."""
+    """Rows that are suppressed."""
     classes: int
-    """How many are released."""
+    """Classes that are released."""
     metrics: Mapping[str, float]
     pareto: bool = False
     """Complies, and no complying node has less loss and no more suppressed rows, or fewer of these and no more loss."""
@@ -48,28 +48,28 @@ class LatticeTable:
 
     lattice: Lattice
     require: tuple[Mapping[str, Any], ...]
-    """What is asked of a node, as the policy says it."""
+    """What the policy requires of a node."""
     metric: str
-    """The loss that the policy minimises."""
+    """The metric that the policy minimises."""
     rows: int
     limit: int
-    """Rows that may be suppressed."""
+    """Most rows that may be suppressed."""
     nodes: tuple[NodeRow, ...]
 
     @cached_property
     def front(self) -> tuple[NodeRow, ...]:
-        """The Pareto front of loss against suppression."""
+        """Nodes on the Pareto front of loss against suppression."""
         return tuple(node for node in self.nodes if node.pareto)
 
     @cached_property
     def best(self) -> NodeRow | None:
-        """The complying node of least loss; ties to the lower one, then in the order of the levels, as in a search."""
+        """The complying node of least loss; ties go to the lower one, then to the order of levels, as in a search."""
         complying = [node for node in self.nodes if node.complies]
         least = min((node.metrics[self.metric] for node in complying), default=inf)
         return next((node for node in complying if node.metrics[self.metric] <= least + slack(least)), None)
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the table as a JSON object."""
         return {
             "attributes": list(self.lattice.attributes),
             "bottom": list(self.lattice.bottom),
@@ -85,7 +85,7 @@ class LatticeTable:
         }
 
     def csv(self) -> str:
-        """One line for each node; its height is among the metrics."""
+        """Return one CSV line for each node; its height is among the metrics."""
         text = io.StringIO()
         lines = csv.writer(text, lineterminator="\n")
         levels = [f"level of {name}" for name in self.lattice.attributes]
@@ -98,7 +98,7 @@ class LatticeTable:
 
 
 def list_nodes(lattice: Lattice, oracle: Oracle, policy: Policy, watch: Watch = lambda *_: None) -> LatticeTable:
-    """Group the table at every node of the lattice and judge what comes out."""
+    """Group the table at every node of the lattice and judge the result."""
     _refuse_large(lattice)
     oracle.tally.nodes = lattice.size
     told = scorers(oracle.before)
@@ -132,7 +132,7 @@ def _refuse_large(lattice: Lattice) -> None:
 
 
 def _with_front(rows: Sequence[NodeRow], metric: str) -> tuple[NodeRow, ...]:
-    """The same nodes, those on the Pareto front marked; losses that differ by rounding only are equal."""
+    """Mark the nodes on the Pareto front; losses that differ only by rounding are equal."""
     front: set[Node] = set()
     least = inf
     complying = sorted((row for row in rows if row.complies), key=lambda row: row.suppressed)

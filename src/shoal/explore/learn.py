@@ -37,7 +37,7 @@ def set_lesson(
     seed: int = 0,
     rows: int | None = None,
 ) -> Lesson:
-    """What is to be predicted from what, refused where it cannot be; features are the quasi-identifiers unless named.
+    """Set what is predicted from what, refusing what cannot be; features are the quasi-identifiers unless named.
 
     Rows that miss the target are left out. Hierarchies that the policy does not give are drafted from all rows.
     """
@@ -86,12 +86,12 @@ def learn_from(
 
 
 def figures_of(source: Source, engine: Engine, lesson: Lesson, stop: Stop) -> Figures:
-    """What a comparison shows of each algorithm; the plan for all rows is not asked, since folds are planned anew."""
+    """Compute what a comparison shows of each algorithm; folds are planned anew, so the plan is not used."""
     return lambda policy, _: learn_from(source, policy, engine, lesson, stop=stop).figures
 
 
 def _refuse_unshown(roles: Mapping[str, Role], target: str, features: Sequence[str]) -> None:
-    """A release shows some columns only, and those that it generalises are nothing to predict."""
+    """Refuse columns that the release does not show, and a target that it generalises."""
     for name in (target, *features):
         if name not in roles:
             raise BadInput(f"there is no column {name!r} to learn about; name one of the table")
@@ -126,7 +126,7 @@ def _with_target(table: Table, target: str) -> Table:
 
 
 def _steady(table: Table, policy: Policy) -> Policy:
-    """The policy for every fold alike: hierarchies drafted from all rows, and what all rows confirm is confirmed."""
+    """Return one policy for every fold: hierarchies drafted, and confirmations judged, from all rows."""
     shaped = ALGORITHMS[policy.method.algorithm].shape in {Shape.BOXES, Shape.CLUSTERS}
     drafted = policy.method.generalise != "none" and not shaped
     changed = {}

@@ -20,7 +20,7 @@ from shoal.models import measured
 
 
 def measured_homogeneity(counts: ClassCounts, sensitive: Sequence[str]) -> dict[str, Any]:
-    """Per sensitive attribute: homogeneous classes as expected (S0.3, S0.4) and as they are, and the rows in them."""
+    """For each sensitive attribute: expected (S0.3, S0.4) and actual homogeneous classes, and their rows."""
     return {name: _document(counts, name) for name in sensitive}
 
 
@@ -30,7 +30,7 @@ def _document(counts: ClassCounts, name: str) -> dict[str, Any]:
 
 
 def measured_alphas(counts: ClassCounts, sensitive: Sequence[str]) -> dict[str, Any]:
-    """Per sensitive attribute: the α of each value that occurs, the largest and their spread (S0.1, S0.6)."""
+    """For each sensitive attribute: the α of each value that occurs, the largest, and their spread (S0.1, S0.6)."""
     out = {}
     for name in sensitive:
         alpha = alphas(counts.sensitive[name])
@@ -98,7 +98,7 @@ def _count(
 def _located(
     entry: dict[str, Any], counts: ClassCounts, classes: FrequencySet, rows: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """The entry with the size of the class that protects least and the numbers of its first rows."""
+    """Add the size of the class that protects least, and the numbers of its first rows."""
     at = entry.pop("worst")
     if at is not None:
         members = rows[np.flatnonzero(classes.classes == at)] + 1
@@ -107,7 +107,7 @@ def _located(
 
 
 def _name_values(entries: list[dict[str, Any]], table: Table, quasi: Sequence[str]) -> None:
-    """Adds to the worst classes the values that their members share."""
+    """Add the values that the members of the worst classes share."""
     labels = {name: _labels(table[name]) for name in quasi}
     for entry in entries:
         if "worst" in entry:
@@ -120,7 +120,7 @@ def _labels(column: Column) -> list[str | None]:
 
 
 def refuse_roles(read: Source, quasi: Sequence[str], sensitive: Sequence[str], unit: str | None) -> None:
-    """Refuse names that are no columns, and columns of two roles."""
+    """Refuse names that are no columns, and columns with two roles."""
     named = [*quasi, *sensitive, *([unit] if unit is not None else [])]
     for name in named:
         if name not in read.table.columns:
@@ -134,7 +134,7 @@ def refuse_roles(read: Source, quasi: Sequence[str], sensitive: Sequence[str], u
 
 
 def suppressed_rows(table: Table, quasi: Sequence[str]) -> NDArray[np.bool_]:
-    """Which rows are `*` in every quasi-identifier."""
+    """Flag the rows that are `*` in every quasi-identifier."""
     stars = np.ones(table.rows, dtype=bool)
     for name in quasi:
         texts: list[str | None] = [*table[name].texts.to_pylist(), None]

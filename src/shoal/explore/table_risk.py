@@ -1,4 +1,4 @@
-"""The risk of a table or of a release: what was asked for, found in what was read."""
+"""The risk of a table or a release: reads it and assesses what was asked for."""
 
 import os
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class RiskAsked:
-    """What to look at."""
+    """What to assess."""
 
     quasi_identifiers: tuple[str, ...] = ()
     sensitive: tuple[str, ...] = ()
@@ -60,12 +60,12 @@ class RiskAsked:
     fraction: float | None = None
     """The sampling fraction of DIS-SUDA."""
     discover: bool | None = None
-    """None: where no quasi-identifiers are named."""
+    """Whether to look for combinations; None: where no quasi-identifiers are named."""
     discover_measure: str = "distinction"
     discover_threshold: float = 0.5
     discover_size: int | None = None
     identifiers: bool | None = None
-    """None: where no quasi-identifiers are named, or a preset asks for them."""
+    """Whether to look for identifiers; None: without named quasi-identifiers, or if a preset asks for them."""
 
     def __post_init__(self) -> None:
         known_threshold(self.threshold)
@@ -82,7 +82,7 @@ class RiskAsked:
 
     @property
     def looks_alone(self) -> bool:
-        """Whether nothing was named, so that it is asked what the quasi-identifiers are."""
+        """Whether nothing was named, so that the question is which columns are quasi-identifiers."""
         return not self.quasi_identifiers
 
     def refuse_without_quasi_identifiers(self) -> None:
@@ -110,7 +110,7 @@ def _refuse_unless_whole(what: str, value: object) -> None:
 def read_for_risk(
     source: Any, options: ReadOptions, asked: RiskAsked, engine: Engine
 ) -> tuple[Source, RiskAsked, int | None]:
-    """The table; of a published folder also its quasi-identifiers and how many rows it left out."""
+    """Read the table; from a published folder also its quasi-identifiers and how many rows it left out."""
     if not isinstance(source, str | os.PathLike) or not Path(source).is_dir():
         return engine.read(source, options), asked, None
     folder = Path(source)
@@ -131,7 +131,7 @@ def read_for_risk(
 def assess(
     read: Source, asked: RiskAsked, everybody: Source | None, watch: Watch, dropped: int | None = None
 ) -> Assessment:
-    """All that was asked for."""
+    """Assess all that was asked for."""
     asked.refuse_without_quasi_identifiers()
     others = [*asked.sensitive, *([asked.weight] if asked.weight is not None else [])]
     refuse_roles(read, asked.quasi_identifiers, others, asked.unit)
@@ -191,7 +191,7 @@ def _reidentification(
 def _classes(
     table: Table, columns: Mapping[str, Any], unit: str | None, rows: Longs
 ) -> tuple[FrequencySet, Longs, int | None]:
-    """The classes, how many rows or persons each has, and how many persons there are."""
+    """Return the classes, the rows or persons of each, and the number of persons."""
     if unit is None:
         classes = FrequencySet.count(columns, want_classes=True)
         return classes, classes.counts, None
@@ -212,7 +212,7 @@ def _individual(asked: RiskAsked, classes: FrequencySet, weights: Floats, notes:
 
 
 def _fraction(asked: RiskAsked, rows: int) -> float | None:
-    """What was said, or what follows from the size of the population."""
+    """Return the sampling fraction that was given, or that follows from the size of the population."""
     if asked.fraction is not None or asked.population_size is None:
         return asked.fraction
     return min(rows / asked.population_size, 1.0)
@@ -226,7 +226,7 @@ def _attackers(
     individual: Individual | None,
     notes: list[str],
 ) -> tuple[tuple[Attacker, ...], Uniqueness]:
-    """The three, the journalist only where something is known of the population: a table first, then weights."""
+    """Return the attackers; the journalist only where a population is known: by a table first, then by weights."""
     threshold = known_threshold(asked.threshold)
     first = prosecutor(sizes, threshold)
     if read.population is not None:
@@ -247,7 +247,7 @@ def _attackers(
 
 
 def _in_population(read: Source, classes: FrequencySet, sizes: Longs, people: FrequencySet, notes: list[str]) -> Longs:
-    """People of the population in each class: at least those of the table."""
+    """Return the people of the population in each class: at least those of the table."""
     inside, _ = classes.found_in(people)
     if not inside.any():
         raise BadInput(

@@ -18,7 +18,7 @@ Lines = Sequence[tuple[str, ...]]
 
 
 def from_lines(lines: Lines, where: Callable[[int], str], name: str) -> Taxonomy:
-    """The taxonomy of the lines; `where(i)` says how a person finds line `i`, `name` what holds them all.
+    """Build a taxonomy of lines; `where(i)` says how a person finds line `i`, `name` what holds them all.
 
     >>> from_lines([("a", "x", "*"), ("b", "x", "*"), ("a", "x", "*")], str, "the list").leaves
     ['a', 'b']
@@ -32,7 +32,7 @@ def from_lines(lines: Lines, where: Callable[[int], str], name: str) -> Taxonomy
 
 
 def warn_of_open_top(taxonomy: Taxonomy, name: str) -> None:
-    """Several labels at the top are allowed, but no node then hides everything (bad input 20)."""
+    """Warn of several labels at the top: allowed, but no node then hides everything (bad input 20)."""
     tops = len(set(taxonomy.levels[-1]))
     if tops > 1:
         warnings.warn(
@@ -57,7 +57,7 @@ def _refuse_uneven(lines: Lines, where: Callable[[int], str]) -> None:
 
 
 def _once_each(lines: Lines, where: Callable[[int], str]) -> list[int]:
-    """Positions of the lines without their exact repetitions."""
+    """Return the positions of the lines, exact repetitions left out."""
     first: dict[str, int] = {}
     for i, line in enumerate(lines):
         before = first.setdefault(line[0], i)
@@ -104,7 +104,7 @@ class Csv:
         return {"csv": self.path}
 
     def seen_from(self, folder: Path) -> "Csv":
-        """The same file, its path written for a policy in another folder; an absolute path stays."""
+        """Return the same file with its path written for a policy in another folder; an absolute path stays."""
         path = written_for(self.path, self.base, folder)
         return self if path == self.path else Csv(path, folder)
 
@@ -124,7 +124,7 @@ class Csv:
         return text
 
     def _lines(self, text: str) -> tuple[list[tuple[str, ...]], list[int]]:
-        """The lines that are not blank, and the number of each in the file."""
+        """Return the lines that are not blank, and the number of each in the file."""
         lines, numbers, number = [], [], 1
         try:
             reader = csv.reader(StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
@@ -141,7 +141,7 @@ class Csv:
 
 
 def written_for(path: str, base: Path, folder: Path) -> str:
-    """A path that starts from `base`, as it is written in another folder; an absolute one stays."""
+    """Rewrite a path relative to `base` for another folder; an absolute path stays."""
     here, there = os.path.realpath(base), os.path.realpath(folder)
     if Path(path).is_absolute() or here == there:
         return path
@@ -157,7 +157,7 @@ def _is_path(value: Any) -> bool:
 
 
 def _delimiter(text: str) -> str:
-    r"""The one that cuts most of the first lines into the same number of fields, two at least.
+    r"""Return the delimiter that cuts most of the first lines into the same number of fields, at least two.
 
     >>> _delimiter("1;[0, 5[;*\n2;[0, 5[;*\n"), _delimiter("a,x;y,*\nb,z,*\n")
     (';', ',')

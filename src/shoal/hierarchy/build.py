@@ -1,4 +1,4 @@
-"""From what a policy or Python says about a hierarchy to a builder, and from a builder and a column to levels."""
+"""From the description of a hierarchy to a builder, and from a builder and a column to levels."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -88,7 +88,7 @@ class Functions:
 
 
 def from_levels(levels: Mapping[int, Any]) -> Rows:
-    """A dict level -> labels, as anjana has it; the labels may be a list, an array or a pandas Series.
+    """Read a dict level -> labels, as in anjana; the labels may be a list, an array or a pandas Series.
 
     >>> from_levels({0: ["f", "m"], 1: ["*", "*"]}).rows
     (('f', '*'), ('m', '*'))
@@ -107,7 +107,7 @@ def from_levels(levels: Mapping[int, Any]) -> Rows:
 
 
 def from_list(form: Sequence[Any]) -> Rows | Functions | Intervals:
-    """The builder that a list means: rows, functions, or interval widths (a leading 0 is dropped).
+    """Return the builder that a list means: rows, functions, or interval widths (a leading 0 is dropped).
 
     >>> from_list([0, 5, 10])
     Intervals(widths=(5, 10), bottom=None, top=None)
@@ -120,7 +120,7 @@ def from_list(form: Sequence[Any]) -> Rows | Functions | Intervals:
 
 
 def _text(value: Any) -> str | None:
-    """As a column shows it: 5.0 is `5`."""
+    """Return a value as a column shows it: 5.0 is `5`."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
@@ -157,7 +157,7 @@ class Builder(Protocol):
     def taxonomy(self, column: Column) -> Taxonomy: ...
 
     def spec(self) -> dict[str, Any]:
-        """The table of a policy that says the same: `parse(builder.spec(), base) == builder`."""
+        """Return the table of a policy that gives this builder: `parse(builder.spec(), base) == builder`."""
         ...
 
 
@@ -167,9 +167,9 @@ class Form:
 
     name: str
     builder: Callable[..., Builder]
-    """Called with what stands behind the key, and with the options."""
+    """Makes the builder from the value of the key and the options."""
     sentence: str
-    """What it makes of values, for people; {} is what stands behind the key."""
+    """What it makes of values, for people; {} stands for the value of the key."""
     options: tuple[str, ...] = ()
 
 
@@ -190,16 +190,16 @@ BUILDERS: Registry[Form] = Registry(
         Form("top", TopBottom, "the high end joined", ("bottom",)),
     ],
 )
-"""Which key of a policy's `hierarchy` table means which builder."""
+"""Builders by their key in a policy's `hierarchy` table."""
 
 
 def known_keys() -> set[str]:
-    """Every key that may stand in a policy's `hierarchy` table."""
+    """Return every key that a policy's `hierarchy` table may have."""
     return {*BUILDERS, *(option for form in BUILDERS.values() for option in form.options)}
 
 
 def parse(spec: Any, base: Path = Path()) -> Builder:
-    """The builder that a table of a policy, a form from Python, or a builder itself means.
+    """Return the builder that a table of a policy, a form from Python, or a builder itself means.
 
     >>> parse({"intervals": [5, 10], "top": 80})
     Intervals(widths=(5, 10), bottom=None, top=80)
@@ -220,7 +220,7 @@ def parse(spec: Any, base: Path = Path()) -> Builder:
 
 
 def build(column: Column, builder: Builder) -> Hierarchy:
-    """The hierarchy of one column.
+    """Build the hierarchy of one column.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -237,7 +237,7 @@ def build(column: Column, builder: Builder) -> Hierarchy:
 
 
 def pinned(builder: Builder, column: Column) -> Builder:
-    """The builder that labels other rows as it labels this column: only a mask depends on what else there is."""
+    """Return a builder that labels other rows as it labels this column; only a mask depends on other rows."""
     return builder.fitted(column) if isinstance(builder, Mask) else builder
 
 

@@ -24,7 +24,7 @@ UNITS: dict[str, Callable[[date], str]] = {
     "decade": lambda d: f"{d.year // 10:03}0s",
     "century": lambda d: f"{d.year // 100:02}00-{d.year // 100:02}99",  # `1900s` would be a decade
 }
-"""What a unit calls a date; in nesting order."""
+"""Functions that name the unit of a date; in nesting order."""
 
 _PLACEHOLDER_YEAR = 9999
 _PROBE = date(2023, 11, 23)
@@ -81,7 +81,7 @@ class Dates:
 
 
 def _date(text: str, format_: str | None) -> date | None:
-    """The date that a text means; none for other texts and for placeholders (0000-00-00, 9999-12-31)."""
+    """Return the date that a text means; None for other texts and for placeholders (0000-00-00, 9999-12-31)."""
     try:
         found = datetime.strptime(text, format_).date() if format_ else date.fromisoformat(text)  # noqa: DTZ007
     except ValueError:

@@ -24,7 +24,7 @@ _POSTCODE_NAME = re.compile(r"zip|plz|postal|post.?code|pin.?code", re.IGNORECAS
 
 
 def draft(column: Column, k: int = 5) -> Builder:
-    """Intervals with open tails for numbers, calendar units for dates, a mask for codes, else value or `*`.
+    """Draft intervals with open tails for numbers, calendar units for dates, a mask for codes, else value or `*`.
 
     Widths and edges are 1-2-5 steps, and each tail holds at least max(k, 10) rows.
 
@@ -44,7 +44,7 @@ def draft(column: Column, k: int = 5) -> Builder:
 
 
 def reason(column: Column, builder: Builder) -> str:
-    """Why a draft is what it is, in one line without any value of the data.
+    """Say why a draft is what it is, in one line without any value of the data.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -65,7 +65,7 @@ def reason(column: Column, builder: Builder) -> str:
 
 
 def _looks_like_codes(column: Column) -> bool:
-    """One length, mostly digits, many of them; whole numbers only under a postcode's name."""
+    """Whether texts look like codes: many, of one length, mostly digits; whole numbers only if named a postcode."""
     if len(column.texts) < _MANY_CODES or (column.kind is Kind.NUMBER and not _POSTCODE_NAME.search(column.name)):
         return False
     lengths = pc.utf8_length(column.texts)
@@ -75,7 +75,7 @@ def _looks_like_codes(column: Column) -> bool:
 
 
 def _intervals(column: Column, fewest: int) -> Intervals | None:
-    """Widths by the range between the tails, which starts `fewest` rows from either end."""
+    """Draft intervals; their widths follow the range that starts `fewest` rows from either end."""
     below = np.cumsum(column.counts[: len(column.values)])
     if below[-1] < 2 * fewest:
         return None
@@ -96,7 +96,7 @@ def _intervals(column: Column, fewest: int) -> Intervals | None:
 
 
 def _step(least: Fraction) -> Fraction:
-    """The smallest of …, 1, 2, 5, 10, 20, … that is at least `least`.
+    """Return the smallest of …, 1, 2, 5, 10, 20, … that is at least `least`.
 
     >>> [str(_step(Fraction(x))) for x in ("2", "2.1", "0.03", "70")]
     ['2', '5', '1/20', '100']
@@ -108,7 +108,7 @@ def _step(least: Fraction) -> Fraction:
 
 
 def _nested(fine: Fraction, coarse: Fraction) -> list[Fraction]:
-    """1-2-5 steps from `fine` to about `coarse`, each a multiple of the one before.
+    """Return 1-2-5 steps from `fine` to about `coarse`, each a multiple of the one before.
 
     >>> [str(width) for width in _nested(Fraction(5), Fraction(15))]
     ['5', '10', '20']

@@ -13,7 +13,7 @@ Number = int | float
 
 
 def plain(value: Any, what: str) -> Number:
-    """An int or a finite float, as TOML has them; anything else is refused.
+    """Return an int or a finite float, as TOML has them; refuse anything else.
 
     >>> plain(5, "top"), plain(0.1, "top")
     (5, 0.1)
@@ -27,7 +27,7 @@ def plain(value: Any, what: str) -> Number:
 
 
 def plain_list(values: Any, what: str) -> tuple[Number, ...]:
-    """At least one number.
+    """Return a list of at least one number as a tuple; refuse anything else.
 
     >>> plain_list([5, 10], "intervals")
     (5, 10)
@@ -42,7 +42,7 @@ def is_list(value: Any) -> bool:
 
 
 def ordered(bottom: Any, top: Any) -> tuple[Number | None, Number | None]:
-    """The two tails, where given; they must leave something between them.
+    """Return the two tails, where given; refuse tails that leave nothing between them.
 
     >>> ordered(None, 80)
     (None, 80)
@@ -55,7 +55,7 @@ def ordered(bottom: Any, top: Any) -> tuple[Number | None, Number | None]:
 
 
 def exact(number: Number) -> Fraction:
-    """The decimal that was written, not the nearest binary one.
+    """Return the decimal that was written, not the nearest binary number.
 
     >>> exact(0.1)
     Fraction(1, 10)
@@ -64,7 +64,7 @@ def exact(number: Number) -> Fraction:
 
 
 def show(number: Fraction) -> str:
-    """The shortest exact decimal of a number that has one.
+    """Return the shortest exact decimal of a number that has one.
 
     >>> show(Fraction(5)), show(Fraction(-1, 8)), show(Fraction(5, 2))
     ('5', '-0.125', '2.5')
@@ -78,7 +78,7 @@ def show(number: Fraction) -> str:
 
 
 def interval(low: Fraction | None, high: Fraction | None) -> str:
-    """The label of `low <= x < high`; an end that is None is open (design 9).
+    """Return the label of `low <= x < high`; an end that is None is open (design 9).
 
     >>> interval(Fraction(-5), Fraction(0)), interval(None, Fraction(20)), interval(Fraction(80), None)
     ('[-5, 0)', '<20', '≥80')
@@ -89,7 +89,7 @@ def interval(low: Fraction | None, high: Fraction | None) -> str:
 
 
 def cut(numbers: Sequence[Fraction], cell: Callable[[Fraction], tuple[Fraction | None, Fraction | None]]) -> list[str]:
-    """The interval of each number, the numbers being sorted: one call of `cell` per interval met.
+    """Return the interval label of each of the sorted numbers, with one call of `cell` per interval.
 
     >>> cut([Fraction(1), Fraction(9)], lambda x: (None, Fraction(5)) if x < 5 else (Fraction(5), None))
     ['<5', '≥5']

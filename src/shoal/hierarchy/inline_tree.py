@@ -54,7 +54,7 @@ class Tree:
 
 
 def _leaves(node: Any, above: Path = ()) -> Iterator[Path]:
-    """Every leaf with its ancestors, outermost first."""
+    """Yield every leaf with its ancestors, outermost first."""
     if isinstance(node, dict | list | tuple):
         if not node:
             raise BadHierarchy(

@@ -37,18 +37,18 @@ class Lattice:
         return sum(node)
 
     def successors(self, node: Node) -> Iterator[Node]:
-        """The direct generalisations of a node."""
+        """Yield the direct generalisations of a node."""
         for i, level in enumerate(node):
             if level < self.top[i]:
                 yield (*node[:i], level + 1, *node[i + 1 :])
 
     def nodes(self) -> Iterator[Node]:
-        """Every node; only for lattices that are small."""
+        """Yield every node; only for small lattices."""
         ranges = (range(low, high + 1) for low, high in zip(self.bottom, self.top, strict=True))
         yield from product(*ranges)
 
     def at(self, height: int) -> Iterator[Node]:
-        """The nodes of one height, in the order of the names; none of another height is made.
+        """Yield the nodes of one height in ascending order, without listing other heights.
 
         >>> list(Lattice(("pin", "sex"), (0, 0), (2, 1)).at(2))
         [(1, 1), (2, 0)]
@@ -57,7 +57,7 @@ class Lattice:
 
 
 def _summing(ranges: list[tuple[int, int]], total: int) -> Iterator[Node]:
-    """Tuples within the ranges that add up to a total."""
+    """Yield the tuples within the ranges that add up to a total."""
     if not ranges:
         if total == 0:
             yield ()

@@ -30,7 +30,7 @@ class Mask:
     side: Literal["right", "left"] = "right"
     char: str = "*"
     length: int | None = None
-    """Of the longest value that there may be; left out, of the longest that there is."""
+    """Length of the longest possible value; left out, that of the longest in the column."""
 
     def __post_init__(self) -> None:
         if self.side not in ("right", "left"):
@@ -55,7 +55,7 @@ class Mask:
         return built(column, [self._level(column.texts, lengths, longest - h, h) for h in range(1, longest)])
 
     def fitted(self, column: Column) -> "Mask":
-        """The mask that hides of any row what it hides of these.
+        """Return a mask that hides of any row what it hides of this column's rows.
 
         >>> from shoal.data.codes import encode
         >>> Mask().fitted(encode("zip", pa.array(["021", "02567"]))).length

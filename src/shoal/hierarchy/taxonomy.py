@@ -26,7 +26,7 @@ class Taxonomy:
     levels: Sequence[Sequence[str]]
     where: Callable[[int], str]
     name: str = "its hierarchy"
-    """What errors call it: the file it came from."""
+    """Name in errors: the file it came from."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class Hierarchy:
     levels: tuple[Codes, ...]
     """levels[h][code]: the group of a code at level h."""
     labels: tuple[tuple[str | None, ...], ...]
-    """labels[h][group]: what is released; None is null."""
+    """labels[h][group]: the label that is released; None is null."""
     leaves: tuple[NDArray[np.int64], ...]
     """leaves[h][group]: how many leaves of the taxonomy lie under it."""
     size: int
-    """Leaves of the whole taxonomy."""
+    """Number of leaves of the whole taxonomy."""
 
     @property
     def height(self) -> int:
@@ -52,7 +52,7 @@ class Hierarchy:
 
     @property
     def left_out(self) -> int:
-        """The virtual level above all others: the attribute as if it were not there (design 6)."""
+        """Virtual level above all others, on which the attribute is left out (design 6)."""
         return len(self.levels)
 
     def groups(self, level: int) -> int:
@@ -64,7 +64,7 @@ class Hierarchy:
         return tuple((leaves - 1) / max(self.size - 1, 1) for leaves in self.leaves)
 
     def between(self, low: int, high: int) -> Codes:
-        """The group at level `high` of each group at level `low`."""
+        """Return the group at level `high` of each group at level `low`."""
         step = np.zeros(self.groups(low), dtype=np.int32)
         if high != self.left_out:
             step[self.levels[low]] = self.levels[high]
@@ -94,8 +94,10 @@ def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
     counts = [np.ones(column.size, dtype=np.int64)]
     for h, group in enumerate(groups):
         top = h == len(groups) - 1 and len(names[h]) == 1
+        # groups that the column's values use, renumbered, and the group of each code
         used, level = np.unique(group[at], return_inverse=True)
         level = level.astype(np.int32)
+        # leaves of the taxonomy under each group, also those that the column lacks
         under = np.bincount(group, minlength=len(names[h]))[used].astype(np.int64)
         label: list[str | None] = [names[h][g] for g in used]
         if null and top:
@@ -138,7 +140,7 @@ def _refuse_split_after_merge(attribute: str, groups: list[Codes], where: Callab
 
 
 def _refuse_two_meanings(attribute: str, taxonomy: Taxonomy, groups: list[Codes], names: list[list[str]]) -> None:
-    """One label must stand for one set of leaves, on whatever level it appears (design 9).
+    """Refuse a label that stands for two sets of leaves, on whatever levels it occurs (design 9).
 
     Levels are nested, so two groups are the same set when they share their first leaf and their size.
     """

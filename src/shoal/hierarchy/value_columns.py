@@ -18,11 +18,11 @@ from shoal.labels.coverage import Coverage
 from shoal.labels.scale import Run, Scale
 
 MAX_LABELS = 5_000_000
-"""Distinct values times levels: beyond this a hierarchy costs more memory than it can be worth."""
+"""Most labels (distinct values times levels); a larger hierarchy would not be worth its memory."""
 
 
 def built(column: Column, levels: Sequence[Sequence[str]]) -> Taxonomy:
-    """Levels over the column's own values, `*` put on top: what every built hierarchy is (design 8).
+    """Build a taxonomy over the column's own values, with `*` on top, as all builders do (design 8).
 
     >>> from shoal.data.codes import encode
     >>> built(encode("age", pa.array(["1", "2"])), [["low", "low"]]).levels
@@ -36,7 +36,7 @@ def built(column: Column, levels: Sequence[Sequence[str]]) -> Taxonomy:
 
 
 def first_row(column: Column, wrong: Sequence[bool] | pa.BooleanArray) -> int | None:
-    """The first row, counted from 1, whose value is marked wrong; null never is.
+    """Return the first row, counted from 1, whose value is marked wrong; null never is.
 
     >>> from shoal.data.codes import encode
     >>> first_row(encode("age", pa.array(["b", None, "a"])), [True, False])
@@ -51,7 +51,7 @@ def first_row(column: Column, wrong: Sequence[bool] | pa.BooleanArray) -> int | 
 
 
 def numbers_of(column: Column, needed_by: str) -> list[Fraction]:
-    """The column's numbers, smallest first; a column that is not numeric is refused with its row.
+    """Return the column's numbers, ascending; refuse a column that is not numeric, naming a row.
 
     >>> from shoal.data.codes import encode
     >>> numbers_of(encode("age", pa.array(["9", "10.5"])), "intervals")
@@ -73,7 +73,7 @@ def numbers_of(column: Column, needed_by: str) -> list[Fraction]:
 
 
 def refuse_explosion(column: Column, levels: int) -> None:
-    """Stop before a column of near-unique values fills the memory (bad input 16)."""
+    """Refuse a column of nearly unique values whose hierarchy would fill the memory (bad input 16)."""
     distinct = len(column.texts)
     if distinct * levels > MAX_LABELS:
         raise BadHierarchy(
@@ -96,11 +96,11 @@ class Labels:
     hierarchy: Hierarchy | None = None
 
     def covered(self, label: str | None) -> Flags:
-        """Which codes of the column a label covers; what it does not understand covers nothing."""
+        """Flag the codes of the column that a label covers; a label that is not understood covers none."""
         return self._coverage.of(label)
 
     def runs(self, label: str | None) -> list[Run]:
-        """The same as runs of codes."""
+        """Return the covered codes as runs."""
         return self._coverage.runs(label)
 
     @property

@@ -48,14 +48,14 @@ class Coverage:
         return len(self.scale.values) + self.has_null
 
     def of(self, label: str | None) -> Flags:
-        """Which codes a label covers; what it does not understand covers nothing."""
+        """Flag the codes that a label covers; a label that cannot be read covers none."""
         flags = np.zeros(self.size, dtype=bool)
         for start, stop in self.runs(label):
             flags[start:stop] = True
         return flags
 
     def runs(self, label: str | None) -> list[Run]:
-        """The same as runs of codes, from least to greatest."""
+        """Codes that a label covers, as runs from least to greatest."""
         if label is None or label == TOP:
             first = 0 if label == TOP else len(self.scale.values)
             return [(first, self.size)] if first < self.size else []
@@ -74,7 +74,7 @@ class Coverage:
 
     @cached_property
     def _groups(self) -> dict[str, list[tuple[NDArray[np.integer[Any]], int]]]:
-        """Where in the hierarchy each label stands: one meaning, though on top null may join it."""
+        """(level, group) pairs of the hierarchy that bear each label; all mean the same, but on top null may join."""
         found: dict[str, list[tuple[NDArray[np.integer[Any]], int]]] = {}
         for level, labels in zip(self.hierarchy.levels, self.hierarchy.labels, strict=True) if self.hierarchy else ():
             for group, label in enumerate(labels):

@@ -36,7 +36,7 @@ class Members:
 
 
 def parse_label(label: str) -> Interval | Members | None:
-    """An interval or a set; None for everything else, and for what is not written as the grammar asks.
+    """Read an interval or a set; None for everything else, and for what is not written as the grammar asks.
 
     >>> parse_label("[20, 30)")
     Interval(low='20', high='30', closed=False, quoted=False)
@@ -57,7 +57,7 @@ def parse_label(label: str) -> Interval | Members | None:
 
 
 def _interval(low: str | None, high: str | None, *, closed: bool = False) -> Interval | None:
-    """Both ends stand in quotes, or none does."""
+    """Interval between ends as they are written; None if only one of two stands in quotes, or an end is no value."""
     written = [end for end in (low, high) if end is not None]
     quoted = {end[:1] == '"' for end in written}
     if len(quoted) > 1 or any(_value(end) is None for end in written):
@@ -67,7 +67,7 @@ def _interval(low: str | None, high: str | None, *, closed: bool = False) -> Int
 
 
 def _value(written: str) -> str | None:
-    """What was written, without its quotes; None if outer spaces stand without any."""
+    """A written value without its quotes; None if it begins or ends with spaces and has none."""
     if written[:1] == '"':
         return written[1:-1].replace('""', '"')
     return written if written == written.strip() else None
@@ -78,7 +78,7 @@ _MASKED = re.compile(r"(-?[0-9]+)(\*+)")
 
 
 def ends_of(label: str, *, whole: bool, read: Callable[[str], float] = float) -> tuple[float, float] | None:
-    """The least and the greatest number behind a label; an open end is nan, and None is what says no number.
+    """Least and greatest number behind a label: an open end is nan; None for a label that tells no number.
 
     Among whole numbers, `[20, 30)` ends with 29; elsewhere it comes as near to 30 as one likes.
 
@@ -114,7 +114,7 @@ def _numbers_of(label: str, meaning: Members | None) -> Sequence[str]:
 
 
 def middle(ends: tuple[float, float], least: float = nan, greatest: float = nan) -> float:
-    """The middle between two ends; an open one lies at `least` or `greatest`, where these are known, else at the other.
+    """Middle between two ends; an open end lies at `least` or `greatest` where that is known, else at the other end.
 
     >>> middle((20.0, 29.0)), middle((80.0, nan), 17.0, 90.0), middle((80.0, nan)), middle((nan, nan))
     (24.5, 85.0, 80.0, nan)

@@ -24,7 +24,7 @@ from shoal.labels.grammar import Interval
 
 Codes = NDArray[np.int64]
 Run = tuple[int, int]
-"""The codes from one up to, without it, another."""
+"""Consecutive codes: the first, and the one after the last."""
 
 _LONGEST = 4_000
 _PLAIN = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?"
@@ -53,7 +53,7 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True)
 class Moment:
-    """A day, or a point in time, in nanoseconds since 1970; of a day its beginning."""
+    """A day or a point in time, in nanoseconds since 1970; a day is told by its beginning."""
 
     at: int
     is_day: bool = False
@@ -68,7 +68,7 @@ class OrderedValues:
 
     @classmethod
     def of(cls, keys: Sequence[Any], codes: Sequence[int]) -> "OrderedValues":
-        """From keys in any order."""
+        """Sort keys, and the code of each with it."""
         order = sorted(range(len(keys)), key=keys.__getitem__)
         return cls([keys[at] for at in order], np.array([codes[at] for at in order], dtype=np.int64))
 
@@ -78,11 +78,11 @@ class OrderedValues:
         return bool((np.diff(self.codes) == 1).all())
 
     def below(self, key: Any) -> int:
-        """How many of them are less."""
+        """Number of keys that are less than this one."""
         return bisect_left(self.keys, key)
 
     def up_to(self, key: Any) -> int:
-        """How many of them are less or equal."""
+        """Number of keys that are less than or equal to this one."""
         return bisect_right(self.keys, key)
 
 
@@ -120,6 +120,7 @@ class Scale:
         """The place of each value in the order of its sort; values that are one number have one rank."""
         line = {Sort.NUMBER: lambda: self.numbers, Sort.MOMENT: lambda: self.instants, Sort.TEXT: lambda: self._by_text}
         ordered = line[self.sort]()
+        # [place] whether a key differs from the one before it: their running sum is the rank
         steps = [0, *(before != after for before, after in pairwise(ordered.keys))]
         ranks = np.empty(len(self.values), dtype=np.int64)
         ranks[ordered.codes] = np.cumsum(steps[: len(ordered.keys)])
@@ -127,12 +128,12 @@ class Scale:
 
     @cached_property
     def first_codes(self) -> Codes:
-        """A code of each rank."""
+        """The first code of each rank."""
         _, first = np.unique(self.ranks, return_index=True)
         return np.asarray(first, dtype=np.int64)
 
     def rank(self, text: str) -> int | None:
-        """The rank of the value that is written so; None if there is none."""
+        """Rank of the value that a text stands for; None if there is none."""
         found = self.same(text)
         return int(self.ranks[found[0]]) if len(found) else None
 
@@ -145,7 +146,7 @@ class Scale:
         return text in self._written or (self.sort is Sort.NUMBER and len(self.same(text)) > 0)
 
     def same(self, text: str) -> Codes:
-        """The codes of the values that are written so: numbers and moments by what they denote."""
+        """Codes of the values that a text stands for: numbers and moments compared by meaning, texts by spelling."""
         if self.sort is Sort.NUMBER and (number := self.number(text)) is not None:
             start, stop = self.numbers.below(key := number * self.unit), self.numbers.up_to(key)
             return np.sort(self.numbers.codes[start:stop])
@@ -166,7 +167,7 @@ class Scale:
         return flags
 
     def runs(self, interval: Interval) -> list[Run] | None:
-        """The same as runs of codes; None where no value can be compared with it."""
+        """Values in an interval, as runs of codes; None where no value can be compared with it."""
         found = self._between(interval)
         if found is None:
             return None
@@ -179,7 +180,7 @@ class Scale:
         return runs_of(line.codes[start:stop])
 
     def _between(self, interval: Interval) -> tuple[OrderedValues, int, int] | None:
-        """The line that an interval speaks of, and what it covers there.
+        """Ordered values that an interval is compared with, and from where to where it covers them.
 
         Ends in quotes are texts; others are numbers if all are, else moments if all are. Ends that are neither are
         texts where the column holds texts, as other tools write them.
@@ -212,17 +213,17 @@ class Scale:
     # --- numbers ---------------------------------------------------------------------------------------------------
 
     def number(self, text: str) -> Fraction | None:
-        """The number that is written so, exactly."""
+        """Exact number that a text stands for; None if it is none."""
         return read_number(text, self.decimal)
 
     @cached_property
     def unit(self) -> int:
-        """One number in so many is what every number of the column is a multiple of: a power of ten."""
+        """Power of ten that makes every number of the column whole when multiplied by it: 100 for two decimals."""
         return int(10 ** max((max(-exponent, 0) for _, exponent in self._scientific), default=0))
 
     @cached_property
     def numbers(self) -> OrderedValues:
-        """The values that are numbers, by how many units they are."""
+        """Values that are numbers, compared as whole multiples of 1 / `unit`."""
         unit = self.unit
         if unit == 1 and not any(exponent for _, exponent in self._scientific):
             return OrderedValues.of([digits for digits, _ in self._scientific], self._numeric)
@@ -266,7 +267,7 @@ class Scale:
 
     @cached_property
     def _scientific(self) -> list[tuple[int, int]]:
-        """Of each of those the number as digits × 10^exponent."""
+        """Each of the `_numeric` values as (digits, exponent): it is digits × 10^exponent."""
         return [_digits(self._plain[code]) for code in self._numeric]
 
     # --- moments and texts -----------------------------------------------------------------------------------------
@@ -278,7 +279,7 @@ class Scale:
 
     @cached_property
     def days(self) -> OrderedValues:
-        """The same by the day that each shows, where its clock stands."""
+        """Values that are days or points in time, by the day that each shows in its own time zone."""
         return OrderedValues.of([_instant(self.texts[code][:10]) for code in self._moments], list(self._moments))
 
     @cached_property
@@ -312,7 +313,7 @@ class Scale:
 
 
 def runs_of(codes: NDArray[np.integer[Any]]) -> list[Run]:
-    """Codes in any order as runs.
+    """Runs of consecutive codes, given codes in any order.
 
     >>> runs_of(np.array([4, 0, 1, 0]))
     [(0, 2), (4, 5)]
@@ -320,13 +321,14 @@ def runs_of(codes: NDArray[np.integer[Any]]) -> list[Run]:
     codes = np.unique(codes)
     if not len(codes):
         return []
+    # places where a run ends, since the next code does not follow
     gaps = np.flatnonzero(np.diff(codes) > 1)
     return list(zip(codes[[0, *(gaps + 1)]].tolist(), (codes[[*gaps, -1]] + 1).tolist(), strict=True))
 
 
 @lru_cache(maxsize=4096)  # an interval asks several times what its ends are
 def read_number(text: str, decimal: str = ".") -> Fraction | None:
-    """The number that is written so, exactly; None where it is none, or has thousands of digits.
+    """Read a number exactly; None where the text is none, or has thousands of digits.
 
     >>> read_number("-0.125"), read_number("1e+22") == 10**22, read_number("02138")
     (Fraction(-1, 8), True, None)
@@ -336,7 +338,7 @@ def read_number(text: str, decimal: str = ".") -> Fraction | None:
 
 
 def read_moment(text: str) -> Moment | None:
-    """A day or a point in time of ISO 8601; None where it is none.
+    """Read a day or a point in time in ISO 8601; None where the text is none.
 
     >>> read_moment("1970-01-02"), read_moment("1970-01-01 00:00:01.5+0100").at
     (Moment(at=86400000000000, is_day=True), -3598500000000)

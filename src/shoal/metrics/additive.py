@@ -79,12 +79,12 @@ def _lifted(hierarchy: Hierarchy) -> tuple[Floats, ...]:
 
 
 def mean_losses(before: Before, after: RecodedCells) -> Floats:
-    """The loss of each attribute, on average over all rows."""
+    """Mean loss of each attribute over all rows."""
     return np.asarray(after.sizes @ after.losses / before.rows)
 
 
 class AdditiveScorer:
-    """Costs of cells on one table."""
+    """Scores nodes of one table by additive costs of cells."""
 
     additive = True
 
@@ -118,14 +118,16 @@ class AdditiveScorer:
         return float(np.expm1(score)) if self.geometric else score
 
     def _floors(self, after: After, out: Flags) -> Floors:
-        """Per attribute, for each level up to the node's: at least this much if the rows of `out` cost 1.
+        """Lower bounds per attribute, for each level up to the node's, if the rows of `out` cost 1.
 
         The other rows cost what they cost there; those of `out` are replaced, at a finer level by the dearest label
         that lies under theirs. At the node's own level this is exact.
         """
         sizes = [h.groups(level) for h, level in zip(self.hierarchies, after.node, strict=True)]
         rows, begins = after.marginals(out, self.hierarchies)
+        # rows of `out`: every attribute counts the same ones, so the first is enough
         gone = int(rows[: sizes[0]].sum())
+        # per attribute, the rows of `out` under each label of the node's level
         parts = [rows[begin : begin + size] for begin, size in zip(begins.tolist(), sizes, strict=True)]
         return tuple(
             self._scaled(
@@ -154,7 +156,7 @@ def _dearest(hierarchy: Hierarchy, cost: tuple[Floats, ...]) -> list[Floats]:
 
 
 class HeightScorer:
-    """Levels count themselves."""
+    """Scores a node by the sum of its levels."""
 
     additive = True
 

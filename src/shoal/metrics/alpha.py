@@ -53,7 +53,7 @@ class AlphaSpread(Metric):
 
 
 def alphas(values: ValueCounts) -> Floats:
-    """The α of each value; nan where it does not occur, and for null.
+    """Return the α of each value; nan where it does not occur, and for null.
 
     >>> counts = ValueCounts(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([1, 3, 2]), ["flu", "hiv", "tbc"], 2)
     >>> alphas(counts).tolist()
@@ -66,18 +66,18 @@ def alphas(values: ValueCounts) -> Floats:
 
 
 def largest(alpha: Floats) -> float:
-    """Of the α's that there are; 0 where there is none."""
+    """Return the largest α; 0 where there is none."""
     return float(np.fmax.reduce(alpha)) if np.isfinite(alpha).any() else 0.0
 
 
 def spread(alpha: Floats) -> float:
-    """The largest less the smallest; 0 where there is none."""
+    """Return the largest less the smallest α; 0 where there is none."""
     return largest(alpha) - float(np.fmin.reduce(alpha)) if np.isfinite(alpha).any() else 0.0
 
 
 @dataclass
 class AlphaScorer:
-    """A score of the released classes' α's; it tells nothing of other nodes: suppression may lower or raise α."""
+    """Scores a node by the α's of its released classes; gives no bound, as suppression may lower or raise α."""
 
     before: Before
     summary: Callable[[Floats], float]
@@ -98,7 +98,7 @@ class AlphaScorer:
         return score
 
     def _released(self, after: Outcome) -> Iterator[ValueCounts]:
-        """Each sensitive attribute's counts in the classes that are kept."""
+        """Yield each sensitive attribute's counts in the kept classes."""
         assert self.before.sensitive is not None
         counts = after.classes.class_counts(self.before.sensitive).kept(~after.suppressed)
         yield from counts.sensitive.values()

@@ -1,4 +1,4 @@
-"""Every figure that is told of a release: one list for `shoal metrics`, the manifest and the reports."""
+"""Every figure that describes a release: one list for `shoal metrics`, the manifest and the reports."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -82,12 +82,12 @@ METRICS: Registry[Metric] = Registry(
 
 
 def scorers(before: Before) -> dict[str, Scorer]:
-    """Every metric that this table can tell: without counts of the sensitive attributes, not those about them."""
+    """Return a scorer for every metric that fits this table; those of sensitive values need their counts."""
     return {metric.name: metric.on(before) for metric in _fitting(before)}
 
 
 def lost_in_cells(before: Before, after: RecodedCells) -> dict[str, float]:
-    """Every metric of a recoding of cells; height and precision, which count levels, are none of them."""
+    """Return every metric of a recoding of cells, except height and precision, which count levels."""
     values = {metric.name: metric.of_cells(before, after) for metric in _fitting(before)}
     return {name: value for name, value in values.items() if value is not None}
 
@@ -98,18 +98,18 @@ def _fitting(before: Before) -> list[Metric]:
 
 @dataclass(frozen=True)
 class Entry:
-    """A figure: what it tells, where it ends, who came up with it, and how it is measured."""
+    """A figure: what it tells, its range, its source, and how it is measured."""
 
     name: str
     tells: str
     range: str
     source: str
     measure: Measure | None = None
-    """None where the search's own score is all there is."""
+    """None where the search's own score is the figure."""
 
     @property
     def minimised(self) -> bool:
-        """Whether a search can look for its least."""
+        """Whether a search can minimise it."""
         return self.name in METRICS
 
     def document(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Entry:
 
 
 def _minimised(name: str, measure: Measure | None = None) -> Entry:
-    """A metric that searches minimise, in its own words."""
+    """Return the entry of a metric that searches minimise, with the metric's own words."""
     metric = METRICS[name]
     return Entry(name, metric.tells, metric.range, metric.source, measure)
 
@@ -269,11 +269,11 @@ _ENTRIES: tuple[Entry, ...] = (
 
 
 def catalogue() -> tuple[Entry, ...]:
-    """Every figure, those of metrics that other packages registered last."""
+    """Return every figure, with the metrics that other packages registered last."""
     known = {entry.name for entry in _ENTRIES}
     return (*_ENTRIES, *(_minimised(name) for name in METRICS if name not in known))
 
 
 def measured(seen: Comparison) -> dict[str, Measurement]:
-    """Everything that can be measured of a release."""
+    """Measure everything that can be measured of a release."""
     return {entry.name: entry.measure(seen) for entry in _ENTRIES if entry.measure is not None}

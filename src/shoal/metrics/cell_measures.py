@@ -8,12 +8,12 @@ from shoal.metrics.metric import Floats
 
 
 def _losses(seen: Comparison) -> dict[str, float]:
-    """Of each attribute the mean share of its leaves that a cell cannot tell apart."""
+    """Per attribute, the mean share of its leaves that a cell cannot tell apart."""
     return {facet.name: facet.mean(facet.covers.losses) for facet in seen.facets}
 
 
 def loss(seen: Comparison) -> Measurement:
-    """The mean of the attributes' losses, by importance. Iyengar, KDD 2002 (LM).
+    """Mean of the attributes' losses, weighted by importance. Iyengar, KDD 2002 (LM).
 
     >>> round(loss(seen).total, 3)
     0.4
@@ -42,7 +42,7 @@ def gcp(seen: Comparison) -> Measurement:
 
 
 def granularity(seen: Comparison) -> Measurement:
-    """1 - loss, as ARX tells of a column; of the table the mean of its columns.
+    """1 - loss of each column, as ARX defines it; the total is the mean over the columns.
 
     >>> round(granularity(seen).total, 3)
     0.6
@@ -62,7 +62,7 @@ def leaf_loss(seen: Comparison) -> Measurement:
 
 
 def leaf_loss_mean(seen: Comparison) -> Measurement:
-    """The same for a cell on average.
+    """Mean leaf loss of a cell.
 
     >>> round(leaf_loss_mean(seen).total, 3)
     0.25
@@ -73,7 +73,7 @@ def leaf_loss_mean(seen: Comparison) -> Measurement:
 
 
 def missing_cells(seen: Comparison) -> Measurement:
-    """The share of cells that are `*` or of suppressed rows. ARX's missings.
+    """Share of cells that are `*` or belong to suppressed rows. ARX's missings.
 
     >>> round(missing_cells(seen).total, 3)
     0.2
@@ -96,7 +96,7 @@ def non_uniform_entropy(seen: Comparison) -> Measurement:
 
 
 def non_uniform_entropy_share(seen: Comparison) -> Measurement:
-    """The same as a share of what a table of `*` alone has; an attribute of one value has nothing to lose.
+    """Non-uniform entropy as a share of that of a table of `*` alone; an attribute of one value loses nothing.
 
     >>> round(non_uniform_entropy_share(seen).total, 3)
     0.566
@@ -117,7 +117,7 @@ def _most(facet: Facet) -> float:
 
 
 def _log2(counts: Longs) -> Floats:
-    """Of what does not occur, 0: it is counted no times."""
+    """Return log2 of counts, and 0 for a count of 0, which no row refers to."""
     return np.log2(np.maximum(counts, 1))
 
 

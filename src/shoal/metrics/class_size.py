@@ -59,7 +59,7 @@ class AverageClass(Metric):
 
 @dataclass
 class ClassScorer:
-    """A score from class sizes, with a bound for coarser nodes and one for finer nodes."""
+    """Scores a node by its class sizes, with a bound for coarser nodes and one for finer nodes."""
 
     before: Before
     score: Callable[[Outcome], float]
@@ -90,7 +90,7 @@ def discernibility(seen: Comparison) -> Measurement:
 
 
 def discernibility_star(seen: Comparison) -> Measurement:
-    """C_DM*: the squares of all classes, as if none was suppressed. El Emam et al., JAMIA 2009; ARX.
+    """C_DM*: the sum of the squared sizes of all classes, as if none was suppressed. El Emam et al., JAMIA 2009; ARX.
 
     >>> round(discernibility_star(seen).total, 3)
     9.0
@@ -117,7 +117,7 @@ def c_avg(seen: Comparison) -> Measurement:
 
 
 def class_sizes(seen: Comparison) -> Measurement:
-    """How many released classes are how large.
+    """Histogram of the sizes of released classes.
 
     >>> [(each.least, each.most, each.classes) for each in class_sizes(seen).buckets]
     [(2, 4, 2)]
@@ -126,7 +126,7 @@ def class_sizes(seen: Comparison) -> Measurement:
 
 
 def histogram(sizes: Longs) -> tuple[Bucket, ...]:
-    """Classes by size in steps of 1, 2, 5, 10, …; without the empty steps at both ends.
+    """Bin classes by size in steps of 1, 2, 5, 10, …; empty bins at both ends are left out.
 
     >>> [(b.least, b.most, b.classes, b.rows) for b in histogram(np.array([2, 3, 12]))]
     [(2, 4, 2, 5), (5, 9, 0, 0), (10, 19, 1, 12)]

@@ -1,4 +1,4 @@
-"""A finished release beside its original, the same for every kind of recoding, and what a measure says of it."""
+"""A finished release beside its original, the same for every kind of recoding, and the result of a measure."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Middles:
-    """Of a column of numbers; open ends are the least and the greatest of them.
+    """Midpoints of the labels of a numeric column; open ends are its least and greatest number.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -40,22 +40,22 @@ class Middles:
 
     @cached_property
     def originals(self) -> Floats:
-        """The number behind each code; nan for null."""
+        """Number behind each code; nan for null."""
         numbers = self.column.floats
         return np.append(numbers, np.nan) if self.column.has_null else numbers
 
     @cached_property
     def step(self) -> float:
-        """How far the last number of a range lies below an end that is left out; of whole numbers 1."""
+        """Distance of a range's last number from an excluded upper end: 1 for whole numbers, else 0."""
         return float(all(number.denominator == 1 for number in self.column.numbers))
 
     def of_texts(self, texts: Sequence[str | None]) -> Floats:
-        """The middle of the range that a label says; nan for null and for what says no range."""
+        """Midpoint of each label's range; nan for null and for labels that give no range."""
         values = dict(zip(self.column.texts.to_pylist(), self.originals.tolist(), strict=False))
         return np.array([np.nan if text is None else values.get(text, self._middle(text)) for text in texts])
 
     def of_columns(self, columns: Mapping[str, Released], kinds: Mapping[str, str]) -> Floats:
-        """What released columns say together, part by part: the mean if shown, else another statistic, else a range."""
+        """Number that released columns give each part: the mean if shown, else another statistic, else a midpoint."""
         by_kind = {kinds.get(name, "range"): column for name, column in columns.items()}
         for kind in ("mean", "median", "mode"):
             if kind in by_kind:
@@ -68,7 +68,7 @@ class Middles:
         return self._between(low, high)
 
     def _numbers(self, column: Released | None) -> Floats:
-        """Part by part; nan where it says nothing. Values with an order of their own are shown as texts."""
+        """Number of each part; nan where there is none. Values with an order of their own are shown as texts."""
         assert column is not None
         values = column.values
         if pa.types.is_string(values.type):
@@ -90,16 +90,17 @@ class Middles:
 
 
 def middles_of(column: Column) -> Middles | None:
-    """Of a column that has numbers."""
+    """Return the midpoints of a numeric column; None for other columns."""
     return Middles(column) if column.kind is Kind.NUMBER and len(column.values) else None
 
 
 def filled(numbers: Floats, labels: Codes, originals: Floats) -> Floats:
-    """Where a label says no number, the middle of the least and the greatest that is shown so, pair by pair.
+    """Fill in labels without a number: the middle of the least and greatest original number shown so.
 
     >>> filled(np.array([np.nan, 7.0]), np.array([0, 0, 1], np.int32), np.array([1.0, 2.0, 6.0])).tolist()
     [1.5, 7.0]
     """
+    # per label, the least and the greatest original number that it shows
     least, greatest = np.full(len(numbers), np.inf), np.full(len(numbers), -np.inf)
     np.fmin.at(least, labels, originals)
     np.fmax.at(greatest, labels, originals)
@@ -116,32 +117,32 @@ class Facet:
 
     name: str
     weight: float
-    """Its importance, all together 1."""
+    """Importance; the weights of all attributes sum to 1."""
     rows: Longs
     """Rows of the original per code."""
     null: bool
     """Whether the last code is null."""
     of: Codes
-    """The label of each line."""
+    """Label of each line."""
     covers: Covers
     """What each label stands for."""
     shown: Longs
     """Rows per label."""
     alike: Codes
-    """Per label, a number that those with the same text share."""
+    """Number of each label; labels with the same text share a number."""
     stars: Flags
     """Labels that are `*`."""
     numbers: tuple[Floats, Floats] | None = None
-    """Of a numeric attribute: the number behind each code, and the one that each label stands for."""
+    """For a numeric attribute: the number behind each code, and the number that each label stands for."""
 
     def mean(self, costs: Floats) -> float:
-        """Of what each label costs, over all rows."""
+        """Mean over all rows of what each label costs."""
         rows = self.shown.astype(np.float64)
         return float(rows @ costs / rows.sum())
 
     @property
     def values(self) -> int:
-        """How many there may be, null among them."""
+        """Number of possible values, null among them."""
         return self.covers.size + self.null
 
 
@@ -151,21 +152,21 @@ class Comparison:
 
     points: FrequencySet
     point: Codes
-    """Of each item: a point and a line that some rows have in common."""
+    """Point of each item; an item is a point and a line that some rows have in common."""
     line: Codes
     counts: Longs
     """Rows of each item."""
     out: Flags
-    """Lines that are suppressed."""
+    """Flags the lines that are suppressed."""
     facets: tuple[Facet, ...]
     sizes: Longs
-    """Rows of each class, the suppressed ones among them."""
+    """Rows of each class, suppressed classes included."""
     suppressed: Flags
-    """Per class."""
+    """Flags the classes that are suppressed."""
     beside: Mapping[str, Long]
-    """Each sensitive attribute's counts per item, where the release shows them row by row."""
+    """Counts of each sensitive attribute per item, where the release shows them row by row."""
     k: int
-    """The largest that was asked for; 1 if none was."""
+    """The largest k that was asked for; 1 if none was."""
 
     @property
     def rows(self) -> int:
@@ -183,7 +184,7 @@ class Comparison:
 
     @property
     def foremost(self) -> tuple[Facet, ...]:
-        """The attributes of which pairs are told: the most important ones, since pairs are many where these are."""
+        """The most important attributes, whose pairs are measured; the number of pairs is limited that way."""
         return tuple(sorted(self.facets, key=lambda facet: -facet.weight)[:_MOST_PAIRED])
 
 
@@ -228,7 +229,9 @@ def see(
             {"point": (points.classes, len(points)), "line": (points.classes if own else class_of_row, len(out))},
             {name: (table[name].codes, table[name].size) for name in told},
         )
+    # an item is a (point, line) pair that rows have in common
     point, line = items.codes("point"), items.codes("line")
+    # rows of each line
     lines = np.bincount(line, weights=items.counts, minlength=len(out)).astype(np.int64)
     facets = []
     for i, name in enumerate(points.attributes):
@@ -244,6 +247,7 @@ def see(
         if (middles := middles_of(column)) is not None and labels.middles is not None:
             originals = middles.originals
             numbers = originals, filled(labels.middles, labels.of[line], originals[codes[point]])
+        # rows of each label
         shown = np.bincount(labels.of, weights=lines, minlength=len(labels.stars)).astype(np.int64)
         facets.append(
             Facet(
@@ -265,7 +269,7 @@ def see(
 
 
 def _shown_alike(points: FrequencySet, class_of: Codes) -> bool:
-    """Whether rows of one point are shown alike, as they are at a node unless some of them were left out for a rule."""
+    """Whether all rows of a point are shown alike: true at a node, unless some rows were left out for a rule."""
     if points.classes is None:
         return True
     of = np.empty(len(points), dtype=np.int32)
@@ -274,7 +278,7 @@ def _shown_alike(points: FrequencySet, class_of: Codes) -> bool:
 
 
 def _in_order(points: FrequencySet, after: After, class_of: Codes) -> tuple[FrequencySet, After, Codes]:
-    """The same however they were counted, since sums of floats depend on the order; and the line of each point."""
+    """Sort points and classes, since sums of floats depend on the order; return also the line of each point."""
     of = class_of
     if points.classes is not None:  # of each row: at a node, rows of one point are shown alike
         of = np.empty(len(points), dtype=np.int32)
@@ -289,7 +293,7 @@ def _in_order(points: FrequencySet, after: After, class_of: Codes) -> tuple[Freq
 def _items_of_points(
     table: Table, points: FrequencySet, line: Codes, lines: int, told: Collection[str]
 ) -> FrequencySet:
-    """Each point as an item that is shown as one line."""
+    """Make each point an item, shown as one line."""
     every = np.arange(len(points), dtype=np.int32)
     items = FrequencySet.listed({"point": (every, len(points)), "line": (line, lines)})
     long: dict[Counted, Long] = {name: points.long[name] for name in told if name in points.long}
@@ -314,9 +318,10 @@ def _of_node(
     rows: Longs,
     recoding: NodeRecoding,
 ) -> _AttributeLabels:
-    """The labels of a level, and after them the `*` of suppressed rows."""
+    """Labels of the attribute's level and, last, the `*` of suppressed rows."""
     hierarchy, level = hierarchies[column.name], recoding.levels[column.name]
     groups = hierarchy.groups(level)
+    # some code of each group of the level, from which its label is found
     member = np.zeros(groups, dtype=np.int32)
     member[hierarchy.levels[level]] = np.arange(len(rows), dtype=np.int32)
     covers = Covers.along(hierarchy, member, np.full(groups, level), rows)
@@ -339,8 +344,9 @@ def _of_parts(
     statistics: Mapping[str, tuple[str, str]],
     recoding: PartRecoding,
 ) -> _AttributeLabels:
-    """The labels of every class; its parts show the same."""
+    """Labels of every class; all parts of a class show the same."""
     assert isinstance(after, RecodedCells)
+    # a part of each class: all its parts show the same
     part = np.empty(int(class_of_row.max()) + 1, dtype=np.int32)
     part[class_of_row] = recoding.part
     columns = recoding.shown[column.name]
@@ -358,7 +364,7 @@ def _of_parts(
 
 
 def _of_values(column: Column, codes: Codes, rows: Longs, _: GroupRecoding) -> _AttributeLabels:
-    """Every value as it was."""
+    """Labels of a column whose values are shown as they are."""
     none, every = np.zeros(len(rows), dtype=bool), np.arange(len(rows), dtype=np.int32)
     nothing = np.zeros(len(rows))
     covers = Covers(nothing, np.ones(len(rows), dtype=np.int64), rows, none, nothing, max(len(column.values), 1))
@@ -368,7 +374,7 @@ def _of_values(column: Column, codes: Codes, rows: Longs, _: GroupRecoding) -> _
 
 @dataclass(frozen=True)
 class MeasuredPair:
-    """What holds two attributes together, before and after."""
+    """Association of two attributes before and after."""
 
     one: str
     other: str
@@ -391,13 +397,13 @@ class Measurement:
     """One number for the release, and what it is made of."""
 
     total: float | None
-    """None where it cannot be told of such a recoding."""
+    """The figure; None where this kind of recoding does not have it."""
     attributes: Mapping[str, float] = field(default_factory=dict)
     pairs: tuple[MeasuredPair, ...] = ()
     buckets: tuple[Bucket, ...] = ()
 
     def details(self) -> dict[str, Any]:
-        """What is more than a number.
+        """Return everything beside the total.
 
         >>> Measurement(0.5, {"age": 0.5}).details()
         {'attributes': {'age': 0.5}}
@@ -408,4 +414,4 @@ class Measurement:
 
 
 Measure = Callable[[Comparison], Measurement]
-"""One signature for all."""
+"""Signature of every measure."""

@@ -1,4 +1,4 @@
-"""What happened to distributions: pairs of attributes, numbers, and the joint distribution of all."""
+"""What happened to distributions: of pairs of attributes, of numbers, and of all attributes jointly."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -11,9 +11,9 @@ from shoal.metrics.comparison import Comparison, Facet, MeasuredPair, Measuremen
 from shoal.metrics.metric import Floats
 
 MOST = 1_000
-"""An attribute of more values or labels is no category any more: its V only says that rows are few."""
+"""Most values or labels of a category: with more, Cramér's V only shows that rows are few."""
 _MOST_CELLS = 1 << 22
-"""A table of so many cells is counted whole, a larger one only where there is something."""
+"""Most cells of a contingency table that is counted densely; a larger one is counted sparsely."""
 
 
 def contingency_change(seen: Comparison) -> Measurement:
@@ -47,17 +47,18 @@ def _pairs(seen: Comparison) -> Iterator[MeasuredPair]:
 
 
 def _categories(facet: Facet) -> int:
-    """How many there are, before or after."""
+    """Number of categories, before or after, whichever is greater."""
     return max(int(np.count_nonzero(facet.rows)), len(np.unique(facet.alike[facet.of])))
 
 
 def cramers_v(one: Codes, other: Codes, counts: Longs) -> float | None:
-    """Of codes that occur together so often; None where one of them is always the same.
+    """Return Cramér's V of two columns of codes whose lines occur `counts` times; None if one is constant.
 
     >>> cramers_v(np.array([0, 1, 1], np.int32), np.array([0, 1, 1], np.int32), np.array([2, 1, 0]))
     1.0
     """
     width = int(other.max(initial=0)) + 1
+    # number of the cell of each pair of codes; `found` are the cells that occur, `rows` their counts
     cells = one.astype(np.int64) * width + other
     if (int(one.max(initial=0)) + 1) * width <= _MOST_CELLS:
         rows = np.bincount(cells, weights=counts)
@@ -77,7 +78,7 @@ def cramers_v(one: Codes, other: Codes, counts: Longs) -> float | None:
 
 
 _NOTHING = 1e-12
-"""A variance that is so small a share of the squares is what rounding left of none."""
+"""Variance, as a share of the squares, that is taken for rounding error of 0."""
 
 
 def sse(seen: Comparison) -> Measurement:
@@ -106,7 +107,7 @@ def sse_share(seen: Comparison) -> Measurement:
 
 
 def correlation_change(seen: Comparison) -> Measurement:
-    """The mean change of Pearson's r of two numeric attributes, of released rows after.
+    """The mean change of Pearson's r between two numeric attributes; afterwards, over released rows.
 
     Numbers as for SSE; what does not vary correlates with nothing. Of at most 16 quasi-identifiers, the most important
     ones.
@@ -125,7 +126,7 @@ def correlation_change(seen: Comparison) -> Measurement:
 
 
 def correlations(columns: Sequence[Floats], counts: Longs) -> Floats:
-    """Pearson's r of every two columns whose lines occur so often, by the lines where both are known.
+    """Return Pearson's r of every two columns whose lines occur `counts` times, over lines where both are known.
 
     It is nan where one of the two does not vary.
 
@@ -141,6 +142,7 @@ def correlations(columns: Sequence[Floats], counts: Longs) -> Floats:
     x -= (weights @ x) / np.maximum(weights @ known, 1)
     x *= known
     weighted = x * weights[:, None]
+    # [column, column]: rows where both are known, at least 1
     rows = np.maximum((known * weights[:, None]).T @ known, 1)
     sums, squares = weighted.T @ known, (weighted * x).T @ known  # of the first where the second is known, too
     spread = squares - sums * sums / rows
@@ -161,7 +163,7 @@ def _errors(seen: Comparison) -> dict[str, float]:
 
 
 def _before(seen: Comparison, facet: Facet) -> Floats:
-    """The number of each point."""
+    """Original number of each point."""
     assert facet.numbers is not None
     return facet.numbers[0][seen.points.codes(facet.name)]
 
@@ -182,7 +184,7 @@ def _spread(numbers: Floats, rows: Longs) -> float:
 
 
 def _volumes(seen: Comparison) -> Floats:
-    """log2 of the number of points that each line may be."""
+    """log2 of the number of points that each line may stand for."""
     bits = np.zeros(len(seen.out))
     for facet in seen.facets:
         bits += np.where(seen.out, np.log2(facet.values), np.log2(facet.covers.values)[facet.of])
@@ -199,10 +201,12 @@ def kl_divergence(seen: Comparison) -> Measurement:
     >>> round(kl_divergence(seen).total, 3)
     0.339
     """
+    # log2 of the share of each point in the original
     p = np.log2(seen.points.counts / seen.rows)
     bits, lines = _volumes(seen), seen.lines
     kept = ~seen.out[seen.line]
     q = np.full(len(seen.points), -np.inf)
+    # log2 of what a line gives each point it may be: its rows spread evenly
     each = np.log2(np.maximum(lines, 1) / seen.rows) - bits
     np.logaddexp2.at(q, seen.point[kept], each[seen.line[kept]])
     if seen.out.any():

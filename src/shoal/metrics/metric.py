@@ -21,25 +21,25 @@ class Judgement:
 
     score: float
     below: Floors
-    """Lower bound for the node and everything finer."""
+    """Lower bound for this node and every finer one."""
     above: float
-    """Lower bound for everything coarser."""
+    """Lower bound for every coarser node."""
 
 
 class Scorer(Protocol):
     """A metric tied to one table. Scores are on an additive scale; `value` leads back to the metric's own."""
 
     floors: Floors
-    """Lower bound of every node, known before any check; the last entry of an attribute is for leaving it out: 0."""
+    """Lower bound of every node, known before any check; the last entry is for leaving the attribute out: 0."""
     additive: bool
-    """Whether bounds of disjoint sets of attributes, the others left out, add up to a bound of the node."""
+    """Whether bounds for disjoint sets of attributes, the others left out, add up to a bound for the node."""
 
     def judge(self, after: After, doomed: Flags) -> Judgement:
         """Score a node; the rows of `doomed` classes are suppressed at every finer node too."""
         ...
 
     def score(self, after: After) -> float:
-        """The same score without the bounds: for who looks at many nodes and searches none."""
+        """Return the same score without bounds, for callers that look at many nodes and search none."""
         ...
 
     def value(self, score: float) -> float: ...
@@ -63,8 +63,8 @@ class Metric(ABC):
 
     @abstractmethod
     def on(self, before: Before) -> Scorer:
-        """A scorer of the nodes of one table."""
+        """Return a scorer for the nodes of one table."""
 
     def of_cells(self, before: Before, after: RecodedCells) -> float | None:  # noqa: ARG002
-        """Its value for a recoding that has no level per attribute; None where it counts levels."""
+        """Value for a recoding without a level per attribute; None where the metric counts levels."""
         return None

@@ -21,12 +21,12 @@ from shoal.recoding.columns import Released
 Rows = NDArray[np.int64]
 """Positions of rows in a table."""
 ShownColumns = Mapping[str, Released]
-"""By form: a label as `range`, its ends as `lo` and `hi` or as `min` and `max`, a `mean`, a `median`, a `mode`."""
+"""Released columns by form: a label is `range`, its ends `lo` and `hi` or `min` and `max`; `mean`, `median`, `mode`."""
 RANGE = "range"
 
 
 def as_it_is(column: Column) -> ShownColumns:
-    """Every row with its own value.
+    """Show every row with its own value.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -37,12 +37,12 @@ def as_it_is(column: Column) -> ShownColumns:
 
 
 def by_form(released: Mapping[str, Released], statistics: Mapping[str, tuple[str, str]]) -> ShownColumns:
-    """The columns that are released of one attribute; those that show a statistic are named in `statistics`."""
+    """Sort the released columns of one attribute by form; `statistics` names those that show a statistic."""
     return {statistics[name][1] if name in statistics else RANGE: column for name, column in released.items()}
 
 
 def some_of(shown: ShownColumns, rows: NDArray[np.bool_] | Rows) -> ShownColumns:
-    """The same of some rows."""
+    """Keep some rows of what is shown."""
     return {form: replace(released, codes=released.codes[rows]) for form, released in shown.items()}
 
 
@@ -52,7 +52,7 @@ _POINTS = ("mean", "median", "mode")
 
 
 def values_of(column: Column) -> Floats:
-    """What lies behind each code of a column of numbers or dates, without null."""
+    """Number behind each code of a column of numbers or dates, null left out."""
     if column.kind is Kind.DATE:
         return np.array([float(day.toordinal()) for day in column.dates])
     return column.floats
@@ -60,7 +60,7 @@ def values_of(column: Column) -> Floats:
 
 @dataclass(frozen=True)
 class Quantity:
-    """Midpoint, width, and whether it is missing, as shares of the range of the training rows.
+    """Three features of a number: midpoint, width (as shares of the training rows' range), and whether it is missing.
 
     Open tails end where the training rows end; `*` is the middle of everything, and as wide.
 
@@ -78,7 +78,7 @@ class Quantity:
 
     @classmethod
     def of(cls, labels: Labels, training: Codes) -> "Quantity":
-        """Fitted to the codes of the training rows."""
+        """Fit the range to the codes of the training rows."""
         held = training[training < len(labels.column.values)]
         values = values_of(labels.column)[held] if len(held) else np.zeros(1)
         return cls(labels, float(values.min()), float(values.max()))
@@ -89,7 +89,7 @@ class Quantity:
         return (name, f"width of {name}", f"{name} is missing")
 
     def dense(self, shown: ShownColumns) -> Floats:
-        """Three features for every row."""
+        """Return the features of every row: [row, 3]."""
         low, high = self._ends(shown)
         low = np.where(np.isnan(low), np.fmin(self.least, high), low)
         high = np.where(np.isnan(high), np.fmax(self.greatest, low), high)
@@ -113,7 +113,7 @@ class Quantity:
         return point, point
 
     def _missing(self, shown: ShownColumns) -> Floats:
-        """Of bounds nobody can tell: both are open, too, where nothing is known."""
+        """1 for rows without a value; bounds do not tell, since a row of which nothing is known has open ones too."""
         form = next((form for form in (RANGE, *_POINTS) if form in shown), None)
         if form is None:
             return np.zeros(len(next(iter(shown.values())).codes))
@@ -125,7 +125,7 @@ class Quantity:
         return np.array([read(text) for text in released.texts.to_pylist()], dtype=np.float64)[released.codes]
 
     def _read(self, text: str | None) -> tuple[float, float]:
-        """The ends of a label; what is open or not known is not a number."""
+        """Ends of a label; NaN for an end that is open or unknown."""
         if text is None or text == TOP:
             return nan, nan
         if (value := self._values.get(text)) is not None:
@@ -159,7 +159,7 @@ class Quantity:
 
 
 def midpoints(column: Column) -> NDArray[np.float64]:
-    """The middle of each label: of an interval, a set, a masked number; of an open tail its end; `*` is missing.
+    """Midpoint of each label: of an interval, set or masked number; an open tail counts as its end, `*` as missing.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -177,9 +177,9 @@ def midpoints(column: Column) -> NDArray[np.float64]:
 
 
 CellValue = str | float | int | None
-"""What a test compares with."""
+"""A value that a test compares with."""
 Cells = Column | Floats
-"""One attribute of every row: coded, or as plain numbers, of which NaN is missing."""
+"""One attribute of every row: coded, or as plain numbers with NaN for missing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ class TreeAttribute:
 
     @classmethod
     def of(cls, name: str, cells: Cells, *, labels: bool = False) -> tuple["TreeAttribute", Codes]:
-        """An attribute and the codes of its rows."""
+        """Return an attribute and the codes of its rows."""
         if isinstance(cells, Column) and cells.kind is Kind.TEXT and not labels:
             return cls(name, tuple(cells.texts.to_pylist()), None), _through(None, cells)
         each = _numbers(cells, labels=labels)
@@ -214,7 +214,7 @@ class TreeAttribute:
         return cls(name, shown, values, labels), _through(ranks, cells)
 
     def coded(self, cells: Cells) -> Codes:
-        """Other rows in the codes of this attribute; a text that training rows did not have is missing."""
+        """Encode other rows with this attribute's codes; a text that no training row has is missing."""
         if self.numbers is None:
             if not isinstance(cells, Column):
                 raise BadInput(f"column {self.name!r} was text in training; give text")
@@ -228,7 +228,7 @@ class TreeAttribute:
 
 
 def _numbers(cells: Cells, *, labels: bool) -> Floats:
-    """The number behind each code, or in each row where there are no codes."""
+    """Number behind each code, or in each row where cells are plain numbers."""
     if not isinstance(cells, Column):
         return cells
     if cells.kind is Kind.TEXT:
@@ -240,7 +240,7 @@ def _numbers(cells: Cells, *, labels: bool) -> Floats:
 
 
 def _through(ranks: Codes | None, cells: Cells) -> Codes:
-    """The codes of rows, given those of the values; null is -1."""
+    """Codes of the rows, given the codes of the values; null is -1."""
     if not isinstance(cells, Column):
         assert ranks is not None
         return ranks

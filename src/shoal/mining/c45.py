@@ -19,7 +19,7 @@ _TWICE = "two columns have the same name; rename one"
 
 
 def cells_of(frame: Any) -> tuple[dict[str, Cells], int]:
-    """The columns of a frame that narwhals takes eagerly, of coded columns or of a matrix, and how many rows.
+    """Return the columns of a frame (one narwhals reads eagerly, coded columns, or a matrix) and the number of rows.
 
     >>> cells, rows = cells_of(np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]))
     >>> list(cells), rows
@@ -51,7 +51,7 @@ def cells_of(frame: Any) -> tuple[dict[str, Cells], int]:
 
 
 def classes_of(target: Any) -> tuple[NDArray[Any], Codes]:
-    """The classes in ascending order, and the code of each row; -1 where it is missing.
+    """Return the classes in ascending order and the code of each row; -1 where it is missing.
 
     >>> classes, codes = classes_of(["no", None, "yes", "no"])
     >>> classes.tolist(), codes.tolist()
@@ -138,17 +138,17 @@ class C45:
         return self._learn(dict(columns), target.codes, target.values.to_numpy(zero_copy_only=False))
 
     def predict(self, frame: Any) -> NDArray[Any]:
-        """The most probable class of each row, of equal ones the first."""
+        """Return the most probable class of each row; the first of equally probable ones."""
         best = first_most(self.predict_proba(frame))
         return self.classes_[best]
 
     def predict_proba(self, frame: Any) -> Floats:
-        """The probability of each class, in the order of `classes_`."""
+        """Return the probability of each class, in the order of `classes_`."""
         codes, rows = self._coded(frame)
         return self.tree_.shares(codes, rows)
 
     def leaf_of(self, columns: Any) -> Codes:
-        """The number of the rule, in the order of `rules()`, that each row follows.
+        """Return the number of the rule that each row follows, in the order of `rules()`.
 
         A row without a value takes the heaviest branch; -1 stands for one that no training row took.
         """
@@ -159,15 +159,15 @@ class C45:
         return of_node[self.tree_.ends(codes, rows)]
 
     def rules(self) -> tuple[Rule, ...]:
-        """One rule for each way from the root to a leaf."""
+        """Return one rule for each path from the root to a leaf."""
         return rules_of(self._tree())
 
     def text(self) -> str:
-        """The tree as J48 writes it."""
+        """Return the tree as J48 writes it."""
         return self._tree().text()
 
     def score(self, frame: Any, y: Any) -> float:
-        """The share of rows whose class is predicted."""
+        """Return the share of rows whose class is predicted."""
         return float((self.predict(frame) == np.asarray(y)).mean())
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 - scikit-learn calls it so
@@ -187,7 +187,7 @@ class C45:
         return hasattr(self, "tree_")
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks of an estimator; only where it is installed."""
+        """Return the tags that scikit-learn asks of an estimator; only where it is installed."""
         tags = import_module("sklearn.utils")
         return tags.Tags(
             estimator_type="classifier",
@@ -233,7 +233,7 @@ class C45:
         return self.tree_
 
     def _coded(self, frame: Any) -> tuple[list[Codes], int]:
-        """Rows in the codes of training."""
+        """Encode rows with the codes of the training rows."""
         attributes = self._tree().attributes
         cells, rows = cells_of(frame)
         if len(cells) < len(attributes):

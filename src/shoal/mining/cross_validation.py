@@ -20,7 +20,7 @@ FEWEST = 2
 
 
 def dealt(classes: Codes, folds: int, seed: int, persons: Codes | None = None) -> Codes:
-    """The fold of every row: shuffled, each class dealt out evenly, all rows of a person into one fold.
+    """Assign every row to a fold: shuffled, each class dealt out evenly, all rows of a person in one fold.
 
     >>> folds = dealt(np.array([0, 0, 0, 0, 1, 1]), 2, seed=0)
     >>> sorted(zip(folds.tolist(), [0, 0, 0, 0, 1, 1]))
@@ -32,6 +32,7 @@ def dealt(classes: Codes, folds: int, seed: int, persons: Codes | None = None) -
         many = "rows" if persons is None else "persons"
         raise BadInput(f"folds = {folds}: there must be at least {FEWEST}, and at most as many as {many}: {len(first)}")
     shuffled = np.random.default_rng(seed).permutation(len(first))
+    # persons by class, in random order within each class; dealt out one fold after the other
     order = shuffled[np.argsort(classes[first][shuffled], kind="stable")]
     fold = np.empty(len(first), dtype=np.int32)
     fold[order] = np.arange(len(first)) % folds
@@ -40,14 +41,14 @@ def dealt(classes: Codes, folds: int, seed: int, persons: Codes | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """The share of held-out rows whose class was found: its mean over the folds, and how it varies."""
+    """Share of held-out rows whose class was predicted: mean and deviation over the folds."""
 
     mean: float
     deviation: float
 
     @classmethod
     def over(cls, folds: Sequence[float]) -> "Accuracy":
-        """Of one number per fold.
+        """Summarise one number per fold.
 
         >>> Accuracy.over([0.5, 1.0])
         Accuracy(mean=0.75, deviation=0.3535533905932738)
@@ -57,7 +58,7 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One learner, trained on the original and on the release."""
+    """Accuracy of one learner, trained on the original and on the release."""
 
     learner: str
     original: Accuracy
@@ -73,33 +74,33 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What can be learned about a target from the original and from releases of it, by cross-validation."""
+    """What learners predict of a target when trained on the original and on a release, by cross-validation."""
 
     target: str
     features: tuple[str, ...]
     rows: int
-    """That show the target: the others teach nothing."""
+    """Rows that show the target; the others teach nothing."""
     folds: int
     seed: int
     majority: Accuracy
-    """Of whoever always guesses the most frequent class."""
+    """Accuracy of always guessing the most frequent class."""
     scores: tuple[Score, ...]
     how: How
-    """How held-out rows were shown to what was trained on the release."""
+    """How held-out rows were shown to the classifiers trained on the release."""
     outside: int
-    """Held-out rows that lay in no box of the training rows, and were shown as the nearest."""
+    """Held-out rows that lay in no box of the training rows, and were shown as the nearest box."""
     suppressed: int
-    """Training rows that were suppressed, over all folds."""
+    """Suppressed training rows, summed over all folds."""
 
     @property
     def figures(self) -> dict[str, float]:
-        """For a table of several releases."""
+        """Return the figures for a table of several releases."""
         figures = {f"accuracy {score.learner}": score.release.mean for score in self.scores}
         original = {f"accuracy {score.learner}, original": score.original.mean for score in self.scores}
         return {**figures, **original, "accuracy majority": self.majority.mean}
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the result as a JSON object."""
         document = asdict(self)
         held_out = {"shown": str(self.how), "outside": document.pop("outside")}
         scores = document.pop("scores")
@@ -108,35 +109,35 @@ class Learned:
 
 
 Recode = Callable[[int, Rows], Training]
-"""Anonymizes the training rows of a fold, and nothing else: what is held out has no part in it."""
+"""Anonymizes the training rows of a fold; held-out rows have no part in it."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What is to be learned, and from which rows; the same folds for every release, and the original once for all.
+    """A prediction task: the same folds for every release, and the original is learned from once.
 
     Each fold is anonymized by itself: split first, then recoded, so that held-out rows have no say in the recoding.
     They are shared in two ways only: which values there are, and hierarchies drafted from them.
     """
 
     table: Table
-    """Rows that show the target."""
+    """The rows that show the target."""
     target: str
     features: tuple[str, ...]
     quasi: frozenset[str]
     hierarchies: Mapping[str, Hierarchy]
-    """For the paths of values, whatever algorithm makes the release."""
+    """Hierarchies for the paths of values, whatever algorithm makes the release."""
     learners: tuple[str, ...]
     folds: int = 5
     seed: int = 0
     rows: int | None = None
-    """The most rows to train on in each fold, drawn at random; all are anonymized and all others are predicted."""
+    """Most rows to train on in each fold, drawn at random; all are anonymized and all others are predicted."""
     unit: str | None = None
     _original: dict[int, list[float]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def fold(self) -> Codes:
-        """Of every row."""
+        """Fold of every row."""
         persons = None if self.unit is None else self.table[self.unit].codes
         return dealt(self.classes, self.folds, self.seed, persons)
 
@@ -145,7 +146,7 @@ class Lesson:
         return self.table[self.target].codes
 
     def learned(self, recode: Recode, tell: Callable[[float], None] = lambda _: None) -> Learned:
-        """Train on the original and on the release of each fold's training rows; `tell` hears what share is done."""
+        """Train on the original and on the release of each fold's training rows; `tell` receives the share done."""
         majority, original, release, outside, suppressed = [], [], [], 0, 0
         for at in range(self.folds):
             train, test = np.flatnonzero(self.fold != at), np.flatnonzero(self.fold == at)
@@ -190,7 +191,7 @@ class Lesson:
         test: Rows,
         held_out: Mapping[str, ShownColumns],
     ) -> list[float]:
-        """Of each learner; `shown` is what the `kept` ones of the training rows show."""
+        """Accuracy of each learner; `shown` is what the `kept` training rows show."""
         some = self._drawn(at, len(train), kept)
         encoding = Encoding.of(self.table, self.features, self.hierarchies, train)
         lesson = encoding.encoded({name: some_of(each, some) for name, each in shown.items()})
@@ -203,7 +204,7 @@ class Lesson:
         return [float((self.classes[test] == each).mean()) for each in predicted]
 
     def _drawn(self, at: int, rows: int, kept: Rows) -> Rows:
-        """Which of the kept rows to train on: in one random order of all, the first ones."""
+        """Choose kept rows to train on: the first ones in one random order of all rows."""
         if self.rows is None or self.rows >= len(kept):
             return np.arange(len(kept))
         place = np.empty(rows, dtype=np.int64)
@@ -212,7 +213,7 @@ class Lesson:
 
 
 def _over(folds: Sequence[Sequence[float]]) -> list[Accuracy]:
-    """Of each learner, over the folds."""
+    """Accuracy of each learner over the folds."""
     return [Accuracy.over(each) for each in zip(*folds, strict=True)]
 
 
@@ -221,7 +222,7 @@ def _most_frequent(classes: Codes) -> int:
 
 
 def _varying(features: Matrix) -> NDArray[np.intp]:
-    """The features that are not the same in all rows: others teach nothing."""
+    """Columns of features that vary between rows; constant ones teach nothing."""
     ends = [end.toarray() if hasattr(end, "toarray") else end for end in (features.min(axis=0), features.max(axis=0))]
     return np.flatnonzero(np.ravel(ends[0]) != np.ravel(ends[1]))
 

@@ -34,15 +34,15 @@ class Test:
 
 @dataclass(frozen=True)
 class Node:
-    """A node with the tests on the way to it."""
+    """A node with the tests on the path to it."""
 
     number: int
-    """In the tree; -1 for a branch without training rows."""
+    """Number in the tree; -1 for a branch without training rows."""
     path: tuple[Test, ...]
     attribute: str | None
-    """What it tests; None for a leaf."""
+    """The attribute that it tests; None for a leaf."""
     label: int
-    """Which class is most frequent; of a leaf without rows, in the node above it."""
+    """The most frequent class; for a leaf without rows, that of the node above."""
     rows: float
     """Weight of the training rows that reach it."""
     correct: float
@@ -50,7 +50,7 @@ class Node:
 
     @property
     def counted(self) -> str:
-        """Rows and errors as J48 writes them: `(12.0/3.0)`."""
+        """Return rows and errors as J48 writes them: `(12.0/3.0)`."""
         wrong = self.rows - self.correct
         return f"({round(self.rows, 2)}/{round(wrong, 2)})" if wrong > SMALL else f"({round(self.rows, 2)})"
 
@@ -70,19 +70,19 @@ class FittedTree:
     attributes: tuple[TreeAttribute, ...]
     classes: tuple[Hashable, ...]
     attribute: Codes
-    """That each node tests; -1: a leaf."""
+    """Attribute that each node tests; -1 for a leaf."""
     cut: Codes
-    """The last code of the first branch, where the attribute is numeric."""
+    """Last code of the first branch, where the attribute is numeric."""
     begin: NDArray[np.int64]
-    """Where the sons of each node begin."""
+    """Where the sons of each node begin in `sons`."""
     sons: Codes
-    """The nodes at the ends of all branches; -1: one without training rows."""
+    """Nodes at the ends of all branches; -1 for a branch without training rows."""
     counts: Floats
     """counts[node, class]: weight of training rows."""
 
     @property
     def n_nodes(self) -> int:
-        """Branches without rows are leaves too, as J48 counts them."""
+        """Number of nodes; branches without rows count as leaves, as in J48."""
         return 1 + len(self.sons)
 
     @property
@@ -90,7 +90,7 @@ class FittedTree:
         return self.n_nodes - int((self.attribute >= 0).sum())
 
     def nodes(self) -> Iterator[Node]:
-        """Every node before those below it, in the order of branches; branches without rows, too."""
+        """Yield every node before those below it, in the order of branches, including branches without rows."""
         top: tuple[Test, ...] = ()
         stack = [(0, top, 0)]
         while stack:
@@ -103,11 +103,11 @@ class FittedTree:
             stack.extend(reversed([(son, (*path, test), number) for son, test in below]))
 
     def leaves(self) -> Iterator[Node]:
-        """Nodes without a test."""
+        """Yield the nodes without a test."""
         return (node for node in self.nodes() if node.attribute is None)
 
     def text(self) -> str:
-        """One line for each branch, as J48 writes them."""
+        """Return one line for each branch, as J48 writes them."""
         lines = []
         for node in self.nodes():
             said = f"{'|   ' * (len(node.path) - 1)}{node.path[-1]}" if node.path else ""
@@ -121,11 +121,11 @@ class FittedTree:
         return self.text()
 
     def shares(self, codes: Sequence[Codes], rows: int) -> Floats:
-        """The share of each class where each row ends; one without a value goes down all branches, by their weight."""
+        """shares[row, class] at the leaf of each row; a row without a value goes down all branches, by their weight."""
         return c45_shares(self._arrays, codes, self._numeric, rows)
 
     def ends(self, codes: Sequence[Codes], rows: int) -> Codes:
-        """The leaf of each row, -1 for a branch without training rows; a missing value takes the heaviest branch."""
+        """Leaf of each row, -1 for a branch without training rows; a missing value takes the heaviest branch."""
         return c45_leaves(self._arrays, codes, self._numeric, rows)
 
     @property
@@ -168,7 +168,7 @@ class FittedTree:
 
 
 def first_most(shares: Floats) -> NDArray[np.intp]:
-    """The greatest of each row, of nearly equal ones the first.
+    """Column of the greatest share of each row; the first of nearly equal ones.
 
     >>> first_most(np.array([[0.25, 0.5, 0.5 + 1e-9], [1, 0, 0]])).tolist()
     [1, 0]
@@ -212,7 +212,7 @@ class Rule:
 
     @property
     def same(self) -> tuple[frozenset[Test], Hashable]:
-        """What two rules share that say the same, whatever their support and the order of their tests."""
+        """Key that two rules share if they say the same, whatever their support and the order of their tests."""
         return frozenset(self.antecedent), self.consequent
 
     def __str__(self) -> str:
@@ -222,7 +222,7 @@ class Rule:
 
 
 def rules_of(tree: FittedTree) -> tuple[Rule, ...]:
-    """The rules of a tree in the order of its leaves; a branch that no training row takes makes none."""
+    """Return the rules of a tree in the order of its leaves; a branch without training rows gives none."""
     among = tree.counts[0] / tree.counts[0].sum()
     return tuple(
         Rule(leaf.path, tree.classes[leaf.label], leaf.rows, leaf.correct, float(among[leaf.label]))
@@ -232,7 +232,7 @@ def rules_of(tree: FittedTree) -> tuple[Rule, ...]:
 
 
 _CLOSE = Fraction(1, 10**9)
-"""Weights of rows with missing values are sums of shares."""
+"""Tolerance: weights of rows with missing values are sums of fractions."""
 
 
 @dataclass(frozen=True)
@@ -245,9 +245,9 @@ class Sensitive:
     """
 
     at: Fraction = Fraction(1)
-    """The least confidence."""
+    """Least confidence of a channel."""
     support: int = 1
-    """The fewest rows."""
+    """Fewest rows that a channel is about."""
     values: frozenset[str] = frozenset()
     """The values that must not be told; none named: all."""
 

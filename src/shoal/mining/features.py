@@ -15,7 +15,7 @@ from shoal.mining.attributes import RANGE, Quantity, Rows, ShownColumns
 from shoal.mining.learners import from_extra
 
 Weights = dict[int, float]
-"""Of the features that are not 0."""
+"""Weights of the features that are not 0, by feature."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Paths:
         return (*labels, TOP, f"{self.labels.column.name} is missing")
 
     def weights(self, label: str | None) -> Weights:
-        """The features of a row that shows this."""
+        """Return the features of a row that shows this label."""
         if label is None:
             return {self._top: 1.0, self._top + 1: 1.0}
         if label in self._lowest:
@@ -61,7 +61,7 @@ class Paths:
         return {feature: round(weight, 12) for feature, weight in out.items()}
 
     def rows(self, shown: ShownColumns) -> tuple[list[Weights], Codes]:
-        """The features of each label that is shown, and the label of each row."""
+        """Return the features of each label that is shown, and the label of each row."""
         released = shown[RANGE] if RANGE in shown else next(iter(shown.values()))
         return [self.weights(text) for text in released.texts.to_pylist()], released.codes
 
@@ -80,7 +80,7 @@ class Paths:
 
     @cached_property
     def _lowest(self) -> dict[str | None, tuple[int, int]]:
-        """The lowest level that has a label, and a code below it."""
+        """For each label, the lowest level that has it and a code below it."""
         found: dict[str | None, tuple[int, int]] = {}
         hierarchy = self.labels.hierarchy
         for level, labels in enumerate(self._levels):
@@ -92,7 +92,7 @@ class Paths:
         return found
 
     def _up(self, level: int, code: int) -> Iterable[int]:
-        """The labels of a code from a level upwards."""
+        """Return the features of a code's labels from a level upwards."""
         hierarchy = self.labels.hierarchy
         if hierarchy is None:
             return (code, self._top)
@@ -101,7 +101,7 @@ class Paths:
 
 
 _MOST_CELLS = 20_000_000
-"""A matrix with more of them stays sparse."""
+"""Cells above which a matrix stays sparse."""
 Matrix = Any
 """Features by row: a NumPy array, or a sparse matrix of SciPy where it is large."""
 
@@ -140,7 +140,7 @@ class Encoding:
         return tuple(name for attribute in self.attributes.values() for name in attribute.names)
 
     def encoded(self, shown: Mapping[str, ShownColumns]) -> Matrix:
-        """The features of every row."""
+        """Return the features of every row: [row, feature]."""
         sparse = from_extra("scipy.sparse")
         blocks = [_block(attribute, shown[name]) for name, attribute in self.attributes.items()]
         matrix = sparse.hstack(blocks, format="csr")

@@ -1,4 +1,4 @@
-"""The recoding that was found on the training rows, for rows that were held out."""
+"""Applies the recoding found on the training rows to rows that were held out."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ def place(
     others: Table,
     hierarchies: Mapping[str, Hierarchy],
 ) -> tuple[Codes, Flags]:
-    """The part of each of the other rows, and which of them lie in no box.
+    """Return the part that each of the other rows belongs to, and which rows lie in no box.
 
     A row belongs to the smallest box that holds it. One that lies in none belongs to the nearest: by the sum over the
     attributes of the gap as a share of the range; for texts, and between null and a value, the gap is 1. Of attributes
@@ -39,11 +39,14 @@ def place(
         used, code = np.unique(others[name].codes, return_inverse=True)
         of_part.append(which)
         codes.append(code)
+        # [label, code that other rows have]
         gaps.append(_gaps(labels, covered)[:, used])
+        # size of each box: sum over the attributes of the share of codes that it covers
         sizes += covered.mean(axis=1)[which]
     nearest = np.empty(others.rows, dtype=np.int32)
     outside = np.empty(others.rows, dtype=bool)
     for rows in np.array_split(np.arange(others.rows), others.rows * parts // _CELLS_AT_ONCE + 1):
+        # away[row, part]: total gap; of the nearest boxes, the smallest is taken
         away = _summed(of_part, gaps, [code[rows] for code in codes], parts)
         least = away.min(axis=1, keepdims=True)
         nearest[rows] = np.where(away == least, sizes, np.inf).argmin(axis=1)
@@ -58,7 +61,7 @@ def _edges(recoding: PartRecoding, labels: Labels) -> tuple[Codes, NDArray[np.bo
 
 
 def _hull(recoding: PartRecoding, labels: Labels, parts: int) -> tuple[Codes, NDArray[np.bool_]]:
-    """Every part as a label of its own, and the codes from the least to the greatest of each."""
+    """Label every part by itself; it covers the codes from the least to the greatest of its rows."""
     column = labels.column
     least, most = np.full(parts, column.size, dtype=np.int32), np.full(parts, -1, dtype=np.int32)
     np.minimum.at(least, recoding.part, column.codes)
@@ -68,7 +71,7 @@ def _hull(recoding: PartRecoding, labels: Labels, parts: int) -> tuple[Codes, ND
 
 
 def _gaps(labels: Labels, covered: NDArray[np.bool_]) -> Floats:
-    """gaps[label, code]: how far a value lies from what a label covers."""
+    """gaps[label, code]: distance of a value from what a label covers, as a share of the range."""
     column = labels.column
     gaps = np.where(covered, 0.0, 1.0)
     known = len(column.values)
@@ -77,6 +80,7 @@ def _gaps(labels: Labels, covered: NDArray[np.bool_]) -> Floats:
     values = values_of(column)
     span = (values[-1] - values[0]) or 1.0
     some = np.flatnonzero(covered[:, :known].any(axis=1))
+    # first and last code that each label covers, and the gap to the nearer end
     first = covered[some, :known].argmax(axis=1)
     last = known - 1 - covered[some, :known][:, ::-1].argmax(axis=1)
     gaps[some, :known] = np.maximum(values[first][:, None] - values, values - values[last][:, None]).clip(0) / span
@@ -105,38 +109,38 @@ class How(StrEnum):
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What is shown of held-out rows."""
+    """What held-out rows show."""
 
     how: How
     shown: Mapping[str, ShownColumns]
     outside: Flags
-    """Which of them lie in no box, and are shown as the nearest."""
+    """Flags the rows that lie in no box, and are shown as the nearest."""
 
 
 @dataclass(frozen=True)
 class Training:
-    """What was decided about the training rows."""
+    """The recoding decided for the training rows."""
 
     table: Table
-    """The training rows, in the codes of all."""
+    """The training rows, in the codes of the whole table."""
     recoding: Recoding
     hierarchies: Mapping[str, Hierarchy]
-    """That the recoding shows values along."""
+    """Hierarchies along which the recoding shows values."""
     statistics: Mapping[str, tuple[str, str]]
-    """Released columns that show a statistic of a quasi-identifier: which, and of which one."""
+    """Released columns that show a statistic: of which quasi-identifier, and which statistic."""
 
     @property
     def kept(self) -> Flags:
-        """The rows that were not suppressed."""
+        """Flags the rows that were not suppressed."""
         return ~self.recoding.suppressed
 
     def shown(self, features: Collection[str], quasi: Collection[str]) -> dict[str, ShownColumns]:
-        """What the release shows of the rows that are kept; other columns than quasi-identifiers as they are."""
+        """What the release shows of the kept rows; columns other than quasi-identifiers are shown as they are."""
         shown = _through(self.recoding, self.table, features, quasi, self)
         return {name: some_of(each, self.kept) for name, each in shown.items()}
 
     def held_out(self, others: Table, features: Collection[str], quasi: Collection[str]) -> HeldOut:
-        """The same for other rows."""
+        """What the release would show of other rows."""
         nowhere = np.zeros(others.rows, dtype=bool)
 
         def by_level(recoding: NodeRecoding) -> HeldOut:

@@ -25,7 +25,7 @@ class Classifier(Protocol):
 
 
 def from_extra(module: str) -> Any:
-    """A module that the extra `learn` brings."""
+    """Import a module that the extra `learn` installs."""
     try:
         return import_module(module)
     except ImportError:
@@ -33,13 +33,13 @@ def from_extra(module: str) -> Any:
 
 
 def _logistic(seed: int) -> Classifier:
-    """Features are shares of one, so they need no scaling."""
+    """Logistic regression; features are shares of one, so they need no scaling."""
     made: Classifier = from_extra("sklearn.linear_model").LogisticRegression(max_iter=2000, random_state=seed)
     return made
 
 
 def _forest(seed: int) -> Classifier:
-    """With several jobs, votes would be added in any order, and ties fall anyhow."""
+    """Random forest with one job: several would add votes in any order, so that ties fall differently."""
     made: Classifier = from_extra("sklearn.ensemble").RandomForestClassifier(
         n_estimators=_TREES, min_samples_leaf=2, n_jobs=1, random_state=seed
     )
@@ -78,7 +78,7 @@ class Learner:
     name: str
     sentence: str
     make: Callable[[int], Classifier]
-    """From a seed."""
+    """Makes the classifier from a seed."""
     source: str = ""
 
 
@@ -96,7 +96,7 @@ LEARNERS: Registry[Learner] = Registry(
 def predictions(
     names: Sequence[str], seed: int, features: Any, classes: NDArray[np.int32], asked: Any
 ) -> list[NDArray[np.int32]]:
-    """What each learner says about the rows asked, having seen others with their classes."""
+    """Train each learner on rows with their classes, and return what it predicts of the rows asked."""
     # one thread: sums come out the same on every machine, and where cores are busy threads wait for each other
     with from_extra("threadpoolctl").threadpool_limits(1):
         made = [LEARNERS[name].make(seed) for name in names]
@@ -106,7 +106,7 @@ def predictions(
 
 
 def known_learners(names: Sequence[str]) -> tuple[str, ...]:
-    """The learners to ask, each once.
+    """Return the learners to ask, each once; refuse unknown names.
 
     >>> known_learners(["forest", "logistic", "forest"])
     ('forest', 'logistic')

@@ -75,7 +75,7 @@ MODELS: Registry[Any] = Registry(
 
 
 def measured(counts: ClassCounts, sensitive: Sequence[str]) -> list[dict[str, Any]]:
-    """What each registered model finds, the ones about a sensitive attribute once for each, and in which class.
+    """Return what each registered model attains and in which class; sensitive models once for each attribute.
 
     >>> import numpy as np
     >>> measured(ClassCounts(np.array([3, 2])), [])[0]

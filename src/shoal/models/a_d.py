@@ -73,13 +73,13 @@ class ADDiversity(Model):
         return int(classes[np.argmax(part / whole)]) if len(classes) else None
 
     def parts(self) -> Iterable[Model]:
-        """The count, closed under supersets, and the share, closed under unions."""
+        """Split into the count, closed under supersets, and the share, closed under unions."""
         if self.d == 1:
             return (self,)
         return (PPlusSensitive(self.d, self.categories, self.attribute), replace(self, d=1))
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Too few categories, or one too large even after all suppressible rows were taken from it."""
+        """Reason if there are too few categories, or one is too large even without all suppressible rows."""
         few = PPlusSensitive(self.d, self.categories, self.attribute).impossible(table, suppressible)
         if few is not None:
             return few.replace(f"p={self.d}", f"d={self.d}")
@@ -95,7 +95,7 @@ class ADDiversity(Model):
         return None
 
     def _shares(self, counts: ClassCounts) -> tuple[CategoryCounts, Indices, Longs, Longs]:
-        """What is held, and per class and category its rows, with those of no category, and the rows of its class."""
+        """Category counts; per (class, category) entry its rows, plus those of no category, and its class's rows."""
         assert self.attribute is not None
         values = counts.sensitive[self.attribute].non_null()
         held = categorised(values, self.categories)

@@ -67,11 +67,11 @@ class AlphaBetaK(Model):
         return int((unlike - like).argmin()) if len(counts.sizes) else None
 
     def parts(self) -> Iterable[Model]:
-        """First k and β, which prune; only what is left is not closed."""
+        """Split off k and β, which prune; only the rest is not closed."""
         return (KAnonymity(self.k), PSensitive(self.beta, self.attribute), replace(self, k=1, beta=1))
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Too few rows, values, or pairs of unlike values: no class has more of them than the whole table."""
+        """Reason if there are too few rows, values, or pairs of unlike values: no class has more than the table."""
         few = KAnonymity(self.k).impossible(table, suppressible)
         if few is not None:
             return few
@@ -83,7 +83,7 @@ class AlphaBetaK(Model):
         return None
 
     def _pairs(self, counts: ClassCounts) -> tuple[Longs, Longs, Longs]:
-        """Of each class its different values, and the pairs of them that are alike and that are not."""
+        """For each class: its number of different values, and how many pairs of them are alike and unlike."""
         assert self.attribute is not None
         held = categorised(counts.sensitive[self.attribute], self.categories)
         values = held.total(held.values)

@@ -91,7 +91,7 @@ class AlphaK(Model):
         return (KAnonymity(self.k), replace(self, k=1)) if self.k > 1 else (self,)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Too few rows, or a value's share of the whole table after all suppressible rows were taken from it."""
+        """Reason if there are too few rows, or a value is too frequent even without all suppressible rows."""
         few = KAnonymity(self.k).impossible(table, suppressible)
         if few is not None:
             return few
@@ -117,14 +117,14 @@ class AlphaK(Model):
         return label is not None or self.null_is_value
 
     def _limit(self, label: str | None) -> Fraction:
-        """The largest share that a value may have; 1 where nothing is said."""
+        """Return the largest share that a value may have; 1 where nothing is said."""
         if isinstance(self.alpha, Mapping):
             return exact("alpha", 1 if label is None else self.alpha.get(label, 1))
         return exact("alpha", self.alpha)
 
 
 def _names(labels: Sequence[str | None]) -> list[str]:
-    """The labels as text, null as a text that no label is.
+    """Return the labels as texts, with null as a text that no label has.
 
     >>> _names(["flu", None]), _names(["null", None])
     (['flu', 'null'], ['null', '(null)'])

@@ -87,7 +87,7 @@ class BTPrivacy(Model):
         return complying
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        """The largest move; of a skyline also the one at each bandwidth."""
+        """Return the largest move; for a skyline also the largest at each bandwidth."""
         found = {str(b): _rounded_up(float(self._moved(counts, b).max(initial=0))) for b in _listed(self.b)}
         return {"t": max(found.values())} | ({"values": found} if len(found) > 1 else {})
 
@@ -97,7 +97,7 @@ class BTPrivacy(Model):
         return int(np.max([self._moved(counts, b) - most for b, most in self.skyline], axis=0).argmax())
 
     def _moved(self, counts: ClassCounts, bandwidth: float) -> Floats:
-        """Of each class, how far the belief about one of its members moves at most."""
+        """For each class, the furthest that the belief about one of its members moves."""
         assert self.attribute is not None
         joint = counts.joint[(*counts.released, self.attribute)]
         people = _People.of(joint.whole or joint, bandwidth, null=self.null_is_value)
@@ -107,30 +107,32 @@ class BTPrivacy(Model):
 
 @dataclass(frozen=True)
 class _People:
-    """What an adversary believes of people with each combination of quasi-identifiers, before any release."""
+    """Prior beliefs about people with each combination of quasi-identifiers, before any release."""
 
     keys: NDArray[Any]
-    """The combinations, sorted."""
+    """Keys of the combinations, sorted."""
     values: Indices
-    """The codes of the sensitive values that occur."""
+    """Codes of the sensitive values that occur."""
     prior: Floats
-    """Combinations × values."""
+    """prior[combination, value]: probability of the value."""
     smoothing: Floats | None
-    """Values × values, where they are numbers."""
+    """smoothing[value, value]: kernel between values, where they are numbers."""
 
     @classmethod
     def of(cls, whole: JointCounts, bandwidth: float, *, null: bool) -> "_People":
-        """Worked out once for a table and a bandwidth."""
+        """Estimate the beliefs; done once for a table and a bandwidth."""
         if (bandwidth, null) not in whole.memo:
             known = whole.kept_entries(_known(whole, null=null))
             keys, first, which = np.unique(_keys(known), return_index=True, return_inverse=True)
             values, column = np.unique(known.codes[-1], return_inverse=True)
             _refuse_size(len(keys), len(values))
+            # rows[combination, value]
             rows = np.zeros((len(keys), len(values)))
             np.add.at(rows, (which.reshape(-1), column.reshape(-1)), known.counts)
             points = [_point(c[first], labels) for c, labels in zip(known.codes[:-1], known.labels[:-1], strict=True)]
             prior = np.empty_like(rows)
             for block in _blocks(len(keys), len(keys)):
+                # kernel weight of every combination for those of the block, a product over the attributes
                 weight = np.ones((block.stop - block.start, len(keys)))
                 for codes, numbers in points:
                     weight *= _kernel(_distances(codes, numbers, block), bandwidth)
@@ -146,7 +148,7 @@ class _People:
         return made
 
     def moved(self, joint: JointCounts, classes: int) -> Floats:
-        """Of each class the greatest divergence between the belief before and after.
+        """For each class, the greatest divergence between a member's prior and posterior belief.
 
         Ω-estimate: P*(s|j) is n_s P(s|j) / Σ_j' P(s|j'), over the members j' of the class, made to sum to 1.
         """
@@ -154,9 +156,12 @@ class _People:
         column = np.searchsorted(self.values, joint.codes[-1])
         pairs, which = np.unique(np.stack([joint.classes, at]), axis=1, return_inverse=True)  # sorted by class
         members = np.bincount(which.reshape(-1), weights=joint.counts, minlength=pairs.shape[1])
+        # class and combination of each distinct pair; `members` counts its rows
         of, who = pairs
+        # held[class, value]: n_s, the rows with each value
         held = np.zeros((classes, len(self.values)))
         np.add.at(held, (joint.classes, column), joint.counts)
+        # expected[class, value]: Σ_j' P(s|j'), the prior summed over the members
         expected = np.zeros_like(held)
         for block in _blocks(len(of), len(self.values)):
             begin = np.flatnonzero(np.diff(of[block], prepend=-1))
@@ -183,19 +188,19 @@ def _listed(given: Any) -> tuple[Any, ...]:
 
 
 def _known(joint: JointCounts, *, null: bool) -> Flags:
-    """The entries that have a sensitive value."""
+    """Flag the entries that have a sensitive value."""
     has = np.array([null or label is not None for label in joint.labels[-1]], dtype=bool)
     return has[joint.codes[-1]]
 
 
 def _keys(joint: JointCounts) -> NDArray[Any]:
-    """Each combination of quasi-identifiers as one key."""
+    """Return each combination of quasi-identifiers as one key."""
     codes = np.stack([np.asarray(c, dtype=">u4") for c in joint.codes[:-1]], axis=1)
     return np.ascontiguousarray(codes).view(np.dtype((np.void, codes.shape[1] * 4))).reshape(-1)
 
 
 def _point(codes: Indices, labels: Sequence[str | None]) -> tuple[Indices, Floats | None]:
-    """Values and, where all that are not null are numbers, their places from 0 to 1; null is NaN."""
+    """Return codes and, where all non-null values are numbers, their places from 0 to 1; null is NaN."""
     used = [labels[code] for code in np.unique(codes).tolist()]
     if not all(label is None or _NUMBER.fullmatch(label) for label in used):
         return codes, None
@@ -208,7 +213,7 @@ def _point(codes: Indices, labels: Sequence[str | None]) -> tuple[Indices, Float
 
 
 def _distances(codes: Indices, numbers: Floats | None, rows: slice) -> Floats:
-    """Between some values and all: of numbers by their range, else 0 or 1; null is 1 from all but null."""
+    """Distances of some values from all: by range for numbers, else 0 or 1; null is 1 from all but null."""
     other: Floats = (codes[rows, None] != codes[None, :]).astype(np.float64)
     if numbers is None:
         return other
@@ -218,13 +223,13 @@ def _distances(codes: Indices, numbers: Floats | None, rows: slice) -> Floats:
 
 
 def _kernel(distances: Floats, bandwidth: float) -> Floats:
-    """Epanechnikov, up to a factor: 1 - (x/B)² below B, else 0."""
+    """Epanechnikov kernel, up to a factor: 1 - (x/B)² below B, else 0."""
     weights: Floats = np.maximum(1 - (distances / bandwidth) ** 2, 0)
     return weights
 
 
 def _divergence(one: Floats, other: Floats) -> Floats:
-    """Jensen-Shannon, row by row, to the base 2."""
+    """Jensen-Shannon divergence of each row, to the base 2."""
     mean = (one + other) / 2
     return np.maximum((_relative(one, mean) + _relative(other, mean)) / 2, 0)
 
@@ -242,13 +247,13 @@ def _blocks(rows: int, width: int) -> Iterator[slice]:
 
 
 def _rounded_up(moved: float) -> float:
-    """To nine digits, never to less than what was found."""
+    """Round to nine digits, but not to less than what was found."""
     nearest = round(moved, 9)
     return nearest if nearest >= moved - _TOLERANCE else round(nearest + 1e-9, 9)
 
 
 def _refuse_size(combinations: int, values: int) -> None:
-    """Every two combinations are compared, and a belief is kept about each."""
+    """Refuse tables too large to compare every two combinations and to keep a belief about each."""
     if combinations > _MOST_COMBINATIONS or max(combinations, values) * values > _MOST_CELLS:
         raise BadPolicy(
             f"b-t-privacy compares every two of the {combinations:,} different combinations of quasi-identifiers, with "

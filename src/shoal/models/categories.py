@@ -22,24 +22,24 @@ Ranks = Annotated[tuple[Category, ...], Len(2)]
 
 @dataclass(frozen=True, slots=True)
 class CategoryCounts:
-    """What each class holds of each category, in long form: one entry per pair that occurs; -1 is no category."""
+    """What each class holds of each category: one entry per pair that occurs; category -1 is none."""
 
     classes: Indices
     categories: Indices
     rows: Longs
-    """Rows, or persons where a unit is given."""
+    """Rows of each entry, or persons where a unit is given."""
     values: Longs
-    """Different values."""
+    """Different values of each entry."""
     class_count: int
 
     @property
     def distinct(self) -> Longs:
-        """How many categories each class holds."""
+        """Number of categories that each class holds."""
         known = self.classes[self.categories >= 0]
         return np.bincount(known, minlength=self.class_count).astype(np.int64)
 
     def total(self, amounts: Longs) -> Longs:
-        """The sum over each class."""
+        """Sum amounts of entries over each class."""
         out = np.zeros(self.class_count, dtype=np.int64)
         np.add.at(out, self.classes, amounts)
         return out
@@ -83,7 +83,7 @@ def refuse_odd_categories(model: Any, least: int = 1) -> None:
 
 
 def strays(values: ValueCounts, categories: Sequence[Sequence[str]]) -> str:
-    """How many values of a table are in no category, to be said where categories are too few."""
+    """Say how many values of a table are in no category, for messages about too few categories."""
     known = {value for category in categories for value in category}
     present = {values.labels[value] for value in np.unique(values.values).tolist()} - {None}
     many = len(present - known)

@@ -22,11 +22,11 @@ from shoal.models.reference_models import (
 )
 
 Emd = tuple[Ints, Ints]
-"""A distance per class, as two whole numbers: part and whole."""
+"""A distance per class as two arrays of whole numbers: part and whole."""
 
 
 def equal(values: ValueCounts) -> Emd:
-    """Σ max(q − p, 0): what a class has too much must go, and it is all the same where to.
+    """Equal distance Σ max(q − p, 0): any surplus of a class must move, and all moves cost the same.
 
     >>> part, whole = equal(ValueCounts(np.array([0, 1]), np.array([0, 1]), np.array([1, 1]), ["a", "b"], 2))
     >>> (part / whole).tolist()
@@ -40,7 +40,7 @@ def equal(values: ValueCounts) -> Emd:
 
 
 def hierarchical(values: ValueCounts) -> Emd:
-    """The mean over the levels below the root of the equal distance between the groups of that level.
+    """Hierarchical distance: the mean, over the levels below the root, of the equal distance between groups.
 
     Li et al.'s sum over the inner nodes N of height(N)/H · min(surplus, lack of its children) is the same: of all
     children together min(surplus, lack) is the equal distance at their level less that at N's, and the sum telescopes.
@@ -56,7 +56,7 @@ def hierarchical(values: ValueCounts) -> Emd:
 
 
 def ordered(values: ValueCounts, ranks: Indices) -> Emd:
-    """1/(m−1) Σ_i |Q_i − P_i| of the shares Q, P of all values up to the i-th.
+    """Ordered distance 1/(m−1) Σ_i |Q_i − P_i|, where Q and P are shares of all values up to the i-th.
 
     Q only changes at values that occur in the class. In the run of ranks from one of them to the next, P passes Q
     once, and prefix sums of P give the two halves: the work is that of the entries, not of classes × values.
@@ -69,27 +69,31 @@ def ordered(values: ValueCounts, ranks: Indices) -> Emd:
     kind = integers(largest := int(totals.max(initial=0)) * size * m)
     until = np.concatenate([[0], np.cumsum(table)]).astype(kind)
 
+    # the first entry of each class; `running` are counts up to each entry within its class
     first = np.concatenate([[True], classes[1:] != classes[:-1]])[: len(classes)]
     running = np.cumsum(counts)
     running -= (running - counts)[first][np.cumsum(first) - 1]
+    # the entry's run of ranks: from its own (`at`) up to the next entry's, or to m
     end = np.where(np.append(first[1:], True)[: len(first)], m, np.append(at[1:], m)[: len(at)])
     share, total = running.astype(kind) * size, totals[classes].astype(kind)
+    # the rank in the run from which P is above Q; below it, Q is above P
     turn = np.clip(np.searchsorted(table, (share // total).astype(np.int64), side="right"), at, end)
     over = (turn - at) * share - total * (until[turn] - until[at])
     under = total * (until[end] - until[turn]) - (end - turn) * share
+    # ranks before the first entry, where Q is 0
     before = np.where(first, total * until[at], 0)
     return sums(classes, over + under + before, values.class_count, largest), _wholes(values, max(m - 1, 1))
 
 
 def _wholes(values: ValueCounts, times: int) -> Ints:
-    """What the parts are parts of; 1 for a class without values, which is as close as can be."""
+    """Denominators of the distances; 1 for a class without values, whose distance is 0."""
     size, totals = int(values.overall.sum()) * times, np.maximum(values.totals, 1)
     kind = integers(int(totals.max(initial=1)) * max(size, 1))
     return totals.astype(kind) * max(size, 1)
 
 
 def _at_level(values: ValueCounts, groups: Indices) -> ValueCounts:
-    """The same counts of groups of values, sorted by class and group."""
+    """Return the counts of groups of values instead of values, sorted by class and group."""
     size = int(groups.max(initial=0)) + 1
     keys = values.classes.astype(np.int64) * size + groups[values.values]
     if values.class_count * size <= 4 * len(keys):
@@ -104,7 +108,7 @@ def _at_level(values: ValueCounts, groups: Indices) -> ValueCounts:
 
 
 Distance = Literal["equal", "ordered", "hierarchical"]
-"""How far two values lie apart."""
+"""How the distance between two values is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,7 @@ class TCloseness(Referenced):
 
     @property
     def needs(self) -> frozenset[Need]:
-        """Hierarchy and order are not in a release."""
+        """The original, unless equal distances are measured within a release, which shows no hierarchy or order."""
         itself = self.table_wide and self.distance in {None, "equal"}
         return frozenset() if itself else frozenset({Need.ORIGINAL})
 
@@ -183,7 +187,7 @@ def _are_numbers(values: ValueCounts) -> bool:
 
 
 def _ranks(values: ValueCounts, attribute: str | None) -> Indices:
-    """The rank of each value among those that occur, by the order of the policy or as numbers; null comes last."""
+    """Rank of each value among those that occur, by the policy's order or as numbers; null comes last."""
     numbers = scaled(values.labels)
     if values.order:
         places: dict[str | None, int] = {label: i for i, label in enumerate(values.order)}

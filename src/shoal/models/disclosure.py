@@ -16,11 +16,11 @@ from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, Model, exact
 from shoal.models.reference_models import Reference, Referenced, ratios, refuse_unless_one_of
 
 Absent = Literal["violates", "skip"]
-"""What a value that a class lacks does: its logarithm is infinite."""
+"""What a value that a class lacks does, since its logarithm is infinite."""
 Log = Literal["e", 2]
 
 _LARGEST_POWER = 500
-"""More is no limit to anything."""
+"""Largest power that is computed; a larger one limits nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class DeltaDisclosure(Referenced):
 
     @property
     def merging(self) -> Closure:
-        """Classes that lack a value, merged with one that has little of it, show little of it."""
+        """Not closed where absent values are skipped: merging may make an absent value rare, which is too little."""
         return Closure.NOT if self.absent == "skip" or self.table_wide else self.closure
 
     def worst(self, counts: ClassCounts) -> int | None:
@@ -64,7 +64,7 @@ class DeltaDisclosure(Referenced):
         return int(np.argmax(self._furthest(values, self.absent))) if values.class_count else None
 
     def parts(self) -> Iterable[Model]:
-        """Where absent values are skipped, only how frequent a value may be is closed: that is β-likeness."""
+        """Where absent values are skipped, add the limit on frequency alone, which is closed: β-likeness."""
         if self.absent == "violates" or self.delta > _LARGEST_POWER:
             return (self,)
         beta = (2.0 if self.log == 2 else e) ** float(self.delta) * (1 + TOLERANCE) - 1
@@ -78,7 +78,7 @@ class DeltaDisclosure(Referenced):
         return np.asarray(self._furthest(values, self.absent) < float(self.delta))
 
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
-        """The least δ, strict and lenient; None where a value is absent from a class, so that no δ is enough."""
+        """Return the least δ, strict and lenient; None where a class lacks a value, so that no δ is enough."""
         strict, lenient = (_above(float(self._furthest(values, how).max(initial=0.0))) for how in get_args(Absent))
         return {"delta": strict if self.absent == "violates" else lenient, "strict": strict, "lenient": lenient}
 
@@ -87,18 +87,20 @@ class DeltaDisclosure(Referenced):
         overall = values.overall
         here, there = ratios(values, overall)
         known = there > 0
+        # q/p of each entry; infinite for a value that the reference lacks
         ratio = np.full(len(here), np.inf)
         ratio[known] = (here[known] / there[known]).astype(np.float64)
         furthest = np.zeros(values.class_count)
         np.maximum.at(furthest, values.classes, np.abs(np.log2(ratio) if self.log == 2 else np.log(ratio)))
         if absent == "violates":
+            # number of different values in each class
             present = np.bincount(values.classes, minlength=values.class_count)
             furthest[(present > 0) & (present < np.count_nonzero(overall))] = np.inf
         return furthest
 
 
 def _above(distance: float) -> float | None:
-    """The least δ that is above a distance.
+    """Return the least δ above a distance.
 
     >>> _above(0.0), _above(inf), _above(1.0) > 1
     (0.0, None, True)

@@ -53,7 +53,7 @@ class KAnonymity(Model):
 
 
 def least_size(models: Iterable[Model]) -> int:
-    """The rows without which no class keeps all of these.
+    """Return the least number of rows with which a class can keep all of these models.
 
     >>> least_size([KAnonymity(3), KAnonymity(5)])
     5

@@ -29,7 +29,7 @@ Others = Annotated[tuple[str, ...], Len(1)]
 
 @dataclass(frozen=True, slots=True)
 class DiverseGroups:
-    """The sets of records that must be diverse: of each its values, the class that it is part of, and its rows."""
+    """Sets of records that must be diverse: the values of each, the class it belongs to, and its rows."""
 
     values: ValueCounts
     owner: Indices
@@ -68,15 +68,15 @@ class LDiversity(Model):
 
     @abstractmethod
     def diverse(self, values: ValueCounts) -> Flags:
-        """Which sets of records are diverse."""
+        """Flag the sets of records that are diverse."""
 
     @abstractmethod
     def level(self, values: ValueCounts) -> NDArray[Any]:
-        """How diverse each set of records is."""
+        """Return how diverse each set of records is."""
 
     @abstractmethod
     def hopeless(self, distinct: Longs) -> Flags:
-        """Which numbers of different values are too few, however often each occurs."""
+        """Flag the numbers of different values that are too few, however often each occurs."""
 
     def complies(self, counts: ClassCounts) -> Flags:
         groups = self.groups(counts)
@@ -89,7 +89,7 @@ class LDiversity(Model):
         return int(groups.owner[self.level(groups.values).argmin()]) if len(groups.owner) else None
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """More records than may be suppressed are with too few different values, wherever they go."""
+        """Reason if more records than may be suppressed have too few different values, wherever they go."""
         groups = self.groups(table)
         distinct = distinct_values(groups.values)
         hopeless = self.hopeless(distinct)
@@ -103,7 +103,7 @@ class LDiversity(Model):
         return f"{lost} records share their {known} with too few different values of {self.attribute!r} for {asked}"
 
     def groups(self, counts: ClassCounts) -> DiverseGroups:
-        """The classes, or their parts of equal other values."""
+        """Return the classes, or their parts with equal values of the other attributes."""
         assert self.attribute is not None
         if not self.columns:
             values = counts.sensitive[self.attribute].protecting(null=self.null_is_value)
@@ -120,7 +120,7 @@ class LDiversity(Model):
         return DiverseGroups(values.protecting(null=self.null_is_value), owner, rows)
 
     def refuse_persons(self, table: ClassCounts) -> str | None:
-        """Columns counted together are counted by rows: why shares of persons cannot be told from them."""
+        """Say why shares of persons cannot be told: columns counted together are counted by rows."""
         assert self.attribute is not None
         if not self.columns or table.sensitive[self.attribute].everyone is None:
             return None
@@ -128,7 +128,7 @@ class LDiversity(Model):
 
 
 def refuse_odd_reading(model: LDiversity) -> None:
-    """Raise ValueError unless its flag and its others can be meant; others may come as a list."""
+    """Raise ValueError unless the flag and the others make sense; turn a list of others into a tuple."""
     refuse_unless_flag("null-is-value", model.null_is_value)
     others: Any = model.others
     if others is None:
@@ -141,12 +141,12 @@ def refuse_odd_reading(model: LDiversity) -> None:
 
 
 def distinct_values(values: ValueCounts) -> Longs:
-    """How many different values each class holds."""
+    """Return the number of different values in each class."""
     return np.bincount(values.classes, minlength=values.class_count).astype(np.int64)
 
 
 TOLERANCE = 1e-12
-"""Of entropies, which are floats: so far below ln l they are taken for ln l."""
+"""Tolerance of entropies, which are floats: this far below ln l counts as ln l."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ class EntropyLDiversity(LDiversity):
         return {"l": float(level.min()) if len(level) else 0.0}
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Too few values, or, where nothing is suppressed, too little entropy in the whole table."""
+        """Reason if there are too few values or, where nothing may be suppressed, too little entropy in the table."""
         why = LDiversity.impossible(self, table, suppressible) or self.refuse_persons(table)
         if why is not None or suppressible or self.complies(table).all():
             return why
@@ -242,12 +242,12 @@ class EntropyLDiversity(LDiversity):
 
 
 def _total(values: ValueCounts) -> NDArray[np.float64]:
-    """Values of each class; where persons are counted, one may have several."""
+    """Number of values in each class; where persons are counted, one person may have several."""
     return np.bincount(values.classes, weights=values.counts, minlength=values.class_count).astype(np.float64)
 
 
 def _entropy(values: ValueCounts) -> NDArray[np.float64]:
-    """Shannon's, in nats: Σ q ln 1/q, all terms positive, so that little is lost in rounding."""
+    """Shannon entropy in nats: Σ q ln 1/q, all terms positive, so that little is lost in rounding."""
     share = values.counts / _total(values)[values.classes]
     terms = share * -np.log(share)
     return np.bincount(values.classes, weights=terms, minlength=values.class_count).astype(np.float64) + 0.0

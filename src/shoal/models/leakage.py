@@ -33,11 +33,11 @@ class Leakage:
     squares: NDArray[Any]
     holders: int
     most: Fraction
-    """The highest LP."""
+    """The highest LP of any class."""
 
     @classmethod
     def of(cls, part: Longs, whole: Longs) -> "Leakage":
-        """From the entries of a value: its rows y and all rows x of each class that holds it."""
+        """Compute from the entries of a value: its rows y, and all rows x, of each class that holds it."""
         small = int(part.max()) ** 2 * len(part) <= np.iinfo(np.int64).max
         exactly = part.astype(np.int64 if small else object)
         sizes, at = np.unique(whole, return_inverse=True)
@@ -50,7 +50,7 @@ class Leakage:
 
     @cached_property
     def average(self) -> Fraction:
-        """ALP, exactly."""
+        """ALP, as an exact fraction."""
         terms = [Fraction(int(y), x) for y, x in zip(self.squares, self.sizes.tolist(), strict=True)]
         while len(terms) > 1:  # in pairs: the denominators stay small for longer
             odd = terms[len(terms) & ~1 :]
@@ -59,16 +59,16 @@ class Leakage:
 
     @cached_property
     def about(self) -> float:
-        """ALP, wrong by a few units in the last place."""
+        """ALP as a float, accurate to a few units in the last place."""
         return fsum(self.squares / self.sizes) / self.holders
 
     def average_within(self, limit: Fraction) -> bool:
-        """ALP <= limit; fractions only where floats cannot tell."""
+        """Whether ALP <= limit; computed with fractions only where floats cannot tell."""
         margin = float(limit) - self.about
         return margin > 0 if abs(margin) > _UNSURE else self.average <= limit
 
     def excess_within(self, limit: Fraction) -> bool:
-        """LP − ALP <= limit in every class."""
+        """Whether LP − ALP <= limit in every class."""
         margin = float(limit - self.most) + self.about
         return margin > 0 if abs(margin) > _UNSURE else self.most - self.average <= limit
 
@@ -138,7 +138,7 @@ class AlpDif(Model):
         )
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        """ALP and the largest DIF of each protected value that occurs."""
+        """Return ALP and the largest DIF of each protected value that occurs."""
         leaks = self._leaks(counts)
         return {
             "alp": {value: ceiling(leak.average) for value, leak in leaks.items()},
@@ -146,7 +146,7 @@ class AlpDif(Model):
         }
 
     def worst(self, counts: ClassCounts) -> int | None:
-        """The class in which a protected value is likeliest."""
+        """Return the class in which a protected value is likeliest."""
         values = self._values(counts)
         at = np.flatnonzero(np.isin(values.values, list(self._protected(values))))
         if not len(at):
@@ -160,7 +160,7 @@ class AlpDif(Model):
         return (replace(self, dif=None), replace(self, alp=None))
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Theorem 2: ALP is at least the value's share, and suppressing S rows leaves at least (y−S)/(N−S) of it."""
+        """Apply Theorem 2: ALP is at least the value's share, and suppressing S rows leaves at least (y−S)/(N−S)."""
         leaks, total = self._leaks(table), int(self._values(table).totals.sum())
         for value, limit in _limits("alp", self.alp, leaks).items():
             left = Fraction(max(leaks[value].holders - suppressible, 0), max(total - suppressible, 1))
@@ -181,7 +181,7 @@ class AlpDif(Model):
         return counts.sensitive[self.attribute].protecting(null=self.null_is_value)
 
     def _protected(self, values: ValueCounts) -> dict[int, str]:
-        """The values that have a threshold, by their code."""
+        """Return the values that have a threshold, by their code."""
         tables = [limits for limits in (self.alp, self.dif) if limits is not None]
         every = any(not isinstance(limits, Mapping) for limits in tables)
         named = {value for limits in tables if isinstance(limits, Mapping) for value in limits}
@@ -189,7 +189,7 @@ class AlpDif(Model):
         return {code: label for code, label in labels if label is not None and (every or label in named)}
 
     def _leaks(self, counts: ClassCounts) -> dict[str, Leakage]:
-        """How each protected value that occurs leaks."""
+        """Return the leakage of each protected value that occurs."""
         values = self._values(counts)
         order = np.argsort(values.values, kind="stable")
         part, whole = values.counts[order], values.totals[values.classes[order]]
@@ -199,12 +199,12 @@ class AlpDif(Model):
 
 
 def _each(limits: float | Limits | None) -> Iterable[Any]:
-    """The numbers of a threshold."""
+    """Yield the numbers of a threshold."""
     return limits.values() if isinstance(limits, Mapping) else [] if limits is None else [limits]
 
 
 def _limits(name: str, limits: float | Limits | None, values: Iterable[str]) -> dict[str, Fraction]:
-    """The threshold of each of these values that has one."""
+    """Return the threshold of each of these values that has one."""
     if limits is None:
         return {}
     if isinstance(limits, Mapping):

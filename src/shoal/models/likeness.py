@@ -16,7 +16,7 @@ from shoal.models.reference_models import Reference, Referenced, greatest, ratio
 Form = Literal["basic", "enhanced"]
 
 TOLERANCE = 1e-12
-"""Of logarithms, which are floats."""
+"""Tolerance of logarithms, which are floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class BetaLikeness(Referenced):
         self._refuse_settings()
 
     def worst(self, counts: ClassCounts) -> int | None:
-        """The class of the greatest gain; if the enhanced form has one that no β allows, that."""
+        """Return the class of the greatest gain; in the enhanced form, first one whose gain no β allows."""
         values = self._values(counts)
         if not len(values.counts):
             return None
@@ -69,7 +69,7 @@ class BetaLikeness(Referenced):
         return close
 
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
-        """The least β of either form; None where no β is enough."""
+        """Return the least β of either form; None where no β is enough."""
         here, there = ratios(values, values.overall)
         basic = None if (there == 0).any() else ceiling(max(greatest(here, there) - 1, exact("gain", 0)))
         enhanced = None if _beyond(values).any() else basic
@@ -77,7 +77,7 @@ class BetaLikeness(Referenced):
 
 
 def _gains(values: ValueCounts) -> NDArray[np.float64]:
-    """(q − p)/p of each entry; infinite for a value that the reference does not hold."""
+    """Gain (q − p)/p of each entry; infinite for a value that the reference does not hold."""
     here, there = ratios(values, values.overall)
     known = there > 0
     gains = np.full(len(here), np.inf)
@@ -86,7 +86,7 @@ def _gains(values: ValueCounts) -> NDArray[np.float64]:
 
 
 def _beyond(values: ValueCounts) -> Flags:
-    """Entries whose gain is above −ln p, whatever β."""
+    """Flag the entries whose gain is above −ln p, which no β allows."""
     overall = values.overall
     share = np.maximum(overall, 1) / max(int(overall.sum()), 1)
     return np.asarray(_gains(values) > -np.log(share)[values.values] + TOLERANCE)

@@ -21,7 +21,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 
 def scaled(labels: Sequence[str | None]) -> tuple[tuple[int, ...], int] | None:
-    """The labels as whole multiples of 1/scale, and the scale; None where one of them is no plain number. Null is 0.
+    """Return the labels as whole multiples of 1/scale, and the scale; None if one is no plain number. Null is 0.
 
     >>> scaled(["1", "2.5", None])
     ((2, 5, 0), 2)
@@ -40,7 +40,7 @@ def _scaled(labels: tuple[str | None, ...]) -> tuple[tuple[int, ...], int] | Non
 
 
 def refuse_unless_opted_in(name: str, experimental: object) -> None:
-    """Raise ValueError unless the policy knows what it asks for.
+    """Raise ValueError unless the policy opts in to an experimental model.
 
     >>> refuse_unless_opted_in("a-d-diversity", experimental=True)
     """
@@ -127,7 +127,7 @@ class Model(ABC):
 
     @property
     def public(self) -> "Model | None":
-        """The model whose figures the released table alone tells, so that they may be published; None: there is none.
+        """A model whose figures the released table alone gives, so that they may be published; None if there is none.
 
         Figures that were counted with the original would tell of the people whom the release left out.
         """
@@ -135,17 +135,17 @@ class Model(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns that it needs counted together; QUASI stands for all quasi-identifiers as they were."""
+        """Columns that must be counted together; QUASI stands for all quasi-identifiers as they were."""
         return ()
 
     @property
     def least_rows(self) -> int:
-        """The rows without which no class keeps it, whatever they hold."""
+        """Least number of rows with which a class can keep it, whatever they hold."""
         return 1
 
     @abstractmethod
     def complies(self, counts: ClassCounts) -> Flags:
-        """Which classes keep the promise; where it is about the whole table, all of them."""
+        """Flag the classes that keep the promise; a promise about the table as a whole may flag all of them."""
 
     def holds(self, counts: ClassCounts) -> bool:
         """Whether a table keeps the promise."""
@@ -153,29 +153,29 @@ class Model(ABC):
 
     @abstractmethod
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        """What the table reaches, whatever was asked."""
+        """Return the best parameter that the table reaches, whatever was asked."""
 
     def worst(self, counts: ClassCounts) -> int | None:  # noqa: ARG002
-        """The class that protects its members least, if there is one."""
+        """Return the class that protects its members least, if there is one."""
         return None
 
     @property
     def about(self) -> str | None:
-        """The sensitive attribute it is about, if it is about one."""
+        """The sensitive attribute that it is about, if any."""
         attribute: str | None = getattr(self, "attribute", None)
         return attribute
 
     def parts(self) -> Iterable["Model"]:
-        """The models of which this is the conjunction, so that each is pruned by its own closure."""
+        """Yield the models of which this is the conjunction, so that each is pruned by its own closure."""
         return (self,)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:  # noqa: ARG002
-        """Why no release can keep it, seen from the whole table as one class; None when it may be possible."""
+        """Say why no release can keep it, judging the whole table as one class; None when it may be possible."""
         return None
 
     @classmethod
     def probes(cls, attribute: str | None) -> Iterable[Self]:  # noqa: ARG003
-        """Weakest instances, about an attribute or about none: what `measure` asks for the attained value."""
+        """Yield the weakest instances, about an attribute or about none, which `measure` asks for attained values."""
         return ()
 
 
@@ -192,7 +192,7 @@ def refuse_unless_flag(name: str, value: object) -> None:
 
 
 def exact(name: str, value: object) -> Fraction:
-    """The rational number that a person wrote: 0.1 is one tenth.
+    """Return the rational number that a person wrote: 0.1 is one tenth.
 
     >>> exact("alpha", 0.1)
     Fraction(1, 10)
@@ -203,7 +203,7 @@ def exact(name: str, value: object) -> Fraction:
 
 
 def ceiling(share: Fraction) -> float:
-    """The least float that, read back as a person's number, is not below `share`: what a policy may ask for.
+    """Return the least float that, read back as a decimal, is not below `share`: a value for a policy.
 
     >>> ceiling(Fraction(1, 2)), ceiling(Fraction(1, 3))
     (0.5, 0.33333333333333337)
@@ -230,6 +230,6 @@ def within(part: Longs, whole: Longs, limits: Sequence[Fraction], which: NDArray
 
 
 def asked(model: Model) -> dict[str, Any]:
-    """The parameters of a model as they stand in a policy: what is not given or switched off says nothing."""
+    """Return the parameters of a model as a policy states them; those not given or switched off are left out."""
     given = {field.name: getattr(model, field.name) for field in fields(model)}  # type: ignore[arg-type]
     return {name: value for name, value in given.items() if value is not None and value is not False}

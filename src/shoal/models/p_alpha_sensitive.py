@@ -46,7 +46,7 @@ class Weighted(Model):
 
     @abstractmethod
     def variety(self, values: ValueCounts) -> Longs:
-        """How many different ones each class holds."""
+        """Return the number of different values or categories in each class."""
 
     def complies(self, counts: ClassCounts) -> Flags:
         values = self._values(counts)
@@ -82,7 +82,7 @@ class Weighted(Model):
         return counts.sensitive[self.attribute].non_null()
 
     def _steps(self, values: ValueCounts) -> Longs:
-        """The weight of each class in units of 1/(c-1), which are whole numbers."""
+        """Weight of each class in units of 1/(c-1), which are whole numbers."""
         counts = categorised(values, self.categories)
         amounts = counts.rows if self.over == "tuples" else counts.values
         return counts.total(amounts * np.maximum(counts.categories, 0))
@@ -159,7 +159,7 @@ class LAlphaDiversity(Weighted):
 
 
 def _below(share: Fraction) -> float:
-    """The greatest float that, read back as a person's number, is not above a fraction: what a policy may ask for.
+    """Return the greatest float that, read back as a decimal, is not above a fraction: a value for a policy.
 
     >>> _below(Fraction(5, 2)), _below(Fraction(2, 3))
     (2.5, 0.6666666666666666)

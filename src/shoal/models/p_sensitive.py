@@ -33,7 +33,7 @@ class Varied(Model):
 
     @abstractmethod
     def _distinct(self, counts: ClassCounts) -> Longs:
-        """How many each class holds."""
+        """Return the number of different values or categories in each class."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class Personalised(Model):
         return int(at[np.argmax(below / np.maximum(known, 1))]) if len(at) else None
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Who guards every value that the table holds is in no class that hides it."""
+        """Reason if somebody guards every value that the table holds, so that no class can hide theirs."""
         if exact("max", self.max) == 1 or self.null_is_value:
             return None
         joint, values = self._joint(table)
@@ -100,13 +100,15 @@ class Personalised(Model):
         return counts.joint[self.columns], counts.sensitive[self.attribute]
 
     def _guarded(self, counts: ClassCounts) -> tuple[Indices, Longs, Longs]:
-        """Per pair of a class and a guarding node that somebody in it has: the class, rows below the node, all rows."""
+        """For each (class, guarding node) pair that occurs: the class, its rows below the node, and all its rows."""
         joint, values = self._joint(counts)
         classes, (value, guard) = joint.classes, joint.codes
         null = np.array([label is None for label in joint.labels[0]], dtype=bool)
         counted = np.ones(len(value), dtype=bool) if self.null_is_value else ~null[value]
+        # rows of each class that count
         known = np.bincount(classes[counted], weights=joint.counts[counted], minlength=len(counts.sizes))
         level, group = _nodes(joint.labels[1], values)
+        # [2, pair]: class and guard, for guards that are a node
         pairs = np.unique(np.stack([classes, guard])[:, level[guard] >= 0], axis=1)
         at, below = pairs[0], np.zeros(pairs.shape[1], dtype=np.int64)
         for h in np.unique(level[pairs[1]]):
@@ -123,7 +125,7 @@ class Personalised(Model):
 
 
 def _nodes(labels: Any, values: ValueCounts) -> tuple[Indices, Indices]:
-    """Of each guard's label, a level on which it stands and its group there; level -1 where there is none."""
+    """For each guard's label, a level on which it occurs and its group there; level -1 where there is none."""
     where = {
         label: (h, group)
         for h, level in reversed(list(enumerate(values.level_labels)))
@@ -135,7 +137,7 @@ def _nodes(labels: Any, values: ValueCounts) -> tuple[Indices, Indices]:
 
 
 def _found(classes: Indices, groups: Indices, counts: Longs, at: Indices, wanted: Indices) -> Longs:
-    """How many rows each wanted pair of class and group has."""
+    """Return the number of rows of each wanted (class, group) pair."""
     width = int(max(groups.max(initial=0), wanted.max(initial=0))) + 1
     keys, inverse = np.unique(classes.astype(np.int64) * width + groups, return_inverse=True)
     rows = np.bincount(inverse, weights=counts, minlength=len(keys)).astype(np.int64)

@@ -135,7 +135,7 @@ class DeltaPresence(Model):
         return {"min": 0.0 if counts.strangers else _floor(least), "max": ceiling(most)}
 
     def worst(self, counts: ClassCounts) -> int | None:
-        """The class that shows most of its persons to be in the table."""
+        """Return the class with the greatest share of its persons in the table."""
         persons, population = counts.sizes, known_population(counts)
         return int(np.argmax(persons / np.maximum(population, 1))) if len(persons) else None
 
@@ -143,7 +143,7 @@ class DeltaPresence(Model):
         return (self, NoStrangers(self.population)) if self.min else (self,)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """The share of the whole population that is in the table is a mean of the shares of the classes."""
+        """Reason from the share of the population that is in the table, which is a mean of the classes' shares."""
         persons, population = int(table.sizes.sum()), int(known_population(table).sum())
         share = Fraction(persons, max(population, 1))
         if share < exact("min", self.min):
@@ -184,7 +184,7 @@ class NoStrangers(Model):
 
 
 def path_of(population: Any) -> str:
-    """The path as a text; a text that knows more than that stays what it is."""
+    """Return the path as a plain text; subclasses of str, which know more, stay as they are."""
     path = fspath(population) if isinstance(population, PathLike) else population
     if not isinstance(path, str) or not path or "\0" in path:
         raise ValueError(f"population must be the path of a table, not {population!r}")
@@ -197,13 +197,13 @@ def known_population(counts: ClassCounts) -> Longs:
 
 
 def _exactly(part: Longs, whole: Longs, which: Flags) -> list[Fraction]:
-    """The different fractions of some classes."""
+    """Return the distinct fractions of some classes."""
     pairs = np.unique(np.stack([part, whole])[:, which], axis=1)
     return [Fraction(p, w) for p, w in pairs.T.tolist()]
 
 
 def _floor(share: Fraction) -> float:
-    """The greatest float that, read back as a person's number, is not above `share`."""
+    """Return the greatest float that, read back as a decimal, is not above `share`."""
     nearest = float(share)
     return nearest if exact("share", nearest) <= share else nextafter(nearest, -inf)
 

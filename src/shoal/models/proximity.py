@@ -60,7 +60,7 @@ class EpsilonM(Model):
         return complying
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        """The largest m for this ε; 0 where there is no number."""
+        """Return the largest m for this ε; 0 where there is no number."""
         values, near = self._near(counts)
         return {"m": int((values.totals[values.classes] // near).min()) if len(near) else 0}
 
@@ -69,7 +69,7 @@ class EpsilonM(Model):
         return int(values.classes[np.argmax(near / values.totals[values.classes])]) if len(near) else None
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Numbers from some x to x + ε are near each other, so in every class at most one m-th are such numbers."""
+        """Reason if too many numbers lie in some [x, x + ε], since these are near each other in every class."""
         values = self._numbers(table)
         if values.holders is not None:  # a person may have two of them
             return None
@@ -91,10 +91,11 @@ class EpsilonM(Model):
         return counts.sensitive[self.attribute].non_null()
 
     def _near(self, counts: ClassCounts) -> tuple[ValueCounts, Longs]:
-        """Per entry, how many of its class lie near its value."""
+        """For each entry, the rows of its class whose value lies near its own."""
         values = self._numbers(counts)
         since, until, ranks = self._windows(values)
         size = max(len(since), 1)
+        # entries sorted by (class, rank of the number), with running totals of their rows
         here = ranks[values.values]
         base = values.classes.astype(np.int64) * size
         order = np.argsort(base + here, kind="stable")
@@ -104,7 +105,7 @@ class EpsilonM(Model):
         return values, upto[last] - upto[first]
 
     def _windows(self, values: ValueCounts) -> tuple[Longs, Longs, Longs]:
-        """Of each distinct number, smallest first: where the near ones begin and end; and each value's rank."""
+        """For each distinct number, ascending: where its neighbours begin and end; and the rank of each value."""
         found = scaled(values.labels)
         if found is None:
             raise BadPolicy(f"epsilon-m: {self.attribute!r} holds values that are not plain numbers, which it needs")
@@ -121,5 +122,5 @@ class EpsilonM(Model):
 
 
 def _reach(distinct: NDArray[Any], epsilon: Fraction, *, relative: bool) -> Any:
-    """How far the neighbourhood of each number goes, times the denominator of ε."""
+    """Radius of each number's neighbourhood, times the denominator of ε."""
     return np.abs(distinct) * epsilon.numerator if relative else epsilon.numerator

@@ -70,7 +70,7 @@ class RecursiveCLDiversity(LDiversity):
         return (cls(1, 2.0, attribute),) if attribute is not None else ()  # r₁ < 2(r₁ + …) always
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Too few values, or, where nothing is suppressed, one too frequent in the whole table."""
+        """Reason if there are too few values or, where nothing may be suppressed, one is too frequent in the table."""
         why = LDiversity.impossible(self, table, suppressible) or self.refuse_persons(table)
         if why is not None or suppressible or self.complies(table).all():
             return why
@@ -80,7 +80,7 @@ class RecursiveCLDiversity(LDiversity):
         return f"{self.attribute!r} needs c > {least:.4f} for l={self.l} in the whole table"
 
     def _ratio(self, values: ValueCounts) -> Fraction | None:
-        """The largest r₁/(rₗ+…+rₘ); None where that is infinite, or where there are no classes."""
+        """Return the largest r₁/(rₗ+…+rₘ); None where that is infinite, or where there are no classes."""
         first, rest = self._first_and_rest(values)
         if not len(first) or not rest.all():
             return None
@@ -89,10 +89,11 @@ class RecursiveCLDiversity(LDiversity):
         return max(Fraction(int(r), int(s)) for r, s in largest.T)
 
     def _first_and_rest(self, values: ValueCounts) -> tuple[Longs, Longs]:
-        """Of each class, how often its most frequent value occurs, and all from the l-th most frequent on."""
+        """For each class: r₁, the count of its most frequent value, and rₗ+…+rₘ, from the l-th most frequent on."""
         order = np.lexsort((-values.counts, values.classes))
         classes, counts = values.classes[order], values.counts[order]
         many = np.bincount(classes, minlength=values.class_count)
+        # rank of each entry within its class, 0 for the most frequent value
         rank = np.arange(len(classes)) - (np.cumsum(many) - many)[classes]
         first, rest = np.zeros((2, values.class_count), dtype=np.int64)
         first[classes[rank == 0]] = counts[rank == 0]
@@ -102,7 +103,7 @@ class RecursiveCLDiversity(LDiversity):
 
 
 def _above(ratio: Fraction) -> float:
-    """The least float that, read back as a person's number, is above a fraction.
+    """Return the least float that, read back as a decimal, is above a fraction.
 
     >>> _above(Fraction(3, 2)), _above(Fraction(1, 3))
     (1.5000000000000002, 0.33333333333333337)

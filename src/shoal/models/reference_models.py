@@ -15,7 +15,7 @@ from shoal.models.model import Closure, Flags, Model, Need, refuse_unless_flag
 Reference = Literal["original", "release"]
 """The table that classes are compared with (design 3)."""
 Ints = NDArray[Any]
-"""int64, or whole numbers of any size where those are too small."""
+"""int64, or Python integers of any size where int64 is too small."""
 
 _EXACT_FLOAT = 2**53
 _LARGEST = np.iinfo(np.int64).max
@@ -49,7 +49,7 @@ class Referenced(Model):
 
     @property
     def public(self) -> Model | None:
-        """The same, compared with the release: the original's distribution betrays the rows that were left out."""
+        """The same model compared with the release: the original's distribution betrays rows that were left out."""
         itself = self._against_release()
         return None if itself.needs else itself
 
@@ -60,7 +60,7 @@ class Referenced(Model):
         return bool(self._close(self._values(counts)).all())
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        """What is attained; where the reference is another table, also what is attained against the release itself."""
+        """Return what is attained; if the reference is another table, also what is attained against the release."""
         values = self._values(counts)
         found = self._attained(values)
         return found if values.reference is None else found | {"release": self._attained(_alone(values))}
@@ -70,11 +70,11 @@ class Referenced(Model):
 
     @abstractmethod
     def _close(self, values: ValueCounts) -> Flags:
-        """Which classes are close enough to the reference."""
+        """Flag the classes that are close enough to the reference."""
 
     @abstractmethod
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
-        """How far the farthest class is from the reference."""
+        """Return how far the farthest class is from the reference."""
 
     def _values(self, counts: ClassCounts) -> ValueCounts:
         assert self.attribute is not None
@@ -88,7 +88,7 @@ class Referenced(Model):
 
 
 def _alone(values: ValueCounts) -> ValueCounts:
-    """Compared with the classes themselves."""
+    """Make the classes themselves the reference."""
     return replace(values, reference=None)
 
 
@@ -100,7 +100,7 @@ def refuse_unless_one_of(name: str, value: object, known: Sequence[object]) -> N
 
 
 def ratios(values: ValueCounts, overall: Ints) -> tuple[Ints, Ints]:
-    """Per entry q/p, its share of the class over its share of the reference, as two whole numbers n·P and N·P_s."""
+    """For each entry q/p, its share of the class over that of the reference, as whole numbers n·P and N·P_s."""
     whole, totals = int(overall.sum()), values.totals
     kind = integers(int(totals.max(initial=0)) * whole)
     here, there = values.counts.astype(kind), overall.astype(kind)
@@ -108,12 +108,12 @@ def ratios(values: ValueCounts, overall: Ints) -> tuple[Ints, Ints]:
 
 
 def integers(largest: int) -> np.dtype[Any]:
-    """The type of whole numbers up to the largest."""
+    """Return an integer type that holds numbers up to the largest."""
     return np.dtype(np.int64 if largest <= _LARGEST else object)
 
 
 def sums(classes: Indices, parts: Ints, class_count: int, largest: int) -> Ints:
-    """The sum of the parts of each class, none above `largest`: exact, and fast where floats are exact."""
+    """Sum the parts of each class, no sum above `largest`: exactly, and fast where floats are exact."""
     if largest < _EXACT_FLOAT:
         return np.bincount(classes, parts.astype(np.float64), minlength=class_count).astype(np.int64)
     out = np.zeros(class_count, dtype=parts.dtype)
@@ -122,7 +122,7 @@ def sums(classes: Indices, parts: Ints, class_count: int, largest: int) -> Ints:
 
 
 def greatest(part: Ints, whole: Ints) -> Fraction:
-    """The greatest part/whole, exactly; 0 where there is none.
+    """Return the greatest part/whole, exactly; 0 where there is none.
 
     >>> greatest(np.array([1, 2]), np.array([3, 3]))
     Fraction(2, 3)

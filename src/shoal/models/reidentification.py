@@ -66,7 +66,7 @@ class AverageRisk(OfTheTable):
         return {"max": ceiling(Fraction(len(counts.sizes), max(counts.rows, 1)))}
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """One class of all rows has the least average risk; suppressing rows only raises it."""
+        """Reason from one class of all rows, which has the least average risk; suppressing rows only raises it."""
         del suppressible
         if not table.rows or exact("max", self.max) * table.rows >= 1:
             return None
@@ -149,7 +149,7 @@ class PopulationUniqueness(OfTheTable):
         return {"max": found.uniques / self.population_size, "uniques": found.uniques, "estimator": found.estimator}
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """More people in the table than in the population it is from."""
+        """Reason if the table has more people than its population."""
         if table.rows - suppressible <= self.population_size:
             return None
         return f"{table.rows} records > population-size={self.population_size}: they are no sample of it"

@@ -1,4 +1,4 @@
-"""A model as a table of a policy: read, with its names checked, and written."""
+"""Reads a model from a table of a policy, checking its names, and writes it back."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields
@@ -10,7 +10,7 @@ from shoal.models.model import Model, asked
 
 
 def model_of(spec: Any) -> Model:
-    """The model that a table of a policy means; a ready one is taken as it is.
+    """Return the model that a table of a policy means; a ready model is returned as it is.
 
     >>> model_of({"model": "k-anonymity", "k": 5})
     KAnonymity(k=5)
@@ -35,7 +35,7 @@ def model_of(spec: Any) -> Model:
 
 
 def table_of(model: Model) -> dict[str, Any]:
-    """What a policy says of it: `model_of(table_of(model)) == model`.
+    """Return the table of a policy for a model: `model_of(table_of(model)) == model`.
 
     >>> table_of(model_of({"model": "distinct-l-diversity", "l": 2, "null-is-value": True}))
     {'model': 'distinct-l-diversity', 'l': 2, 'null-is-value': True}
@@ -44,12 +44,12 @@ def table_of(model: Model) -> dict[str, Any]:
 
 
 def kebab(name: str) -> str:
-    """The name of a field as it stands in a policy."""
+    """Return the name of a field as a policy writes it."""
     return name.replace("_", "-")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A hint for a slip of the pen.
+    """Return a hint for a misspelt name, or nothing.
 
     >>> nearest("time_limits", ["seed", "time-limit"])
     " (did you mean 'time-limit'?)"

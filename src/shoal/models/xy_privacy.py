@@ -91,7 +91,7 @@ class XYPrivacy(Model):
         return {"k": int(distinct.min(initial=len(at))), "h": ceiling(most)}
 
     def worst(self, counts: ClassCounts) -> int | None:
-        """A class of the group with fewest values of Y."""
+        """Return a class of the group with the fewest values of Y."""
         group, at, _ = self._pairs(counts)
         return int(np.bincount(at, minlength=_size(group))[group].argmin()) if len(group) else None
 
@@ -101,7 +101,7 @@ class XYPrivacy(Model):
         return replace(self, h=1.0), replace(self, k=1)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Too few values of Y in all, or one that is too frequent even without the rows that may be suppressed."""
+        """Reason if Y has too few values, or one too frequent even without the rows that may be suppressed."""
         _, _, rows = self._pairs(table)
         if len(rows) < self.k:
             return f"y has {len(rows)} different values in the whole table < k={self.k}"
@@ -120,18 +120,21 @@ class XYPrivacy(Model):
         return np.asarray(complying[group], dtype=bool)
 
     def _pairs(self, counts: ClassCounts) -> tuple[Indices, Indices, Longs]:
-        """The group of each class; and of each pair of a group and a value of Y the group and the number of rows."""
+        """Return the group of each class; and for each (group, value of Y) pair, its group and number of rows."""
         joint = counts.joint[self.y]
+        # entries that count: without null in Y unless null is a value
         chosen = np.ones(len(joint.counts), dtype=bool)
         for labels, codes in zip(joint.labels, joint.codes, strict=True):
             if not self.null_is_value:
                 chosen &= np.array([label is not None for label in labels], dtype=bool)[codes]
         group = np.arange(len(counts.sizes))
         if self.x is not None:
+            # [x, class]: labels of the chosen quasi-identifiers; equal columns are one group
             shown = np.stack([counts.released[name] for name in self.x])
             group = np.unique(shown, axis=1, return_inverse=True)[1].reshape(-1)
         if self.x is None:  # then each pair is one entry
             return group, joint.classes[chosen], joint.counts[chosen]
+        # [1 + y, entry]: group and values of Y; rows of equal columns are added up
         keys = np.stack([group[joint.classes[chosen]], *(codes[chosen] for codes in joint.codes)])
         pairs, which = np.unique(keys, axis=1, return_inverse=True)
         rows = np.bincount(which.reshape(-1), weights=joint.counts[chosen], minlength=pairs.shape[1])
@@ -143,7 +146,7 @@ def _size(group: Indices) -> int:
 
 
 def _names(parameter: str, names: Any) -> tuple[str, ...]:
-    """One name or several, each once."""
+    """Return one name or several as a tuple; refuse a name given twice."""
     listed = (names,) if isinstance(names, str) else names
     if not isinstance(listed, Sequence) or not listed or not all(isinstance(n, str) and n for n in listed):
         raise ValueError(f"{parameter} must name columns, such as ['person'], not {names!r}")

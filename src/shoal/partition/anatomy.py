@@ -24,7 +24,7 @@ Rows = NDArray[np.intp]
 
 
 def anatomy(values: Codes, l: int, seed: int = 0) -> Codes:
-    """The group of each row, given the code of its sensitive value: no value has more than 1/l of any group.
+    """Return the group of each row, given the code of its sensitive value; no value has more than 1/l of any group.
 
     A group is one row from each of the l largest buckets of equal values, drawn at random; the fewer than l rows that
     are left over go to random groups that lack their value. Null is a value like any other here.
@@ -37,9 +37,11 @@ def anatomy(values: Codes, l: int, seed: int = 0) -> Codes:
     _refuse_frequent(int(counts.max(initial=0)), len(values), l)
     rng = np.random.default_rng(seed)
     shuffled = rng.permutation(len(values))
+    # [row] bucket by bucket, in random order within each
     bucketed = shuffled[np.argsort(values[shuffled], kind="stable")]
     drawn = _drawn(counts, l)
     groups = np.full(len(values), -1, dtype=np.int32)
+    # draws sorted by value match the drawn rows bucket by bucket; draw i belongs to group i // l
     by_value = np.argsort(drawn, kind="stable")
     groups[_heads(bucketed, counts, np.bincount(drawn, minlength=len(counts)))] = by_value // l
     for row in np.flatnonzero(groups < 0):
@@ -51,7 +53,7 @@ def anatomy(values: Codes, l: int, seed: int = 0) -> Codes:
 
 
 def _refuse_frequent(most: int, rows: int, l: int) -> None:
-    """Only a value with more than 1/l of all rows stands in the way."""
+    """Refuse a value with more than 1/l of all rows, the only case without a solution."""
     if most * l > rows:
         raise Infeasible(
             f"anatomy: the most frequent sensitive value has {most} of {rows} row(s), more than one in l={l}; "
@@ -60,9 +62,9 @@ def _refuse_frequent(most: int, rows: int, l: int) -> None:
 
 
 def _drawn(counts: NDArray[np.int64], l: int) -> Codes:
-    """The values of all groups, l for each, one group after the other: those of the l largest buckets, ties by code."""
+    """Return the values of all groups, l for each, group by group: those of the l largest buckets, ties by code."""
     size = len(counts)
-    # a bucket as one number that sorts by size and then by code; one row less is `size` more, and none is 0 or above
+    # a bucket is one number that sorts by size, then by code; taking a row adds `size`, and an empty one is >= 0
     heap = [code - size * count for code, count in enumerate(counts.tolist()) if count]
     heapify(heap)
     drawn: list[int] = []
@@ -76,7 +78,7 @@ def _drawn(counts: NDArray[np.int64], l: int) -> Codes:
 
 
 def _heads(bucketed: Rows, counts: NDArray[np.int64], taken: NDArray[np.int64]) -> Rows:
-    """Of rows that lie bucket by bucket, the first `taken` of each bucket."""
+    """Return the first `taken` rows of each bucket, given rows that lie bucket by bucket."""
     within = np.arange(len(bucketed)) - np.repeat(np.cumsum(counts) - counts, counts)
     return bucketed[within < np.repeat(taken, counts)]
 
@@ -85,7 +87,7 @@ _NAMES = ("group", "group_id", "anatomy_group", "shoal_group")
 
 
 def plan_groups(problem: Problem) -> Plan:
-    """Groups in which no sensitive value is more frequent than one in l, for the least l that keeps the policy."""
+    """Plan groups in which no sensitive value has more than one row in l, for the least l that keeps the policy."""
     started = perf_counter()
     items, item = rows_as_items(problem)
     (sensitive,) = problem.policy.named(Role.SENSITIVE)
@@ -122,7 +124,7 @@ def plan_groups(problem: Problem) -> Plan:
 
 
 def _least(model: Model) -> int:
-    """How many different values a group must have at least for a model."""
+    """Return the least number of different values that a model requires of a group."""
     many: Any = getattr(model, "l", None) or getattr(model, "p", None) or 2
     alpha: Any = getattr(model, "alpha", None)
     shares = list(alpha.values()) if isinstance(alpha, dict) else [alpha] if isinstance(alpha, float) else []

@@ -18,22 +18,23 @@ _LARGEST = float(np.finfo(np.float64).max)
 
 @dataclass(frozen=True)
 class Axis:
-    """One quasi-identifier: a position per code, so that what lies together has neighbouring positions (S4.1, S4.4).
+    """One quasi-identifier: a position per code, such that values that belong together are neighbours (S4.1, S4.4).
 
-    On an ordered axis, positions follow the values; spellings of one number (`7`, `7.0`) share one, so that no cut
-    parts them. Along a hierarchy, the leaves of every label are neighbours, so the label of a range of positions is the
-    lowest one that its two ends share.
+    On an ordered axis, positions follow the values; spellings of one number (`7`, `7.0`) share a position, so that no
+    cut separates them. Along a hierarchy, the leaves of every label are neighbours, so the label of a range of
+    positions is the lowest one that its two ends share.
     """
 
     attribute: str
     positions: Codes
-    """The position of each code; every position has one."""
+    """Position of each code; every position has at least one code."""
     values: Floats
-    """What lies at each position, for the width of a range; without null. Along a hierarchy not used."""
+    """Number at each position, from which widths are computed; without null. Not used along a hierarchy."""
     null: int | None = None
-    """The position of null on an ordered axis: the last. A range that holds it and others is no range but `*`."""
+    """Position of null on an ordered axis: the last. A range that holds null and values is shown as `*`."""
     hierarchy: Hierarchy | None = None
     categorical: bool = False
+    """Whether the values are names: text, or an order given by hand."""
     importance: float = 1.0
 
     @cached_property
@@ -43,7 +44,7 @@ class Axis:
 
     @cached_property
     def codes(self) -> Codes:
-        """The code at each position, of several the first."""
+        """The code at each position; where several share it, the first."""
         codes = np.empty(self.size, dtype=np.int32)
         codes[self.positions[::-1]] = np.arange(len(self.positions), dtype=np.int32)[::-1]
         return codes
@@ -68,17 +69,18 @@ class Axis:
 
     @cached_property
     def ends(self) -> Floats:
-        """On an ordered axis: what lies at each position; null lies at 0, alone."""
+        """On an ordered axis: the number at each position; 0 for null."""
         return np.append(self.values, 0.0) if self.null is not None else self.values
 
     @property
     def span(self) -> float:
+        """Difference of the greatest and the least number; 1 where there is none."""
         return float(self.values[-1] - self.values[0] if len(self.values) else 0.0) or 1.0
 
     def level(self, low: Codes, high: Codes) -> Codes:
-        """Along a hierarchy: the lowest level at which the two ends of each range are one group.
+        """Along a hierarchy: return the lowest level at which the two ends of each range are in one group.
 
-        One above the top where even that has several groups: the attribute as if it were not there.
+        It is one above the top where the ends differ even there: then the attribute is not shown at all.
         """
         level = np.full(len(low), len(self.levels), dtype=np.int32)
         for h in reversed(range(len(self.levels))):
@@ -86,9 +88,9 @@ class Axis:
         return level
 
     def widths(self, low: Codes, high: Codes) -> Floats:
-        """The share of the axis that each range of positions covers, times the importance of the attribute.
+        """Return the share of the axis that each range of positions covers, times the importance of the attribute.
 
-        Null and others together are wider than anything: null is split off first (design 7).
+        A range of null and values is infinitely wide, so that null is split off first (design 7).
         """
         if self.hierarchy is not None:
             level = self.level(low, high)
@@ -103,7 +105,7 @@ class Axis:
         return np.asarray(wide)
 
     def shown(self, low: Codes, high: Codes, least: Codes, most: Codes) -> tuple[Codes, Codes]:
-        """The edges of regions that hold positions from `least` to `most`, null only where there is some (design 7)."""
+        """Return the edges to show for regions that hold `least` to `most`; null only where it occurs (design 7)."""
         if self.hierarchy is not None:
             return least, most
         if self.null is None:
@@ -114,7 +116,7 @@ class Axis:
 
 
 def ordered_axis(column: Column, importance: float = 1.0) -> Axis:
-    """An axis in the natural order of a column: numbers by size, dates by time, text by code point.
+    """Return an axis in the natural order of a column: numbers by size, dates by time, text by code point.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -125,6 +127,7 @@ def ordered_axis(column: Column, importance: float = 1.0) -> Axis:
     positions = np.arange(column.size, dtype=np.int32)
     if column.kind is Kind.NUMBER:
         numbers = column.numbers
+        # [code] whether the number differs from the one before: equal numbers share a position
         fresh = np.array([True, *(low != high for low, high in pairwise(numbers))][: len(numbers)], dtype=bool)
         positions = (np.cumsum(np.append(fresh, True)) - 1).astype(np.int32)[: column.size]
         values = _lengths(column, fresh)
@@ -143,7 +146,7 @@ def ordered_axis(column: Column, importance: float = 1.0) -> Axis:
 
 
 def _lengths(column: Column, chosen: Flags) -> Floats:
-    """The chosen numbers as floats; where their range is too wide for floats, as shares of it.
+    """Return the chosen numbers as floats, or as shares of their range where it is too wide for floats.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -159,25 +162,25 @@ def _lengths(column: Column, chosen: Flags) -> Floats:
 
 
 def hierarchy_axis(hierarchy: Hierarchy, importance: float = 1.0) -> Axis:
-    """An axis along a hierarchy."""
-    codes = np.lexsort(hierarchy.levels)  # the last key, the top, counts most
+    """Return an axis along a hierarchy."""
+    codes = np.lexsort(hierarchy.levels)  # sorted by the top level first: lexsort takes the last key first
     positions = np.empty(len(codes), dtype=np.int32)
     positions[codes] = np.arange(len(codes), dtype=np.int32)
     return Axis(hierarchy.attribute, positions, np.zeros(0), None, hierarchy, True, importance)
 
 
 def order_of_axes(axes: Iterable[Axis]) -> list[Axis]:
-    """The axes in the order that decides ties: categorical before numeric, fewer values first, then by name (S4.1)."""
+    """Sort axes in the order that decides ties: categorical before numeric, fewer values first, then by name (S4.1)."""
     return sorted(axes, key=lambda axis: (not axis.categorical, axis.size, axis.attribute))
 
 
 @dataclass(frozen=True)
 class Regions:
-    """What a partitioning found: the part of each item, and the range of positions of each part on each axis."""
+    """The result of a partitioning: the part of each item, and the range of positions of each part on each axis."""
 
     part: Codes
     low: Codes
-    """low[part, axis]; on an ordered axis the edge of the region, along a hierarchy what the part holds."""
+    """low[part, axis]: on an ordered axis the edge of the region, along a hierarchy the least position held."""
     high: Codes
 
     @property

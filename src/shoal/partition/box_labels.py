@@ -1,4 +1,4 @@
-"""What boxes show: the label of a range of positions, and what it loses (design 8 and 9)."""
+"""Labels of boxes: the text for a range of positions, and what it loses (design 8 and 9)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from shoal.partition.axes import Axis, Floats
 from shoal.recoding.columns import Released
 
 _LONGEST_SET = 12
-"""A label lists at most so many texts; where texts have a natural order, more of them are an interval."""
+"""Most texts that a label lists; where texts are in their natural order, more of them become an interval."""
 _SPECIAL = frozenset(',|{}[]()"<≥*')
 
 
@@ -28,11 +28,11 @@ class BoxLabels:
 
 
 def show_boxes(axis: Axis, column: Column, low: Codes, high: Codes, held: Sequence[Codes] | None = None) -> BoxLabels:
-    """Label ranges of positions by their edges or, given the codes that each part holds, by what it holds itself.
+    """Label ranges of positions by their edges or, given the codes that each part holds, by these.
 
-    An edge is the least value of the table behind the cut; the first and last ranges are open, since the least and the
-    greatest value of a table are someone's. Values that are no numbers and no dates, or have an order of their own, are
-    listed, or else shown as a range of texts in quotes.
+    An edge is the least value of the table after the cut; the first and the last range are open, since the least and
+    the greatest value of a table belong to someone. Text, and values in an order given by hand, are listed, or shown
+    as a range of texts in quotes.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -61,7 +61,7 @@ def show_boxes(axis: Axis, column: Column, low: Codes, high: Codes, held: Sequen
 
 
 def _label_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
-    """The lowest label of the hierarchy that covers both ends."""
+    """Return the lowest label of the hierarchy that covers both ends."""
     del column
     assert axis.hierarchy is not None
     level = int(axis.level(np.array([low]), np.array([high]))[0])
@@ -69,7 +69,7 @@ def _label_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
 
 
 def _range_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
-    """A range by its edges, open at the ends of the axis."""
+    """Return the label of a range by its edges, open at the ends of the axis."""
     last = len(axis.values) - 1
     if high in (low, axis.null) or axis.categorical:
         whole = low == 0 and high == last and low != high
@@ -87,7 +87,7 @@ def _range_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
 
 
 def _closed_range_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
-    """A range by the least and the greatest value in it."""
+    """Return the label of a range by the least and the greatest value in it."""
     if high in (low, axis.null):
         return _listed(axis, column, axis.codes[low : high + 1])
     if column.kind is Kind.NUMBER:
@@ -100,7 +100,7 @@ def _number(axis: Axis, column: Column, position: int) -> Fraction:
 
 
 def _edge(column: Column, at: int) -> str:
-    """Where a cut between two moments lies: on the day of the later one or, where that is no cut, at its very time."""
+    """Return the edge between two moments: the day of the later one or, if both are on that day, its exact time."""
     is_local = pa.types.is_timestamp(column.values.type) and column.values.type.tz is not None
     if is_local or (at and column.dates[at - 1] == column.dates[at]):
         return str(column.texts[at])
@@ -108,7 +108,7 @@ def _edge(column: Column, at: int) -> str:
 
 
 def _listed(axis: Axis, column: Column, codes: Codes) -> str | None:
-    """The label of just these values, in the order of the axis; nothing but `*` covers null and others."""
+    """Return the label of exactly these values, in the order of the axis; null together with values is `*`."""
     if column.null_code in codes.tolist():
         return None if len(codes) == 1 else TOP
     texts = column.texts.take(codes).to_pylist()
@@ -121,7 +121,7 @@ def _listed(axis: Axis, column: Column, codes: Codes) -> str | None:
 
 
 def set_label(texts: Iterable[str]) -> str:
-    """The label of a set (design 9).
+    """Return the label of a set of texts (design 9).
 
     >>> set_label(["a", "b | c"])
     '{a | "b | c"}'
@@ -130,12 +130,12 @@ def set_label(texts: Iterable[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """A value inside a label, in quotes where it could be taken for a part of the grammar."""
+    """Return a value for use inside a label, in quotes where it could be read as syntax."""
     return text if text.strip() == text and not _SPECIAL & set(text) else in_quotes(text)
 
 
 def in_quotes(text: str) -> str:
-    """A value inside a label, in quotes; the ends of a range of texts always have them, as they may look like numbers.
+    """Put a value in quotes; the ends of a range of texts always have them, since they may look like numbers.
 
     >>> print(in_quotes("7.0"))
     "7.0"
@@ -144,7 +144,7 @@ def in_quotes(text: str) -> str:
 
 
 def _refuse_look_alikes(column: Column, labels: Sequence[str | None]) -> None:
-    """A value that reads like the label of a range would make the range mean two things (design 9)."""
+    """Refuse a value that reads like the label of a range, which would then be ambiguous (design 9)."""
     if set(column.texts.to_pylist()) & set(labels):
         raise BadData(
             f"column {column.name!r}: a value reads like the label of a range; rename it, or list it as missing"

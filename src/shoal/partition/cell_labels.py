@@ -1,4 +1,4 @@
-"""Classes of a table as local recoding sees them: codes, labels on the way up, and what a label costs."""
+"""Classes of a table as local recoding sees them: codes, groups at each level, and what a label costs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,14 +15,14 @@ from shoal.recoding.outcome import Before
 
 Floats = NDArray[np.float64]
 NOTHING = 1e3
-"""What a row would lose that has no label in common with the others of its part: more than any label costs."""
+"""Loss of a row that shares no label with the rest of its part: more than any label costs."""
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Points: the classes of a table in the order of their codes, so that nothing depends on the order of rows.
+    """Points: the classes of a table sorted by their codes, so that nothing depends on the order of rows.
 
-    A part is a set of points. It shows each attribute at the lowest level at which its points are one group.
+    A part is a set of points. It shows each attribute at the lowest level at which all its points are in one group.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -39,9 +39,10 @@ class Cells:
     order: NDArray[np.intp]
     """The class behind each point."""
     codes: Codes
+    """codes[point, attribute]"""
     rows: Longs
     groups: tuple[Codes, ...]
-    """groups[attribute][code, level]; above a hierarchy without a top stands a level that nothing may be shown at."""
+    """groups[attribute][code, level]; a hierarchy without one top gets one more level, which must not be shown."""
     losses: tuple[Floats, ...]
     """losses[attribute][code, level], times the weight of the attribute."""
     highest: Codes
@@ -72,12 +73,16 @@ class Cells:
         return int(self.codes.shape[1])
 
     def levels(self, part: Codes, parts: int) -> Codes:
-        """At which level each part shows each attribute."""
+        """Return levels[part, attribute]: the level at which each part shows each attribute."""
         return np.stack([self.level(i, part, parts) for i in range(self.width)], axis=1)
 
     def level(self, i: int, part: Codes, parts: int) -> Codes:
-        """The same of one attribute: levels are nested, so a point meets the first of its part after so many steps."""
+        """Return the level at which each part shows attribute i.
+
+        Levels are nested: the number of levels at which a point and the first of its part differ is where they meet.
+        """
         first = self.first(part, parts)
+        # [point, level] group of each point, and of the first point of its part
         mine, others = self.groups[i][self.codes[:, i]], self.groups[i][self.codes[first, i]][part]
         steps = (mine != others).sum(axis=1, dtype=np.int32)
         level = np.zeros(parts, dtype=np.int32)
@@ -85,26 +90,27 @@ class Cells:
         return level
 
     def first(self, part: Codes, parts: int) -> NDArray[np.intp]:
-        """The first point of each part."""
+        """Return the first point of each part."""
         first = np.zeros(parts, dtype=np.intp)
         first[part[::-1]] = np.arange(len(part))[::-1]
         return first
 
     def loss(self, part: Codes, parts: int) -> float:
-        """Mean loss of a row (NCP: Xu et al., KDD 2006)."""
+        """Return the mean loss of a row (NCP: Xu et al., KDD 2006)."""
         levels, codes = self.levels(part, parts), self.codes[self.first(part, parts)]
         costs = sum(self.losses[i][codes[:, i], levels[:, i]] for i in range(self.width))
         return float(np.bincount(part, weights=self.rows, minlength=parts) @ costs / self.rows.sum())
 
     def merged(self, part: Codes, parts: int) -> tuple[Codes, int]:
-        """Parts of equal labels are one class of the release; numbered in the order of the points.
+        """Merge parts of equal labels, which are one class of the release, and number them in the order of the points.
 
-        A part shows the lowest level, so equal labels are equal groups of equal levels.
+        A part shows the lowest level it can, so labels are equal where levels and groups are.
         """
         levels, codes = self.levels(part, parts), self.codes[self.first(part, parts)]
         labels = []
         for i, groups in enumerate(self.groups):
             size = int(groups.max(initial=0)) + 1
+            # [part] one code for each pair of level and group
             labels.append((levels[:, i] * size + groups[codes[:, i], levels[:, i]], size * groups.shape[1]))
         same = joined(labels)[0][part]
         return numbered(same)
@@ -112,33 +118,35 @@ class Cells:
 
 @dataclass(frozen=True)
 class Judge:
-    """The condition asked of parts of points."""
+    """Checks a condition on parts of points."""
 
     cells: Cells
     condition: Condition
 
     @cached_property
     def merging_is_safe(self) -> bool:
-        """Whether complying parts together comply, too, and nothing is promised of the table."""
+        """Whether the union of complying parts always complies, and no model is about the whole table."""
         return not self.condition.table_wide and all(part.merging > 0 for part in self.condition.parts)
 
     def complies(self, part: Codes, parts: int) -> Flags:
-        """Which parts comply and have a label for every attribute; -1 is left out."""
+        """Return which parts comply and have a label for every attribute; points of part -1 are left out."""
         inside = np.flatnonzero(part >= 0)
         some = part[inside]
+        # [class] its part: back from the order of the points to that of the classes
         items = np.full(len(part), -1, dtype=np.int32)
         items[self.cells.order] = part
         flags = self.condition.complies(items, parts)
         for i, top in enumerate(self.cells.highest):
             if top < self.cells.groups[i].shape[1] - 1:
                 group = self.cells.groups[i][self.cells.codes[inside, i], top]
+                # [part] group of some point at the top: another group in the same part means that no label covers both
                 one = np.zeros(parts, dtype=np.int32)
                 one[some] = group
                 flags = flags & (np.bincount(some, weights=group != one[some], minlength=parts) == 0)
         return flags
 
     def keeps(self, part: Codes, parts: int) -> bool:
-        """Whether this may be released."""
+        """Return whether these parts may be released."""
         if not self.complies(part, parts).all():
             return False
         items = np.empty_like(part)
@@ -147,7 +155,7 @@ class Judge:
 
 
 def numbered(part: Codes) -> tuple[Codes, int]:
-    """Parts numbered from 0 in the order in which they appear; -1 stays.
+    """Renumber parts from 0 in the order in which they appear, keeping -1; return also how many there are.
 
     >>> numbered(np.array([7, -1, 3, 7], np.int32))[0].tolist()
     [0, -1, 1, 0]

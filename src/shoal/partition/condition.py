@@ -1,4 +1,4 @@
-"""The promises of a policy as the condition of a cut."""
+"""The models of a policy as a condition that every part must meet."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Condition:
-    """Asked of any way to put items together in parts; an item is a class of the table, or one of its rows.
+    """Checks any partition of items; an item is a class of the table, or one of its rows.
 
     >>> ages = FrequencySet.count({"age": (np.array([0, 1, 2, 2], np.int32), 3)})
     >>> condition = Condition(ages, [KAnonymity(2)])
@@ -37,26 +37,27 @@ class Condition:
 
     @cached_property
     def parts(self) -> list[Model]:
+        """The single models that the models consist of."""
         return [part for model in self.models for part in model.parts()]
 
     @cached_property
     def k(self) -> int | None:
-        """The least size of a part, where that is all that is promised and rows are counted."""
+        """The least size of a part, if k-anonymity of rows is all that is required; else None."""
         sizes = [part.k for part in self.parts if isinstance(part, KAnonymity)]
         return max(sizes) if len(sizes) == len(self.parts) and self.reading.unit is None else None
 
     @cached_property
     def least(self) -> int:
-        """Rows that a complying part has at least, whatever else is promised: where persons are counted, one each."""
+        """A lower bound of the rows of a complying part, whatever else is required: k persons have at least k rows."""
         return max((part.k for part in self.parts if isinstance(part, KAnonymity)), default=1)
 
     @cached_property
     def table_wide(self) -> bool:
-        """Whether something is promised of all parts together."""
+        """Whether some model is about all parts together."""
         return any(part.table_wide for part in self.parts)
 
     def complies(self, part: Codes, parts: int) -> Flags:
-        """Which parts keep what is promised of each; every number below `parts` is in use, -1 is left out."""
+        """Return which parts keep every model of single classes; each number below `parts` occurs, -1 is left out."""
         if self.k is not None:
             inside = part >= 0
             sizes = np.bincount(part[inside], weights=self.items.counts[inside], minlength=parts)
@@ -69,28 +70,26 @@ class Condition:
         return flags
 
     def holds(self, part: Codes, parts: int) -> bool:
-        """Whether all parts together keep what is promised of the table."""
+        """Return whether all parts together keep the models of the whole table."""
         if not self.table_wide:
             return True
         counts = self.counts(part, parts)
         return all(model.holds(counts) for model in self.parts if model.table_wide)
 
     def counts(self, part: Codes, parts: int) -> ClassCounts:
-        """What models read of the parts."""
+        """Return what models read of the parts."""
         counts = self.items.parted(part, parts).class_counts(self.reading)
         shown = np.arange(parts, dtype=np.int32)
         return replace(counts, released=dict.fromkeys(self.items.attributes, shown) if counts.joint else {})
 
 
 def condition_of(problem: Problem, items: FrequencySet) -> Condition:
-    """What a problem asks of every part of these items."""
+    """Return what a problem requires of every part of these items."""
     return Condition(items, problem.policy.models, problem.reading)
 
 
 def rows_as_items(problem: Problem) -> tuple[FrequencySet, Codes]:
-    """Every row as an item, in the order of their values so that the order of the table tells nothing; of each row its
-    item.
-    """
+    """Return every row as an item, sorted by value so that the table's order does not matter; and each row's item."""
     table, quasi = problem.table, problem.quasi
     others = [name for name in table.columns if name not in quasi]
     order = np.lexsort([table[name].codes for name in reversed([*quasi, *others])])
@@ -108,5 +107,5 @@ def rows_as_items(problem: Problem) -> tuple[FrequencySet, Codes]:
 
 
 def tell_share(problem: Problem) -> Callable[[float], None]:
-    """Tell who watches which share of the work is done."""
+    """Return a function that reports the share of the work that is done."""
     return lambda share: problem.watch(Ask((), share), Tally())

@@ -1,4 +1,4 @@
-"""Parts of a table that are looked at together, and the cuts that can be proposed to them."""
+"""Parts of a table, processed together, and what a proposed cut of each would do."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from shoal.partition.axes import Axis, Regions
 
 
 class At(IntEnum):
-    """Where a part is cut; a number that is not negative is the last position of the left side."""
+    """Where a part is cut; a number that is not negative means the last position of the left side."""
 
     NOWHERE = -1
     MEDIAN = -2
@@ -33,7 +33,7 @@ class Points:
     """Where each item lies on each axis, and how many rows it stands for."""
 
     at: Codes
-    """at[item, axis]"""
+    """at[item, axis]: the position of the item."""
     weights: Longs
 
     @classmethod
@@ -46,7 +46,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Parts:
-    """Some parts: their items, one part after the other, and what they hold.
+    """Some parts of the table: their items, one part after the other, and what each part holds.
 
     >>> points = Points(np.array([[0], [3], [1]]), np.array([1, 1, 1]))
     >>> parts = Parts.of(points, np.array([1, 0, 1]), np.array([True, True]))
@@ -57,11 +57,11 @@ class Parts:
     points: Points
     items: Longs
     begin: Longs
-    """Where the items of each part begin; at the end, how many there are."""
+    """Where the items of each part begin in `items`; the last entry is the number of items."""
 
     @classmethod
     def of(cls, points: Points, part: Codes, chosen: Flags) -> "Parts":
-        """The chosen ones of numbered parts, none of them empty."""
+        """Collect the chosen parts, given the part of each item; none of them may be empty."""
         inside = np.flatnonzero(chosen[part])
         items = inside[np.argsort(part[inside], kind="stable")]
         sizes = np.bincount(part[inside], minlength=len(chosen))[chosen]
@@ -73,7 +73,7 @@ class Parts:
 
     @cached_property
     def part(self) -> Longs:
-        """The part of each of the items."""
+        """Part of each of the items."""
         return np.repeat(np.arange(self.count), np.diff(self.begin))
 
     @cached_property
@@ -82,6 +82,7 @@ class Parts:
 
     @cached_property
     def rows(self) -> Longs:
+        """Number of rows of each part."""
         return np.add.reduceat(self.weights, self.begin[:-1])
 
     @cached_property
@@ -94,24 +95,26 @@ class Parts:
         return np.maximum.reduceat(self.points.at[self.items], self.begin[:-1])
 
     def values(self, axis: Codes) -> Codes:
-        """The position of each of the items on the axis of its part."""
+        """Return the position of each item on the axis chosen for its part."""
         return self.points.at[self.items, axis[self.part]]
 
     def medians(self, values: Codes) -> Codes:
-        """The least value of each part that half of its rows do not exceed."""
+        """Return the median of each part: the least value that at least half of its rows do not exceed."""
+        # [item] sorted by part and value, rows summed up over all parts
         order = np.lexsort((values, self.part))
         reached = np.cumsum(self.weights[order])
+        # [part] rows of the parts before it: the median is the row at half of its own beyond them
         before = np.concatenate([[0], np.cumsum(self.rows)[:-1]])
         return values[order[np.searchsorted(reached, before + (self.rows + 1) // 2)]]
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """A proposed cut of each of some parts."""
+    """One proposed cut for each of some parts."""
 
     axis: Codes
     side: Codes
-    """Of each of the items; sides are numbered from left to right, some may be empty."""
+    """Side of each item; sides are numbered from left to right, and some may be empty."""
     last: Codes
     """On an ordered axis: where the region of the left side ends."""
     first: Codes
@@ -119,8 +122,9 @@ class Cuts:
 
 
 def propose(axes: Sequence[Axis], parts: Parts, axis: Codes, at: Codes) -> Cuts:
-    """What a cut of each part on this axis, at this position or `At`, would do."""
+    """Return what a cut of each part would do, given its axis and its position or `At`."""
     values = parts.values(axis)
+    # [part] last position of the left side
     last, below = at.copy(), at == At.BELOW_MEDIAN
     to_median = below | (at == At.MEDIAN)
     if to_median.any():
@@ -132,7 +136,7 @@ def propose(axes: Sequence[Axis], parts: Parts, axis: Codes, at: Codes) -> Cuts:
 
 
 def _to_children(axes: Sequence[Axis], parts: Parts, values: Codes, chosen: Flags, cuts: Cuts) -> Cuts:
-    """The chosen parts along their hierarchy: the groups below the label are the sides."""
+    """Cut the chosen parts along their hierarchy: the groups below the label are the sides."""
     side = cuts.side.copy()
     for a in np.unique(cuts.axis[chosen]):
         inside = (chosen & (cuts.axis == a))[parts.part]
@@ -142,14 +146,15 @@ def _to_children(axes: Sequence[Axis], parts: Parts, values: Codes, chosen: Flag
 
 
 def _halved(parts: Parts, values: Codes, chosen: Flags, cuts: Cuts) -> Cuts:
-    """The chosen parts in two halves: by value, then by position on all axes, then by number."""
+    """Halve the chosen parts: items are sorted by value, then by position on all axes, then by number."""
     on_all = parts.points.at[parts.items]
+    # [item] sorted within each part; [part] where its second half begins
     order = np.lexsort(np.stack([parts.items, *on_all.T[::-1], values, parts.part]))
     middle = parts.begin[:-1] + (np.diff(parts.begin) + 1) // 2
     late = np.empty(len(values), dtype=bool)
     late[order] = np.arange(len(values)) >= middle[parts.part]
     last = values[order[middle - 1]]
-    shared = values[order[np.minimum(middle, parts.begin[1:] - 1)]] == last  # the median lies on both sides
+    shared = values[order[np.minimum(middle, parts.begin[1:] - 1)]] == last  # both sides hold the median
     return Cuts(
         cuts.axis,
         np.where(chosen[parts.part], late, cuts.side).astype(np.int32),
@@ -159,7 +164,7 @@ def _halved(parts: Parts, values: Codes, chosen: Flags, cuts: Cuts) -> Cuts:
 
 
 def settled(axes: Sequence[Axis], points: Points, part: Codes, low: Codes, high: Codes) -> Regions:
-    """The regions as they are shown: along a hierarchy what the part holds, and null only where there is some."""
+    """Return the regions as they are shown: along a hierarchy what the part holds; null only where it occurs."""
     parts = Parts.of(points, part, np.ones(len(low), dtype=bool))
     low, high = low.copy(), high.copy()
     for a, axis in enumerate(axes):

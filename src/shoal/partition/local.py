@@ -22,11 +22,15 @@ MOST_NODES = 50_000
 
 
 def better_node(judge: Judge, loss: float) -> Codes | None:
-    """The parts of the least node that keeps the condition and loses less, of a lattice that can be listed."""
+    """Return the parts of the cheapest node that may be released and loses less; None if there is none.
+
+    Only lattices of at most `MOST_NODES` nodes are listed.
+    """
     cells = judge.cells
     shape = cells.highest + 1
     if prod(shape.tolist()) > MOST_NODES:
         return None
+    # [level of attribute 0, level of attribute 1, ...] mean loss of a row at every node of the lattice
     total = np.zeros(())
     for costs, codes, levels in zip(cells.losses, cells.codes.T, shape, strict=True):
         means = cells.rows @ costs[codes, :levels] / cells.rows.sum()
@@ -36,7 +40,7 @@ def better_node(judge: Judge, loss: float) -> Codes | None:
     by_loss = below[np.argsort(flat[below], kind="stable")]
     if not judge.merging_is_safe:
         return next((part for node in by_loss if (part := _kept_at(judge, shape, node)) is not None), None)
-    # what fails, fails below, too: from above, so that most need no look
+    # a node below a failing one fails too: from the costliest down, most nodes need no check
     failed, best = np.zeros(tuple(shape), dtype=bool), None
     for node in by_loss[::-1]:
         at = np.unravel_index(node, failed.shape)
@@ -47,23 +51,24 @@ def better_node(judge: Judge, loss: float) -> Codes | None:
 
 
 def _fails_above(failed: Flags, at: tuple[np.intp, ...]) -> bool:
-    """Whether a direct generalisation of the node is known to fail."""
+    """Return whether a direct generalisation of the node is known to fail."""
     steps = ((*at[:i], level + 1, *at[i + 1 :]) for i, level in enumerate(at) if level + 1 < failed.shape[i])
     return any(failed[step] for step in steps)
 
 
 def _kept_at(judge: Judge, shape: Codes, node: np.intp) -> Codes | None:
-    """The parts of a node, if they may be released."""
+    """Return the parts of a node if they may be released, else None."""
     part, parts = _at(judge.cells, np.unravel_index(node, tuple(shape)))
     return part if judge.keeps(part, parts) else None
 
 
 def top(cells: Cells) -> Codes:
-    """The parts of the highest node: all points as one, where every hierarchy has a top."""
+    """Return the parts of the highest node: a single one where every hierarchy has one top."""
     return _at(cells, cells.highest)[0]
 
 
 def _at(cells: Cells, node: object) -> tuple[Codes, int]:
+    """Return the part of each point at a node, and the number of parts."""
     columns = []
     for groups, codes, level in zip(cells.groups, cells.codes.T, node, strict=True):  # type: ignore[call-overload]
         columns.append((np.ascontiguousarray(groups[codes, level]), int(groups.max(initial=0)) + 1))
@@ -72,14 +77,14 @@ def _at(cells: Cells, node: object) -> tuple[Codes, int]:
 
 
 HEAT = 0.1
-"""Worse changes are taken at first where they cost about so much: a tenth of a row's whole loss."""
+"""Temperature at the start of annealing: changes for the worse of about a tenth of a row's whole loss are accepted."""
 NEAREST = 12
 VISITS = 150
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 64
 WORK = 900_000
-"""Cells to go over in all rounds."""
+"""Cells that all rounds of annealing together may visit."""
 LARGEST = 64
-"""Rows of a cluster; a condition that needs more is met from above, by splitting."""
+"""Most rows that a cluster is made to have; a condition that needs more is met from above, by splitting."""
 GROWTH = 1.6
 TRIES = 8
 MOST_PAIRS = 10_000_000
@@ -89,7 +94,7 @@ Stop = Callable[[], bool]
 
 
 def assemble(judge: Judge, least: int, seed: int, watch: Watch, stop: Stop) -> Codes:
-    """Parts that comply: clusters as small as the condition allows; every point is in one."""
+    """Put every point into a part that complies: clusters as small as the condition allows."""
     cells = judge.cells
     part = np.full(len(cells), -1, dtype=np.int32)
     for size in _sizes(judge, least):
@@ -102,7 +107,7 @@ def assemble(judge: Judge, least: int, seed: int, watch: Watch, stop: Stop) -> C
 
 
 def _sizes(judge: Judge, least: int) -> Iterator[int]:
-    """Rows that a cluster has at least: what the condition says, or ever more."""
+    """Yield the least number of rows of a cluster: what the condition says, then ever more."""
     known = [model.k for model in judge.condition.parts if isinstance(model, KAnonymity)]
     size = max([least, *known])
     yield size
@@ -112,8 +117,8 @@ def _sizes(judge: Judge, least: int) -> Iterator[int]:
 
 
 def clustered(cells: Cells, some: NDArray[np.intp], least: int, seed: int, watch: Watch, stop: Stop) -> Codes:
-    """Clusters of at least so many rows that lose little."""
-    # what differs soonest is looked at first: an attribute of few values
+    """Return the cluster of some points: at least `least` rows each, with little loss."""
+    # attributes of few values first: they tell soonest that two points differ
     by_size = sorted(range(cells.width), key=lambda i: (len(cells.groups[i]), i))
     clusters = kernels.Clusters(
         np.ascontiguousarray(cells.codes[some][:, by_size]),
@@ -127,6 +132,7 @@ def clustered(cells: Cells, some: NDArray[np.intp], least: int, seed: int, watch
     )
     fewest = FEWEST_ROUNDS if least <= NEAREST else 1  # large clusters take long
     rounds = min(max(WORK // (len(some) * cells.width * max(least // NEAREST, 1)), fewest), MOST_ROUNDS)
+    # temperature at the start and end of each round, falling to 0
     heats = np.append(HEAT * (1 - np.arange(rounds) / (rounds - 0.5)), 0.0)
     for done, (start, end) in enumerate(pairwise(heats.tolist())):
         if stop():
@@ -137,17 +143,18 @@ def clustered(cells: Cells, some: NDArray[np.intp], least: int, seed: int, watch
 
 
 def _complying(judge: Judge, part: Codes) -> Codes:
-    """Parts of equal labels as one; those that do not comply are open again."""
+    """Merge parts of equal labels, and open those that do not comply again (-1)."""
     part, parts = judge.cells.merged(*numbered(part))
     return np.where(judge.complies(part, parts)[part], part, -1).astype(np.int32)
 
 
 def _with_rest(judge: Judge, part: Codes) -> Codes:
-    """Points that are left over join the parts that cost least to widen, or, together, ever more of them."""
+    """Assign the points left over: each to the part that is cheapest to widen, or all together with ever more parts."""
     part = _joined(judge, part)
     roof = top(judge.cells)
     for group in np.unique(roof[part < 0]):
         rest = (part < 0) & (roof == group)
+        # absorb the nearest parts, doubling their number, until the rest complies
         near = _nearest(judge.cells, part, np.flatnonzero(rest), np.unique(part[(roof == group) & (part >= 0)]))
         taken = 0
         while taken < len(near) and not judge.complies(np.where(rest, 0, -1).astype(np.int32), 1).all():
@@ -159,7 +166,7 @@ def _with_rest(judge: Judge, part: Codes) -> Codes:
 
 
 def _nearest(cells: Cells, part: Codes, rest: NDArray[np.intp], parts: Codes) -> Codes:
-    """Parts in the order of what it costs to widen them by one of the points."""
+    """Sort parts by what it costs to widen them by the first of the points."""
     if not len(parts):
         return parts
     costs = _widening(cells, part, rest[:1])[0]
@@ -167,18 +174,19 @@ def _nearest(cells: Cells, part: Codes, rest: NDArray[np.intp], parts: Codes) ->
 
 
 def _joined(judge: Judge, part: Codes) -> Codes:
-    """Open points put into the parts that cost least to widen, wherever these still comply; a few tries for each."""
+    """Put open points into the parts that are cheapest to widen and still comply; a few tries for each point."""
     part, parts = numbered(part)
     rest = np.flatnonzero(part < 0)
     if parts == 0 or len(rest) * parts > MOST_PAIRS:
         return part
     costs = _widening(judge.cells, part, rest)
     for _ in range(TRIES):
+        # [open point] its cheapest part; at most one point joins each part per round
         choice = costs.argmin(axis=1)
         cheapest = costs[np.arange(len(rest)), choice]
         by_cost = np.argsort(cheapest, kind="stable")
         by_cost = by_cost[(part[rest] < 0)[by_cost] & np.isfinite(cheapest[by_cost])]
-        asked = by_cost[np.unique(choice[by_cost], return_index=True)[1]]  # one for each part
+        asked = by_cost[np.unique(choice[by_cost], return_index=True)[1]]  # the cheapest point of each part
         trial = part.copy()
         trial[rest[asked]] = choice[asked]
         fine = judge.complies(trial, parts)[choice[asked]]
@@ -188,12 +196,14 @@ def _joined(judge: Judge, part: Codes) -> Codes:
 
 
 def _widening(cells: Cells, part: Codes, points: NDArray[np.intp]) -> Floats:
-    """What the rows of each part and each point lose more if the point joins the part; costs[point, part]."""
+    """Return costs[point, part]: the additional loss of all rows concerned if the point joins the part."""
     part, parts = np.where(part < 0, part.max() + 1, part).astype(np.int32), int(part.max()) + 1
+    # open points are one more part, cut off again; [part, attribute] level and a member's code
     levels, codes = cells.levels(part, parts + 1)[:parts], cells.codes[cells.first(part, parts + 1)[:parts]]
     rows = np.bincount(part, weights=cells.rows, minlength=parts + 1)[:parts]
     now, wide = np.zeros(parts), np.zeros((len(points), parts))
     for i, (groups, losses) in enumerate(zip(cells.groups, cells.losses, strict=True)):
+        # [point, part] level at which both meet: levels are nested, so it is the number that differ
         mine, theirs = groups[cells.codes[points, i]], groups[codes[:, i]]
         steps = sum((mine[:, None, h] != theirs[None, :, h]).astype(np.int32) for h in range(groups.shape[1]))
         wide += losses[codes[:, i], np.maximum(steps, levels[:, i])]
@@ -205,9 +215,9 @@ Chosen = NDArray[np.intp]
 
 
 def split_all(judge: Judge, part: Codes) -> tuple[Codes, int]:
-    """Split parts along the children of one of their labels wherever all that come out comply, as long as any do.
+    """Split parts into the children of one of their labels until no split leaves only complying parts.
 
-    Every split lowers a level and none is raised, so this ends. Parts of equal labels become one.
+    Every split lowers a level and none raises one, so this ends. Parts of equal labels become one.
     """
     cells = judge.cells
     part, parts = cells.merged(*numbered(part))
@@ -221,6 +231,7 @@ def split_all(judge: Judge, part: Codes) -> tuple[Codes, int]:
 
 
 def _split_along(judge: Judge, i: int, part: Codes, parts: int) -> tuple[Codes, int]:
+    """Split all parts along attribute i whose children comply."""
     cells = judge.cells
     level = cells.level(i, part, parts)
     tall = level > 0
@@ -230,12 +241,13 @@ def _split_along(judge: Judge, i: int, part: Codes, parts: int) -> tuple[Codes, 
     asked, count = numbered(np.where(tall[part], children, -1).astype(np.int32))
     inside = asked >= 0
     fine = judge.complies(asked, count)
+    # [part] number of points whose child does not comply
     bad = np.bincount(part[inside], weights=~fine[asked[inside]], minlength=parts)
     return _accepted(judge, part, children, np.flatnonzero(tall & (bad == 0)))
 
 
 def _children(cells: Cells, i: int, part: Codes, level: Codes) -> Codes:
-    """Parts split along attribute i: a number for each part and group below its label."""
+    """Return the child of each point: its part split along attribute i into the groups below the label."""
     below = np.maximum(level - 1, 0)[part]
     group = cells.groups[i][cells.codes[:, i], below].astype(np.int64)
     _, child = np.unique(part * (group.max() + 1) + group, return_inverse=True)
@@ -243,7 +255,7 @@ def _children(cells: Cells, i: int, part: Codes, level: Codes) -> Codes:
 
 
 def _accepted(judge: Judge, part: Codes, children: Codes, chosen: Chosen) -> tuple[Codes, int]:
-    """The chosen parts split, or as many as can be where they get into each other's way: halves are tried apart."""
+    """Split the chosen parts; where that breaks the condition as a whole, try each half of them separately."""
     if not len(chosen):
         return numbered(part)
     offset = np.int32(part.max() + 1)
@@ -255,21 +267,21 @@ def _accepted(judge: Judge, part: Codes, children: Codes, chosen: Chosen) -> tup
     if len(chosen) == 1:
         return numbered(part)
     half = len(chosen) // 2
-    # numbers change with every split: a part is found again by one of its points
+    # parts are renumbered by every split: one of its points finds a part again
     firsts = judge.cells.first(part, int(offset))[chosen[half:]]
     some, _ = _accepted(judge, part, children, chosen[:half])
     return _accepted(judge, some, children, some[firsts].astype(np.intp))
 
 
 LEAST_SIZES = (1, 4, 16, 64)
-"""Rows that a cluster has at least, tried in turn until what is promised of the table holds, too."""
+"""Least numbers of rows of a cluster, tried in turn until the models of the whole table hold too."""
 CLUSTERING = 0.9
-"""The share of the work that is done when the clusters are made."""
+"""Share of the progress bar that clustering takes."""
 
 
 @dataclass(frozen=True)
 class LocalResult:
-    """What local recoding found: the part of each class of the table, and the level of each part on each hierarchy."""
+    """The result of local recoding: the part of each class, and the level of each part on every hierarchy."""
 
     part: Codes
     levels: Codes
@@ -284,11 +296,11 @@ def local(
     watch: Callable[[float], None] = lambda share: None,  # noqa: ARG005
     stop: Callable[[], bool] = lambda: False,
 ) -> LocalResult:
-    """Put classes together so that every part complies and the cells lose little; no part can be split any further.
+    """Group classes into parts that comply and lose little; no part can be split any further.
 
-    Clusters of nearest neighbours, improved by simulated annealing, then split along the children of their labels.
+    Clusters of nearest neighbours are improved by simulated annealing, then split into the children of their labels.
     The loss is never above that of the best full-domain node without suppression, where the lattice can be listed.
-    `stop` ends the improvement early; what is returned complies all the same, and cannot be split either.
+    `stop` ends the improvement early; the result complies all the same, and cannot be split either.
 
     Xu, Wang, Pei, Wang, Shi and Fu: Utility-based anonymization using local recoding. KDD 2006.
 
@@ -316,7 +328,7 @@ def local(
 
 
 def _first_parts(judge: Judge, seed: int, watch: Callable[[float], None], stop: Callable[[], bool]) -> Codes:
-    """Parts that may be released: clusters, or else the highest node, or else any node."""
+    """Return parts that may be released: clusters, or else the highest node, or else any node."""
     for least in LEAST_SIZES:
         part = assemble(judge, least, seed, watch, stop)
         if judge.keeps(*judge.cells.merged(part, int(part.max()) + 1)):

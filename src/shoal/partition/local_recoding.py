@@ -1,4 +1,4 @@
-"""Cells along hierarchies: local recoding, and the suppression of cells."""
+"""Recoding of cells along hierarchies: local recoding, and suppression of cells."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,11 +18,11 @@ from shoal.recoding.outcome import Before, Covers
 from shoal.search.full_domain import search_lattice
 
 _SHARES = (Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1))
-"""Of the rows that a node may leave out before cells are left out instead."""
+"""Shares of the rows that a node may suppress before cells are suppressed instead."""
 
 
 def recode_locally(problem: Problem) -> Partitioning:
-    """Every cell along its hierarchy as far as its class needs (CG_ of S2.3); of the value or `*`, _CS."""
+    """Generalise every cell only as far as its class needs (CG_ of S2.3); between the value and `*` only, _CS."""
     hierarchies = {name: with_one_top(hierarchy) for name, hierarchy in problem.hierarchies.items()}
     assert problem.classes.classes is not None
     made = _along(problem, problem.classes, problem.classes.classes, list(hierarchies.values()))
@@ -30,10 +30,10 @@ def recode_locally(problem: Problem) -> Partitioning:
 
 
 def suppress_cells_of_a_node(problem: Problem) -> Partitioning:
-    """The best node for rows of which some may be left out, then cells left out instead of rows (AG_CS of S2.3).
+    """Find the best node if some rows may be suppressed, then suppress cells instead of rows (AG_CS of S2.3).
 
-    How many rows is not known beforehand, since a cell costs less than a row: several shares are tried, none of the
-    rows among them, so that the best node alone is never better.
+    How many rows to allow is not known beforehand, since a cell costs less than a row: several shares are tried. The
+    share 0 is one of them, so that the result is never worse than the best node alone.
     """
     unwatched = replace(problem, watch=lambda *_: None)
     made = []
@@ -41,7 +41,7 @@ def suppress_cells_of_a_node(problem: Problem) -> Partitioning:
         try:
             plan = search_lattice(unwatched, limit=int(share * problem.classes.rows))
         except Infeasible:
-            continue  # with more rows to leave out there is a node
+            continue  # a larger share may have a node
         levels = plan.recoding.levels
         assert levels is not None
         made.append(_suppress_cells(problem, plan.before, levels))
@@ -51,6 +51,7 @@ def suppress_cells_of_a_node(problem: Problem) -> Partitioning:
 
 
 def _suppress_cells(problem: Problem, before: Before, levels: Mapping[str, int]) -> Partitioning:
+    """Recode the table at a node locally, every cell as its label there or `*`."""
     assert problem.classes.classes is not None
     flat = [_value_or_star(problem.hierarchies[name], levels[name]) for name in problem.quasi]
     steps = {name: problem.hierarchies[name].levels[levels[name]] for name in problem.quasi}
@@ -62,9 +63,9 @@ def _suppress_cells(problem: Problem, before: Before, levels: Mapping[str, int])
 
 
 def _lift(showing: Showing, before: Before, levels: Mapping[str, int], part: Codes) -> None:
-    """The covers of values and stars as those of the hierarchies that the values are labels of; the part of each class.
+    """Replace the covers of flat hierarchies (a label or `*`) by covers along the real ones; `part` is per class.
 
-    The star is above all labels, also where a hierarchy has several at its top.
+    `*` is above all labels, even where a hierarchy has several at its top.
     """
     classes = before.classes
     member = np.empty(int(part.max()) + 1, dtype=np.int64)  # some class of each part
@@ -75,6 +76,7 @@ def _lift(showing: Showing, before: Before, levels: Mapping[str, int], part: Cod
 
 
 def _along(problem: Problem, classes: FrequencySet, of_row: Codes, hierarchies: Sequence[Hierarchy]) -> Partitioning:
+    """Recode some classes locally along these hierarchies."""
     before = replace(problem.before, classes=classes, hierarchies=tuple(hierarchies))
     found = local(
         before,
@@ -88,7 +90,7 @@ def _along(problem: Problem, classes: FrequencySet, of_row: Codes, hierarchies: 
 
 
 def _value_or_star(hierarchy: Hierarchy, level: int) -> Hierarchy:
-    """The labels of a level as values, and `*` above them."""
+    """Return a hierarchy with the labels of a level as values, and `*` above them."""
     groups = hierarchy.groups(level)
     codes = np.arange(groups, dtype=np.int32)
     if hierarchy.labels[level] == (TOP,):
@@ -105,6 +107,7 @@ def _value_or_star(hierarchy: Hierarchy, level: int) -> Hierarchy:
 
 
 def with_one_top(hierarchy: Hierarchy) -> Hierarchy:
+    """Return the hierarchy; refuse one with several labels at the top."""
     if hierarchy.groups(hierarchy.height) > 1:
         raise BadHierarchy(
             f"column {hierarchy.attribute!r}: its hierarchy has several labels at the top; add a level {TOP}"

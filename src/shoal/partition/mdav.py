@@ -13,11 +13,11 @@ Rows = NDArray[np.intp]
 
 
 def mdav(points: Floats, k: int) -> Codes:
-    """The cluster of each row: k to 2k-1 rows each; where there are fewer than k, all are in one.
+    """Return the cluster of each row: k to 2k-1 rows each, or one cluster of all rows if they are fewer than k.
 
     While at least 3k rows are left, one cluster is the row farthest from their centroid with the k-1 rows nearest to
     it, another the row farthest from that one with its k-1 nearest. Ties go to the row that comes first: sort the rows
-    by their values, else the outcome depends on the order in which people happen to stand.
+    by their values, or the result depends on the order of the table.
 
     >>> ages = np.array([[21.0], [22], [23], [41], [42], [80], [81]])
     >>> mdav(ages, 2).tolist()
@@ -25,7 +25,7 @@ def mdav(points: Floats, k: int) -> Codes:
     """
     clusters = np.zeros(len(points), dtype=np.int32)
     rows = np.arange(len(points))
-    axes = np.ascontiguousarray(points.T)  # so that a pass over one axis is one over neighbours
+    axes = np.ascontiguousarray(points.T)  # [axis, row], so that one axis is contiguous in memory
     found = 0
     while len(rows) >= 2 * k:
         for members in _ends(axes, k) if len(rows) >= 3 * k else [_outermost(axes, k)]:
@@ -39,7 +39,7 @@ def mdav(points: Floats, k: int) -> Codes:
 
 
 def standardised(columns: Sequence[Floats], importance: Sequence[float] | None = None) -> Floats:
-    """Columns, none of them with NaN, as points: each axis of mean 0 and variance 1 times its importance.
+    """Return points [row, column] of mean 0 and variance 1 times the importance of the column; no NaN allowed.
 
     >>> standardised([np.array([1.0, 3.0]), np.array([7.0, 7.0])], [4, 1]).tolist()
     [[-2.0, 0.0], [2.0, 0.0]]
@@ -47,17 +47,17 @@ def standardised(columns: Sequence[Floats], importance: Sequence[float] | None =
     points = np.stack(columns, axis=1)
     points = points - points.mean(axis=0)
     spread = points.std(axis=0)
-    # a distance is a sum of squares, in which an axis then weighs as much as it is important
+    # a distance is a sum of squares: with the root, an axis weighs in it as much as it is important
     return np.asarray(points / np.where(spread > 0, spread, 1.0) * np.sqrt(1.0 if importance is None else importance))
 
 
 def _ends(axes: Floats, k: int) -> tuple[Rows, Rows]:
-    """The k rows at the farthest end of all, and the k at the end opposite to it."""
+    """Return the k rows around the one farthest from the centroid, and the k around the row farthest from that."""
     first = int(_squares(axes, axes.mean(axis=1)).argmax())
     near = _squares(axes, axes[:, first])
-    near[first] = -1
+    near[first] = -1  # a cluster always contains its own centre
     second = int(near.argmax())
-    near[second] = np.inf  # where many rows are one point it may be among the nearest
+    near[second] = np.inf  # reserved for the other cluster, even where many rows are equal
     one = _nearest(near, k)
     near = _squares(axes, axes[:, second])
     near[second] = -1
@@ -66,7 +66,7 @@ def _ends(axes: Floats, k: int) -> tuple[Rows, Rows]:
 
 
 def _outermost(axes: Floats, k: int) -> Rows:
-    """The row farthest from the centroid and its k-1 nearest."""
+    """Return the row farthest from the centroid and its k-1 nearest rows."""
     first = int(_squares(axes, axes.mean(axis=1)).argmax())
     near = _squares(axes, axes[:, first])
     near[first] = -1
@@ -74,7 +74,7 @@ def _outermost(axes: Floats, k: int) -> Rows:
 
 
 def _squares(axes: Floats, point: Floats) -> Floats:
-    """The square of the distance of every row from a point."""
+    """Return the squared distance of every row from a point."""
     total, gap = np.zeros(axes.shape[1]), np.empty(axes.shape[1])
     for axis, at in zip(axes, point, strict=True):
         np.subtract(axis, at, out=gap)
@@ -84,17 +84,17 @@ def _squares(axes: Floats, point: Floats) -> Floats:
 
 
 def _nearest(squares: Floats, k: int) -> Rows:
-    """The k least; of equal ones the first."""
+    """Return the rows of the k least values; at a tie the first ones."""
     last = np.partition(squares, k - 1)[k - 1]
     nearer = np.flatnonzero(squares < last)
     return np.append(nearer, np.flatnonzero(squares == last)[: k - len(nearer)])
 
 
 def merged_until(condition: Condition, clusters: Codes, points: Floats) -> Codes:
-    """The clusters, each that fails merged with the one of nearest centroid, until all comply or one is left.
+    """Merge each failing cluster with the one of nearest centroid until all comply or one is left.
 
     In each round every cluster takes part in one merger at most, so that none grows more than it must; ties go to the
-    cluster of lower number. Whether the one that is left complies is for the caller to ask.
+    cluster of lower number. The caller checks whether a single cluster that is left complies.
 
     >>> from shoal.data.frequency_set import FrequencySet
     >>> from shoal.models import KAnonymity
@@ -114,7 +114,7 @@ def merged_until(condition: Condition, clusters: Codes, points: Floats) -> Codes
 
 
 def _numbered(clusters: Codes) -> Codes:
-    """Numbers from 0, each in use, in the same order."""
+    """Renumber the clusters from 0 without gaps, in the same order."""
     return np.unique(clusters, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
@@ -125,7 +125,7 @@ def _centroids(rows: "NDArray[np.int64]", clusters: Codes, points: Floats, count
 
 
 def _paired(failing: "NDArray[np.intp]", centroids: Floats) -> Codes:
-    """The cluster that each one becomes in this round."""
+    """Return the number that each cluster gets in this round of mergers."""
     becomes = np.arange(len(centroids), dtype=np.int32)
     free = np.ones(len(centroids), dtype=bool)
     for cluster in failing:
@@ -134,7 +134,7 @@ def _paired(failing: "NDArray[np.intp]", centroids: Floats) -> Codes:
         squares = ((centroids - centroids[cluster]) ** 2).sum(axis=1)
         squares[cluster] = np.inf
         nearest = squares.argmin()
-        # the nearest of all, or a later round: what is near now may be better then
+        # if the nearest is taken, wait for the next round rather than join a worse one
         if free[nearest]:
             becomes[max(cluster, nearest)] = min(cluster, nearest)
             free[[cluster, nearest]] = False

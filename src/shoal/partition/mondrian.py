@@ -19,13 +19,13 @@ from shoal.partition.cuts import At, Cuts, Parts, Points, propose, settled
 
 Words = NDArray[np.uint64]
 AxisArrays = tuple[Codes, Floats, float, float, int, Codes | None, Floats | None]
-"""Positions, ends, span, importance and null (-1: none); along a hierarchy, ranks and losses."""
+"""Positions, ends, span, importance and position of null (-1: none); along a hierarchy also its ranks and losses."""
 
 
 def compiled_form(
     items: FrequencySet, axes: Sequence[Axis]
 ) -> tuple[Words, Longs, Codes, Codes, Words, list[AxisArrays]]:
-    """Packed keys with their counts, where the code of each axis lies in them, and the axes."""
+    """Return what the compiled kernels take: packed keys, counts, word, shift and mask of each axis, and the axes."""
     word, shift, mask = items.layout.fields
     field = [items.attributes.index(axis.attribute) for axis in axes]
     return items.keys, items.counts, word[field], shift[field], mask[field], [_arrays(axis) for axis in axes]
@@ -45,34 +45,36 @@ def _arrays(axis: Axis) -> AxisArrays:
 
 
 Watch = Callable[[float], None]
-"""Told the share of the items whose part is final."""
+"""Is called with the share of the items whose part is final."""
 
 
 def unwatched(share: float) -> None:
-    """For those who do not want to know."""
+    """Ignore progress: the default where nobody watches."""
 
 
 @dataclass(frozen=True)
 class Tries:
-    """The cuts that each part is offered, from the first to the last; then `At.NOWHERE`."""
+    """The cuts to try on each part, best first; the rest of each line is `At.NOWHERE`."""
 
     axis: Codes
-    """axis[part, try]"""
+    """axis[part, try]: the axis to cut."""
     at: Codes
+    """at[part, try]: the position after which to cut, or an `At`."""
 
 
 Plan = Callable[[Parts], Tries]
+"""Proposes the cuts of some parts, which are then tried in this order."""
 
 
 class Extents(Protocol):
-    """What some parts hold on each axis."""
+    """The range of positions that each of some parts holds on each axis."""
 
     @property
     def count(self) -> int: ...
 
     @property
     def low(self) -> Codes:
-        """low[part, axis]: the least position."""
+        """low[part, axis]: the least position that the part holds."""
         ...
 
     @property
@@ -80,21 +82,24 @@ class Extents(Protocol):
 
 
 PlanByExtents = Callable[[Extents], Tries]
-"""A plan that needs to know no more, so that the items may lie elsewhere."""
+"""A plan that needs only the extents of the parts, so that their items need not be in memory."""
 
 
 @dataclass(frozen=True)
 class _Tree:
-    """The leaves of the tree of cuts, numbered from left to right: the region of each and the try it is at."""
+    """The parts so far: the leaves of the tree of cuts, numbered from left to right."""
 
     part: Codes
+    """Part of each item."""
     low: Codes
+    """low[part, axis]: the lower edge of the region of each part."""
     high: Codes
     tries: Tries
     turn: Codes
+    """Number of the try that comes next, for each part."""
 
     def current(self) -> tuple[Codes, Codes]:
-        """Axis and place of each part's next cut."""
+        """Return the axis and the place of the next cut of each part; `At.NOWHERE` where no try is left."""
         most = self.tries.at.shape[1]
         rows, turn = np.arange(len(self.turn)), np.minimum(self.turn, most - 1)
         at = np.where(self.turn < most, self.tries.at[rows, turn], At.NOWHERE)
@@ -103,16 +108,17 @@ class _Tree:
 
 @dataclass(frozen=True)
 class _Children:
-    """The non-empty sides of the proposed cuts."""
+    """The pieces that the proposed cuts would make: their non-empty sides, numbered part by part."""
 
     cuts: Cuts
     number: Codes
-    """Of each of the items of the parts, in the order of the parts."""
+    """Piece of each item, in the order of `Parts.items`."""
     pieces: Longs
-    """How many each part would fall into."""
+    """Number of pieces that each part would fall into."""
 
     @classmethod
     def of(cls, parts: Parts, cuts: Cuts) -> "_Children":
+        # [item] sorted by part, then by side: every change begins a new piece
         order = np.lexsort((cuts.side, parts.part))
         side, part = cuts.side[order], parts.part[order]
         fresh = np.ones(len(order), dtype=bool)
@@ -127,6 +133,7 @@ class _Children:
 
     def allowable(self, condition: Condition, parts: Parts) -> Flags:
         """Which parts fall into several pieces that all comply."""
+        # [item of the table] its piece; -1 outside the open parts, which the condition skips
         asked = np.full(len(parts.points.weights), -1, dtype=np.int32)
         asked[parts.items] = self.number
         flags = condition.complies(asked, int(self.pieces.sum()))
@@ -134,10 +141,10 @@ class _Children:
 
 
 def grow(condition: Condition, axes: Sequence[Axis], plan: Plan, watch: Watch = unwatched) -> Regions:
-    """Cut parts as planned until no planned cut is allowable: one whose sides all comply.
+    """Cut all parts, round by round, until no planned cut is allowable, and return the regions.
 
-    A promise about all parts together is asked after each round: of its cuts, in the order of the parts, as many are
-    made as leave it kept, found by bisection; each of the others counts as refused.
+    A cut is allowable if all its sides comply. Models of the table as a whole are checked after each round: of its
+    cuts, in the order of the parts, the longest run that keeps them is made, found by bisection; the rest is refused.
     """
     points = Points.of(condition.items, axes)
     part = np.zeros(len(points.weights), dtype=np.int32)
@@ -159,7 +166,7 @@ def grow(condition: Condition, axes: Sequence[Axis], plan: Plan, watch: Watch = 
 
 
 def _kept(condition: Condition, tree: _Tree, parts: Parts, children: _Children, good: Flags) -> Flags:
-    """As many of the good cuts as leave the table as promised."""
+    """Return the longest run of good cuts after which the models of the whole table still hold."""
     number = np.cumsum(good)
 
     def holds(cuts: int) -> bool:
@@ -174,34 +181,38 @@ def _kept(condition: Condition, tree: _Tree, parts: Parts, children: _Children, 
 
 
 def _renumbered(tree: _Tree, parts: Parts, children: _Children, good: Flags) -> tuple[Codes, int, Longs]:
-    """The part of each item after the good cuts, how many there are, and into how many each part fell."""
+    """Return the part of each item after the good cuts, the number of parts, and the pieces each old part fell into."""
     owner = _numbers(tree, parts)
+    # [part of the tree] number of pieces: 1 where nothing is cut, so that the order from left to right stays
     pieces = np.ones(len(tree.turn), dtype=np.int64)
     pieces[owner[good]] = children.pieces[good]
     begin = np.cumsum(pieces) - pieces
     part = begin[tree.part].astype(np.int32)
+    # items of parts that are cut move on by the number of their piece within the part
     moved = good[parts.part]
     part[parts.items[moved]] += children.number[moved] - children.begin[parts.part[moved]].astype(np.int32)
     return part, int(pieces.sum()), pieces
 
 
 def _numbers(tree: _Tree, parts: Parts) -> Codes:
-    """The number of each of the parts in the tree."""
+    """Return the number that each of the parts has in the tree."""
     return tree.part[parts.items[parts.begin[:-1]]]
 
 
 def _cut(tree: _Tree, parts: Parts, children: _Children, good: Flags, plan: Plan) -> _Tree:
-    """The tree after the good cuts; where the cut was not good, it is the turn of the next try."""
+    """Return the tree after the good cuts; parts whose cut was refused go on to their next try."""
     turn = tree.turn.copy()
     turn[_numbers(tree, parts)] += 1
     part, count, pieces = _renumbered(tree, parts, children, good)
+    # every piece inherits the region of its part; then the cut narrows one axis of both sides
     low, high = np.repeat(tree.low, pieces, axis=0), np.repeat(tree.high, pieces, axis=0)
     left = (np.cumsum(pieces) - pieces)[_numbers(tree, parts)[good]]
     axis = children.cuts.axis[good]
-    high[left, axis] = children.cuts.last[good]  # along a hierarchy without meaning: what is held is shown
+    high[left, axis] = children.cuts.last[good]  # meaningless along a hierarchy: `settled` replaces it
     low[left + 1, axis] = children.cuts.first[good]
     tries = Tries(np.repeat(tree.tries.axis, pieces, axis=0), np.repeat(tree.tries.at, pieces, axis=0))
     turn = np.repeat(turn, pieces)
+    # new parts get a plan of their own and start at its first try
     fresh = np.repeat(pieces > 1, pieces)
     if fresh.any():
         planned = plan(Parts.of(parts.points, part, fresh))
@@ -226,13 +237,13 @@ class Cut:
         return len(self.ends) + 1
 
     def side(self, positions: Codes) -> Longs:
-        """The side of each position that the part holds: from left to right, none is empty."""
+        """Return the side of each position; sides are numbered from left to right."""
         return np.searchsorted(self.ends, positions)
 
 
 @dataclass(frozen=True)
 class Marginals:
-    """Rows of a part at each position of each axis.
+    """Number of rows of one part at each position of each axis.
 
     >>> age = Axis("age", np.arange(2, dtype=np.int32), np.array([1.0, 5.0]))
     >>> held = Marginals.of(FrequencySet.count({"age": (np.array([0, 0, 1, 1, 1, 1, 1], np.int32), 2)}), [age])
@@ -241,6 +252,7 @@ class Marginals:
     """
 
     rows_at: tuple[Longs, ...]
+    """rows_at[axis][position]"""
 
     @classmethod
     def none(cls, axes: Sequence[Axis]) -> "Marginals":
@@ -254,12 +266,12 @@ class Marginals:
         return found
 
     def add(self, a: int, positions: Codes, counts: Longs) -> None:
-        """More rows at these positions of an axis."""
+        """Add rows at some positions of axis `a`."""
         self.rows_at[a][:] += np.bincount(positions, weights=counts, minlength=len(self.rows_at[a])).astype(np.int64)
 
     @property
     def count(self) -> int:
-        """Of parts: one."""
+        """Number of parts: one."""
         return 1
 
     @cached_property
@@ -276,7 +288,7 @@ class Marginals:
         return np.array([[np.flatnonzero(rows)[-1] for rows in self.rows_at]], dtype=np.int32)
 
     def chosen(self, axes: Sequence[Axis], plan: PlanByExtents, k: int) -> Cut | None:
-        """The first of the planned cuts whose sides all have k rows; None if there is none."""
+        """Return the first planned cut whose sides all have at least k rows; None if there is none."""
         tries = plan(self)
         for a, at in zip(tries.axis[0].tolist(), tries.at[0].tolist(), strict=True):
             if at == At.NOWHERE:
@@ -287,7 +299,7 @@ class Marginals:
         return None
 
     def _cut(self, axes: Sequence[Axis], a: int, at: int, k: int) -> Cut | None:
-        """What becomes of a table that has this axis alone: where it is cut does not depend on the others."""
+        """Return one cut if all its sides have k rows; it depends on the rows of its own axis alone."""
         held = np.flatnonzero(self.rows_at[a])
         points = Points(held[:, None].astype(np.int32), self.rows_at[a][held])
         part = Parts.of(points, np.zeros(len(held), dtype=np.int32), np.array([True]))
@@ -301,7 +313,7 @@ class Marginals:
 
 
 def mondrian(condition: Condition, axes: Sequence[Axis], *, relaxed: bool = False, watch: Watch = unwatched) -> Regions:
-    """Multidimensional partitioning by greedy median cuts, LeFevre, DeWitt and Ramakrishnan, ICDE 2006 (S4.1, S4.2).
+    """Partition the items by greedy median cuts: Mondrian, LeFevre, DeWitt and Ramakrishnan, ICDE 2006 (S4.1, S4.2).
 
     Strict: rows of one point stay together. For k alone, d ordered axes and at most m copies of one point, no part has
     more than 2d(k-1) + m rows. Relaxed: rows at the median go to both sides, and a part that no axis can cut is halved
@@ -327,9 +339,10 @@ def mondrian(condition: Condition, axes: Sequence[Axis], *, relaxed: bool = Fals
 
 
 def by_width(axes: Sequence[Axis], *, relaxed: bool = False) -> PlanByExtents:
-    """Offers the widest axis first: of an ordered one the cut after its median, then the one before it (S4.1)."""
+    """Plan cuts of the widest axis first; on an ordered axis after the median, then before it (S4.1)."""
 
     def plan(parts: Extents) -> Tries:
+        # [part, axis] width of each part; [part, axis, try] the up to two places to cut
         wide = np.empty((parts.count, len(axes)))
         at = np.full((parts.count, len(axes), 2), At.NOWHERE, dtype=np.int32)
         for a, axis in enumerate(axes):
@@ -340,8 +353,9 @@ def by_width(axes: Sequence[Axis], *, relaxed: bool = False) -> PlanByExtents:
                 at[several, a, 0] = At.CHILDREN
                 continue
             at[several, a] = (At.HALVES, At.NOWHERE) if relaxed else (At.MEDIAN, At.BELOW_MEDIAN)
-            if axis.null is not None:
+            if axis.null is not None:  # null is cut off from the values before these are cut
                 at[several & (high == axis.null), a] = (axis.null - 1, At.NOWHERE)
+        # [part, 2 * axis] both tries of the widest axis, then both of the next, ...
         order = np.argsort(-wide, axis=1, kind="stable")
         on: Codes = np.repeat(order, 2, axis=1).astype(np.int32)
         there: Codes = np.take_along_axis(at, order[:, :, None], axis=1).reshape(parts.count, -1)
@@ -354,6 +368,6 @@ def by_width(axes: Sequence[Axis], *, relaxed: bool = False) -> PlanByExtents:
 
 
 def in_a_row(axis: Codes, at: Codes) -> Tries:
-    """The tries without the gaps between them."""
+    """Move the `At.NOWHERE` entries of each part behind its real tries."""
     filled = np.argsort(at == At.NOWHERE, axis=1, kind="stable")
     return Tries(np.take_along_axis(axis, filled, axis=1), np.take_along_axis(at, filled, axis=1))

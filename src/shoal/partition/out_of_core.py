@@ -1,4 +1,4 @@
-"""From a policy to boxes where the rows stay where they are: strict Mondrian for k alone (S4.7)."""
+"""Boxes of a table that is not in memory: strict Mondrian for k alone, run by the engine (S4.7)."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from shoal.recoding.outcome import RecodedCells
 
 @dataclass(frozen=True)
 class Boxed:
-    """The boxes of rows that stay where they are, and what `StoredRecoding` says of its lines and points."""
+    """Boxes of rows that are not in memory; `lines` and `points` are those of `StoredRecoding`."""
 
     boxes: PartBoxes
     lines: Any
@@ -40,7 +40,7 @@ class Boxed:
 
 @runtime_checkable
 class Boxing(Protocol):
-    """What an engine does that has `Ability.BOXES`: Mondrian where its rows are."""
+    """An engine with `Ability.BOXES`: it runs Mondrian where its rows are."""
 
     def box(
         self,
@@ -51,14 +51,14 @@ class Boxing(Protocol):
         k: int,
         watch: Share,
     ) -> Boxed:
-        """The parts of `mondrian` for k alone, and the part of each distinct row of all these columns."""
+        """Return the parts of `mondrian` for k alone, and the part of each distinct row of all these columns."""
         ...
 
 
 def box_in_place(problem: Problem) -> Plan:
-    """The boxes that `recode_cells` would make, made by the engine.
+    """Make the boxes that `recode_cells` would make, in the engine.
 
-    Items are distinct rows of all released columns, so that the part of an item is all that its release needs.
+    Items are distinct rows of all released columns, so that the part of an item is all it takes to release it.
     """
     engine, quasi, policy = problem.engine, problem.quasi, problem.policy
     assert isinstance(engine, Boxing)
@@ -95,7 +95,7 @@ def box_in_place(problem: Problem) -> Plan:
 
 @dataclass(frozen=True)
 class _Made:
-    """What classes show, and the class of each part."""
+    """What classes show, their losses and sizes, and the class of each part."""
 
     shown: dict[str, dict[str, Released]]
     losses: Floats
@@ -104,7 +104,7 @@ class _Made:
 
 
 def _shown(problem: Problem, axes: Mapping[str, Axis], ranges: dict[str, Ranges], sizes: Longs) -> _Made:
-    """Parts that show the same are one class, as they are in memory."""
+    """Return what the parts show, merging parts that show the same, as the solver in memory does."""
     of_part = np.arange(len(sizes), dtype=np.int32)
     while True:
         boxes = {name: show_boxes(axes[name], problem.table[name], *ends) for name, ends in ranges.items()}
@@ -118,8 +118,10 @@ def _shown(problem: Problem, axes: Mapping[str, Axis], ranges: dict[str, Ranges]
 
 
 def _of_parts(columns: Mapping[str, Released], of_part: Codes) -> dict[str, Released]:
+    """Return columns of classes as columns of parts."""
     return {name: Released(each.codes[of_part], each.values, each.texts) for name, each in columns.items()}
 
 
 def _classes(sizes: Longs) -> FrequencySet:
+    """Return a frequency set with one class per part."""
     return FrequencySet(("part",), Layout.of([len(sizes)]), np.arange(len(sizes), dtype=np.uint64)[:, None], sizes)

@@ -23,21 +23,24 @@ from shoal.recoding.columns import Released
 from shoal.recoding.outcome import Covers
 
 Ranges = tuple[Codes, Codes]
-"""The first and the last position of every part."""
+"""First and last position of every part on one axis."""
 
 
 @dataclass
 class Showing:
-    """Everything that parts show, put together attribute by attribute."""
+    """Everything that parts show, attribute by attribute."""
 
     shown: dict[str, dict[str, Released]] = field(default_factory=dict)
+    """Released columns of each attribute; a code per part."""
     covers: dict[str, Covers] = field(default_factory=dict)
-    """Per attribute, in the order of the items: what the label of each part stands for."""
+    """What the label of each part stands for, per attribute."""
     statistics: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Attribute and kind of statistic of each column that shows one."""
     observed: set[str] = field(default_factory=set)
+    """Attributes whose ranges end at values that the part holds."""
 
     def alike(self) -> tuple[Codes, int]:
-        """The class of each part: parts that show the same are one; and how many there are."""
+        """Return the class of each part, parts that show the same being one class, and the number of classes."""
         columns = [column for shown in self.shown.values() for column in shown.values()]
         codes = {str(i): (column.codes, len(column.texts)) for i, column in enumerate(columns)}
         classes = FrequencySet.count(codes, want_classes=True)
@@ -46,7 +49,7 @@ class Showing:
 
     @property
     def losses(self) -> Floats:
-        """losses[part, attribute]."""
+        """losses[part, attribute]: the share of the values that the label cannot tell apart."""
         return np.stack([covers.losses for covers in self.covers.values()], axis=1)
 
     def add(self, name: str, columns: dict[str, Released], covers: Covers) -> None:
@@ -55,7 +58,7 @@ class Showing:
 
 
 def names_of(name: str, form: Form, forms: Sequence[Form]) -> tuple[str, ...]:
-    """The columns of a form: the attribute's own name for its range, or where there is nothing else to show.
+    """Return the names of the columns of a form: the attribute's own for its range or its only form.
 
     >>> names_of("age", "mean", ["range", "mean"]), names_of("age", "mean", ["mean"])
     (('age_mean',), ('age',))
@@ -75,7 +78,7 @@ def show_parts(
     table: Table,
     policy: Policy,
 ) -> Showing:
-    """Ranges, bounds and statistics of every part, as the policy asks; `ranges` are the regions of the parts."""
+    """Return the ranges, bounds and statistics of every part, as the policy asks; `ranges` are its regions."""
     out = Showing()
     parts = int(part.max()) + 1
     part_numbers = np.arange(parts, dtype=np.int32)
@@ -87,7 +90,7 @@ def show_parts(
         observed = policy.release.ranges == "observed" and axis.hierarchy is None
         held_by = None
         if observed:
-            # of one dimension alone, a range is that of all who show it, whatever else they show
+            # single-dimensional: all parts with the same range count together, whatever their other attributes
             alone = policy.method.algorithm == "mondrian-single"
             who, of = _same_ranges(low, high) if alone else (part_numbers, parts)
             low, high = (end[who] for end in held_ends(axis, who[part], codes, of))
@@ -119,8 +122,9 @@ def show_parts(
 def show_levels(
     items: FrequencySet, part: Codes, levels: NDArray[np.integer], hierarchies: Sequence[Hierarchy]
 ) -> Showing:
-    """The label of every part at its levels: levels[part, attribute]."""
+    """Return what every part shows at its levels: levels[part, attribute]."""
     out = Showing()
+    # [part] its first item: written last, since the items are assigned in reverse
     first = np.zeros(len(levels), dtype=np.int64)
     first[part[::-1]] = np.arange(len(part))[::-1]
     for i, hierarchy in enumerate(hierarchies):
@@ -132,7 +136,8 @@ def show_levels(
 
 
 def labels_at(hierarchy: Hierarchy, codes: Codes, levels: NDArray[np.integer]) -> Released:
-    """The label of each code at its level."""
+    """Return the label of each code at its level."""
+    # [part] a number for each pair of level and group, so that every label is made once
     place = np.zeros(len(levels), dtype=np.int32)
     for level in range(hierarchy.height + 1):
         at = levels == level
@@ -144,7 +149,7 @@ def labels_at(hierarchy: Hierarchy, codes: Codes, levels: NDArray[np.integer]) -
 
 
 def _covers(axis: Axis, ranges: Ranges, losses: Floats, rows: Longs) -> Covers:
-    """What ranges of positions stand for; `rows` per code."""
+    """Return what ranges of positions stand for; `rows` is the number of rows per code."""
     low, high = ranges
     if axis.hierarchy is not None:
         return Covers.along(axis.hierarchy, axis.codes[low], axis.level(low, high), rows)
@@ -153,31 +158,31 @@ def _covers(axis: Axis, ranges: Ranges, losses: Floats, rows: Longs) -> Covers:
 
 
 def _marginal(items: FrequencySet, name: str, size: int) -> Longs:
-    """Rows per code."""
+    """Count the rows per code."""
     return np.bincount(items.codes(name), weights=items.counts, minlength=size).astype(np.int64)
 
 
 def _usual(policy: Policy, column: Column, axis: Axis) -> tuple[Form, ...]:
-    """Boxes show ranges; clusters the mean of numbers and the median of what only has an order."""
+    """Return the default forms: ranges of boxes; of clusters the mean of numbers, else the median."""
     if policy.method.algorithm != "microaggregation":
         return ("range",)
     return ("mean",) if column.kind is Kind.NUMBER and not axis.categorical else ("median",)
 
 
 def held_ends(axis: Axis, part: Codes, codes: Codes, parts: int) -> Ranges:
-    """The least and the greatest position that each part holds."""
+    """Return the least and the greatest position that each part holds."""
     position = axis.positions[codes]
     return merged_ranges(part, parts, position, position)
 
 
 def _same_ranges(low: Codes, high: Codes) -> tuple[Codes, int]:
-    """Parts of one range get one number; and how many there are."""
+    """Number the distinct ranges; return the number of each part and how many there are."""
     ranges, which = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
     return which.ravel().astype(np.int32), len(ranges)
 
 
 def merged_ranges(part: Codes, parts: int, low: Codes, high: Codes) -> Ranges:
-    """The ranges of parts that were put together."""
+    """Return the ranges of merged parts: `part` says which new part each old one is in."""
     lower, higher = np.full(parts, np.iinfo(np.int32).max, dtype=np.int32), np.full(parts, -1, dtype=np.int32)
     np.minimum.at(lower, part, low)
     np.maximum.at(higher, part, high)
@@ -185,16 +190,18 @@ def merged_ranges(part: Codes, parts: int, low: Codes, high: Codes) -> Ranges:
 
 
 def _held_codes(axis: Axis, part: Codes, codes: Codes, parts: int) -> list[Codes]:
-    """The codes that each part holds, in the order of the axis."""
+    """Return the codes that each part holds, in the order of the axis."""
+    # sorted distinct pairs of part and position, cut where the next part begins
     pairs = np.unique(part.astype(np.int64) * axis.size + axis.positions[codes])
     begins = np.searchsorted(pairs, np.arange(1, parts, dtype=np.int64) * axis.size)
     return [axis.codes[positions % axis.size] for positions in np.split(pairs, begins)]
 
 
 def _bounds(axis: Axis, column: Column, ranges: Ranges, *, observed: bool) -> tuple[Released, Released]:
-    """The ends of ranges as numbers; open ends, null and `*` have none."""
+    """Return the ends of ranges as numbers; None for open ends, null and `*`."""
     last = len(axis.values) - 1
     numbers = [column.numbers[code] for code in axis.codes[: last + 1].tolist()]
+    # a range that holds null has no ends: both lie outside the values
     known = [(a, b) if b <= last else (-1, last + 1) for a, b in zip(*(end.tolist() for end in ranges), strict=True)]
     low = [numbers[a] if a > (-1 if observed else 0) else None for a, _ in known]
     high = [numbers[b] if b < last + observed else None for _, b in known]
@@ -217,7 +224,7 @@ def _refuse_numbers_of(column: Column, axis: Axis, forms: Sequence[Form]) -> Non
 
 
 def _refuse_telling(name: str, forms: Sequence[Form], held: Holdings, ranges: Ranges, *, observed: bool) -> None:
-    """Statistics of few rows, and means from which every value of a class follows, are not published unasked."""
+    """Refuse statistics of few rows, and means from which every value of a class follows."""
     few = held.sizes < FEWEST
     told = np.zeros(held.parts, dtype=bool)
     if "mean" in forms:
@@ -238,7 +245,7 @@ def _refuse_telling(name: str, forms: Sequence[Form], held: Holdings, ranges: Ra
 
 
 def _ends(units: Sequence[int], low: int, high: int, step: int, *, observed: bool) -> Ends:
-    """What a published range tells in units."""
+    """Return the ends that a published range reveals, in units."""
     last = len(units) - 1
     if high > last:
         return Ends(None, None, met=False)
@@ -248,7 +255,7 @@ def _ends(units: Sequence[int], low: int, high: int, step: int, *, observed: boo
 
 
 def _refuse_taken(showing: Showing, table: Table) -> None:
-    """A column made from a quasi-identifier needs a name that no other column has."""
+    """Refuse a column made from a quasi-identifier whose name another column has."""
     made = [column for columns in showing.shown.values() for column in columns]
     taken = [column for column in made if column in table.columns and column not in showing.shown]
     if taken or len(set(made)) < len(made):
@@ -257,14 +264,14 @@ def _refuse_taken(showing: Showing, table: Table) -> None:
 
 @dataclass(frozen=True)
 class Partitioning:
-    """Parts of items, and what they show."""
+    """A partition of items, and what its parts show."""
 
     kind: Literal["boxes", "cells", "clusters", "groups"]
     items: FrequencySet
     part: Codes
-    """Of each item."""
+    """Part of each item."""
     of_row: Codes
-    """The item of each row."""
+    """Item of each row."""
     showing: Showing
     builders: dict[str, Builder]
     hierarchies: dict[str, Hierarchy]
@@ -275,5 +282,5 @@ class Partitioning:
         return np.bincount(self.part, weights=self.items.counts).astype(np.int64)
 
     def loss(self, weights: Floats) -> float:
-        """Of all cells, attributes weighted so."""
+        """Return the mean loss of a row, given the weight of each attribute."""
         return float(self.sizes @ self.showing.losses @ weights / self.items.rows)

@@ -15,7 +15,7 @@ from shoal.partition.cuts import Parts, Points
 
 @dataclass(frozen=True)
 class _Interval:
-    """A range of one axis, with all items that lie in it."""
+    """A range of positions of one axis, with all items that lie in it."""
 
     axis: int
     low: int
@@ -25,13 +25,17 @@ class _Interval:
 
 @dataclass(frozen=True)
 class _Classes:
-    """The combination of intervals of each item, numbered."""
+    """The class of each item: its combination of intervals, numbered."""
 
     number: Codes
     count: int
 
     def split(self, items: Longs, side: Codes) -> tuple["_Classes", Codes, int]:
-        """After a cut that puts these items on sides; and the new classes of those it splits, -1 elsewhere."""
+        """Return the classes after a cut of `items` into sides, the pieces of the classes it splits, and their number.
+
+        Items of classes that are not split have piece -1.
+        """
+        # [pair of class and side] the class it is cut from; `which` is the pair of each item
         owner, _, which = _pairs(self.number[items], side)
         first = np.ones(len(owner), dtype=bool)
         first[1:] = owner[1:] != owner[:-1]
@@ -39,6 +43,7 @@ class _Classes:
         name[~first] = self.count + np.arange(np.count_nonzero(~first))
         number = self.number.copy()
         number[items] = name[which]
+        # [pair] whether the cut splits its class: only such pieces have to be checked
         several = np.bincount(owner, minlength=self.count)[owner] > 1
         asked = np.full(len(number), -1, dtype=np.int32)
         asked[items] = np.where(several, np.cumsum(several) - 1, -1)[which]
@@ -46,11 +51,11 @@ class _Classes:
 
 
 def single(condition: Condition, axes: Sequence[Axis]) -> Regions:
-    """Single-dimensional cuts, LeFevre, DeWitt and Ramakrishnan, ICDE 2006, for comparison with Mondrian (S4.3).
+    """Partition by single-dimensional cuts, LeFevre, DeWitt and Ramakrishnan, ICDE 2006: a baseline (S4.3).
 
     A cut of an interval is allowable if both sides of every class that it splits comply. The widest interval that has
-    an allowable cut is cut at the one nearest to its median, until none has any. What is not allowable does not
-    become so by other cuts, if merging complying classes does no harm: an interval is tried once.
+    an allowable cut is cut at the one nearest to its median, until none has any. Where merging complying
+    classes is safe, other cuts never make a cut allowable, so each interval is tried only once.
 
     >>> from shoal.data.frequency_set import FrequencySet
     >>> from shoal.models import KAnonymity
@@ -82,13 +87,14 @@ def single(condition: Condition, axes: Sequence[Axis]) -> Regions:
 
 
 def _ranked(axes: Sequence[Axis], points: Points, interval: _Interval) -> tuple[float, int, int, _Interval]:
-    """The widest first, then in the order of the axes, then the lower one."""
+    """Return the interval with its rank: the widest first, then by the order of the axes, then the lower one."""
     low, high = _held(points, interval)
     width = axes[interval.axis].widths(np.array([low]), np.array([high]))[0]
     return (-float(width), interval.axis, low, interval)
 
 
 def _held(points: Points, interval: _Interval) -> tuple[int, int]:
+    """Return the least and the greatest position that the interval holds."""
     values = points.at[interval.items, interval.axis]
     return int(values.min()), int(values.max())
 
@@ -96,7 +102,7 @@ def _held(points: Points, interval: _Interval) -> tuple[int, int]:
 def _cuts(
     condition: Condition, axis: Axis, points: Points, classes: _Classes, interval: _Interval
 ) -> Iterator[tuple[Codes, int | None]]:
-    """The cuts to be tried: the side of each item of the interval, and on an ordered axis where the left side ends."""
+    """Yield the cuts to try: the side of each item, and on an ordered axis the last position of the left side."""
     values = points.at[interval.items, interval.axis]
     low, high = _held(points, interval)
     if low == high:
@@ -115,30 +121,33 @@ def _cuts(
 
 
 def _roomy(values: Codes, classes: Codes, weights: Longs, least: int) -> Codes:
-    """The values after which every class that is split keeps so many rows on both sides.
+    """Return the values after which a cut leaves at least `least` rows on both sides of every class that it splits.
 
     A class that has too few rows up to one of its values, or after it, forbids all cuts from there to its next value.
     """
     held, place = np.unique(values, return_inverse=True)
     owner, spot, which = _pairs(classes, place.astype(np.int32))
+    # [pair of class and value] its rows, and the rows of the class up to this value
     rows = np.bincount(which, weights=weights)
     total = np.bincount(owner, weights=rows)
     left = np.cumsum(rows) - (np.cumsum(total) - total)[owner]
     inner = owner[1:] == owner[:-1]  # not the last value of its class
     tight = inner & ((left < least) | (total[owner] - left < least))[:-1]
+    # [value] +1 where a forbidden stretch begins, -1 where it ends: their running sum counts the open ones
     forbidden = np.bincount(spot[:-1][tight], minlength=len(held)) - np.bincount(spot[1:][tight], minlength=len(held))
     free: Codes = held[:-1][np.cumsum(forbidden)[:-1] == 0]
     return free
 
 
 def _pairs(one: Codes, other: Codes) -> tuple[Longs, Longs, Longs]:
-    """The pairs of numbers that occur, in order, and which of them each is."""
+    """Return both numbers of each distinct pair, in order, and the index of the pair of each entry."""
     width = int(other.max()) + 1
     keys, which = np.unique(one.astype(np.int64) * width + other, return_inverse=True)
     return keys // width, keys % width, which
 
 
 def _pieces(interval: _Interval, side: Codes, last: int | None) -> Iterator[_Interval]:
+    """Yield the intervals that a cut makes of one."""
     for number in np.unique(side).tolist():
         low, high = interval.low, interval.high
         if last is not None:
@@ -147,7 +156,7 @@ def _pieces(interval: _Interval, side: Codes, last: int | None) -> Iterator[_Int
 
 
 def _regions(axes: Sequence[Axis], points: Points, classes: _Classes, final: Sequence[_Interval]) -> Regions:
-    """Classes in the order of their intervals, axis by axis."""
+    """Return the classes as regions, sorted by their intervals, axis by axis."""
     low, high = np.empty_like(points.at), np.empty_like(points.at)
     for interval in final:
         least, most = _held(points, interval)
@@ -155,6 +164,7 @@ def _regions(axes: Sequence[Axis], points: Points, classes: _Classes, final: Seq
         low[where], high[where] = axes[interval.axis].shown(
             *(np.array([edge]) for edge in (interval.low, interval.high, least, most))
         )
+    # [class] its first item, which stands for all: they share every interval
     first = np.empty(classes.count, dtype=np.int64)
     first[classes.number[::-1]] = np.arange(len(classes.number))[::-1]
     order = np.lexsort(low[first].T[::-1])

@@ -1,4 +1,4 @@
-"""From a policy to a recoding of cells: boxes, labels of a hierarchy, clusters, groups."""
+"""Solve a problem by recoding cells: boxes, labels of a hierarchy, clusters, groups."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -31,9 +31,9 @@ from shoal.recoding.outcome import RecodedCells
 
 
 def axes_of(problem: Problem) -> tuple[dict[str, Axis], dict[str, Hierarchy]]:
-    """Numbers and dates in their order, other attributes along their hierarchy or, without one, in an order too.
+    """Return the axis of each quasi-identifier, and the hierarchies of those that follow one.
 
-    The hierarchies of the second kind are returned beside.
+    Text follows its hierarchy where it has one; all else is ordered.
     """
     axes, hierarchies = {}, {}
     for name in problem.quasi:
@@ -47,7 +47,7 @@ def axes_of(problem: Problem) -> tuple[dict[str, Axis], dict[str, Hierarchy]]:
 
 
 def _reordered(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:
-    """The axis in the order that the policy gives."""
+    """Return the axis in the order that the policy gives."""
     if order is None:
         return axis
     place = {value: at for at, value in enumerate(order)}
@@ -63,6 +63,7 @@ def _reordered(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:
 
 
 def _boxes(problem: Problem, cut: Callable[[Condition, list[Axis]], Regions], *, by_row: bool = False) -> Partitioning:
+    """Cut the classes, or with `by_row` single rows, into boxes and label them."""
     axes, hierarchies = axes_of(problem)
     builders = {name: problem.builders[name] for name in hierarchies}
     items, of_row = rows_as_items(problem) if by_row else (problem.classes, problem.classes.classes)
@@ -77,7 +78,7 @@ def _boxes(problem: Problem, cut: Callable[[Condition, list[Axis]], Regions], *,
 def _shown(
     problem: Problem, items: FrequencySet, part: Codes, axes: dict[str, Axis], ranges: dict[str, Ranges]
 ) -> tuple[Codes, Showing]:
-    """What parts show; parts that show the same are one, since a median is that of all who show it."""
+    """Return what the parts show, merging those that show the same: a median is that of all rows that show it."""
     while True:
         showing = show_parts(items, part, axes, ranges, problem.table, problem.policy)
         alike, count = showing.alike()
@@ -88,20 +89,24 @@ def _shown(
 
 
 def strict_boxes(problem: Problem) -> Partitioning:
+    """Strict Mondrian: rows of one point stay together."""
     return _boxes(problem, lambda condition, axes: mondrian(condition, axes, watch=tell_share(problem)))
 
 
 def relaxed_boxes(problem: Problem) -> Partitioning:
+    """Relaxed Mondrian: rows at the median may go to either side."""
     return _boxes(
         problem, lambda condition, axes: mondrian(condition, axes, relaxed=True, watch=tell_share(problem)), by_row=True
     )
 
 
 def single_boxes(problem: Problem) -> Partitioning:
+    """Single-dimensional cuts: one set of intervals per attribute."""
     return _boxes(problem, single)
 
 
 def workload_boxes(problem: Problem) -> Partitioning:
+    """Mondrian for a workload of queries, or for target columns."""
     if problem.policy.method.workload is not None:
         demand = demand_of(problem)
         return _boxes(problem, lambda condition, axes: steered(condition, axes, demand, watch=tell_share(problem)))
@@ -110,7 +115,7 @@ def workload_boxes(problem: Problem) -> Partitioning:
 
 
 def _target(problem: Problem) -> Target:
-    """What is to be predicted; of several columns, all of them as classes."""
+    """Return the target to predict; several columns are joined, each as classes."""
     names = problem.policy.method.target
     for name in names:
         if name not in problem.table.columns:
@@ -128,7 +133,7 @@ def _target(problem: Problem) -> Target:
 
 
 def clusters(problem: Problem) -> Partitioning:
-    """Microaggregation by MDAV: every row shows the means of its cluster."""
+    """Microaggregate by MDAV: every row shows the means of its cluster."""
     axes, _ = axes_of(problem)
     for name in problem.quasi:
         column = problem.table[name]
@@ -174,6 +179,7 @@ def recode_cells(problem: Problem) -> Plan:
 
 
 def _planned(problem: Problem, made: Partitioning, seconds: float) -> Plan:
+    """Turn parts and what they show into a plan."""
     showing = made.showing
     alike, classes = showing.alike()
     of_item = alike[made.part]
@@ -202,7 +208,7 @@ def _planned(problem: Problem, made: Partitioning, seconds: float) -> Plan:
 
 
 def _refuse_alike(condition: Condition, classes: Codes, count: int) -> None:
-    """Parts that are shown alike are one class, which may fail although each part complies."""
+    """Refuse a class of parts that are shown alike if it fails although each part complies."""
     if condition.complies(classes, count).all() and condition.holds(classes, count):
         return
     named = ", ".join(model.name for model in condition.models)
@@ -213,7 +219,7 @@ def _refuse_alike(condition: Condition, classes: Codes, count: int) -> None:
 
 
 def _refuse_whole(condition: Condition) -> None:
-    """Where the table as one class does not keep the policy, there is nothing to begin with."""
+    """Refuse a table that does not keep the policy even as one class."""
     whole = np.zeros(len(condition.items), dtype=np.int32)
     counts = condition.counts(whole, 1)
     failing = [model.name for model in condition.models if not model.holds(counts)]

@@ -14,21 +14,21 @@ from shoal.partition.axes import Axis
 from shoal.recoding.columns import Released
 
 FEWEST = 5
-"""Of fewer rows, a statistic comes too near to a value."""
+"""A statistic of fewer rows reveals too much about their values."""
 
 
 @dataclass(frozen=True)
 class Ends:
-    """What is published of the range of a class, in the units of the column; None is an open end."""
+    """The published range of a class, in units of the column; None is an open end."""
 
     low: int | None
     high: int | None
     met: bool
-    """Whether some row has the low and some row the high value."""
+    """Whether some row has the low value and some row the high one."""
 
 
 def determined(rows: int, total: int, ends: Ends, step: int = 1) -> bool:
-    """Whether the values of some rows follow from their sum and range, all being multiples of `step` apart.
+    """Return whether the values of the rows follow from their sum and range; all differ by multiples of `step`.
 
     >>> determined(3, 10, Ends(1, 5, met=True)), determined(6, 20, Ends(1, 6, met=True))
     (True, False)
@@ -36,20 +36,21 @@ def determined(rows: int, total: int, ends: Ends, step: int = 1) -> bool:
     True
     """
     if ends.low is not None and ends.low == ends.high:
-        return False  # the range has told it, and the mean adds nothing
+        return False  # the range shows the value already, and the mean adds nothing
     left = rows
     if ends.met and ends.low is not None and ends.high is not None:
         left, total = rows - 2, total - ends.low - ends.high
     if left <= 1:
         return True
+    # steps by which the values together lie above the low end, and below the high end
     above = inf if ends.low is None else (total - left * ends.low) // step
     below = inf if ends.high is None else (left * ends.high - total) // step
-    # with at most one step to give away, or at most one between the ends, there is one way to do it
+    # with at most one step to distribute, or at most one between the ends, only one distribution exists
     return bool(above <= 1 or below <= 1 or above + below <= left)
 
 
 def step_of(units: list[int]) -> int:
-    """The largest step that leads from each value of a column to every other.
+    """Return the largest step of which all differences between values are multiples.
 
     >>> step_of([10, 25, 40])
     15
@@ -63,7 +64,7 @@ _DIGITS_OF_INT64, _DIGITS_OF_DECIMAL = 18, 38
 
 @dataclass(frozen=True)
 class Holdings:
-    """How many rows of each part lie at each position of an axis, sorted by part and position; null left out."""
+    """Rows of each part at each position of an axis, sorted by part and position, without null."""
 
     axis: Axis
     column: Column
@@ -74,7 +75,7 @@ class Holdings:
 
     @classmethod
     def of(cls, axis: Axis, column: Column, part: Codes, codes: Codes, counts: Longs, parts: int) -> "Holdings":
-        """Of items with a part, a code and a number of rows each."""
+        """Count items, each with a part, a code and a number of rows."""
         known = codes != column.null_code if column.has_null else np.ones(len(codes), dtype=bool)
         key = part[known].astype(np.int64) * axis.size + axis.positions[codes[known]]
         found, at = np.unique(key, return_inverse=True)
@@ -85,30 +86,30 @@ class Holdings:
 
     @property
     def numeric(self) -> bool:
-        """Whether values are told as numbers; those with an order of their own are not."""
+        """Whether values are shown as numbers; those with an order given by hand are not."""
         return self.column.kind is Kind.NUMBER and not self.axis.categorical
 
     @property
     def sizes(self) -> Longs:
-        """Rows of each part that are not null."""
+        """Number of rows of each part that are not null."""
         return np.bincount(self.part, weights=self.rows, minlength=self.parts).astype(np.int64)
 
     @property
     def numbers(self) -> list[Fraction]:
-        """The number at each position of a column of numbers, null left out."""
+        """The number at each position of a numeric column, without null."""
         known = len(self.axis.values)
         return [self.column.numbers[code] for code in self.axis.codes[:known].tolist()]
 
     @property
     def units(self) -> tuple[NDArray[np.object_], int]:
-        """The number at each position in whole units, and how many of them make 1."""
+        """The number at each position as a multiple of a unit, and how many units make 1."""
         numbers = self.numbers
         unit = lcm(*(number.denominator for number in numbers))
         return np.array([int(number * unit) for number in numbers], dtype=object), unit
 
     @property
     def totals(self) -> list[int]:
-        """The sum of each part, in units."""
+        """Sum of the values of each part, in units."""
         numbers, _ = self.units
         totals = [0] * self.parts
         for part, total in zip(self.part.tolist(), numbers[self.position] * self.rows.astype(object), strict=True):
@@ -116,13 +117,13 @@ class Holdings:
         return totals
 
     def mean(self) -> Released:
-        """The mean of each part; null where it holds null only."""
+        """Return the mean of each part; null where it holds only null."""
         _, unit = self.units
         sizes = self.sizes.tolist()
         return numbers_shown([Fraction(t, unit * n) if n else None for t, n in zip(self.totals, sizes, strict=True)])
 
     def median(self) -> Released:
-        """The middle value, of numbers the mean of the two middle ones; of others the lower of the two."""
+        """Return the median of each part; of two middle values the mean of numbers, else the lower one."""
         low, high = (self._at_rank((self.sizes + more) // 2) for more in (1, 2))
         if not self.numeric:
             return self._values(low)
@@ -135,25 +136,26 @@ class Holdings:
         )
 
     def mode(self) -> Released:
-        """The most frequent value, of several the least."""
+        """Return the most frequent value of each part; at a tie the least one."""
         order = np.lexsort((-self.position, self.rows, self.part))  # the last of each part is its mode
         return self._values(self._one_each(order, self.part[order]))
 
     def least(self) -> Codes:
-        """The first position that each part holds; -1 where it holds null only."""
+        """Return the least position that each part holds; -1 where it holds only null."""
         return self._one_each(np.arange(len(self.part))[::-1], self.part[::-1])
 
     def greatest(self) -> Codes:
         return self._one_each(np.arange(len(self.part)), self.part)
 
     def _one_each(self, order: NDArray[np.int64], part: Codes) -> Codes:
-        """Of each part the position that comes last in the order."""
+        """Return the position of each part that comes last in the order; -1 for none."""
         at = np.full(self.parts, -1, dtype=np.int32)
         at[part] = self.position[order]
         return at
 
     def _at_rank(self, rank: Longs) -> Codes:
-        """Of each part the position of the row of a rank, counted from 1."""
+        """Return the position of the row with the given rank, counted from 1, in each part."""
+        # [entry] rows up to it in all parts; [part] rows of the parts before it
         upto = np.cumsum(self.rows)
         before = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
         at = np.searchsorted(upto, before + rank)
@@ -163,7 +165,7 @@ class Holdings:
         return found
 
     def _values(self, position: Codes) -> Released:
-        """The values at some positions, of numbers as numbers."""
+        """Return the values at some positions, numbers as numbers; null at -1."""
         codes = np.where(position >= 0, self.axis.codes[position], -1)
         if self.numeric:
             numbers = self.column.numbers
@@ -173,10 +175,10 @@ class Holdings:
 
 
 def numbers_shown(numbers: list[Fraction | None]) -> Released:
-    """Numbers as a numeric column, a code for each of the list; no number is shown as another one.
+    """Return a numeric column with a code per number of the list; no number is shown as a different one.
 
-    Floats where they are written as the numbers are, or come as near as a fraction without end allows; else whole
-    numbers, decimals, and where even those have too few digits texts.
+    Its type is float where every float is printed as its number is, or the number is an endless fraction; else integer
+    or decimal, and text where even decimals have too few digits.
 
     >>> numbers_shown([Fraction(2**53 + 1), None]).values.to_pylist()
     [9007199254740993, None]
@@ -200,7 +202,7 @@ def numbers_shown(numbers: list[Fraction | None]) -> Released:
 
 
 def _float(number: Fraction) -> float | None:
-    """The float that is written as the number is, or the nearest to an endless fraction; None where there is none."""
+    """Return the float that prints as the number, or the nearest one to an endless fraction; None if there is none."""
     try:
         near = float(number)
     except OverflowError:
@@ -210,7 +212,7 @@ def _float(number: Fraction) -> float | None:
 
 
 def _ended(number: Fraction) -> Fraction:
-    """The number itself where it is a decimal, else a decimal so near that 30 digits agree."""
+    """Return the number if it is a finite decimal, else a decimal that agrees with it in 30 digits."""
     rest = number.denominator
     for prime in (2, 5):
         while rest % prime == 0:
@@ -223,7 +225,7 @@ def _ended(number: Fraction) -> Fraction:
 
 
 def labels_shown(texts: list[str | None]) -> Released:
-    """Texts as a column, a code for each of the list."""
+    """Return a text column with a code per text of the list."""
     different = list(dict.fromkeys(texts))
     at = {text: code for code, text in enumerate(different)}
     return Released.of(np.array([at[text] for text in texts], dtype=np.int32), different)

@@ -1,4 +1,4 @@
-"""Target-aware Mondrian: cut where the sides tell most about what the release will be used to predict."""
+"""Target-aware Mondrian: cut where the sides differ most in the column that the release will be used to predict."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ from shoal.partition.mondrian import Plan, Tries, Watch, compiled_form, grow, un
 
 @dataclass(frozen=True)
 class Spots:
-    """Items of some parts put together in spots, the spots one part after the other and from left to right."""
+    """Groups of items with the same position on an axis, ordered by part and then from left to right."""
 
     spot: Longs
-    """Of each item of the table; -1 where it is in none of the parts."""
+    """Spot of each item of the table; -1 where the item is in none of the parts."""
     part: Longs
-    """Of each spot."""
+    """Part of each spot."""
 
     @property
     def count(self) -> int:
@@ -38,30 +38,30 @@ class Spots:
         return np.flatnonzero(np.diff(self.part, prepend=-1))
 
     def up_to(self, amounts: Floats) -> Floats:
-        """Of an amount per spot: the sum over the spots of its part up to it."""
+        """Return the running sum of the amounts within each part, up to and including each spot."""
         sums = np.cumsum(amounts)
         before: Floats = np.concatenate([np.zeros(1), sums])[self.begin]
         return np.asarray(sums - before[self.part])
 
     def total(self, amounts: Floats) -> Floats:
-        """Of an amount per spot: the sum over each part."""
+        """Return the sum of the amounts of each part."""
         return np.add.reduceat(amounts, self.begin)
 
 
 class Impurity(ABC):
-    """A statistic of the target's values in a set of rows that is 0 where all are alike; sides add up."""
+    """How much the target varies in a set of rows: 0 where all are alike; that of a cut is the sum over its sides."""
 
     @abstractmethod
     def of_cuts(self, spots: Spots) -> Floats:
-        """If the part of each spot were cut after it: the sum over both sides."""
+        """Return, for each spot, the impurity of both sides if its part were cut after it."""
 
     @abstractmethod
     def of_parts(self, spots: Spots) -> Floats:
-        """If each part were cut into its spots: the sum over them."""
+        """Return the impurity of each part if it were cut into its spots."""
 
     @abstractmethod
     def cut_for_k(self, items: FrequencySet, axes: Sequence[Axis], k: int) -> Regions:
-        """Compiled: cut where the sides are least impure, as long as k rows are on every side."""
+        """Partition by the cuts of least impurity that leave k rows on every side, in compiled code."""
 
 
 @dataclass(frozen=True)
@@ -74,21 +74,26 @@ class Entropy(Impurity):
         spot, values, counts = self._inside(spots)
         order = np.lexsort((spot, values))  # value by value, so part by part within a value
         spot, values, counts = spot[order], values[order], counts[order]
+        # each run is one value in one part, its spots from left to right
         part = spots.part[spot]
         fresh = np.ones(len(spot), dtype=bool)
         fresh[1:] = (values[1:] != values[:-1]) | (part[1:] != part[:-1])
         run = Spots(spot, np.cumsum(fresh) - 1)  # one run per value and part
+        # [entry] rows of the same value and part up to this spot, and after it
         left = run.up_to(counts)
         right = run.total(counts)[run.part] - left
+        # [spot] change of Σ f(n_v) when the spot joins the left side, and when it leaves the right side
         gained = summed(spot, _nats(left) - _nats(left - counts), spots.count)
         lost = summed(spot, _nats(right + counts) - _nats(right), spots.count)
         rows = summed(spot, counts, spots.count)
+        # [spot] rows up to it and in its part; Σ f(n_v) of a side is then a running sum
         before, all_rows = spots.up_to(rows), spots.total(rows)[spots.part]
         on_the_right = spots.total(lost)[spots.part] - spots.up_to(lost)
         return _nats(before) - spots.up_to(gained) + _nats(all_rows - before) - on_the_right
 
     def of_parts(self, spots: Spots) -> Floats:
         spot, values, counts = self._inside(spots)
+        # [pair of spot and value] rows of each
         pairs, which = np.unique(spot * self.entries.size + values, return_inverse=True)
         each = summed(which, counts, len(pairs))
         rows = summed(spot, counts, spots.count)
@@ -108,10 +113,10 @@ class Entropy(Impurity):
 
 @dataclass(frozen=True)
 class Squares(Impurity):
-    """The sum of squared distances from the mean: Σ x² - (Σ x)² / n."""
+    """The sum of the squared distances from the mean: Σ x² - (Σ x)² / n."""
 
     rows: Floats
-    """Of each item: how many rows have a number, ..."""
+    """For each item the number of rows that have a value, ..."""
     sums: Floats
     """... their sum, ..."""
     squares: Floats
@@ -119,7 +124,7 @@ class Squares(Impurity):
 
     @classmethod
     def count(cls, entries: Long, numbers: Floats, items: int) -> "Squares":
-        """The numbers in units of their own spread, so that squares of large ones do not swallow small differences."""
+        """Sum up standardised numbers per item: squares of large numbers would swallow small differences."""
         number = numbers[entries.values]
         mean = np.average(number, weights=entries.counts)
         spread = np.sqrt(np.average((number - mean) ** 2, weights=entries.counts)) or 1.0
@@ -146,25 +151,27 @@ class Squares(Impurity):
 
 
 def summed(where: NDArray[np.integer], amounts: Floats | Longs, count: int) -> Floats:
-    """The amounts of each number below `count`."""
+    """Sum the amounts at each index below `count`."""
     return np.bincount(where, amounts, minlength=count).astype(np.float64)
 
 
 def _nats(x: Floats) -> Floats:
+    """Return x ln x; 0 at 0."""
     return x * np.log(np.maximum(x, 1.0))
 
 
 def _spread(rows: Floats, sums: Floats, squares: Floats) -> Floats:
+    """Return the sum of the squared distances from the mean, given the moments."""
     return squares - sums**2 / np.maximum(rows, 1.0)
 
 
 _DECIMALS = 9
-"""Impurities per row that agree so far are ties: sums in another order differ in the last digits."""
+"""Impurities per row that agree to so many decimals are ties: beyond them, sums differ by rounding."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a release should still tell: how many rows of each item have each value of an attribute.
+    """An attribute that a release should help to predict: how many rows of each item have each of its values.
 
     >>> ill = Long.count(np.array([0, 1, 1], np.int32), np.array([0, 1, 1], np.int32), 2)
     >>> Target(ill).together(Target(ill)).entries.values.tolist()
@@ -173,10 +180,10 @@ class Target:
 
     entries: Long
     numbers: Floats | None = None
-    """The number behind each value, where the target is a number."""
+    """The number behind each value, where the target is numeric."""
 
     def together(self, other: "Target") -> "Target":
-        """Both as one: the sum of their entropies is, but for a constant, that of their values side by side."""
+        """Join two targets into one whose entropy is, but for a constant, the sum of their entropies."""
         assert self.numbers is None
         assert other.numbers is None
         one, two = self.entries, other.entries
@@ -190,18 +197,18 @@ class Target:
         )
 
     def impurity(self, items: int) -> Impurity:
-        """Entropy, or squared deviations where the target is a number."""
+        """Return the impurity of the target: squared deviations for numbers, else entropy."""
         if self.numbers is None:
             return Entropy(self.entries)
         return Squares.count(self.entries, self.numbers, items)
 
 
 def target_aware(condition: Condition, axes: Sequence[Axis], target: Target, *, watch: Watch = unwatched) -> Regions:
-    """Mondrian by information gain or regression, LeFevre, DeWitt and Ramakrishnan, KDD 2006 and TODS 2008 (S4.9).
+    """Partition by information gain or regression, LeFevre, DeWitt and Ramakrishnan, KDD 2006 and TODS 2008 (S4.9).
 
     Of the cuts after any position of an ordered axis, and into the children along a hierarchy, the one whose sides are
-    least impure in the target is made; ties go to the first axis, then to the lower position. Beyond k, an axis is
-    offered with its best position only. Null is cut off from the values of its axis before these are cut.
+    least impure in the target is made; ties go to the first axis, then to the lower position. With models beyond k,
+    only the best position of each axis is tried. Null is cut off from the values of its axis before these are cut.
 
     >>> from shoal.data.frequency_set import FrequencySet
     >>> from shoal.models import KAnonymity
@@ -220,7 +227,7 @@ def target_aware(condition: Condition, axes: Sequence[Axis], target: Target, *, 
 
 
 def by_impurity(axes: Sequence[Axis], impurity: Impurity, least: int) -> Plan:
-    """Offers of each axis the cut of least impurity that leaves so many rows on its sides, the best axis first."""
+    """Plan the best cut of each axis that leaves `least` rows on its sides, the least impurity first."""
 
     def plan(parts: Parts) -> Tries:
         cost = np.full((parts.count, len(axes)), np.inf)
@@ -237,18 +244,21 @@ def by_impurity(axes: Sequence[Axis], impurity: Impurity, least: int) -> Plan:
 
 
 def _after(axis: Axis, parts: Parts, a: int, impurity: Impurity, least: int) -> tuple[Floats, Codes]:
-    """On an ordered axis: the best position after which each part can be cut, and what that costs."""
+    """For an ordered axis, return the least impurity that a cut of each part can have, and where to cut."""
     values = parts.points.at[parts.items, a]
     spots, where, rows = _spots(parts, values, axis.size)
+    # [spot] rows on the left of a cut after it; both sides need enough of them
     left = spots.up_to(rows)
     fits = (left >= least) & (parts.rows[spots.part] - left >= least)
     if axis.null is not None:
         mixed = (parts.high[:, a] == axis.null) & (parts.low[:, a] < axis.null)
+        # where a part holds null and values, only the cut between the two is allowed
         before_null = np.append(where[1:], -1) == axis.null
         fits &= ~mixed[spots.part] | before_null
     cost = np.where(fits, impurity.of_cuts(spots), np.inf)
     cost = np.round(cost / parts.rows[spots.part], _DECIMALS)
     least_cost = np.minimum.reduceat(cost, spots.begin)
+    # [part] the first spot of least cost
     best = np.flatnonzero(cost == least_cost[spots.part])
     first = best[np.unique(spots.part[best], return_index=True)[1]]
     at = where[first]
@@ -258,7 +268,7 @@ def _after(axis: Axis, parts: Parts, a: int, impurity: Impurity, least: int) -> 
 
 
 def _to_children(axis: Axis, parts: Parts, a: int, impurity: Impurity, least: int) -> tuple[Floats, Codes]:
-    """Along a hierarchy: into the groups below the label."""
+    """For an axis along a hierarchy, return the impurity of a cut into the groups below the label."""
     several = parts.low[:, a] < parts.high[:, a]
     below = np.maximum(axis.level(parts.low[:, a], parts.high[:, a]) - 1, 0)
     group = axis.ranks[below[parts.part], parts.points.at[parts.items, a]]
@@ -268,7 +278,7 @@ def _to_children(axis: Axis, parts: Parts, a: int, impurity: Impurity, least: in
 
 
 def _spots(parts: Parts, values: Codes, size: int) -> tuple[Spots, Longs, Floats]:
-    """The items of each part by value; the value and the rows of each spot."""
+    """Group the items of each part by value; return the spots, the value and the rows of each."""
     keys, which = np.unique(parts.part * size + values, return_inverse=True)
     spot = np.full(len(parts.points.weights), -1, dtype=np.int64)
     spot[parts.items] = which

@@ -1,4 +1,4 @@
-"""The upper cuts of Mondrian where the items lie elsewhere: what is counted of a part tells how it is cut (S4.7)."""
+"""Upper cuts of Mondrian for items that are not in memory: counts per axis decide where a part is cut (S4.7)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from shoal.partition.mondrian import Cut, Marginals, PlanByExtents, Watch, by_wi
 
 @dataclass(frozen=True)
 class PartBoxes:
-    """Parts, numbered from left to right: the range of positions of each on each axis, and its rows."""
+    """Parts numbered from left to right: the range of positions of each on every axis, and its number of rows."""
 
     low: Codes
     """low[part, axis]"""
@@ -28,45 +28,47 @@ class PartBoxes:
 
     @classmethod
     def joined(cls, some: Sequence["PartBoxes"]) -> "PartBoxes":
-        """One after the other."""
+        """Concatenate several sets of parts."""
         return cls(*(np.concatenate(each) for each in zip(*((b.low, b.high, b.rows) for b in some), strict=True)))
 
 
 @dataclass(frozen=True)
 class PartCounts:
-    """What is counted of the items of a part, and where they are: a word of whoever has them."""
+    """What is counted of a part, and where its items are."""
 
     where: Any
+    """A handle that only the owner of the items understands."""
     held: Marginals
     items: int
+    """Number of distinct items."""
 
 
 @dataclass(frozen=True)
 class Top:
-    """A part that lies elsewhere: its region, what it holds, and how it is cut next."""
+    """A part whose items are not in memory: its region, what it holds, and its next cut."""
 
     where: Any
     low: Codes
-    """The region, per axis."""
+    """low[axis]: the lower edge of the region."""
     high: Codes
     least: Codes
-    """What it holds, per axis."""
+    """least[axis]: the least position that the part holds."""
     most: Codes
     rows: int
     small: bool
-    """Whether it fits in memory: then it is finished as one."""
+    """Whether it fits in memory, where it is then cut to the end."""
     cut: Cut | None
-    """None: it is small, or nothing cuts it."""
+    """None where the part is small or no cut leaves k rows on every side."""
     level: int
 
 
 Split = Callable[[Sequence[Top]], Iterable[Sequence[PartCounts]]]
-"""Cuts parts as they say, and counts the sides of each."""
+"""Makes the next cut of each part, and counts what each of its sides holds."""
 
 
 @dataclass
 class CutTree:
-    """Cuts below each other, by which anybody finds the part of an item; node 0 is the whole table.
+    """A tree of cuts that finds the part of any item; node 0 is the whole table.
 
     >>> tree = CutTree()
     >>> tree.cut(0, Cut(0, np.array([3])))
@@ -76,17 +78,17 @@ class CutTree:
     """
 
     below: list[tuple[Cut, int] | None] = field(default_factory=lambda: [None])
-    """Of each node its cut and the first of its sides, which are numbered in a row; None: it is not cut."""
+    """For each node its cut and the number of its first side, the others follow; None where it is not cut."""
 
     def cut(self, node: int, cut: Cut) -> range:
-        """Cut a node, and tell its sides."""
+        """Cut a node and return the numbers of its sides."""
         first = len(self.below)
         self.below[node] = cut, first
         self.below += [None] * cut.sides
         return range(first, len(self.below))
 
     def place(self, at: Sequence[Codes]) -> Codes:
-        """The node of each item, of which `at` tells the position on each axis."""
+        """Return the leaf of each item; `at[axis]` holds the positions of all items."""
         found = np.zeros(len(at[0]), dtype=np.int32)
         waiting = [(0, np.arange(len(found)))]
         while waiting:
@@ -103,7 +105,7 @@ class CutTree:
 
 @dataclass(frozen=True)
 class Cutting:
-    """Strict Mondrian for k alone; a part of at most `room` items is small.
+    """Strict Mondrian for k-anonymity alone; a part of at most `room` items is small.
 
     >>> age = Axis("age", np.arange(3, dtype=np.int32), np.array([1.0, 2.0, 5.0]))
     >>> ages = FrequencySet.count({"age": (np.array([0, 0, 1, 2, 2], np.int32), 3)})
@@ -120,10 +122,10 @@ class Cutting:
     room: int
 
     def tops(self, whole: PartCounts, split: Split, *, together: bool = False) -> Iterator[Top]:
-        """The parts that are small or that nothing cuts, from left to right.
+        """Yield the parts that are small or cannot be cut, from left to right.
 
-        The leftmost part is cut first, so that parts come early and what is cut next was touched last; or all parts
-        of a level `together`, where each time costs.
+        By default the leftmost part is cut first, so that results come early and the items were just touched. With
+        `together`, all parts of a level are cut in one call of `split`, for stores where every call is costly.
         """
         last = np.array([axis.size - 1 for axis in self.axes], dtype=np.int32)
         waiting = [self._top(whole, np.zeros_like(last), last, 0)]
@@ -159,7 +161,7 @@ class Cutting:
         return by_width(self.axes)
 
     def finished(self, items: FrequencySet, low: Codes, high: Codes) -> tuple[Codes, PartBoxes]:
-        """Cut a small part of this region to its end: the part of each item, from 0, and the boxes."""
+        """Cut a small part of this region to the end; return the part of each item, from 0, and the boxes."""
         found = mondrian(Condition(items, [KAnonymity(self.k)]), self.axes)
         lows, highs = found.low.copy(), found.high.copy()
         for a, axis in enumerate(self.axes):
@@ -169,7 +171,7 @@ class Cutting:
         return found.part, PartBoxes(lows, highs, rows)
 
     def kept(self, top: Top) -> PartBoxes:
-        """A part that does not fit and that nothing cuts, as it is."""
+        """Return the box of a part that does not fit in memory and cannot be cut."""
         low, high = top.low[None].copy(), top.high[None].copy()
         for a, axis in enumerate(self.axes):
             low[:, a], high[:, a] = axis.shown(low[:, a], high[:, a], top.least[a : a + 1], top.most[a : a + 1])
@@ -177,16 +179,16 @@ class Cutting:
 
 
 Give = Callable[[FrequencySet, Codes], None]
-"""Takes items whose parts are final, with the part of each."""
+"""Receives items whose parts are final, with the part of each."""
 
 
 def mondrian_on_disk(
     items: StoredRows, axes: Sequence[Axis], k: int, give: Give, *, watch: Watch = unwatched, room: int | None = None
 ) -> tuple[PartBoxes, Traffic]:
-    """The parts of `mondrian` for k alone, of items in a file, which is used up (LeFevre et al. 2006, §2.3.1; S4.7).
+    """Run `mondrian` for k alone on items in a file, which is removed (LeFevre et al. 2006, §2.3.1; S4.7).
 
-    The frequency set of every axis tells where a part is cut; those of the sides are counted while these are written,
-    so a level reads every item once and writes it once. A part of at most `room` items is finished in memory.
+    The counts per axis decide where a part is cut; those of its sides are taken while the sides are written, so each
+    level reads every item once and writes it once. A part of at most `room` items is finished in memory.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -214,7 +216,7 @@ def mondrian_on_disk(
 
 @dataclass
 class _Disk:
-    """Files of items, cut into files."""
+    """Cuts files of items into smaller files, and counts the traffic."""
 
     cutting: Cutting
     traffic: Traffic = field(default_factory=Traffic)
@@ -232,7 +234,7 @@ class _Disk:
         return [self._sides(top) for top in tops]
 
     def _sides(self, top: Top) -> list[PartCounts]:
-        """Write the items of a part side by side, and count each side on the way."""
+        """Write every side of a part to a file of its own, and count it on the way."""
         assert top.cut is not None
         axes, cut, given = self.cutting.axes, top.cut, top.where
         files, held = [], [Marginals.none(axes) for _ in range(cut.sides)]
@@ -257,7 +259,7 @@ class _Disk:
 
 
 def _finish(cutting: Cutting, top: Top, first: int, give: Give) -> PartBoxes:
-    """Cut a part that fits in memory to its end; `first` is the number of its first part."""
+    """Cut a part that fits in memory to the end; its parts are numbered from `first`."""
     items = top.where.whole()
     top.where.remove()
     part, boxes = cutting.finished(items, top.low, top.high)

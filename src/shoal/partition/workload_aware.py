@@ -30,11 +30,11 @@ class Asked:
     """What queries ask of one attribute."""
 
     which: Longs
-    """Of each query the predicate that it has, -1 for none."""
+    """Number of the predicate of each query on this attribute; -1 for none."""
     held: Flags
-    """held[predicate, code]: whether the value satisfies."""
+    """held[predicate, code]: whether the value satisfies the predicate."""
     shares: Floats | None = None
-    """Of numbers: the share of what lies from each value to the next that satisfies; else a value stands for itself."""
+    """shares[predicate, code]: for numbers, the satisfying share of the gap from each value to the next; else None."""
 
     @classmethod
     def nothing(cls, queries: int, size: int) -> "Asked":
@@ -43,7 +43,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Demand:
-    """Regions that are asked for, each with a weight: a query is which values of which attributes satisfy it.
+    """A workload as regions with weights: for each query, which values of which attributes satisfy it.
 
     >>> ages = Axis("age", np.arange(4, dtype=np.int32), np.array([20.0, 30.0, 40.0, 49.0]))
     >>> demand = Demand(np.array([2.0]), {"age": Asked(np.array([0]), np.array([[True, True, False, False]]))})
@@ -52,7 +52,7 @@ class Demand:
     """
 
     weights: Floats
-    """Of each query: what one row of error costs."""
+    """Cost of one row of error in each query."""
     asked: Mapping[str, Asked]
 
     def on(self, axis: Axis) -> "AxisDemand":
@@ -62,7 +62,7 @@ class Demand:
         return AxisDemand(axis, asked.which, np.concatenate([held, every]), np.concatenate([shares, every]) * 1.0)
 
     def satisfied(self, points: Points, axes: Sequence[Axis]) -> Flags:
-        """Which items satisfy which queries: one row per item."""
+        """Return [item, query]: whether the item satisfies the query."""
         found = np.ones((len(points.weights), len(self.weights)), dtype=bool)
         for a, axis in enumerate(axes):
             asked = self.on(axis)
@@ -78,27 +78,27 @@ class AxisDemand:
 
     axis: Axis
     which: Longs
-    """Of each query its predicate; -1, the last, is none."""
+    """Predicate of each query; -1, the last one, is satisfied by everything."""
     positions: Flags
-    """positions[predicate, position]: whether it satisfies."""
+    """positions[predicate, position]: whether it satisfies the predicate."""
     covered: Floats
-    """covered[predicate, position]: the share of what the position covers that satisfies."""
+    """covered[predicate, position]: the satisfying share of what the position covers."""
 
     @cached_property
     def boundaries(self) -> Flags:
-        """After which positions some predicate begins or ends."""
+        """Whether some predicate begins or ends right after each position."""
         changes = (self.positions[:, 1:] != self.positions[:, :-1]).any(axis=0)
         return np.append(changes, False)
 
     @cached_property
     def last_boundary(self) -> Longs:
-        """The last boundary up to each position; -1 where there is none."""
+        """The last boundary at or before each position; -1 where there is none."""
         places = np.where(self.boundaries, np.arange(self.axis.size), -1)
         return np.maximum.accumulate(places)
 
     @cached_property
     def _measure(self) -> Floats:
-        """What each position covers: of numbers up to the next one, of all else one value."""
+        """Length that each position covers: for numbers the gap to the next one, else 1."""
         if self.axis.hierarchy is not None or self.axis.categorical:
             return np.ones(self.axis.size)
         steps = np.diff(self.axis.values, append=self.axis.values[-1:] + 1.0)
@@ -106,14 +106,14 @@ class AxisDemand:
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:
-        """What all positions before each one cover, and what of it satisfies each predicate."""
+        """Prefix sums: the length before each position, and the part of it that satisfies each predicate."""
         covered = np.concatenate([[0.0], np.cumsum(self._measure)])
         held = np.zeros((self.axis.size + 1, len(self.positions)))
         held[1:] = np.cumsum(self.covered.T * self._measure[:, None], axis=0)
         return covered, held
 
     def shares(self, low: Codes | Longs, high: Codes | Longs) -> Floats:
-        """Of what is shown of each range of positions, the share that satisfies each query: shares[range, query]."""
+        """Return shares[range, query]: how much of what is shown for a range of positions satisfies the query."""
         if self.axis.hierarchy is not None:
             low, high = self._labelled(np.asarray(low), np.asarray(high))
         covered, held = self._sums
@@ -121,7 +121,7 @@ class AxisDemand:
         return np.asarray(shares[:, self.which])
 
     def _labelled(self, low: Codes, high: Codes) -> tuple[Longs, Longs]:
-        """The ends of the label that covers each range."""
+        """Return the first and last position under the label that covers each range."""
         level = self.axis.level(low, high)
         first, last = np.zeros(len(low), dtype=np.int64), np.full(len(low), self.axis.size - 1, dtype=np.int64)
         for h, ranks in enumerate(self.axis.ranks):
@@ -132,16 +132,16 @@ class AxisDemand:
 
 
 _LEAST_GAIN = 1e-9
-"""Of the error of a part: sums in another order differ by less."""
+"""Least gain, as a share of the error of a part: less may be rounding."""
 
 
 def steered(condition: Condition, axes: Sequence[Axis], demand: Demand, *, watch: Watch = unwatched) -> Regions:
-    """Mondrian whose cuts reduce the weighted error of a workload: the future work of our paper's section 2.4 (S4.9).
+    """Partition by cuts that reduce the weighted error of a workload: future work of the paper's section 2.4 (S4.9).
 
-    The error of a part is, summed over the queries, how far the rows that satisfy a query lie from what the part's
-    ranges let expect. Of each axis the cut is offered that leaves least of it: after a position where some predicate
-    begins or ends, at the median, or into the children along a hierarchy. Where no cut helps, the widest axis is cut
-    at its median as ever, so that parts stay small.
+    The error of a part is, summed over the queries, the difference between the rows that satisfy a query and the rows
+    that the part's ranges suggest. For each axis the cut that leaves the least error is proposed: after a position
+    where some predicate begins or ends, at the median, or into the children along a hierarchy. Where no cut helps, the
+    widest axis is cut at its median, as in plain Mondrian, so that parts stay small.
 
     >>> from shoal.data.frequency_set import FrequencySet
     >>> from shoal.models import KAnonymity
@@ -157,12 +157,13 @@ def steered(condition: Condition, axes: Sequence[Axis], demand: Demand, *, watch
 
 
 def by_error(axes: Sequence[Axis], demand: Demand, satisfied: Flags, least: int) -> Plan:
-    """Offers the cuts that gain most, each axis's best, then what plain Mondrian offers."""
+    """Plan the best cut of each axis, the largest gain first, and then the cuts of plain Mondrian."""
     asked = [demand.on(axis) for axis in axes]
     plain = by_width(axes)
 
     def plan(parts: Parts) -> Tries:
         now = _State.of(parts, asked, demand.weights, satisfied)
+        # [part, axis] error that the best cut on the axis removes, and where that cut is
         gain = np.full((parts.count, len(axes)), -np.inf)
         at = np.full((parts.count, len(axes)), At.NOWHERE, dtype=np.int32)
         for a, axis in enumerate(axes):
@@ -182,38 +183,42 @@ def by_error(axes: Sequence[Axis], demand: Demand, satisfied: Flags, least: int)
 
 @dataclass(frozen=True)
 class _State:
-    """Some parts as the workload sees them."""
+    """The error of some parts under the workload, and what it is computed from."""
 
     parts: Parts
     weights: Floats
     amounts: Floats
-    """amounts[item of a part, query]: rows that satisfy."""
+    """amounts[item of a part, query]: rows of the item that satisfy the query."""
     shares: list[Floats]
-    """Per axis: the share of each part's range that satisfies each query."""
+    """shares[axis][part, query]: the share of the part's range that satisfies the query."""
     error: Floats
+    """Weighted error of each part."""
 
     @classmethod
     def of(cls, parts: Parts, asked: Sequence[AxisDemand], weights: Floats, satisfied: Flags) -> "_State":
         amounts: Floats = np.where(satisfied[parts.items], parts.weights[:, None], 0).astype(np.float64)
         shares = [one.shares(parts.low[:, a], parts.high[:, a]) for a, one in enumerate(asked)]
+        # [part, query] rows that satisfy, against rows expected if they were spread evenly over the ranges
         held = np.add.reduceat(amounts, parts.begin[:-1], axis=0)
         expected = parts.rows[:, None] * np.prod(shares, axis=0)
         return cls(parts, weights, amounts, shares, np.abs(held - expected) @ weights)
 
     def beside(self, a: int) -> Floats:
-        """The share of each part's ranges on all other axes."""
+        """Return [part, query]: the product of the shares on all axes but `a`."""
         others = [share for b, share in enumerate(self.shares) if b != a]
         return np.asarray(np.prod([np.ones_like(self.shares[a]), *others], axis=0))
 
 
 @dataclass(frozen=True)
 class _Spots:
-    """The items of each part by what they have on one axis."""
+    """Spots: the items of each part grouped by their position, or group, on one axis."""
 
     part: Longs
+    """Part of each spot."""
     begin: Longs
     """Where the items of each spot begin in `order`."""
     order: Longs
+    """Items sorted by part and spot."""
     low: Codes
     high: Codes
 
@@ -233,23 +238,25 @@ class _Spots:
         return np.flatnonzero(np.diff(self.part, prepend=-1))
 
     def summed(self, amounts: Floats) -> Floats:
-        """What the items of each spot have together."""
+        """Sum the amounts of the items of each spot."""
         return np.add.reduceat(amounts[self.order], self.begin, axis=0)
 
 
 def _up_to(spots: _Spots, amounts: Floats) -> Floats:
-    """The sum over the spots of a part up to each one."""
+    """Return the running sum of the amounts within each part, up to and including each spot."""
     sums = np.cumsum(amounts, axis=0)
     before = np.concatenate([np.zeros_like(sums[:1]), sums])[spots.first]
     return np.asarray(sums - before[spots.part])
 
 
 def _after(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Floats, Codes]:
-    """On an ordered axis: where cutting each part leaves least error, and how much."""
+    """For an ordered axis, return the least error that a cut of each part can leave, and where to cut."""
     parts = now.parts
     spots = _Spots.of(parts, a, parts.points.at[parts.items, a])
+    # [spot] rows of the part up to each spot: the left side of a cut after it
     left = _up_to(spots, spots.summed(parts.weights.astype(np.float64)))
     at, chosen = _candidates(now, asked, a, spots, left, least)
+    # [spot, query] satisfying rows on the left side; [part, query] in the whole part
     held = _up_to(spots, spots.summed(now.amounts))
     whole = held[np.append(spots.first[1:], len(spots.part)) - 1]
     some = np.flatnonzero(chosen)
@@ -259,39 +266,44 @@ def _after(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Floats, 
         (whole[part] - held[some], parts.rows[part] - left[some], at[some] + 1, parts.high[part, a]),
     )
     beside = now.beside(a)[part]
+    # [spot] error of both sides together; infinite where no cut is proposed
     cost = np.full(len(spots.part), np.inf)
     cost[some] = sum(
         np.abs(satisfy - rows[:, None] * beside * asked.shares(low, high)) @ now.weights
         for satisfy, rows, low, high in sides
     )
     best = np.minimum.reduceat(cost, spots.first)
+    # [part] the first spot of least error
     ties = np.flatnonzero(cost == best[spots.part])
     first = ties[np.unique(spots.part[ties], return_index=True)[1]]
     return best, at[first].astype(np.int32)
 
 
 def _candidates(now: _State, asked: AxisDemand, a: int, spots: _Spots, left: Floats, least: int) -> tuple[Longs, Flags]:
-    """After each spot: the position at which to cut, and whether that is offered.
+    """For each spot, return the position of a cut after it, and whether that cut is proposed.
 
-    A cut may lie anywhere before the next value that the part holds: there it lies where a predicate begins or ends.
+    A cut may lie anywhere before the next value that the part holds; there it is put where a predicate begins or ends.
     """
     parts, null = now.parts, asked.axis.null
     rows = parts.rows[spots.part]
+    # [spot] position of the next spot, and the last boundary before that
     following = np.append(spots.low[1:], 0)
     is_last = np.append(np.diff(spots.part) != 0, True)
     boundary = asked.last_boundary[np.maximum(following - 1, 0)]
     on_boundary = boundary >= spots.low
+    # [spot] whether the median row of the part lies in it
     median = (left >= rows / 2) & (left - spots.summed(parts.weights.astype(np.float64)) < rows / 2)
     chosen = ~is_last & (left >= least) & (rows - left >= least) & (on_boundary | median)
     at = np.where(on_boundary, boundary, spots.low).astype(np.int64)
     if null is None:
         return at, chosen
+    # parts with null and values: the only cut is the one that separates the two
     mixed = ((parts.high[:, a] == null) & (parts.low[:, a] < null))[spots.part]
     return np.where(mixed, null - 1, at), np.where(mixed, chosen & (following == null), chosen)
 
 
 def _to_children(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Floats, Codes]:
-    """Along a hierarchy: what error cutting into the groups below the label leaves."""
+    """For an axis along a hierarchy, return the error that is left by a cut into the groups below the label."""
     parts, axis = now.parts, asked.axis
     several = parts.low[:, a] < parts.high[:, a]
     below = np.maximum(axis.level(parts.low[:, a], parts.high[:, a]) - 1, 0)
@@ -304,7 +316,7 @@ def _to_children(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Fl
 
 
 def demand_of(problem: Problem) -> Demand:
-    """The queries of the policy's workload as they look at the quasi-identifiers; every aggregate by its rows."""
+    """Return the policy's workload as a demand on the quasi-identifiers; every aggregate counts as its rows."""
     path = problem.policy.method.workload
     assert isinstance(path, Located)
     file = path.file
@@ -331,16 +343,16 @@ def _demand(queries: Sequence[Query], table: Table, quasi: Sequence[str]) -> Dem
 
 
 def _costs(queries: Sequence[Query], found: Floats, recoded: Floats, rows: int) -> Floats:
-    """What a row costs that is wrongly counted among those that satisfy the recoded part of each query.
+    """Return the cost of one row that is wrongly counted as satisfying the recoded part of each query.
 
-    The rest of a query is answered exactly: of the rows that satisfy the one part, it keeps a share.
+    The other part of a query, on columns that are not recoded, is exact: it keeps a known share of those rows.
     """
     weights = np.array([query.weight for query in queries])
     return np.asarray(weights * np.maximum(found, 1) / np.maximum(recoded, 1) / np.maximum(found, SANITY * rows))
 
 
 def _asked(queries: Sequence[Query], original: QueriedOriginal, name: str) -> Asked:
-    """What queries ask of one quasi-identifier."""
+    """Return what the queries ask of one quasi-identifier."""
     domain, size = original.domain(name), original.table[name].size
     predicates = [dict(query.where).get(name) for query in queries]
     distinct = list(dict.fromkeys(one for one in predicates if one is not None))
@@ -349,7 +361,7 @@ def _asked(queries: Sequence[Query], original: QueriedOriginal, name: str) -> As
     held = np.array([domain.satisfying(one) for one in distinct], dtype=bool).reshape(len(distinct), size)
     if not isinstance(domain, Numbers):
         return Asked(which, held)
-    shares = held.astype(np.float64)  # of null, none
+    shares = held.astype(np.float64)  # null satisfies nothing
     gaps = up_to_the_next(domain)
     for at, predicate in enumerate(distinct):
         shares[at, : len(domain.values)] = gaps.see(predicate).share

@@ -50,7 +50,7 @@ _TABLES: dict[str, type[BaseModel]] = {
 
 
 def sentence(wrong: ValidationError, policy: type[BaseModel]) -> str:
-    """One sentence about the first error, and in how many other places there are more."""
+    """Return one sentence about the first error, and in how many other places there are more."""
     errors = wrong.errors(include_url=False)
     first = errors[0]
     where = [str(part) for part in first["loc"]]
@@ -80,7 +80,7 @@ def _unknown(where: list[str], policy: type[BaseModel]) -> str:
 
 
 def json_schema(policy: type[BaseModel]) -> dict[str, Any]:
-    """Pydantic's schema of the policy, every registered model and hierarchy included."""
+    """Return pydantic's schema of the policy, with every registered model and hierarchy."""
     schema = policy.model_json_schema(by_alias=True)
     schema["properties"]["require"]["items"] = {"anyOf": [_model_schema(name) for name in MODELS]}
     schema["properties"]["require"]["minItems"] = 1

@@ -141,7 +141,7 @@ STATISTICS = ("mean", "median", "mode")
 
 
 def misfit_of_cells(policy: "Policy") -> str | None:
-    """Why a policy contradicts its algorithm, where forms, orders, ranges, levels or promises are at stake."""
+    """Say why a policy contradicts its algorithm in forms, orders, ranges, levels or promises; None if it fits."""
     algorithm = policy.method.algorithm
     shape = ALGORITHMS[algorithm].shape
     shaped = shape in {Shape.BOXES, Shape.CLUSTERS}

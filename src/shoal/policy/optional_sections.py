@@ -71,7 +71,7 @@ class Blocking(Part):
 
 
 def misfit_of_blocking(policy: "Policy") -> str | None:
-    """Why a policy contradicts how it wants channels blocked."""
+    """Say why a policy contradicts its way of blocking channels; None if it fits."""
     if policy.blocking is None:
         return None
     added = policy.blocking.by in {"absent", "unknown"}
@@ -104,7 +104,7 @@ def _misfits_of_blocking(policy: "Policy", blocking: Blocking) -> Iterator[str]:
 
 
 def _misfits_of_added_rows(policy: "Policy") -> Iterator[str]:
-    """Rows that show nobody have one value of their own: what they copy from others would break other promises."""
+    """Yield why added rows, which show nobody and copy values from others, would break other promises."""
     for model in policy.models:
         if Need.POPULATION in model.needs:
             yield (
@@ -149,7 +149,7 @@ class Republish(Part):
 
 
 def misfit_of_republish(policy: "Policy") -> str | None:
-    """Why a policy contradicts how it wants to be published again."""
+    """Say why a policy contradicts its way of publishing again; None if it fits."""
     return next(_misfits_of_republish(policy, policy.republish), None) if policy.republish is not None else None
 
 
@@ -209,7 +209,7 @@ def _implied(model: Model, m: int) -> bool:
 
 
 def values_asked(model: Model) -> int:
-    """How many sensitive values a class must have at least for a model; 1 where it does not say.
+    """Return the fewest sensitive values that a model asks of a class; 1 where it does not say.
 
     >>> from shoal.models import MODELS
     >>> values_asked(MODELS["entropy-l-diversity"](l=2.5, attribute="ill"))

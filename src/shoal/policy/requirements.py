@@ -59,7 +59,7 @@ def _refuse_other_others(model: LDiversity, roles: Mapping[str, Role]) -> None:
 
 
 def _refuse_guards(model: Personalised, policy: Policy, table: Table, roles: Mapping[str, Role]) -> None:
-    """The guarding nodes are labels of the hierarchy, and they are secret."""
+    """Refuse guarding nodes that are no labels of the hierarchy, or that are not kept secret."""
     assert model.attribute is not None
     builder = policy.attributes[model.attribute].hierarchy
     if builder is None:

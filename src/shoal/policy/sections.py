@@ -54,30 +54,30 @@ class Located(str):
 
     @property
     def absolute(self) -> "Located":
-        """The same, wherever the policy will lie."""
+        """Return the same path as an absolute one, wherever the policy will lie."""
         return Located(str(self.file.resolve()), Path())
 
 
 def located(model: Model, base: Path) -> Model:
-    """The model, its population looked for in `base` unless it is known where that is."""
+    """Return the model with its population looked for in `base`, unless its folder is known."""
     path = population_of(model)
     return model if path is None or isinstance(path, Located) else _with(model, Located(path, base))
 
 
 def moved(model: Model, folder: Path) -> Model:
-    """The model with its path written for a policy in another folder."""
+    """Return the model with its path written for a policy in another folder."""
     path = population_of(model)
     return _with(model, path.seen_from(folder)) if isinstance(path, Located) else model
 
 
 def anchored(model: Model) -> Model:
-    """The model with an absolute path, for a policy whose folder will be moved."""
+    """Return the model with an absolute path, for a policy whose folder will be moved."""
     path = population_of(model)
     return _with(model, path.absolute) if isinstance(path, Located) else model
 
 
 def population_of(model: Model) -> str | None:
-    """The table that a model compares with, if it does."""
+    """Return the table that a model compares with, if any."""
     known = {field.name for field in fields(model)}  # type: ignore[arg-type]
     return getattr(model, "population", None) if "population" in known else None
 
@@ -177,7 +177,7 @@ class DataOptions(Part):
 
 
 def several(value: Any) -> Any:
-    """One name or several."""
+    """Turn one name into a tuple; leave several names as they are."""
     return (value,) if isinstance(value, str) else value
 
 

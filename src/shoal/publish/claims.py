@@ -21,7 +21,7 @@ from shoal.verify.released_counts import ReleasedCounts
 
 
 def load_public(folder: Path) -> PublicManifest:
-    """The manifest of a published folder."""
+    """Read the manifest of a published folder."""
     document = read_json(folder / "manifest.json")
     try:
         manifest = PublicManifest(**document)
@@ -68,7 +68,7 @@ def _promised(said: ModelSummary, folder: Path) -> Model:
 
 
 def counterfeits_told(manifest: PublicManifest, folder: Path) -> list[Verdict]:
-    """Where rows stand in for people who left: whether the file beside tells how many there are."""
+    """Judge, where rows stand in for people who left, whether the file beside the table tells how many there are."""
     if manifest.republish is None or not manifest.rows.added:
         return []
     try:
@@ -110,7 +110,7 @@ def _same_models(said: Sequence[Model], required: Sequence[Model], counted: Rele
 
 
 def _shown(model: Model, counted: ReleasedCounts) -> AbstractSet[str | None]:
-    """The values that the release shows of the attribute that a model is about."""
+    """Values that the release shows of the attribute that a model is about."""
     values = counted.classes.sensitive.get(model.about or "")
     return set(values.labels) if values else set()
 
@@ -125,7 +125,7 @@ def _same_parameters(said: Mapping[str, Any], required: Mapping[str, Any], shown
 
 
 def _same_thresholds(said: Any, required: Mapping[str, Any], shown: AbstractSet[str | None]) -> bool:
-    """Whether they are the required ones, or those of them whose values the release shows."""
+    """Whether thresholds are the required ones, or at least those of them whose values the release shows."""
     given = said if isinstance(said, Mapping) else {}
     if given is not said and said != NO_LIMIT:
         return False

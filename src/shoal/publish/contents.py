@@ -40,7 +40,7 @@ def told_of(
     shown: ReleasedRows,
     separate: Mapping[str, Released] | None = None,
 ) -> PublicManifest:
-    """The manifest that may be published."""
+    """Make the manifest that may be published."""
     columns = shown.columns
     ranges = [name for names in plan.released_as.values() for name in names if name not in plan.statistics]
     if plan.recoding.keeps_values:
@@ -133,17 +133,17 @@ class Private:
 
     policy: Policy
     levels: Mapping[str, int]
-    """Empty where levels do not tell what a row shows."""
+    """Level of each quasi-identifier; empty where levels do not tell what a row shows."""
     rows: NDArray[np.int64] | None = None
-    """Then: for every released row the position, from 0, of its input row."""
+    """Position, from 0, of the input row of every released row, where levels do not tell what it shows."""
     points: PointFiles | None = None
-    """Or else: which point lies in which box."""
+    """Which point lies in which box, where there are neither levels nor rows."""
     attained: tuple[Mapping[str, Any], ...] = ()
     """What each model was found to attain."""
 
 
 def load_private(folder: Path) -> Private:
-    """The policy, and the levels that were found or else the row map."""
+    """Read a private folder: the policy, and the levels that were found or else the row map."""
     if not folder.is_dir():
         raise BadInput(f"{folder.name}: checking against the original needs the private folder; name it with --private")
     try:
@@ -165,7 +165,7 @@ def load_private(folder: Path) -> Private:
 
 
 def write_boxes(path: Path, plan: Plan) -> None:
-    """What each box shows, in the released columns of the quasi-identifiers as these follow each other."""
+    """Write what each box shows in the released columns of the quasi-identifiers, in their order."""
     recoding = stored_boxes(plan.recoding)
     columns = [recoding.shown[name][column] for name, made in plan.released_as.items() for column in made]
     shown = {f"s{i}": column.texts.take(pa.array(column.codes)) for i, column in enumerate(columns)}
@@ -173,7 +173,7 @@ def write_boxes(path: Path, plan: Plan) -> None:
 
 
 def load_rows(folder: Path) -> NDArray[np.int64]:
-    """For every released row the position of its input row, from 0; -1 where it was added and shows nobody."""
+    """Read the row map: the position, from 0, of the input row of each released row; -1 where it was added."""
     path = folder / "rows.arrow"
     added = read_json(folder / "manifest.json").get("rows", {}).get("added", 0)
     try:
@@ -184,6 +184,7 @@ def load_rows(folder: Path) -> NDArray[np.int64]:
     except (OSError, pa.ArrowException, KeyError, ValueError):
         raise BadInput(f"{path.parent.name}/{path.name}: the row map is missing or damaged") from None
     total = len(place) + added
+    # [released row, from 1] how often the map names it: no more than once, and added rows never
     known = np.bincount(place, minlength=total + 1) if len(place) == 0 or place.min() > 0 else np.empty(0)
     if len(known) != total + 1 or known.max(initial=0) > 1:
         raise BadInput(f"{path.parent.name}/{path.name}: the row map leaves out a released row, or names one twice")
@@ -221,7 +222,7 @@ def _copied(builder: Csv, folder: Path) -> Csv:
 
 
 def _write_rows(path: Path, plan: Plan, total: int, rows: NDArray[np.int64]) -> None:
-    """For every input row: its place in the release, and which promises its class failed, if any."""
+    """Write the row map: for every input row its place in the release, and the promises that its class failed."""
     place = np.zeros(total, dtype=np.int64)
     shown = np.flatnonzero(rows >= 0)
     place[rows[shown]] = shown + 1
@@ -238,7 +239,7 @@ def _write_rows(path: Path, plan: Plan, total: int, rows: NDArray[np.int64]) -> 
 
 
 def _why(plan: Plan) -> pa.Array:
-    """Per input row, the promises that its class does not keep; null where it keeps all."""
+    """Promises that the class of each input row does not keep; null where it keeps all."""
     reasons = [
         ", ".join(model for model, failed in plan.failed.items() if failed[at]) or None
         for at in range(len(plan.after.classes))

@@ -84,7 +84,7 @@ def write_data(
 
 
 def notes_on(release: ReleasedTable, data: Data) -> list[str]:
-    """What is noted of a release and of the file it was written to."""
+    """Notes on a release and on the file that it was written to."""
     unmapped = BY_POINT if release.plan.recoding.on_disk else NO_ROW_MAP
     notes = [*release.notes, *([unmapped] if release.shown.rows is None else [])]
     stream = release.shown.stream
@@ -99,7 +99,7 @@ def notes_on(release: ReleasedTable, data: Data) -> list[str]:
 
 
 def store_rows(release: ReleasedTable, written: DataFiles, stored: StoredTable) -> None:
-    """Store the rows in a database, and hold what it gives back to the verified file."""
+    """Store the rows in a database, and compare what it gives back with the verified file."""
     stored.fill(sorted_batches(release.shown))
     data = written.data
     with (

@@ -86,7 +86,7 @@ class FixedRecoding(EarlierRelease):
 
 
 def _refuse_broken(folder: Path, policy: Policy, levels: Mapping[str, int]) -> None:
-    """Whatever would otherwise be drafted or searched for anew, and so differ from the earlier release."""
+    """Refuse a folder without what would then be drafted or searched for anew, and differ from the earlier release."""
     if set(levels) != set(policy.quasi_identifiers) or min(levels.values()) < 0:
         raise BadInput(f"{folder.name}: its manifest.json has not the levels of what its policy.toml generalises")
     for name in levels:
@@ -98,7 +98,7 @@ def _refuse_broken(folder: Path, policy: Policy, levels: Mapping[str, int]) -> N
 
 
 def _fixed(policy: Policy, levels: Mapping[str, int], method: Mapping[str, Any], read: Mapping[str, Any]) -> Policy:
-    """The policy whose lattice is the one node that was found, so that how it was found no longer matters."""
+    """Policy whose lattice is just the node that was found, so that how it was found no longer matters."""
     attributes = {name: dict(attribute) for name, attribute in policy.attributes.items()}
     for name, level in levels.items():
         attributes[name] |= {"min_level": level, "max_level": level}

@@ -95,7 +95,7 @@ class Places:
 
     @contextmanager
     def reported(self) -> Iterator[None]:
-        """Where the reports of a release that stands in its place are made: what fails then is the report alone."""
+        """Make the reports of a release that stands in its place: if that fails, only the report does."""
         try:
             yield
         except Exception as wrong:
@@ -108,7 +108,7 @@ class Places:
 
 
 _BEGUN = "begun.json"
-"""Stands beside the new public folder while both are moved into place: who finds it there alone undoes the rest."""
+"""Stands beside the new public folder while both are moved into place: a later run that finds it undoes the move."""
 
 
 def _clear_leftovers(place: Path) -> None:
@@ -121,7 +121,7 @@ def _clear_leftovers(place: Path) -> None:
 
 
 def _undo(stage: Path) -> None:
-    """Of a move that was begun and not ended, put back what stood there before."""
+    """Undo a move that was begun and not finished: put back what stood there before."""
     if not (stage / _BEGUN).is_file() or not (stage / "new").exists():
         return  # nothing was moved yet, or everything was
     begun = json.loads((stage / _BEGUN).read_text("utf-8"))
@@ -134,14 +134,14 @@ def _undo(stage: Path) -> None:
 
 
 def known_format(name: str) -> str:
-    """Refuse a format that no release is written in."""
+    """The format itself; refused if no release is written in it."""
     if name not in {"csv", "parquet"}:
         raise BadInput(f"format {name!r} is not known; a release is written as csv or parquet")
     return name
 
 
 def partitioned_format(name: str | None) -> str:
-    """Refuse a format that is not kept in folders."""
+    """Parquet; any other format is refused, since it is not kept in folders."""
     if name not in {None, "parquet"}:
         raise BadInput("partition by: only Parquet is kept in folders; leave --format out, or write parquet")
     return "parquet"
@@ -209,7 +209,7 @@ def _refuse_existing(place: Path, *, force: bool) -> None:
 
 
 def _is_release(place: Path) -> bool:
-    """A manifest of Shoal, and nothing that Shoal did not write."""
+    """Whether a folder has a manifest of Shoal, and nothing that Shoal did not write."""
     if not {path.name for path in place.iterdir()} <= _OURS:
         return False
     try:
@@ -248,7 +248,7 @@ def _swap(moves: Sequence[tuple[Path, Path]], last: Callable[[], None]) -> None:
 
 
 def kind_of(path: Path) -> str:
-    """What its name says that it is.
+    """Kind of a file, as the ending of its name says.
 
     >>> kind_of(Path("lattice.SVG"))
     'svg'

@@ -56,7 +56,7 @@ class MethodSummary(_Frozen):
     proved: bool
     gap: float | None = None
     nodes: int | None = None
-    """Of the lattice, where one was searched."""
+    """Number of nodes of the lattice, where one was searched."""
     asked: int | None = None
     """Questions of the search; each was remembered, inferred, or checked."""
     inferred: int | None = None
@@ -74,9 +74,9 @@ class MethodSummary(_Frozen):
 class RecodingEntry(_Frozen):
     kind: Literal["node", "boxes", "cells", "clusters", "groups"]
     levels: Annotated[dict[str, int], FIXED] | None = None
-    """Of a node."""
+    """Level of each quasi-identifier, in a recoding of kind `node`."""
     labels: Annotated[dict[str, int], FIXED] | None = None
-    """Of anything else: how many different labels each released column shows."""
+    """How many different labels each released column shows, in a recoding of any other kind."""
     by_point: bool | None = None
     """Whether the private folder tells in which box a point lies, since the rows were too many for a row map."""
 
@@ -102,17 +102,17 @@ class BlockingSummary(_Frozen):
 
     by: str
     channels: int
-    """How many there were."""
+    """How many channels there were."""
     left: int
     why: str | None = None
-    """Why some are left."""
+    """Why some channels are left."""
     lost: float
     """LR: the share of the other rules that are gone."""
     ghosts: float
-    """GR: the share of the rules now that there were not."""
+    """GR: the share of the present rules that there were not before."""
     passes: int
     seen_without_nulls: int | None = None
-    """Channels that a miner who drops rows without a value still sees."""
+    """How many channels a miner who drops rows without a value still sees."""
     rules: tuple[str, ...]
     unblocked: tuple[str, ...]
 
@@ -122,9 +122,9 @@ class RepublishSummary(_Frozen):
 
     way: str
     release: int
-    """How many there are with this one."""
+    """Number of releases so far, this one included."""
     people: int
-    """Whom the composition attack looked at: everybody who is in one of them."""
+    """How many people the composition attack looked at: everybody who is in one of the releases."""
     exposed: int
     finding: str
     figures: Annotated[dict[str, Any], FIXED]
@@ -197,7 +197,7 @@ class Manifest(_Frozen):
     models: tuple[ModelSummary, ...]
     metrics: Annotated[dict[str, float], FIXED]
     measures: Annotated[dict[str, Any], FIXED] = {}
-    """What those are made of: per attribute, per pair of attributes, per size of class."""
+    """What the metrics are made of: per attribute, per pair of attributes, per size of class."""
     blocking: BlockingSummary | None = None
     republish: RepublishSummary | None = None
     data: Data
@@ -207,7 +207,7 @@ class Manifest(_Frozen):
         return self.model_dump(mode="json", exclude_none=True)
 
     def without_times(self) -> Self:
-        """The same for every equal run."""
+        """The manifest without what differs between equal runs."""
         return self.model_copy(update={"method": self.method.model_copy(update={"seconds": None})})
 
 
@@ -227,7 +227,7 @@ class PublicManifest(_Frozen):
     observed: tuple[str, ...] | None = None
     """Quasi-identifiers whose ranges are those of the class itself."""
     by_label: bool | None = None
-    """Whether they are instead those of all rows with the same range."""
+    """Whether `observed` ranges are those of all rows that show the same range, not of the class."""
     models: tuple[ModelSummary, ...]
     labels: Annotated[dict[str, tuple[str, ...]], FIXED]
     rows: PublicRows

@@ -31,7 +31,7 @@ _BOUNDS = (("lo", "hi"), ("min", "max"))
 
 @dataclass(frozen=True)
 class Columns:
-    """Which released columns are quasi-identifiers, what statistics they tell of what, and which are sensitive."""
+    """Which released columns are quasi-identifiers, which statistics of what they tell, and which are sensitive."""
 
     quasi_identifiers: Sequence[str]
     sensitive: Sequence[str]
@@ -78,13 +78,14 @@ def shown_as(name: str, column: Released) -> Column:
     """
     used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.texts)))
     seen = encode(name, texts_in_use(column, used))
+    # [code] the code that a reader gives to the label
     place = np.zeros(len(column.texts), dtype=np.int32)
     place[used] = seen.codes
     return replace(seen, codes=place[column.codes])
 
 
 def texts_in_use(column: Released, used: NDArray[np.integer]) -> pa.StringArray:
-    """The texts of values that occur, by themselves: whether times show hours must not depend on who was left out."""
+    """Texts of the values that occur, and only these: whether times show hours must not depend on who was left out."""
     values = column.values.take(pa.array(used))
     if not pa.types.is_timestamp(values.type):
         return column.texts.take(pa.array(used))
@@ -117,11 +118,12 @@ def _of_groups(
     separate: GroupTable,
     builders: Mapping[str, Builder] | None,
 ) -> Published:
-    """Anatomy: rows as they are, each in a group whose sensitive values stand elsewhere."""
+    """View of Anatomy's two tables: rows as they are, each in a group whose sensitive values the other table has."""
     of_row = FrequencySet.count({group: (table[group].codes, table[group].size)}, want_classes=True)
     assert of_row.classes is not None
     names = labels_of(table, group)
     number = {names[code]: at for at, code in enumerate(of_row.codes(group).tolist())}
+    # [line of the other table] its group, as the classes are numbered, and its value
     at = np.array([number[each] for each in separate.groups], dtype=np.int64)
     place = {value: code for code, value in enumerate(dict.fromkeys(separate.values))}
     labels = list(place)
@@ -154,6 +156,7 @@ def _face(table: Table, kinds: Mapping[str, str]) -> LabelColumn:
 
 def _ranges(table: Table, low: str, high: str) -> LabelColumn:
     """Two columns of bounds as one of closed intervals."""
+    # one code for each pair of bounds that occurs
     size = table[high].size
     pairs, codes = np.unique(table[low].codes.astype(np.int64) * size + table[high].codes, return_inverse=True)
     lows, highs = labels_of(table, low), labels_of(table, high)

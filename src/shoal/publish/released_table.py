@@ -50,7 +50,7 @@ class ReleasedTable:
 
     @property
     def row_by_row(self) -> dict[str, Released]:
-        """The same with a code for every row, which they have only where the rows are in memory."""
+        """Released columns with a code for every row; refused where the rows are not in memory."""
         if self.shown.rows is None:
             raise BadInput("the rows of this release stayed where they are; save it, and name its folder")
         return self.shown.columns
@@ -97,7 +97,7 @@ class ReleasedTable:
 
     @cached_property
     def separate_data(self) -> Any:
-        """The same as a frame of the kind that came in."""
+        """The other table of Anatomy, as a frame of the kind that came in."""
         return None if self.separate is None else to_same_kind(self.source, to_table(self.separate))
 
     @cached_property
@@ -107,7 +107,7 @@ class ReleasedTable:
 
     @cached_property
     def summary(self) -> Manifest:
-        """The manifest as a frozen value."""
+        """The private manifest as a frozen value."""
         second = None if self.separate is None else SeparateTable(columns=tuple(self.separate))
         data = Data(format="frame", columns=tuple(self.columns), separate=second)
         seen = seen_if_few(self.plan, self.policy, self.source)

@@ -11,7 +11,7 @@ FOLDER = Path(__file__).parents[1] / "schemas"
 
 
 def generated() -> dict[str, dict[str, Any]]:
-    """File name to schema."""
+    """Schemas by the name of their file."""
     return {
         "policy.schema.json": Policy.json_schema(),
         "manifest.schema.json": Manifest.model_json_schema(),

@@ -1,4 +1,4 @@
-"""From a plan and its verdicts to the manifests: all for the owner, and for the public what the release shows."""
+"""Makes the manifests from a plan and its verdicts: all for the owner, and for the public what the release shows."""
 
 import csv
 import io
@@ -40,7 +40,7 @@ from shoal.verify.claim import Verdict
 
 
 def republish_summary(plan: Plan, policy: Policy) -> dict[str, Any] | None:
-    """As the private manifest tells it."""
+    """What publishing again did, as the private manifest tells it; None where a table is published once."""
     if plan.grown is None or policy.republish is None:
         return None
     history, finding = plan.grown.history, plan.grown.finding
@@ -55,9 +55,10 @@ def republish_summary(plan: Plan, policy: Policy) -> dict[str, Any] | None:
 
 
 def counterfeits_of(plan: Plan) -> str | None:
-    """The classes that hold rows that show nobody, and how many, as CSV; None where there are none."""
+    """Number of counterfeits, rows that show nobody, in each class that has some, as CSV; None where there are none."""
     if plan.grown is None or plan.added is None:
         return None
+    # one added row of each class: the part of the row that it copies tells what the class shows
     classes, at, counts = np.unique(plan.class_of_row[plan.added.copied], return_index=True, return_counts=True)
     del classes
     recoding = in_parts(plan.recoding)
@@ -88,7 +89,7 @@ def summarise(
     notes: Sequence[str],
     seen: Comparison | None,
 ) -> Manifest:
-    """The private manifest of a plan whose outcome was verified; `seen` is as `seen_if_few` tells it."""
+    """Make the private manifest of a plan whose outcome was verified; `seen` comes from `seen_if_few`."""
     after = plan.after
     told = {} if seen is None else measured(seen)
     added = 0 if plan.added is None else len(plan.added.copied)
@@ -182,7 +183,7 @@ def _recoding(recoding: Recoding) -> RecodingEntry:
 
 
 def saveable(policy: Policy, plan: Plan, source: Source) -> Policy:
-    """The policy; where functions made a hierarchy, with what they made."""
+    """The policy with hierarchies that can be saved: where functions made one, what they made."""
     attributes = dict(policy.attributes)
     for name, builder in plan.builders.items():
         try:
@@ -201,7 +202,7 @@ def public(
     labels: dict[str, tuple[str, ...]],
     shown: Mapping[str, Collection[str]],
 ) -> PublicManifest:
-    """What may be published: of the manifest, what the policy says, and figures of the released table alone.
+    """Make the public manifest: what the policy says, and figures of the released table alone.
 
     `shown` are the values of each sensitive attribute in the table. `docs/design.md` lists every field with the reason
     why it may be public.
@@ -277,7 +278,7 @@ def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelS
 
 
 def _promises(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Those about a model."""
+    """The verdicts that are about a model."""
     return [verdict for verdict in verdicts if verdict.promise in MODELS]
 
 
@@ -286,7 +287,7 @@ def _classes(verdicts: Sequence[Verdict]) -> Classes:
 
 
 def seen_of(plan: Plan, policy: Policy, source: Source) -> Comparison:
-    """The release beside its original."""
+    """Compare the release with its original."""
     return see(
         source.table,
         plan.before,
@@ -301,11 +302,11 @@ def seen_of(plan: Plan, policy: Policy, source: Source) -> Comparison:
 
 
 def seen_if_few(plan: Plan, policy: Policy, source: Source) -> Comparison | None:
-    """The same, unless it would be too much to be looked at."""
+    """Compare the release with its original; None where that would be too much work."""
     return seen_of(plan, policy, source) if few_enough(plan) else None
 
 
 def metrics_of(plan: Plan, told: Mapping[str, Measurement]) -> dict[str, float]:
-    """Every figure of this release, in the order of the catalogue; what the search scored is told as it scored it."""
+    """Every figure of this release, in the order of the catalogue; what the search scored stands as it scored it."""
     figures = {name: each.total for name, each in told.items()} | dict(plan.metrics)
     return {entry.name: total for entry in catalogue() if (total := figures.get(entry.name)) is not None}

@@ -80,7 +80,7 @@ def _judge(
     rows: NDArray[np.int64] | None,
     times: NDArray[np.int64] | None = None,
 ) -> list[Verdict]:
-    """Every promise of a file or a table whose rows came from these rows of the input."""
+    """Judge every promise of a file or a table whose rows came from these rows of the input."""
     claim, original = release.claim, original_of(release, rows)
     listed = original.rows is not None
     with opened(table, claim.columns, how, listed=listed, times=times, room=release.room) as database:
@@ -93,7 +93,7 @@ def _judge(
 
 
 def _judge_stream(release: "ReleasedTable") -> list[Verdict]:
-    """Of rows that do not fit in memory, as a file that nobody else sees."""
+    """Judge rows that do not fit in memory, written to a file that nobody else sees."""
     scratch = Scratch(release.room.folder or Path(gettempdir()), SPILL)
     try:
         file = scratch.path / "data.parquet"

@@ -11,7 +11,7 @@ from shoal.data.codes import Codes, Column, Table
 from shoal.hierarchy.taxonomy import TOP
 
 _RARE = (pa.types.is_decimal256, pa.types.is_duration)
-"""Types that many readers of a file do not know: they are published as text."""
+"""Types that many programs cannot read from a file: they are published as text."""
 
 
 @dataclass(frozen=True)
@@ -25,23 +25,24 @@ class Released:
 
     @classmethod
     def of(cls, codes: Codes, texts: Sequence[str | None]) -> "Released":
-        """A column of texts."""
+        """Return a column of texts."""
         values = pa.array(texts, pa.string())
         return cls(codes, values, values)
 
 
 def whole_numbers(codes: Codes, values: NDArray[np.int64]) -> Released:
+    """Return a column of integers."""
     numbers = pa.array(values, pa.int64())
     return Released(codes, numbers, numbers.cast(pa.string()))
 
 
 def shown_values(column: Column) -> Released:
-    """A column as it is."""
+    """Return a column with its values unchanged."""
     return Released(column.codes, *with_null(column))
 
 
 def starred(column: Released, hidden: NDArray[np.bool_]) -> Released:
-    """The column with `*` in hidden rows."""
+    """Return the column with `*` in the hidden rows."""
     labels = column.texts.to_pylist()
     if TOP not in labels:
         labels.append(TOP)
@@ -49,6 +50,7 @@ def starred(column: Released, hidden: NDArray[np.bool_]) -> Released:
 
 
 def with_null(column: Column) -> tuple[pa.Array, pa.StringArray]:
+    """Return the values and the texts behind each code, null included."""
     values, texts = column.values, column.texts
     if any(is_rare(values.type) for is_rare in _RARE):
         values = texts
@@ -58,5 +60,5 @@ def with_null(column: Column) -> tuple[pa.Array, pa.StringArray]:
 
 
 def decoded(table: Table) -> pa.Table:
-    """An encoded table as values again."""
+    """Return the values of an encoded table."""
     return pa.table({name: with_null(c)[0].take(pa.array(c.codes)) for name, c in table.columns.items()})

@@ -35,42 +35,42 @@ class Recoding(Protocol):
 
     @property
     def kind(self) -> Literal["node", "boxes", "cells", "clusters", "groups"]:
-        """What it is made of."""
+        """Kind of recoding, a key of `SENTENCES`."""
         ...
 
     @property
     def levels(self) -> Mapping[str, int] | None:
-        """The level of each quasi-identifier, where one is the same for all rows."""
+        """Level of each quasi-identifier, where all rows share one."""
         ...
 
     @property
     def suppressed(self) -> NDArray[np.bool_]:
-        """Per row of the input."""
+        """Whether each row of the input is suppressed."""
         ...
 
     @property
     def moved(self) -> str | None:
-        """The sensitive attribute that is told in a table of its own."""
+        """The sensitive attribute that is released in a table of its own."""
         ...
 
     def columns_of(self, name: str) -> tuple[str, ...]:
-        """The columns that are released of a quasi-identifier."""
+        """Return the names of the released columns of a quasi-identifier."""
         ...
 
     def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
-        """Those columns, a code for every row of the input."""
+        """Return those columns, with a code for every row of the input."""
         ...
 
     def label_counts(self) -> dict[str, int] | None:
-        """How many different labels each released column shows; None where a level tells it."""
+        """Return the number of labels of each released column; None where it follows from the levels."""
         ...
 
     def further_columns(self) -> dict[str, Released]:
-        """Columns that are released beside those of the table."""
+        """Return columns that are released in addition to those of the table."""
         ...
 
     def separate(self, table: Table) -> dict[str, Released] | None:
-        """The second table, where there is one."""
+        """Return the second table, where there is one."""
         ...
 
     def by_kind(
@@ -81,12 +81,12 @@ class Recoding(Protocol):
         stored: "Callable[[StoredRecoding], T]",
         groups: "Callable[[GroupRecoding], T]",
     ) -> T:
-        """What the function for its kind returns."""
+        """Call the function for its kind, and return what it returns."""
         ...
 
 
 class _OneTable:
-    """What recodings share that generalise labels and release one table."""
+    """Shared by recodings that generalise and release a single table."""
 
     on_disk: ClassVar[bool] = False
     keeps_values: ClassVar[bool] = False
@@ -103,17 +103,17 @@ class _OneTable:
 
 
 def never(recoding: Recoding) -> NoReturn:
-    """For kinds that were refused before the work began."""
+    """Fail for a kind that was refused before the work began."""
     raise AssertionError(f"a recoding of kind {recoding.kind!r} cannot come here")
 
 
 def in_parts(recoding: Recoding) -> "PartRecoding":
-    """A recoding that is known to consist of parts."""
+    """Return a recoding that is known to be a `PartRecoding`."""
     return recoding.by_kind(node=never, parts=lambda own: own, stored=never, groups=never)
 
 
 def stored_boxes(recoding: Recoding) -> "StoredRecoding":
-    """A recoding that is known to be one of boxes on disk."""
+    """Return a recoding that is known to be a `StoredRecoding`."""
     return recoding.by_kind(node=never, parts=never, stored=lambda own: own, groups=never)
 
 
@@ -124,9 +124,9 @@ class NodeRecoding(_OneTable):
     kind: ClassVar[Literal["node"]] = "node"
     levels: Mapping[str, int]
     suppressed: NDArray[np.bool_]
-    """Per row of the input; empty where the rows stay where they are."""
+    """Whether each row of the input is suppressed; empty where the rows are not in memory."""
     kept: FrequencySet | None = None
-    """Then: the classes that are released, coded at the levels."""
+    """Where the rows are not in memory: the classes that are released, coded at the levels."""
 
     def columns_of(self, name: str) -> tuple[str, ...]:
         return (name,)
@@ -144,16 +144,16 @@ class NodeRecoding(_OneTable):
 
 @dataclass(frozen=True)
 class PartRecoding(_OneTable):
-    """Rows in parts, each of which shows something of its own: boxes, cells, clusters (CG_ of S2.3)."""
+    """A partition of the rows, each part with labels of its own: boxes, cells, clusters (CG_ of S2.3)."""
 
     levels: ClassVar[None] = None
     kind: Literal["boxes", "cells", "clusters", "groups"]
     part: Codes
-    """Of each row of the input."""
+    """Part of each row of the input."""
     shown: Mapping[str, Mapping[str, Released]]
-    """Per quasi-identifier the columns that are released of it, a code for every part."""
+    """Released columns of each quasi-identifier; a code per part."""
     left_out: int | None = None
-    """The part of the rows that are left out, if there are such."""
+    """Part of the rows that are left out, if there are any."""
 
     @property
     def suppressed(self) -> NDArray[np.bool_]:
@@ -175,7 +175,7 @@ class PartRecoding(_OneTable):
 
 @dataclass(frozen=True)
 class StoredRecoding(_OneTable):
-    """The same boxes where the rows stay where they are."""
+    """Boxes of rows that are not in memory."""
 
     kind: ClassVar[Literal["boxes"]] = "boxes"
     levels: ClassVar[None] = None
@@ -185,7 +185,7 @@ class StoredRecoding(_OneTable):
     points: Path
     """A Parquet file: the code of each quasi-identifier, in the order of their names (q0, q1, …), and the part."""
     shown: Mapping[str, Mapping[str, Released]]
-    """Per quasi-identifier the columns that are released of it, a code for every part."""
+    """Released columns of each quasi-identifier; a code per part."""
     sizes: NDArray[np.int64]
     """Rows of each part."""
 
@@ -197,7 +197,7 @@ class StoredRecoding(_OneTable):
         return tuple(self.shown[name])
 
     def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
-        """Part by part: rows are not here."""
+        """Return the columns with a code per part, since the rows are not in memory."""
         del hierarchies
         return dict(self.shown[column.name])
 
@@ -214,18 +214,18 @@ def _label_counts(shown: Mapping[str, Mapping[str, Released]]) -> dict[str, int]
 
 @dataclass(frozen=True)
 class GroupRecoding:
-    """Rows in groups, and the sensitive values group by group in a table of their own (Anatomy, Xiao and Tao 2006)."""
+    """Rows in groups; a second table has the sensitive values of each group (Anatomy, Xiao and Tao 2006)."""
 
     kind: ClassVar[Literal["groups"]] = "groups"
     levels: ClassVar[None] = None
     on_disk: ClassVar[bool] = False
     keeps_values: ClassVar[bool] = True
     group: Codes
-    """Of each row of the input."""
+    """Group of each row of the input."""
     column: str
-    """What the column of groups is called."""
+    """Name of the column of groups."""
     sensitive: str
-    """What is told in the other table."""
+    """The attribute that is released in the second table."""
 
     @property
     def suppressed(self) -> NDArray[np.bool_]:
@@ -246,12 +246,13 @@ class GroupRecoding:
         return {self.column: int(self.group.max()) + 1}
 
     def further_columns(self) -> dict[str, Released]:
-        """The column of groups."""
+        """Return the column of groups, numbered from 1."""
         return {self.column: whole_numbers(self.group, np.arange(1, int(self.group.max()) + 2))}
 
     def separate(self, table: Table) -> dict[str, Released]:
-        """The other table: how often each sensitive value occurs in each group."""
+        """Return the second table: how often each sensitive value occurs in each group."""
         column = table[self.sensitive]
+        # one line per pair of group and value
         pairs, counts = np.unique(self.group.astype(np.int64) * column.size + column.codes, return_counts=True)
         many, at = np.unique(counts, return_inverse=True)
         groups = self.further_columns()[self.column]
@@ -274,7 +275,7 @@ def recode(
     *,
     show: bool,
 ) -> tuple[dict[str, Released], NDArray[np.int64]]:
-    """The released columns and the input row of each released row; with `show`, suppressed rows stay as all `*`."""
+    """Return the released columns and the input row of each released row; with `show`, suppressed rows stay as `*`."""
     rows = np.arange(table.rows) if show else np.flatnonzero(~recoding.suppressed)
     hidden = recoding.suppressed[rows] if show else np.zeros(len(rows), dtype=bool)
     out = {}
@@ -297,7 +298,7 @@ def recode_items(
     *,
     show: bool,
 ) -> tuple[dict[str, Released], NDArray[np.int64]]:
-    """The same for rows that were counted, quasi-identifiers coded at the levels; and how often each row occurs."""
+    """Like `recode`, for distinct rows with quasi-identifiers coded at the levels; also return the count of each."""
     assert recoding.kept is not None
     inside = items.among(recoding.kept)
     if not show:

@@ -22,13 +22,13 @@ class Before:
     classes: FrequencySet
     hierarchies: tuple[Hierarchy, ...]
     importance: Mapping[str, float] = field(default_factory=dict)
-    """Weights of attributes; 1 where nothing is said."""
+    """Weights of attributes; 1 by default."""
     population: FrequencySet | None = None
-    """Everybody, coded like the table, where a model compares with them."""
+    """The population, coded like the table, where a model needs it."""
     sensitive: Reading | None = None
-    """How the counts of the sensitive attributes are read, where all of them are counted."""
+    """How to read the counts of the sensitive attributes, where all of them are counted."""
     room: int | None = None
-    """How many classes of other nodes may be remembered; None: as the table has."""
+    """How many classes of other nodes may be kept in memory; None: as the size of the table suggests."""
 
     @cached_property
     def rows(self) -> int:
@@ -36,6 +36,7 @@ class Before:
 
     @property
     def weights(self) -> NDArray[np.float64]:
+        """Weight of each attribute; they sum to 1."""
         given = np.array([self.importance.get(name, 1.0) for name in self.classes.attributes])
         return given / given.sum() if given.sum() > 0 else np.full(len(given), 1 / len(given))
 
@@ -45,7 +46,7 @@ class Before:
         return tuple(hierarchy.left_out for hierarchy in self.hierarchies)
 
     def marginal(self, i: int) -> NDArray[np.int64]:
-        """Rows per code of attribute i."""
+        """Return the rows per code of attribute i."""
         return self._marginals[i]
 
     @cached_property
@@ -63,7 +64,7 @@ class Outcome(Protocol):
 
     @property
     def suppressed(self) -> NDArray[np.bool_]:
-        """Per class."""
+        """Whether each class is suppressed."""
         ...
 
     @property
@@ -98,30 +99,30 @@ class After:
 
     @property
     def unlisted(self) -> int:
-        """How many classes are not listed."""
+        """Number of classes that are not listed."""
         return 0 if self.classes.rest is None else self.classes.rest.classes
 
     @property
     def unlisted_squares(self) -> int:
-        """The sum of the squares of their sizes."""
+        """Sum of the squares of the sizes of the classes that are not listed."""
         return 0 if self.classes.rest is None else self.classes.rest.squares
 
     def rows_of(self, out: NDArray[np.bool_]) -> int:
-        """Rows of some classes, and of those that are not listed because they are suppressed whatever comes."""
+        """Return the rows of some classes and of all that are not listed, which are always suppressed."""
         rest = self.classes.rest
         return int(self.classes.counts[out].sum()) + (0 if rest is None else rest.rows)
 
     def marginals(
         self, out: NDArray[np.bool_], hierarchies: tuple[Hierarchy, ...]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The same per label, attribute after attribute, and where each begins."""
+        """Return those rows per label, attribute after attribute, and where each attribute begins."""
         sizes = [h.groups(level) for h, level in zip(hierarchies, self.node, strict=True)]
         rows, begins = self.classes.marginals(out, sizes)
         rest = self.classes.rest
         return (rows if rest is None else rows + rest.lost([h.groups(0) for h in hierarchies], sizes)), begins
 
     def lost(self, hierarchies: tuple[Hierarchy, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Suppressed rows per label, attribute after attribute, and where each begins; counted once for all metrics."""
+        """Return the suppressed rows per label, and where each attribute begins; counted once for all metrics."""
         if "_lost" not in self.__dict__:
             self.__dict__["_lost"] = self.marginals(self.suppressed, hierarchies)
         lost: tuple[NDArray[np.int64], NDArray[np.int64]] = self.__dict__["_lost"]
@@ -130,18 +131,18 @@ class After:
 
 @dataclass(frozen=True)
 class Covers:
-    """What labels of one attribute stand for, label by label."""
+    """What each of some labels of one attribute stands for."""
 
     losses: NDArray[np.float64]
-    """The share of its values that a label cannot tell apart."""
+    """Share of the values that the label cannot tell apart."""
     leaves: NDArray[np.int64]
-    """How many leaves lie under it; without a hierarchy, how many values of the table."""
+    """Number of leaves under the label; without a hierarchy, of values of the table."""
     held: NDArray[np.int64]
-    """How many rows of the table have a value that lies under it."""
+    """Number of rows of the table whose value lies under the label."""
     mixed: NDArray[np.bool_]
-    """Whether null lies under it beside others."""
+    """Whether null lies under the label together with values."""
     lifts: NDArray[np.float64]
-    """Its level as a share of the hierarchy's height; nan where there is no hierarchy."""
+    """Level as a share of the hierarchy's height; nan where there is no hierarchy."""
     size: int
     """Leaves of the whole domain."""
 
@@ -149,7 +150,7 @@ class Covers:
     def along(
         cls, hierarchy: Hierarchy, codes: Codes, levels: NDArray[np.integer], rows: NDArray[np.int64]
     ) -> "Covers":
-        """Labels of a hierarchy, each given by a code under it and its level; `rows` of the table per code.
+        """Describe labels of a hierarchy, each given by a code under it and its level; `rows` is per code.
 
         >>> import pyarrow as pa
         >>> from shoal.data.codes import encode
@@ -163,9 +164,11 @@ class Covers:
         mixed = np.empty(len(codes), dtype=bool)
         for level in np.unique(levels).tolist():
             at, groups = levels == level, hierarchy.groups(level)
+            # [code] group at this level; [group] leaves under it
             of = hierarchy.between(0, level)
             under = np.array([hierarchy.size]) if level == hierarchy.left_out else hierarchy.leaves[level]
             label, labels = of[codes[at]], (TOP,) if level == hierarchy.left_out else hierarchy.labels[level]
+            # groups that null shares with values
             joined = [group for group in of[null].tolist() if labels[group] is not None]
             leaves[at], mixed[at] = under[label], np.isin(label, joined)
             held[at] = np.bincount(of, weights=rows, minlength=groups)[label]
@@ -176,13 +179,14 @@ class Covers:
     def between(
         cls, low: Codes, high: Codes, rows: NDArray[np.int64], null: int | None, losses: NDArray[np.float64]
     ) -> "Covers":
-        """Ranges of an order, by their first and last position; `rows` of the table at each.
+        """Describe ranges of an ordered axis by their first and last position; `rows` is per position.
 
-        A range that holds null, which is the last position, and others is no range but everything.
+        A range that holds null, which is the last position, and values stands for everything.
 
         >>> Covers.between(np.array([0], np.int32), np.array([1], np.int32), np.array([3, 1, 5]), None, np.ones(1)).held
         array([4])
         """
+        # [position] rows before it
         upto = np.concatenate([[0], np.cumsum(rows)])
         size = max(len(rows) - (null is not None), 1)
         mixed = (high == null) & (low != null) if null is not None else np.zeros(len(low), dtype=bool)
@@ -192,11 +196,11 @@ class Covers:
 
     @property
     def values(self) -> NDArray[np.int64]:
-        """How many different values a label may stand for, null among them."""
+        """Number of values that a label may stand for, null included."""
         return self.leaves + self.mixed
 
     def at(self, labels: NDArray[np.integer]) -> "Covers":
-        """Of these labels."""
+        """Return the covers of these labels."""
         return Covers(
             self.losses[labels],
             self.leaves[labels],
@@ -207,7 +211,7 @@ class Covers:
         )
 
     def starred(self, rows: int, *, null: bool) -> "Covers":
-        """With one label more, that of suppressed rows, which lose everything; `rows` and `null` of the whole table."""
+        """Add the label of suppressed rows, which covers everything; `rows` and `null` are of the whole table."""
         return Covers(
             np.append(self.losses, 1.0),
             np.append(self.leaves, np.int64(self.size)),
@@ -220,21 +224,21 @@ class Covers:
 
 @dataclass(frozen=True)
 class RecodedCells:
-    """The table after cells were recoded: its classes, and what each part of it lost of each attribute."""
+    """The table after its cells were recoded: its classes, and what each part lost of each attribute."""
 
     classes: FrequencySet
     sizes: NDArray[np.int64]
     """Rows of each part; parts that are shown alike are one class."""
     losses: NDArray[np.float64]
-    """losses[part, attribute]: the share of its values that the part cannot tell apart."""
+    """losses[part, attribute]: the share of the values that the label cannot tell apart."""
     covers: tuple[Covers, ...] = ()
-    """Of each attribute what every part shows; none where rows show their own values."""
+    """What the labels of every part stand for, per attribute; empty where rows show their own values."""
     left_out: int | None = None
-    """The class of the rows that are left out, if there are such."""
+    """Class of the rows that are left out, if there are any."""
 
     @cached_property
     def suppressed(self) -> NDArray[np.bool_]:
-        """Per class."""
+        """Whether each class is suppressed."""
         return np.asarray(np.arange(len(self.classes)) == (-1 if self.left_out is None else self.left_out))
 
     @property

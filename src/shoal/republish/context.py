@@ -43,13 +43,13 @@ class NextRelease:
     """How the rows of the next release are put together."""
 
     part: Codes
-    """Of each row; -1 of who is left out."""
+    """Part of each row; -1 where it is left out."""
     levels: Levels
-    """levels[part, quasi-identifier]."""
+    """levels[part, quasi-identifier] that the part is shown at."""
     history: History
-    """With the lines of this release; what it leaves of everybody's values is not in it yet."""
+    """History with the lines of this release, but not yet the values that it leaves possible."""
     row: NDArray[np.int64]
-    """Of each line the row that shows it; -1 of who is not shown."""
+    """Row that shows each line; -1 where none does."""
     touched: Flags | None = None
     """Which lines are in groups that nobody could tell apart before; None where exchanging values tells nothing."""
     added: "Added | None" = None
@@ -104,12 +104,12 @@ class RepublishContext:
 
     @property
     def codes(self) -> list[Codes]:
-        """Of each quasi-identifier."""
+        """Codes of each quasi-identifier."""
         return [self.table[name].codes for name in self.quasi]
 
     @cached_property
     def rows(self) -> FrequencySet:
-        """Every row as an item."""
+        """A frequency set with every row as an item of its own."""
         beside: Beside = {
             one: self._coded(one) if isinstance(one, str) else joined([self._coded(name) for name in one])
             for one in counted(self.policy, self.quasi)
@@ -120,7 +120,7 @@ class RepublishContext:
         return self.table[name].codes, self.table[name].size
 
     def counts(self, values: Mapping[str, Codes], part: Codes, parts: int) -> ClassCounts:
-        """What models read of groups of people, whose sensitive values are given: those who left among them."""
+        """Counts of groups as models read them; sensitive values are given, so that people who left can be in them."""
         alone = replace(self.problem.reading, unit=None)  # every person has one row
         sensitive = {
             name: alone.values(name, Long.count(part, codes, self.table[name].size), parts)
@@ -130,7 +130,7 @@ class RepublishContext:
         return ClassCounts(np.bincount(part, minlength=parts).astype(np.int64), sensitive)
 
     def comply(self, values: Mapping[str, Codes], part: Codes, parts: int) -> Flags:
-        """Which groups keep every model that is promised of each class, as far as their sensitive values tell."""
+        """Flag the groups that keep every model promised of each class, as far as their sensitive values tell."""
         counts = self.counts(values, part, parts)
         flags = np.ones(parts, dtype=bool)
         for model in self.policy.models:
@@ -149,9 +149,9 @@ class RepublishContext:
 
     @cached_property
     def bound(self) -> Flags:
-        """Per line: the person is there and some value changed, but not all that is shown beside quasi-identifiers.
+        """Flag lines whose person is there and has a changed value, but not all shown beside quasi-identifiers changed.
 
-        What stayed ties the person's rows of both releases together, so that they are no two people to anybody.
+        What stayed ties the person's rows of both releases together, so that nobody takes them for two people.
         """
         there = (self.matched.row >= 0) & (self.history.group >= 0) & ~self.matched.same
         if Role.INSENSITIVE in self.problem.roles.values():
@@ -162,7 +162,8 @@ class RepublishContext:
         return there & stayed
 
     def alike(self, part: Codes, levels: Levels) -> Codes:
-        """The class of each part: parts that show the same are one."""
+        """Class of each part: parts that show the same are one class."""
+        # [part] its first row: assigned in reverse, so that the first one is what stays
         first = np.zeros(len(levels), dtype=np.int64)
         first[part[part >= 0][::-1]] = np.flatnonzero(part >= 0)[::-1]
         labels = [
@@ -173,6 +174,6 @@ class RepublishContext:
         return found
 
     def some(self, rows: Sequence[int] | NDArray[np.intp]) -> Source:
-        """A table of some rows only, in the same codes."""
+        """Source that has some rows only, in the same codes."""
         columns = {name: replace(column, codes=column.codes[rows]) for name, column in self.table.columns.items()}
         return replace(self.source, table=Table(columns, len(rows)), native=None)

@@ -37,20 +37,20 @@ class History:
     sensitive: tuple[str, ...]
     releases: int = 0
     keys: pa.Array = field(default_factory=lambda: pa.array([], pa.string()))
-    """Who it is; null where nobody can come back: the value changed, or the person was erased."""
+    """Key of each line's person; null where nobody can come back: the value changed, or the person was erased."""
     group: Codes = field(default_factory=lambda: np.zeros(0, np.int32))
-    """-1 where the line is in none."""
+    """Group of each line; -1 where it is in none."""
     shown: Flags = field(default_factory=lambda: np.zeros(0, bool))
-    """Whether the last release showed it."""
+    """Which lines the last release showed."""
     levels: Levels = field(default_factory=lambda: np.zeros((0, 0), np.int16))
-    """levels[line, quasi-identifier]: how far it was generalised."""
+    """levels[line, quasi-identifier]: how far the line was generalised."""
     values: Mapping[str, pa.Array] = field(default_factory=dict)
-    """Of each sensitive attribute, in the type it came in."""
+    """Values of each sensitive attribute, in the type they came in."""
     domains: Mapping[str, pa.Array] = field(default_factory=dict)
-    """Every value of each that was ever shown or could have been."""
+    """Every value of each sensitive attribute that was ever shown or could have been."""
     candidates: Mapping[str, Candidates] = field(default_factory=dict)
     signatures: Candidates | None = None
-    """Of m-invariance: the values that everybody keeps."""
+    """In m-invariance, the values that each person is always shown among."""
     source: str | None = None
     """The file of the last release, by its name; None where it was none, or has people who were erased since."""
 
@@ -58,13 +58,13 @@ class History:
         return len(self.keys)
 
     def write(self, folder: Path) -> None:
-        """Write one line of a Parquet file for each line, and what the columns mean."""
+        """Write a Parquet file with a row for each line, and what its columns mean."""
         _write(folder / NAME, self)
 
     def respelt(self, table: Table, key: str) -> "History":
-        """The same with keys and values as the table spells them: 1.0 is 1, and blanks around it are nothing.
+        """Spell keys and values as the table does: 1.0 is 1, and blanks around a text do not count.
 
-        Else everybody would be taken for somebody else, or for changed, and be shown afresh.
+        Otherwise everybody would be taken for somebody else, or for changed, and be shown afresh.
         """
         keys = _respelt(self.keys, _spellings(self.keys, table[key].texts))
         values, domains, candidates, signatures = {}, {}, {}, self.signatures
@@ -77,7 +77,7 @@ class History:
         return replace(self, keys=keys, values=values, domains=domains, candidates=candidates, signatures=signatures)
 
     def forgetting(self, keys: pa.Array) -> "History":
-        """The same without who these are: their lines stay as nobody's, since others are hidden among them."""
+        """Remove the keys of some people; their lines stay, as nobody's, since others are hidden among them."""
         gone = pc.is_in(self.keys, value_set=keys)
         return replace(self, keys=pc.if_else(gone, pa.scalar(None, pa.string()), self.keys), source=None)
 
@@ -87,17 +87,17 @@ class Matched:
     """A new table beside the history: who is who."""
 
     table: Table
-    """With sensitive columns that know the values of the history too."""
+    """The table, whose sensitive columns know the values of the history too."""
     past: Mapping[str, Column]
-    """Of each sensitive attribute, the history's values in the codes of the table."""
+    """The history's values of each sensitive attribute, in the codes of the table."""
     line: NDArray[np.int64]
-    """Of each row of the table its line in the history; -1 of who is new."""
+    """Line of each row of the table in the history; -1 for people who are new."""
     row: NDArray[np.int64]
-    """Of each line its row in the table; -1 of who is not there."""
+    """Row of each line in the table; -1 for people who are not there."""
 
     @property
     def same(self) -> Flags:
-        """Per line: the person is there, with the sensitive values of before."""
+        """Flag the lines whose person is there, with the sensitive values of before."""
         flags = self.row >= 0
         for name, column in self.past.items():
             flags &= column.codes == self.table[name].codes[self.row]
@@ -105,7 +105,7 @@ class Matched:
 
 
 def _spellings(known: pa.Array, texts: pa.Array) -> dict[str, str]:
-    """What the table calls texts that it does not have as they are, where one of its own looks alike and is new."""
+    """New spelling of each known text that the table lacks, where the table has a new one that looks alike."""
     strange = texts.filter(pc.invert(pc.is_in(texts, value_set=known))).to_pylist()
     if not strange:
         return {}
@@ -123,7 +123,7 @@ def _respelt(values: pa.Array, spelt: Mapping[str, str]) -> pa.Array:
 
 
 def match(table: Table, key: str, history: History, name: str) -> Matched:
-    """Find everybody again by the key, of which every row has one of its own; `name` is what errors call the table."""
+    """Find everybody again by the key, which must differ in every row; `name` is what errors call the table."""
     column = table[key]
     if column.has_null or len(column.values) < table.rows:
         code = column.null_code if column.has_null else int((column.counts > 1).argmax())
@@ -132,6 +132,7 @@ def match(table: Table, key: str, history: History, name: str) -> Matched:
             f"{name}: column {key!r} must tell persons apart, one row for each, and row {column.first_row(code or 0)} "
             f"{what}; correct it, or name another key under [republish]"
         )
+    # [code] line with that key, -1 for none; then [row] line, and [line] row
     found = pc.index_in(column.texts, value_set=history.keys).fill_null(-1).to_numpy(zero_copy_only=False)
     line = found.astype(np.int64)[column.codes]
     row = np.full(len(history), -1, dtype=np.int64)
@@ -156,7 +157,7 @@ def typed(column: Column, codes: Codes) -> pa.Array:
 
 
 def begun(quasi: Sequence[str], sensitive: Sequence[str], table: Table) -> History:
-    """The history of a table that nothing was released of."""
+    """An empty history, for a table of which nothing was released."""
     nothing = np.zeros(0, np.int32)
     return History(
         tuple(quasi),
@@ -169,14 +170,16 @@ def begun(quasi: Sequence[str], sensitive: Sequence[str], table: Table) -> Histo
 
 
 def lowest(part: Codes, parts: int, codes: Sequence[Codes], hierarchies: Sequence[Hierarchy]) -> Levels:
-    """levels[part, attribute]: the lowest level at which all rows of a part are one; every part has a row.
+    """levels[part, attribute]: the lowest level at which all rows of a part show the same; every part has a row.
 
     Levels are nested, so a row meets the first of its part after as many steps as there are levels that differ.
     """
+    # [part] its first row: assigned in reverse, so that the first one is what stays
     first = np.zeros(parts, dtype=np.int64)
     first[part[::-1]] = np.arange(len(part))[::-1]
     out = np.zeros((parts, len(hierarchies)), dtype=np.int16)
     for i, (column, hierarchy) in enumerate(zip(codes, hierarchies, strict=True)):
+        # [row] number of levels at which it differs from the first row of its part
         steps = np.zeros(len(part), dtype=np.int16)
         for groups in hierarchy.levels:
             steps += groups[column] != groups[column[first]][part]
@@ -241,7 +244,7 @@ def _read(table: pa.Table, about: dict[str, Any]) -> History:
 
 
 def _domain(values: pa.Array, texts: list[str | None]) -> pa.Array:
-    """Every value, in the type of those that are held."""
+    """Every value that `texts` spell, in the type of `values`."""
     return pa.array([text for text in texts if text is not None], pa.string()).cast(values.type)
 
 
@@ -250,7 +253,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _sets(candidates: Candidates) -> pa.Array:
-    """The bits of everybody's set; null of who has none."""
+    """The set of each line as bits; null where it has none."""
     sets = pa.array([each.tobytes() for each in candidates.sets], pa.binary())
     return pa.DictionaryArray.from_arrays(pa.array(candidates.of, mask=candidates.of < 0), sets)
 

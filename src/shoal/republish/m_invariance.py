@@ -20,7 +20,7 @@ from shoal.republish.history import History, labels, lowest, typed
 
 
 def split(bucket: Codes, value: Codes, places: Sequence[Floats]) -> Codes:
-    """The group of each row; in a bucket all values have equally many rows, and in a group they have one.
+    """Group of each row: buckets, in which every value has equally many rows, are split until each value has one.
 
     All parts are cut at once: each along the attribute in which it is widest, and every value at its own median.
     Xiao and Tao: m-invariance: towards privacy preserving re-publication of dynamic datasets. SIGMOD 2007.
@@ -31,23 +31,28 @@ def split(bucket: Codes, value: Codes, places: Sequence[Floats]) -> Codes:
     _, part = np.unique(bucket, return_inverse=True)
     part = part.ravel()
     while True:
+        # [part] how many rows each of its values has; the rows of parts that are not groups yet
         each = _rows_of_a_value(part, value)
         rows = np.flatnonzero(each[part] > 1)
         if not len(rows):
             return part.astype(np.int32)
         _, here = np.unique(part[rows], return_inverse=True)
+        # [row] its place along the attribute in which its part is widest
         along = _widest(here, [place[rows] for place in places])
         place = np.stack([place[rows] for place in places])[along[here], np.arange(len(rows))]
         order = np.lexsort((place, value[rows], here))
+        # [row] rank within (part, value) along that attribute
         begins = np.flatnonzero(np.append(True, (np.diff(here[order]) != 0) | (np.diff(value[rows][order]) != 0)))
         nth = np.empty(len(rows), dtype=np.int64)
         nth[order] = np.arange(len(rows)) - np.repeat(begins, np.diff(np.append(begins, len(rows))))
+        # the lower half of each value becomes part 2p, the upper half 2p + 1
         part = 2 * part
         part[rows] += nth >= each[part[rows] // 2] // 2
         part = np.unique(part, return_inverse=True)[1].ravel()
 
 
 def _rows_of_a_value(part: Longs, value: Codes) -> Longs:
+    """[part] number of rows that each value of a part has; all its values have equally many."""
     pairs, counts = np.unique(part * (int(value.max()) + 1) + value, return_counts=True)
     each = np.zeros(int(part.max()) + 1, dtype=np.int64)
     each[pairs // (int(value.max()) + 1)] = counts
@@ -55,7 +60,7 @@ def _rows_of_a_value(part: Longs, value: Codes) -> Longs:
 
 
 def _widest(part: Longs, places: Sequence[Floats]) -> Longs:
-    """Per part the attribute in which its rows lie farthest apart."""
+    """[part] attribute in which the rows of a part lie farthest apart."""
     parts = int(part.max()) + 1
     widths = np.zeros((len(places), parts))
     for i, place in enumerate(places):
@@ -75,37 +80,41 @@ class Buckets:
 
     value: Codes
     signature: Codes
-    """Of each row; -1 of who has none yet."""
+    """Signature of each row; -1 where it has none yet, -2 where none can be given."""
     signatures: list[Signature]
     m: int
     size: int
     """How many sensitive values there are."""
 
     def number(self, signature: Signature) -> int:
+        """Number of a signature; a new one is added to the list."""
         if signature not in self.signatures:
             self.signatures.append(signature)
         return self.signatures.index(signature)
 
     @property
     def member(self) -> Flags:
-        """member[signature, value]."""
+        """member[signature, value]: whether the signature has the value."""
         flags = np.zeros((len(self.signatures), self.size), dtype=bool)
         for number, values in enumerate(self.signatures):
             flags[number, list(values)] = True
         return flags
 
     def counts(self, rows: Flags) -> Longs:
-        """counts[signature, value] of some rows."""
+        """counts[signature, value]: how many of some rows have both."""
         at = self.signature[rows].astype(np.int64) * self.size + self.value[rows]
         return np.bincount(at, minlength=len(self.signatures) * self.size).reshape(-1, self.size)
 
     def lacking(self, rows: Flags) -> Longs:
-        """lacking[signature, value]: rows that a value has less than the most frequent one of its signature."""
+        """lacking[signature, value]: how many rows fewer a value has than the most frequent one of its signature."""
         counts = self.counts(rows)
         return np.where(self.member, counts.max(axis=1, initial=0, keepdims=True) - counts, 0)
 
     def other_signature(self, value: int, apart: Signature = ()) -> int | None:
-        """One that has the value and none of `apart`: the most used one, or a new one of the most frequent values."""
+        """Number of a signature that has the value and none of `apart`; None where there are too few values.
+
+        It is the most used one, or else a new one of the most frequent values.
+        """
         used = np.bincount(self.signature[self.signature >= 0], minlength=len(self.signatures))
         known = [n for n, each in enumerate(self.signatures) if value in each and not {*each} & {*apart}]
         if known:
@@ -117,10 +126,10 @@ class Buckets:
 
 @dataclass(frozen=True)
 class Invariant:
-    """Groups of one release."""
+    """The groups of one release, and the rows that were added to it."""
 
     group: Codes
-    """Of each row; -1 of who is left out."""
+    """Group of each row; -1 where it is left out."""
     signature: Codes
     signatures: list[Signature]
     counterfeits: tuple[Codes, Codes]
@@ -137,7 +146,7 @@ def invariant(
     places: Sequence[Floats],
     seed: int = 0,
 ) -> Invariant:
-    """The groups of the next release, given the signature and the last group of each row, -1 of who has none.
+    """Form the groups of the next release, given the signature and the last group of each row, -1 where it has none.
 
     >>> none = np.full(4, -1, np.int32)
     >>> first = invariant(np.array([0, 1, 1, 0]), none, [], none, 2, 2, [np.array([0.0, 1.0, 0.1, 0.9])])
@@ -147,6 +156,7 @@ def invariant(
     rng = np.random.default_rng([seed, 3])
     buckets = Buckets(value, signature.copy(), list(signatures), m, size)
     there = np.flatnonzero(signature >= 0)
+    # [row] its value is still one of its signature
     keeps = np.zeros(len(value), dtype=bool)
     keeps[there] = buckets.member[signature[there], value[there]] if len(there) else False
     whole = _whole(group, keeps, buckets)
@@ -158,10 +168,11 @@ def invariant(
 
 
 def _whole(group: Codes, keeps: Flags, buckets: Buckets) -> Flags:
-    """Division: groups in which every value of the signature still has its row stay as they are."""
+    """Division: flag the rows of groups in which every value of the signature still has its row; these groups stay."""
     flags = keeps & (group >= 0)
     if not flags.any():
         return flags
+    # [group] number of people, and of distinct values; [kept row] number of values of its signature
     people = np.bincount(group[flags], minlength=int(group.max()) + 1)
     values = Long.count(group[flags], buckets.value[flags], buckets.size).distinct(len(people))
     length = np.array([len(each) for each in buckets.signatures])[buckets.signature[flags]]
@@ -170,7 +181,7 @@ def _whole(group: Codes, keeps: Flags, buckets: Buckets) -> Flags:
 
 
 def _give_changed(buckets: Buckets, rows: NDArray[np.intp]) -> None:
-    """Whose value left the signature gets another that has nothing in common with it, and so tells no more."""
+    """Give rows whose value left their signature another one that shares no value with it, and so tells no more."""
     chosen: dict[tuple[int, int], int | None] = {}
     for row in rows.tolist():
         old, value = int(buckets.signature[row]), int(buckets.value[row])
@@ -181,7 +192,7 @@ def _give_changed(buckets: Buckets, rows: NDArray[np.intp]) -> None:
 
 
 def _balance(buckets: Buckets, new: NDArray[np.intp], rows: Flags, rng: np.random.Generator) -> None:
-    """Balancing: new rows take the places that are empty."""
+    """Balancing: give new rows the places that signatures lack for their value."""
     lacking = buckets.lacking(rows)
     for value in np.flatnonzero(lacking.any(axis=0)).tolist():
         supply = rng.permutation(new[buckets.value[new] == value])
@@ -190,7 +201,7 @@ def _balance(buckets: Buckets, new: NDArray[np.intp], rows: Flags, rng: np.rando
 
 
 def _assign(buckets: Buckets, new: NDArray[np.intp], rng: np.random.Generator) -> None:
-    """Assignment: m new rows of different values at a time get a signature; one left over joins such, or is alone."""
+    """Assignment: give m new rows of different values at a time a signature; rows left over join one, or are alone."""
     if not len(new):
         return
     if buckets.size < buckets.m:
@@ -199,6 +210,7 @@ def _assign(buckets: Buckets, new: NDArray[np.intp], rng: np.random.Generator) -
     taken, groups = _most(counts, buckets.m)
     shuffled = rng.permutation(new)
     shuffled = shuffled[np.argsort(buckets.value[shuffled], kind="stable")]
+    # [row, sorted by value] rank within its value, which tells whether the row goes into a group of m
     within = np.arange(len(new)) - np.repeat(np.cumsum(counts) - counts, counts)
     first = within < np.repeat(taken, counts)
     # value after value in one line, cut into m pieces: no value has more rows than a piece, so none meets itself
@@ -210,11 +222,12 @@ def _assign(buckets: Buckets, new: NDArray[np.intp], rng: np.random.Generator) -
 
 
 def _most(counts: Longs, m: int) -> tuple[Longs, int]:
-    """How many rows of each value go into groups of m different ones, if the groups are as many as can be.
+    """Rows of each value that go into groups of m different values, and the number of groups: as many as can be.
 
     >>> _most(np.array([5, 2, 2]), 2)
     (array([4, 2, 2]), 4)
     """
+    # binary search: g groups can be filled if the values, with at most g rows each, have m * g rows together
     groups, above = 0, int(counts.sum()) // m + 1
     while above - groups > 1:
         middle = (groups + above) // 2
@@ -229,7 +242,7 @@ def _most(counts: Longs, m: int) -> tuple[Longs, int]:
 
 
 def _join(buckets: Buckets, rows: NDArray[np.intp], left: NDArray[np.intp]) -> None:
-    """Rows left over join new groups that lack their value, each group one; else they stand beside counterfeits."""
+    """Let rows left over join new groups that lack their value, one to a group; others stand beside counterfeits."""
     drawn = buckets.value[rows]
     free = np.ones(len(drawn), dtype=bool)
     for value in np.unique(buckets.value[left]).tolist():
@@ -248,9 +261,10 @@ def _join(buckets: Buckets, rows: NDArray[np.intp], left: NDArray[np.intp]) -> N
 def _partition(
     buckets: Buckets, group: Codes, whole: Flags, places: Sequence[Floats], rng: np.random.Generator
 ) -> Invariant:
-    """Partition: what a bucket still lacks is made up for by rows that show nobody, and neighbours are grouped."""
+    """Partition: fill what buckets still lack with counterfeits, rows that show nobody, and group neighbours."""
     rows = np.flatnonzero(~whole & (buckets.signature >= 0))
     lacking = buckets.lacking(~whole & (buckets.signature >= 0))
+    # [counterfeit] its signature, its value, and the row whose place along the attributes it takes
     pairs = np.argwhere(lacking)
     home = np.repeat(pairs[:, 0], lacking[lacking > 0]).astype(np.int32)
     shown = np.repeat(pairs[:, 1], lacking[lacking > 0]).astype(np.int32)
@@ -273,8 +287,9 @@ def _partition(
 def _somebody(
     buckets: Buckets, rows: NDArray[np.intp], home: Codes, shown: Codes, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Beside whom each row that shows nobody is put: a different one of its bucket for each of a value."""
+    """Row of its bucket that each counterfeit is put beside: a different one for each counterfeit of a value."""
     counts = buckets.counts(np.isin(np.arange(len(buckets.value)), rows))
+    # [bucket] its most frequent value: it has people enough for the counterfeits of any other
     full = counts.argmax(axis=1)
     beside = np.zeros(len(home), dtype=np.intp)
     for bucket in np.unique(home).tolist():
@@ -286,7 +301,7 @@ def _somebody(
 
 
 def grow_invariant(context: RepublishContext, out: Flags) -> NextRelease:
-    """Division, balancing, assignment and partition of the rows whose sensitive value is known, without those `out`."""
+    """Plan a release by division, balancing, assignment and partition of rows with a known value that are not `out`."""
     how, (name,) = context.policy.republish, context.sensitive
     assert how is not None
     assert how.m is not None
@@ -316,6 +331,7 @@ def grow_invariant(context: RepublishContext, out: Flags) -> NextRelease:
     part[rows] = found.group
     shown = np.flatnonzero(part >= 0)
     parts = int(part.max(initial=-1)) + 1
+    # [part] its first row
     first = np.zeros(parts, dtype=np.int64)
     first[part[shown][::-1]] = shown[::-1]
     # a row that shows nobody must not leave one person's own values as the label: a neighbour's lie under it too
@@ -328,13 +344,13 @@ def grow_invariant(context: RepublishContext, out: Flags) -> NextRelease:
 
 
 def _places(context: RepublishContext) -> list[Floats]:
-    """Where every row lies along each quasi-identifier, from 0 to 1."""
+    """Place of every row along each quasi-identifier, from 0 to 1."""
     axes = [hierarchy_axis(hierarchy) for hierarchy in context.hierarchies]
     return [axis.positions[codes] / max(axis.size - 1, 1) for axis, codes in zip(axes, context.codes, strict=True)]
 
 
 def _neighbours(context: RepublishContext) -> NDArray[np.int64]:
-    """The next row of each, in the order of the quasi-identifiers."""
+    """Row that follows each one in the order of the quasi-identifiers; the first follows the last."""
     order = np.lexsort(_places(context)[::-1])
     after = np.empty(len(order), dtype=np.int64)
     after[order] = np.roll(order, -1)
@@ -344,9 +360,10 @@ def _neighbours(context: RepublishContext) -> NDArray[np.int64]:
 def _history(
     context: RepublishContext, part: Codes, known: Candidates, rows: NDArray[np.intp], found: Invariant
 ) -> tuple[History, NDArray[np.int64]]:
-    """One line for everybody: the signature that is kept, and the group of this release."""
+    """History after this release, with one line for everybody, and the row that shows each line; -1 where none does."""
     history, line, (name,) = context.history, context.matched.line, context.sensitive
     new = np.flatnonzero((part >= 0) & (line < 0))
+    # [line] its row, where that is shown; -1 else
     row = np.append(context.matched.row, new)
     row[row >= 0] = np.where(part[row[row >= 0]] >= 0, row[row >= 0], -1)
     signature = np.full(context.table.rows, -1, dtype=np.int32)

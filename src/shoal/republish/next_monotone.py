@@ -1,4 +1,4 @@
-"""From a policy and a history to the next release in which nobody's earlier class is split (Wu, Sun and Wang 2008)."""
+"""Plans the next release from a policy and a history, splitting no earlier class (Wu, Sun and Wang 2008)."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -22,11 +22,11 @@ from shoal.republish.history import History, Levels, labels, lowest, typed
 from shoal.roles import Role
 
 _ONE_BY_ONE = 50
-"""New groups that are left out one after the other, the leakiest first; then all of them are."""
+"""How many new groups are left out one by one, the one that discloses most first, before all of them are."""
 
 
 def calmed(context: RepublishContext, part: Codes, levels: Levels, groups: int, group: Codes) -> Codes:
-    """The part of each row, without new groups that would break what is promised of all classes together.
+    """Part of each row, -1 for new groups that would break a model judged on all classes together.
 
     (alp,dif) is judged on the release, and in its own way on all groups that the releases let one tell apart: ALP is a
     mean over all of them, so a new group changes what is too much for the others (S3.3).
@@ -53,8 +53,9 @@ def calmed(context: RepublishContext, part: Codes, levels: Levels, groups: int, 
 def _failing(
     context: RepublishContext, wide: list[Model], part: Codes, levels: Levels, group: Codes
 ) -> Iterator[tuple[Model, NDArray[np.integer]]]:
-    """A model that fails, and the parts of the class that protects least, if there is such."""
+    """Yield each model that fails, with the parts of the class that protects least; no parts where none does."""
     rows = np.flatnonzero(part >= 0)
+    # [part] class of each part; [row] class of each shown row, renumbered from 0
     alike = context.alike(part, levels)
     used, at = numbered(alike[part[rows]])
     release = context.counts(context.now(rows), at, len(used))
@@ -64,6 +65,7 @@ def _failing(
             yield model, np.flatnonzero(alike == used[worst]) if worst is not None else np.zeros(0, np.int32)
     if context.policy.republish is None or context.policy.republish.way != "alp-dif":
         return
+    # (alp,dif) also holds for all groups ever told apart: the lines of the history, and the rows of new groups
     ever = np.flatnonzero(group >= 0)
     new = rows[part[rows] > int(group.max(initial=-1))]
     past, now = context.past(ever), context.now(new)
@@ -81,23 +83,26 @@ Judge = Callable[[NDArray[np.intp], Codes, int], Flags]
 
 
 def company(group: Codes, gone: Flags, value: Codes, judge: Judge, most: int, seed: int = 0) -> Flags:
-    """Which of those who stayed are left out, so that all who are no longer shown comply, and all who still are.
+    """Flag those who stayed but are left out, so that both all who are no longer shown and all who still are comply.
 
-    Whoever has the earlier release subtracts the later one from it, and merging classes does not help: what the other
-    class held is known. So of each group as few as will do, by values that nobody left out has yet, then at random;
-    where `most` will not do, the whole group, of which nothing new is told then.
+    Whoever has the earlier release can subtract the later one from it, and merging classes does not help: what the
+    other class held is known. So each group leaves out as few people as will do: first those whose value nobody left
+    out has yet, then at random. Where `most` will not do, the whole group is left out, and nothing new is told of it.
     """
     groups = int(group.max(initial=-1)) + 1
     rank = _ranks(group, gone, value, np.random.default_rng([seed, 2]))
+    # [line] all who stayed are left out until fewer will do; [group] not settled yet
     out, open_ = ~gone, np.ones(groups, dtype=bool)
     for more in range(most + 1):
         lines = np.flatnonzero(open_[group])
         if not len(lines):
             break
         hidden = gone | (rank < more)
+        # each group in two halves, which are judged apart: 2 * group is shown, 2 * group + 1 is hidden
         halves, at = np.unique(2 * group[lines].astype(np.int64) + hidden[lines], return_inverse=True)
         fine = np.zeros(2 * groups, dtype=bool)
         fine[halves] = judge(lines, at.ravel().astype(np.int32), len(halves))
+        # [group] both halves exist and comply
         done = open_ & fine[::2] & fine[1::2]
         here = done[group]
         out[here] = (hidden & ~gone)[here]
@@ -106,17 +111,20 @@ def company(group: Codes, gone: Flags, value: Codes, judge: Judge, most: int, se
 
 
 def _ranks(group: Codes, gone: Flags, value: Codes, rng: np.random.Generator) -> NDArray[np.int64]:
-    """In which order those who stayed would be left out; who left is before them all."""
+    """Rank of each line in the order in which its group leaves people out, from 0; -1 for those who left."""
     random = rng.permutation(len(group))
+    # [line] rank within (group, value), those who left first: of who stayed, 0 has a value that nobody who left has
     nth = _nth(np.lexsort((random, ~gone, value, group)), group, value)
+    # [line] rank within the group, those who left first, then by `nth`; their number is subtracted
     order = np.lexsort((random, nth, ~gone, group))
     place = _nth(order, group, np.zeros_like(value))
     return np.where(gone, -1, place - np.bincount(group, weights=gone).astype(np.int64)[group])
 
 
 def _nth(order: NDArray[np.intp], group: Codes, value: Codes) -> NDArray[np.int64]:
-    """The how manieth of its group and value each line is, in this order."""
+    """Rank of each line within its (group, value), from 0, in this order."""
     one, other = group[order], value[order]
+    # places in the order where a new (group, value) begins
     begins = np.flatnonzero(np.append(True, (np.diff(one) != 0) | (np.diff(other) != 0)))
     nth = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
     out = np.empty(len(order), dtype=np.int64)
@@ -126,13 +134,13 @@ def _nth(order: NDArray[np.intp], group: Codes, value: Codes) -> NDArray[np.int6
 
 Rows = NDArray[np.intp]
 _MOST_COMPANY = 8
-"""How many times the largest k are left out beside who left before the whole group is."""
+"""At most so many times the largest k are left out beside those who left; then the whole group is."""
 _TRIES = 4
-"""How often a batch is planned anew without people whom it would narrow down; then all who were shown before wait."""
+"""How often a batch is planned, each time without those it narrowed down; the last time all shown before wait."""
 
 
 def begin_monotone(context: RepublishContext, make: Make) -> tuple[Plan, NextRelease]:
-    """The first release is as any other; its classes are the first groups."""
+    """Plan the first release like that of any table; its classes are the first groups of the history."""
     plan = make(context.source, context.policy.model_copy(update={"republish": None}))
     part = np.where(plan.recoding.suppressed, -1, plan.class_of_row).astype(np.int32)
     kept, part[part >= 0] = numbered(part[part >= 0])
@@ -141,7 +149,7 @@ def begin_monotone(context: RepublishContext, make: Make) -> tuple[Plan, NextRel
 
 
 def increment_monotone(context: RepublishContext, make: Make) -> NextRelease:
-    """New rows alone; whoever was shown before is as before."""
+    """Plan a release of new rows alone; whoever was shown before stays as before."""
     history, known = context.history, int((context.matched.line >= 0).sum())
     if known:
         raise BadData(
@@ -158,15 +166,17 @@ def increment_monotone(context: RepublishContext, make: Make) -> NextRelease:
 
 
 def grow_monotone(context: RepublishContext, make: Make, out: Flags) -> NextRelease:
-    """Who stays, then new rows; without rows of people whose value changed before, where they are `out`."""
+    """Plan a release of those who stay and of new rows, without the rows `out`, of people whose value changed."""
     history, matched = context.history, context.matched
     group, shown = _survivors(context, out)
     groups = int(group.max(initial=-1)) + 1
     part = np.full(context.table.rows, -1, dtype=np.int32)
     part[matched.row[shown]] = group[shown]
+    # rows that need a class: new people, and those who are shown afresh
     rows = np.flatnonzero(~out & ((matched.line < 0) | _afresh(context)[matched.line]))
     fresh, new_levels = _batch(context, rows, make)
     part[rows[fresh >= 0]] = groups + fresh[fresh >= 0]
+    # [part, quasi-identifier] older groups keep their levels, and rise where the rows of today ask for it
     levels = np.zeros((groups + len(new_levels), len(context.quasi)), dtype=np.int16)
     levels[group[shown]] = history.levels[shown]
     levels[groups:] = new_levels
@@ -181,21 +191,28 @@ def grow_monotone(context: RepublishContext, make: Make, out: Flags) -> NextRele
 
 
 def _survivors(context: RepublishContext, out: Flags) -> tuple[Codes, Flags]:
-    """The group of each line, in which who left and who is left out with them are one of their own; who is shown."""
+    """Group of each line, and which lines are shown.
+
+    Of a group that some left, these and the people left out beside them become a group of their own.
+    """
     history, same = context.history, context.matched.same & ~np.append(out, False)[context.matched.row]
     inside = history.group >= 0
     groups = int(history.group.max(initial=-1)) + 1
     at = np.where(inside, history.group, groups)  # one more for those in none
+    # [group] its people, and those of them who are there with the same values
     size, stay = np.bincount(at, minlength=groups + 1), np.bincount(at[same], minlength=groups + 1)
     was = np.zeros(groups + 1, dtype=bool)
     was[at[history.shown]] = True
+    # [group] nobody left; the last release showed it, and some left while others stayed
     whole = stay == size
     broken = was & ~whole & (stay > 0)
     lines = np.flatnonzero(broken[at] & inside)
+    # [line] who stayed, but is left out beside those who left
     left = np.zeros(len(history), dtype=bool)
     if len(lines):
         left[lines] = _company(context, lines, ~same[lines])
     group = history.group.copy()
+    # [line] who leaves the group, where somebody remains in it: they get the number of a new group
     gone = inside & broken[at] & (left | ~same)
     still = np.bincount(at[same & ~left], minlength=groups + 1) > 0
     apart = gone & still[at]
@@ -204,6 +221,7 @@ def _survivors(context: RepublishContext, out: Flags) -> tuple[Codes, Flags]:
 
 
 def _company(context: RepublishContext, lines: Rows, gone: Flags) -> Flags:
+    """Flag the `lines` that are left out beside those who are `gone`, as `company` chooses them."""
     if any(model.columns for model in context.policy.models):
         return ~gone  # what such a model tells of those who left is not known any more: the whole group is left out
     values = context.past(lines)
@@ -220,15 +238,18 @@ def _company(context: RepublishContext, lines: Rows, gone: Flags) -> Flags:
 
 
 def _afresh(context: RepublishContext) -> Flags:
-    """Per line, and one more that stands for none: who is there and is in no group, or has other values now."""
+    """Flag the people who are shown as if new: they are there, in no group or with other values, and not bound.
+
+    There is a flag for each line of the history, and a last one, False, for rows that have no line.
+    """
     there = context.matched.row >= 0
     return np.append(there & ~context.bound & (~context.matched.same | (context.history.group < 0)), False)
 
 
 def _batch(context: RepublishContext, rows: Rows, make: Make) -> tuple[Codes, Levels]:
-    """The classes of new rows as a table of their own, -1 of who waits; and their levels.
+    """Plan rows as a table of their own: the class of each, -1 for those who wait, and levels[class, attribute].
 
-    Who comes back with another value waits where the new class would narrow down what the old one left.
+    Those who come back with another value wait where the new class would narrow down what the old one left.
     """
     waits = np.zeros(len(rows), dtype=bool)
     for tried in range(_TRIES):
@@ -250,7 +271,7 @@ def _batch(context: RepublishContext, rows: Rows, make: Make) -> tuple[Codes, Le
 
 
 def _alone(context: RepublishContext) -> Policy:
-    """The policy for some rows of the table, of which the whole was looked at."""
+    """Policy for planning some rows alone: its roles are those of the whole table, and nothing is asked again."""
     plain = {
         name: Attribute(role=role)
         for name, role in context.problem.roles.items()
@@ -264,7 +285,7 @@ def _alone(context: RepublishContext) -> Policy:
 
 
 def _narrowed(context: RepublishContext, rows: Rows, part: Codes) -> Flags:
-    """Whom the classes of a batch leave fewer values than are asked for, with all that was shown of them before."""
+    """Flag rows whose class in a batch, with all that was shown before, leaves fewer values than the policy asks."""
     flags = np.zeros(len(rows), dtype=bool)
     known = np.flatnonzero((context.matched.line[rows] >= 0) & (part >= 0))
     if not len(known):
@@ -279,13 +300,14 @@ def _narrowed(context: RepublishContext, rows: Rows, part: Codes) -> Flags:
 
 
 def _complying(context: RepublishContext, rows: Rows, part: Codes) -> Codes:
-    """The same without parts that do not keep the policy beside the whole table, as its distribution is now."""
+    """Part of each row, -1 where the part does not keep the policy against the whole table as it is now."""
     used, at = numbered(part)
     fine = context.comply(context.now(rows), at, len(used))
     return np.where(fine[at], part, -1)
 
 
 def _levels(context: RepublishContext, plan: Plan, rows: Rows, part: Codes, parts: int) -> Levels:
+    """levels[part, quasi-identifier] of a plan: its node, or else the lowest ones at which a part's rows are alike."""
     if plan.recoding.levels is not None:
         node = [plan.recoding.levels[name] for name in context.quasi]
         return np.tile(np.array(node, dtype=np.int16), (parts, 1))
@@ -293,13 +315,14 @@ def _levels(context: RepublishContext, plan: Plan, rows: Rows, part: Codes, part
 
 
 def _settled(context: RepublishContext, part: Codes, levels: Levels, groups: int) -> Codes:
-    """Classes that fail are left out: where new parts look like older ones, only the new ones."""
+    """Part of each row, -1 in classes that fail; where new parts look like older ones, only the new ones go."""
     part = part.copy()
     while (rows := np.flatnonzero(part >= 0)).size:
         used, at = numbered(context.alike(part, levels)[part[rows]])
         fails = ~context.comply(context.now(rows), at, len(used))[at]
         if not fails.any():
             break
+        # [class] fails and has rows of new parts: these are left out first
         mixed = np.zeros(len(used), dtype=bool)
         new = part[rows] >= groups
         mixed[at[fails & new]] = True
@@ -308,21 +331,29 @@ def _settled(context: RepublishContext, part: Codes, levels: Levels, groups: int
 
 
 def _remembered(context: RepublishContext, history: History, part: Codes, levels: Levels, group: Codes) -> NextRelease:
-    """The lines after this release; who has another value now, or is in a group at last, gets a line of their own."""
+    """The next release with the history after it.
+
+    People who have another value now, or are in a group for the first time, get a new line.
+    """
     matched, groups = context.matched, int(group.max(initial=-1)) + 1
     there, line = matched.row >= 0, matched.line
+    # [line] is shown in its group; [line] has other values now
     shown = there & (group >= 0) & (np.append(part, -1)[matched.row] == group)
     changed = there & (group >= 0) & ~matched.same & ~context.bound
+    # [row] is in a new group; the rows that get a line
     fresh = part >= groups
     new = np.flatnonzero(fresh | np.append(changed, False)[line])
+    # [line] is replaced by a new one, so that nobody can be found by it any more
     over = changed.copy()
     over[line[fresh & (line >= 0)]] = True
     kept = ~over | (group >= 0)  # nobody is behind the others any more
     column = context.table[context.policy.key or ""]
     keys = pc.if_else(pa.array(over), pa.scalar(None, pa.string()), history.keys)
     lines = np.append(np.flatnonzero(kept), line[new])  # where what is known of each line stands; -1: nowhere
+    # [new line] its group; -1 where it is not shown
     number = np.where(fresh[new], part[new], -1)
     all_groups = np.append(group[kept], number)
+    # [line] is in a group whose size changed, which differences between releases now tell apart
     sizes = [np.bincount(each[each >= 0], minlength=groups + len(levels) + 1) for each in (history.group, all_groups)]
     touched = (all_groups >= 0) & (sizes[0] != sizes[1])[all_groups]
     all_groups[all_groups >= 0] = numbered(all_groups[all_groups >= 0])[1]

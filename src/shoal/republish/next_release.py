@@ -1,4 +1,4 @@
-"""From a table that was published before to the recoding of its next release (S3.10)."""
+"""Plans the next release of a table that was published before (S3.10)."""
 
 import warnings
 from collections.abc import Callable
@@ -34,7 +34,7 @@ from shoal.republish.previous_release import PreviousRelease
 def plan_next_release(
     source: Source, policy: Policy, engine: Engine, previous: EarlierRelease | None, file: Path | None, make: Make
 ) -> tuple[Source, Plan]:
-    """The next release of a growing table, or its first; its history knows the file, and forgets who was erased."""
+    """Plan the next release of a growing table, or its first; its history names the file and forgets who was erased."""
     assert isinstance(previous, PreviousRelease | None)
     if previous is None:
         source, plan = grow(source, policy, engine, None, make)
@@ -50,7 +50,7 @@ def plan_next_release(
 def grow(
     source: Source, policy: Policy, engine: Engine, history: History | None, make: Make, *, increment: bool = False
 ) -> tuple[Source, Plan]:
-    """The plan of the next release, or why there is none; and the table in codes that know the values of before.
+    """The table, in codes that know the values of before, and the plan of its next release; raises why there is none.
 
     `make` plans a table as if it were the first. An increment has new rows only, which are published alone.
     """
@@ -74,7 +74,7 @@ def grow(
 
 
 def _refuse_strangers(context: RepublishContext) -> None:
-    """A table in which nobody is found again is rather one whose keys are spelt in another way."""
+    """Refuse a table in which nobody is found again: its keys may be spelt differently; warn where few are found."""
     found, shown = context.matched.row >= 0, int(context.history.shown.sum())
     known = int((found & context.history.shown).sum())
     if shown and not found.any():
@@ -102,9 +102,10 @@ def _refuse_left_out(context: RepublishContext, after: NextRelease) -> None:
 
 
 def _planned(context: RepublishContext, after: NextRelease, started: float) -> Plan:
-    """Those who are left out are a part and a class of their own, all `*`."""
+    """Plan of the release; rows that are left out are a part and a class of their own, all `*`."""
     out = after.part < 0
     used, at = numbered(after.part[~out])
+    # [row] its part, renumbered from 0; rows that are left out are the last part
     levels, parts = after.levels[used], len(used)
     part = np.full(len(out), parts, dtype=np.int32)
     part[~out] = at
@@ -112,6 +113,7 @@ def _planned(context: RepublishContext, after: NextRelease, started: float) -> P
         top = [hierarchy.height for hierarchy in context.hierarchies]
         levels = np.append(levels, np.array([top], dtype=np.int16), axis=0)
     showing = show_levels(context.rows, part, levels, context.hierarchies)
+    # [part] its class; the part left out stays apart from others that are all `*`
     alike, classes = showing.alike()
     if out.any():
         used, alike = numbered(np.append(alike[:-1], np.int32(classes)))
@@ -140,12 +142,14 @@ def _planned(context: RepublishContext, after: NextRelease, started: float) -> P
 
 
 def _narrowed(context: RepublishContext, after: NextRelease, class_of_row: Codes) -> dict[str, Candidates]:
-    """What is left of everybody's values after this release."""
+    """Sensitive values that remain possible for each line after this release, by attribute."""
+    # [line] the class that shows it; -1 where none does
     shown = np.where(after.row >= 0, class_of_row[after.row], -1)
     rows, classes = after.row[after.row >= 0], int(class_of_row.max()) + 1
     left = {}
     for name, candidates in after.history.candidates.items():
         column = context.table[name]
+        # [shown or added row] its class and its value
         held, values = class_of_row[rows], column.codes[rows]
         if after.added is not None:
             held, values = (
@@ -157,7 +161,7 @@ def _narrowed(context: RepublishContext, after: NextRelease, class_of_row: Codes
 
 
 def _judged(context: RepublishContext, after: NextRelease, class_of_row: Codes) -> HistoryUpdate:
-    """The composition attack over all releases; refused where it finds more than the policy allows."""
+    """Run the composition attack over all releases; raise Infeasible where it exposes more than the policy allows."""
     policy, history = context.policy, after.history
     assert policy.republish is not None
     left = _narrowed(context, after, class_of_row)
@@ -173,7 +177,7 @@ def _judged(context: RepublishContext, after: NextRelease, class_of_row: Codes) 
 
 
 def _with_differences(context: RepublishContext, after: NextRelease, finding: Finding) -> Finding:
-    """The same with what subtracting releases tells: of groups that do not keep the policy, everybody is exposed."""
+    """Add whom subtracting releases exposes: everybody in a group that is newly told apart and fails the policy."""
     history, touched = after.history, after.touched
     if touched is None or not touched.any():
         return finding
@@ -187,7 +191,7 @@ def _with_differences(context: RepublishContext, after: NextRelease, finding: Fi
 
 
 def _coded(context: RepublishContext, name: str, values: pa.Array) -> Codes:
-    """Values of the history in the codes of the table."""
+    """Codes that the table has for values of the history."""
     column = context.table[name]
     found = pc.index_in(values, value_set=column.values).fill_null(len(column.values))
     codes: Codes = found.to_numpy(zero_copy_only=False).astype(np.int32)
@@ -195,16 +199,17 @@ def _coded(context: RepublishContext, name: str, values: pa.Array) -> Codes:
 
 
 def _unexposed(context: RepublishContext, way: Callable[[Flags], NextRelease], *, lifting: bool) -> NextRelease:
-    """The next release in which no class narrows down what was left to somebody whose value changed.
+    """Plan the next release such that no class narrows down what was left to somebody whose value changed.
 
-    Parts that look like others do so if those hold what was left: they are generalised further where that is allowed,
-    until they look like no such ones; where that does not help, the person is left out.
+    A part can do so if it looks like others that hold values which were left. It is then generalised further, where
+    that is allowed, until it looks like none of these; where that does not help, the person is left out.
     """
     top = np.array([hierarchy.height for hierarchy in context.hierarchies], dtype=np.int16)
     out = np.zeros(context.table.rows, dtype=bool)
     after = way(out)
     while True:
         left = _narrowed(context, after, np.append(context.alike(after.part, after.levels), -1)[after.part])
+        # [line] fewer values would remain possible than the policy asks for
         below = np.zeros(len(after.row), dtype=bool)
         for name, each in left.items():
             below |= each.left() < context.policy.values_left[name]
@@ -212,6 +217,7 @@ def _unexposed(context: RepublishContext, way: Callable[[Flags], NextRelease], *
         rows = after.row[below & (after.row >= 0) & changed]
         if not len(rows) or out[rows].all():
             return after
+        # parts of these people that can still rise by a level
         lift = np.unique(after.part[rows])
         lift = lift[(after.levels[lift] < top).any(axis=1)] if lifting else lift[:0]
         if len(lift):

@@ -23,11 +23,12 @@ from shoal.roles import Role
 
 
 def remember(table: Table, policy: Policy, levels: Mapping[str, int], rows: NDArray[np.int64], name: str) -> History:
-    """One release at a node, from its original: `rows` of it are behind the released ones."""
+    """Rebuild the history of one release at a node from its original, whose `rows` are behind the released ones."""
     quasi = tuple(sorted(levels))
     sensitive = tuple(policy.named(Role.SENSITIVE))
     empty = begun(quasi, sensitive, table)
     match(table, policy.key or "", empty, name)  # refuses a key that is none
+    # [released row] its code at the released level, by quasi-identifier; together they tell its class
     coded = {}
     for attribute in quasi:
         builder = policy.attributes[attribute].hierarchy
@@ -91,6 +92,7 @@ class PreviousRelease(EarlierRelease):
 
 
 def _following(before: Policy, now: Policy) -> Policy:
+    """The policy of now with the hierarchies of before; refused where roles differ."""
     roles = [{name: attribute.role for name, attribute in each.attributes.items()} for each in (before, now)]
     differ = sorted({name for name, _ in roles[0].items() ^ roles[1].items()})
     if differ:

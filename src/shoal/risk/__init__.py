@@ -62,12 +62,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Reidentification:
-    """What attackers who know the quasi-identifiers reach."""
+    """Risk from attackers who know the quasi-identifiers."""
 
     quasi_identifiers: tuple[str, ...]
     threshold: Fraction
     sizes: Longs
-    """Of the classes: rows, or persons where a unit is given."""
+    """Size of each class: rows, or persons where a unit is given."""
     attackers: tuple[Attacker, ...]
     uniqueness: Uniqueness
     persons: int | None = None
@@ -119,7 +119,7 @@ class Assessment:
     notes: Sequence[str] = ()
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the assessment as a JSON object."""
         out: dict[str, Any] = {"rows": self.rows}
         if self.reidentification is not None:
             out["reidentification"] = self.reidentification.document()

@@ -17,18 +17,18 @@ from shoal.risk.individual import Individual, expected_inverse
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """Rows that are alone in their class, and how many people of the population are."""
+    """Rows that are alone in their class, and how many people are unique in the population."""
 
     sample: int
     population_size: int | None = None
     estimate: Estimate | None = None
-    """By the rule of Dankar et al. 2012; None where there is no valid one."""
+    """Estimate by the rule of Dankar et al. 2012; None where none is valid."""
     estimates: Mapping[str, float | None] = field(default_factory=dict)
-    """By each estimator; None: no estimate."""
+    """Uniques by each estimator; None where it gives no estimate."""
     counted: int | None = None
     """People who are unique in a population table."""
     certain: int | None = None
-    """Those of them who are in the table."""
+    """Unique people of the population who are in the table."""
 
     def document(self) -> dict[str, Any]:
         out: dict[str, Any] = {"sample": self.sample}
@@ -43,7 +43,7 @@ class Uniqueness:
 
 
 def uniqueness(sizes: Longs, population_size: int | None = None) -> Uniqueness:
-    """Sample uniques and, where the size of the population is known, what each estimator makes of it (models 1.20).
+    """Count sample uniques and, where the population's size is known, estimate population uniques (models 1.20).
 
     >>> import numpy as np
     >>> found = uniqueness(np.repeat([1, 2, 3, 5], [20, 10, 5, 3]), 1000)
@@ -65,7 +65,7 @@ def uniqueness(sizes: Longs, population_size: int | None = None) -> Uniqueness:
 
 
 def counted_uniqueness(sizes: Longs, in_population: Longs, everybody: Longs) -> Uniqueness:
-    """The same counted: sizes of the table's classes, of the same classes in the population, of all its classes."""
+    """Count uniques from the sizes of the table's classes, of these in the population, and of all its classes."""
     both = int((in_population == 1).sum())
     return Uniqueness(int((sizes == 1).sum()), counted=int((everybody == 1).sum()), certain=both)
 
@@ -78,13 +78,13 @@ WEIGHTS = "the weights"
 
 @dataclass(frozen=True, slots=True)
 class Attacker:
-    """What one attacker reaches: the greatest and the mean risk, and how many rows lie above the threshold."""
+    """Risk from one attacker: the greatest and the mean risk, and how many rows lie above the threshold."""
 
     name: str
     basis: str
-    """What the sizes of classes were taken from."""
+    """Where the sizes of classes come from."""
     average: float
-    """Of a marketer: the share of all people that is expected to be found."""
+    """Mean risk; for a marketer, the share of all people expected to be found."""
     max: float | None = None
     at_risk: int | None = None
     certain: int | None = None
@@ -96,7 +96,7 @@ class Attacker:
 
 
 def known_threshold(threshold: object) -> Fraction:
-    """A risk τ with 0 < τ <= 1, as the rational number that a person wrote."""
+    """Read a risk τ with 0 < τ <= 1 as the exact rational number that a person wrote."""
     try:
         tau = exact("threshold", threshold)
     except ValueError as wrong:
@@ -107,7 +107,7 @@ def known_threshold(threshold: object) -> Fraction:
 
 
 def at_risk(sizes: Longs, weights: Longs, threshold: Fraction) -> int:
-    """Rows whose risk 1/size is greater than τ, compared in whole numbers: size < 1/τ (design 15).
+    """Count the rows whose risk 1/size is greater than τ, compared in whole numbers: size < 1/τ (design 15).
 
     >>> sizes = np.array([3, 2, 1])
     >>> at_risk(sizes, sizes, Fraction("0.34")), at_risk(sizes, sizes, Fraction("0.33"))
@@ -118,7 +118,7 @@ def at_risk(sizes: Longs, weights: Longs, threshold: Fraction) -> int:
 
 
 def prosecutor(sizes: Longs, threshold: Fraction) -> Attacker:
-    """Who knows that a person is in the table: 1/f for each row of a class of f.
+    """Risk from someone who knows that a person is in the table: 1/f for each row of a class of f.
 
     El Emam, Dankar 2008 (models 1.19).
 
@@ -138,7 +138,7 @@ def prosecutor(sizes: Longs, threshold: Fraction) -> Attacker:
 
 
 def journalist(sizes: Longs, population: Longs, threshold: Fraction) -> Attacker:
-    """Who does not know it: 1/F for each row of a class that F people of the population share.
+    """Risk from someone who does not know who is in the table: 1/F for a class that F people of the population share.
 
     The average is the greater of J/ΣF and Σ(f/F)/n (El Emam, Dankar 2008).
 
@@ -157,7 +157,7 @@ def journalist(sizes: Longs, population: Longs, threshold: Fraction) -> Attacker
 
 
 def estimated_journalist(sizes: Longs, people: int, threshold: Fraction) -> Attacker:
-    """The same where only the number of people is known: E[1/F | f] for rows that all had the same chance n/N.
+    """Journalist risk where only the population's size is known: E[1/F | f], if all rows had the same chance n/N.
 
     The chance of a row is all that the size of a population tells: F is f plus a negative binomial number, as in
     Franconi and Polettini 2004. Whether anybody is found with certainty cannot be told.
@@ -171,13 +171,13 @@ def estimated_journalist(sizes: Longs, people: int, threshold: Fraction) -> Atta
 
 
 def weighted_journalist(risks: Individual, threshold: Fraction) -> Attacker:
-    """The same where each row has a weight: the individual risks themselves."""
+    """Journalist risk where each row has a sampling weight: the individual risks."""
     over = int((risks.exact > float(threshold)).sum())
     return Attacker("journalist", WEIGHTS, risks.expected / len(risks.exact), float(risks.exact.max()), over)
 
 
 def marketer(sizes: Longs, population: Longs | None = None) -> Attacker:
-    """Who wants many people, right or wrong: the share expected to be right, J/n or Σ(f/F)/n.
+    """Risk from someone who links as many people as possible: the expected share that is right, J/n or Σ(f/F)/n.
 
     >>> marketer(np.array([3, 2, 1])).average
     0.5
@@ -192,7 +192,7 @@ def _shares(sizes: Longs, population: Longs) -> float:
 
 
 def histogram(sizes: Longs) -> list[tuple[int, int]]:
-    """How many classes there are of each size.
+    """Count the classes of each size.
 
     >>> histogram(np.array([2, 1, 2]))
     [(1, 1), (2, 2)]

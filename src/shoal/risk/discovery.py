@@ -18,19 +18,19 @@ from shoal.risk.suda import Coded, Distinct, Told, grouped
 Measure = Literal["distinction", "separation"]
 MEASURES: tuple[Measure, ...] = ("distinction", "separation")
 DISTINCTION = 0.5
-"""The usual threshold: half as many combinations as rows."""
+"""Usual threshold: half as many distinct combinations as rows."""
 SIZE = 3
 _EVERY_SIZE = 10
 
 
 def usual_size(columns: int) -> int:
-    """The size of the largest combination to look at: any among few columns, three among many."""
+    """Return the size of the largest combination to look at: any among few columns, three among many."""
     return columns if columns <= _EVERY_SIZE else SIZE
 
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """Some columns, how many different rows they have, and how many pairs of rows they do not tell apart."""
+    """Some columns, their number of distinct rows, and the pairs of rows that they do not tell apart."""
 
     columns: tuple[str, ...]
     distinct: int
@@ -39,12 +39,12 @@ class Combination:
 
     @property
     def distinction(self) -> Fraction:
-        """The share of different combinations among the rows (Motwani, Xu 2007)."""
+        """Distinct combinations as a share of the rows (Motwani, Xu 2007)."""
         return Fraction(self.distinct, self.rows)
 
     @property
     def separation(self) -> Fraction:
-        """The share of pairs of rows that are told apart (Motwani, Xu 2007); of one row, all there are."""
+        """Share of pairs of rows that are told apart (Motwani, Xu 2007); 1 for a single row."""
         pairs = comb(self.rows, 2)
         return Fraction(pairs - self.equal_pairs, pairs) if pairs else Fraction(1)
 
@@ -69,7 +69,7 @@ class Discovery:
     alone: tuple[Combination, ...] = ()
     best: tuple[Combination, ...] = ()
     counted: int = field(default=0, compare=False)
-    """Combinations that had to be counted; the others follow from these."""
+    """Number of combinations that had to be counted; the others follow from these."""
 
     def document(self) -> dict[str, Any]:
         return {
@@ -91,7 +91,7 @@ def discover(
     max_size: int | None = None,
     told: Told = lambda _: None,
 ) -> Discovery:
-    """Every minimal combination of at most `max_size` columns whose distinction or separation reaches the threshold.
+    """Find every minimal combination of at most `max_size` columns whose measure reaches the threshold.
 
     Both only grow with more columns, so what lies above one that reaches it is not looked at. All rows are counted.
 
@@ -125,7 +125,7 @@ def _known(threshold: object, measure: str) -> tuple[Fraction, Measure]:
 
 @dataclass
 class _Stripped:
-    """A combination's classes of several different rows: rows alone in theirs stay so, whatever column is added."""
+    """Classes of several distinct rows; rows alone in a class stay alone, whatever column is added."""
 
     rows: Codes
     ids: Codes
@@ -168,7 +168,7 @@ class _Look:
     def _extend(
         self, prefix: tuple[int, ...], below: Mapping[tuple[int, ...], int], fresh: dict[tuple[int, ...], int]
     ) -> None:
-        """One more column after the last, where no part reaches the threshold; counted where the whole still could."""
+        """Add one column to a prefix whose parts all miss the threshold; count where the result may still reach it."""
         stripped: _Stripped | None = None
         for last in range(prefix[-1] + 1 if prefix else 0, len(self.distinct.columns)):
             which = (*prefix, last)
@@ -184,7 +184,7 @@ class _Look:
                 fresh[which] = found.distinct
 
     def _hopeless(self, at_most: int, size: int) -> bool:
-        """Whether so many different rows would reach neither the threshold nor the best of this size."""
+        """Whether at most so many distinct rows can reach neither the threshold nor the best of this size."""
         if self.measure != "distinction" or size not in self.best:
             return False
         return at_most < self.threshold * self.rows and at_most <= self.best[size].distinct
@@ -195,8 +195,10 @@ class _Look:
         if not prefix:
             return _Stripped(every, np.zeros(len(weights), np.int32), 1, 0, 0)
         ids, _ = grouped(self.distinct.chosen(prefix, every), weights)
+        # distinct rows of each class; only classes of several can be split further
         often = np.bincount(ids)
         several = often[ids] > 1
+        # new numbers for the classes of several rows
         number = (np.cumsum(often > 1) - 1).astype(np.int32)
         alone = weights[~several]
         return _Stripped(every[several], number[ids[several]], int((often > 1).sum()), len(alone), _pairs(alone))
@@ -216,7 +218,7 @@ class _Look:
         )
 
     def _reached(self, found: Combination) -> bool:
-        """Whether it reaches the threshold; it is remembered if so, or if it is the best of its size."""
+        """Whether a combination reaches the threshold; remembers it if so, or if it is the best of its size."""
         size, share = len(found.columns), getattr(found, self.measure)
         if size == 1:
             self.alone.append(found)

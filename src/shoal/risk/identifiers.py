@@ -53,24 +53,24 @@ def is_iban(text: str) -> bool:
 
 Flags = NDArray[np.bool_]
 Look = Callable[[pa.StringArray], Flags]
-"""Which texts look like it."""
+"""Flags the texts that look like an identifier of some kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentifierKind:
-    """One kind: its letter in the rule, what it is called, usual headers, and how its cells look if that tells."""
+    """One kind: its letter in the rule, its name, usual headers, and how its cells look if that tells."""
 
     clause: str
     title: str
     headers: str = ""
-    """Patterns separated by spaces."""
+    """Patterns of usual headers, separated by spaces."""
     look: Look | None = None
     direct: bool = True
     """Whether it names a person by itself; what does not may be generalised."""
 
 
 def matching(pattern: str) -> Look:
-    """Texts that are the pattern from end to end."""
+    """Return a look for texts that match the whole pattern."""
 
     def look(texts: pa.StringArray) -> Flags:
         found: Flags = pc.match_substring_regex(texts, rf"\A(?:{pattern})\z").to_numpy(zero_copy_only=False)
@@ -80,7 +80,7 @@ def matching(pattern: str) -> Look:
 
 
 def passing(pattern: str, check: Callable[[str], bool]) -> Look:
-    """The same where a check digit is right as well."""
+    """Return a look for texts that match the whole pattern and pass a check, such as of a check digit."""
     outer = matching(pattern)
 
     def look(texts: pa.StringArray) -> Flags:
@@ -191,7 +191,7 @@ class IdentifierFinding:
     kind: IdentifierKind
     by: Literal["name", "content"]
     rows: int
-    """That look like it; by name, those that are not null."""
+    """Rows that look like it; if found by name, rows that are not null."""
     filled: int
     """Rows that are not null."""
 
@@ -211,7 +211,7 @@ class IdentifierFinding:
 
 
 def identifiers(table: Table) -> tuple[IdentifierFinding, ...]:
-    """What every column looks like, at most once each; no cell is told, only how many rows.
+    """Return what every column looks like, at most once each; no cell is told, only how many rows.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -224,17 +224,17 @@ def identifiers(table: Table) -> tuple[IdentifierFinding, ...]:
 
 
 def first_finding(column: Column) -> IdentifierFinding | None:
-    """The first thing that a column looks like: what is in it tells more than its name."""
+    """Return the first finding about a column; its content is looked at before its name."""
     return next(findings(column), None)
 
 
 def direct_finding(column: Column) -> IdentifierFinding | None:
-    """The same among what names a person by itself and is known by a look or a name, not by being rare."""
+    """Return the first finding that names a person by itself and is known by look or name, not by being rare."""
     return next((found for found in findings(column) if found.kind.direct and found.kind in KINDS), None)
 
 
 def plain_header(name: str) -> str:
-    """A header in lower case, its words joined by `-`.
+    """Return a header in lower case, its words joined by `-`.
 
     >>> plain_header("Patient_ID"), plain_header("homePhone"), plain_header("E-Mail address")
     ('patient-id', 'home-phone', 'e-mail-address')
@@ -244,13 +244,13 @@ def plain_header(name: str) -> str:
 
 
 def named_kind(name: str) -> IdentifierKind | None:
-    """The kind whose usual headers the name is one of."""
+    """Return the kind that has this name among its usual headers, if any."""
     header = plain_header(name)
     return next((kind for kind in KINDS if any(re.fullmatch(p, header) for p in kind.headers.split())), None)
 
 
 def findings(column: Column) -> Iterator[IdentifierFinding]:
-    """All that a column looks like: what is in it first, then its name, then long and rare texts."""
+    """Yield all that a column looks like: by content first, then by name, then long and rare texts."""
     if not len(column.texts):
         return
     filled = int(column.counts[: len(column.texts)].sum())
@@ -277,7 +277,7 @@ def findings(column: Column) -> Iterator[IdentifierFinding]:
 
 
 def _special(column: Column) -> Iterator[tuple[IdentifierKind, Flags]]:
-    """ZIP codes, ages and typed dates: what the rule allows of them depends on the value."""
+    """Yield ZIP codes, ages and typed dates, where what the rule allows depends on the value."""
     header, texts = plain_header(column.name), column.texts
     if _ZIP_HEADER.fullmatch(header):
         yield ZIPS, matching(".*[0-9]{4}.*")(texts)
@@ -294,7 +294,7 @@ def _special(column: Column) -> Iterator[tuple[IdentifierKind, Flags]]:
 
 
 def _over_89(text: str) -> bool:
-    """Whether a released age tells more of people over 89 than that they are.
+    """Whether a released age says more about people over 89 than that they are over 89.
 
     >>> [_over_89(text) for text in ("89", "90", "[80, 90)", "[85, 95)", "≥90", "≥95", "*")]
     [False, True, False, True, False, True, False]

@@ -21,13 +21,13 @@ _TERMS = 64
 
 @dataclass(frozen=True)
 class Individual:
-    """For each row the expected 1/F, F people of the population being like it: by the series, and by the short form."""
+    """Expected 1/F of each row, where F people of the population are like it: by the series, and approximately."""
 
     weight: str
     exact: Floats
     approximate: Floats
     light: int = 0
-    """Rows in classes whose weights add up to less than the rows they are of: F is then taken to be f."""
+    """Rows in classes whose weights add up to less than their number of rows; F is then taken to be f."""
 
     @property
     def expected(self) -> float:
@@ -47,13 +47,14 @@ class Individual:
 
 
 def individual_risks(weight: str, ids: Codes, weights: Floats) -> Individual:
-    """Of every row, given its class and its weight.
+    """Return the risk of every row, given its class and its weight.
 
     >>> found = individual_risks("w", np.array([0, 1, 1], np.int32), np.array([10.0, 4.0, 16.0]))
     >>> found.exact.round(6).tolist()
     [0.255843, 0.082684, 0.082684]
     """
     f = np.bincount(ids).astype(np.int64)
+    # estimated people of the population in each class
     people = np.bincount(ids, weights=weights)
     light = people < f
     p = np.where(light, 1.0, f / people)
@@ -94,7 +95,7 @@ def _summed(f: Longs, q: Floats) -> Floats:
 
 
 def approximate_inverse(f: Longs, p: Floats) -> Floats:
-    """The same for f = 1 and 2; p/(f − (1−p)) beyond.
+    """Approximate E[1/F]: exact for f = 1 and 2, p/(f − (1−p)) beyond.
 
     >>> approximate_inverse(np.array([3, 5]), np.array([0.1, 0.1])).round(6).tolist()
     [0.047619, 0.02439]
@@ -104,7 +105,7 @@ def approximate_inverse(f: Longs, p: Floats) -> Floats:
 
 
 def read_weights(column: Column) -> Floats:
-    """The weight of every row; one that is missing or not above 0 is refused with its row."""
+    """Return the weight of every row; refuse a weight that is missing or not above 0, naming its row."""
     numbers = [_number(text, column.decimal) for text in column.texts.to_pylist()]
     values = np.array([*numbers, np.nan][: column.size], dtype=np.float64)
     wrong = np.flatnonzero(~(values > 0))

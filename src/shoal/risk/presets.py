@@ -1,4 +1,4 @@
-"""What guidance asks of a table, as named thresholds: each with its source, and judged by what the table attains."""
+"""What guidance asks of a table, as named thresholds with their sources, judged by what the table attains."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +14,10 @@ from shoal.risk.identifiers import IdentifierFinding
 
 @dataclass(frozen=True)
 class PresetFigures:
-    """What a preset is judged on."""
+    """The figures that presets are judged by."""
 
     sizes: Longs | None
-    """Of the classes; None where no quasi-identifiers were named."""
+    """Sizes of the classes; None where no quasi-identifiers were named."""
     findings: Sequence[IdentifierFinding]
 
 
@@ -147,7 +147,7 @@ PRESETS: Registry[Preset] = Registry(
 
 
 def known_preset(name: str) -> Preset:
-    """The preset of that name.
+    """Return the preset of that name.
 
     >>> known_preset("cms").asked
     {'k': 11}
@@ -160,7 +160,7 @@ def known_preset(name: str) -> Preset:
 
 
 def judged(preset: Preset, seen: PresetFigures) -> Judged:
-    """Whether a table keeps a preset.
+    """Judge whether a table keeps a preset.
 
     >>> import numpy as np
     >>> judged(known_preset("ema-0070"), PresetFigures(np.array([11, 20]), ())).holds

@@ -16,13 +16,13 @@ from shoal.data.packed_keys import Layout, joined
 from shoal.errors import BadInput
 
 Coded = tuple[Codes, int]
-"""The codes of a column, and their number."""
+"""The codes of a column, and how many different codes there may be."""
 Told = Callable[[float], None]
-"""Hears what share of the work is done."""
+"""Receives the share of the work that is done."""
 
 
 def grouped(columns: Sequence[Coded], weights: Longs) -> tuple[Codes, Longs]:
-    """The group of every row, and the weight of every group.
+    """Return the group of every row and the weight of every group.
 
     >>> ids, weights = grouped([(np.array([1, 0, 1], np.int32), 2)], np.array([1, 1, 4]))
     >>> weights[ids].tolist()
@@ -37,7 +37,7 @@ def grouped(columns: Sequence[Coded], weights: Longs) -> tuple[Codes, Longs]:
 
 @dataclass(frozen=True)
 class Distinct:
-    """The different rows of some columns: each once, with how often it occurs and where each row of the table went."""
+    """Distinct rows of some columns, how often each occurs, and the distinct row of each row of the table."""
 
     names: tuple[str, ...]
     columns: tuple[Coded, ...]
@@ -56,12 +56,12 @@ class Distinct:
         return len(self.ids)
 
     def chosen(self, which: Sequence[int], rows: Codes) -> list[Coded]:
-        """Some columns of some of the different rows."""
+        """Return some columns of some distinct rows."""
         return [(self.columns[i][0][rows], self.columns[i][1]) for i in which]
 
 
 def coded(table: Table, names: Sequence[str], rows: Longs | None = None) -> dict[str, Coded]:
-    """The codes of some columns, in some rows."""
+    """Return the codes of some columns, in some rows."""
     return {
         name: (table[name].codes if rows is None else table[name].codes[rows], max(table[name].size, 1))
         for name in names
@@ -79,26 +79,26 @@ _MOST_COLUMNS = 28
 
 
 def usual_size(columns: int) -> int:
-    """The size of the largest combination to look for: any among few columns, three among many."""
+    """Return the size of the largest combination to look for: any among few columns, three among many."""
     return columns if columns <= _FEW_COLUMNS else _SIZE_OF_MANY
 
 
 @dataclass(frozen=True)
 class Suda:
-    """The minimal sample uniques of every row, by size, and the scores made of them."""
+    """Minimal sample uniques of every row, counted by size, and the scores made of them."""
 
     attributes: tuple[str, ...]
     counts: Longs
-    """counts[row, i−1]: combinations of i attributes that are unique in this row, and no part of them is."""
+    """counts[row, i−1]: combinations of i attributes that single out this row, while no part of them does."""
     weighted: Floats
-    """For each attribute the score of all combinations that it is in."""
+    """For each attribute, the total score of the combinations that contain it."""
     uniques: int
-    """Rows that all attributes together point at."""
+    """Rows that are unique in all attributes together."""
     pairs: int
-    """Rows of which there are two."""
+    """Rows that share all attributes with exactly one other."""
     fraction: float = FRACTION
     numbers: Longs | None = None
-    """Of each row its number in the table, where that is not all rows from 1."""
+    """Number of each row in the table, where these are not all rows from 1."""
 
     @property
     def max_size(self) -> int:
@@ -126,7 +126,7 @@ class Suda:
 
     @property
     def dis_scores(self) -> Floats | None:
-        """DIS-SUDA: the probability for each row; None where the exponent 1 + (8−M)/20 would turn the order round."""
+        """DIS-SUDA probability of each row; None where the exponent 1 + (8−M)/20 would reverse the order."""
         exponent, dis, scores = 1 + (8 - len(self.attributes)) / 20, self.dis, self.scores
         if len(self.attributes) >= _MOST_COLUMNS:
             return None
@@ -140,7 +140,7 @@ class Suda:
 
     @property
     def contributions(self) -> dict[str, float]:
-        """For each attribute the share of the score of all rows that is due to combinations with it."""
+        """For each attribute, the share of the total score that is due to combinations with it."""
         total = float(self.scores.sum())
         shares = self.weighted / total if total else self.weighted
         return dict(zip(self.attributes, shares.tolist(), strict=True))
@@ -176,7 +176,7 @@ def suda(
     fraction: float = FRACTION,
     told: Told = lambda _: None,
 ) -> Suda:
-    """Every minimal sample unique of at most `max_size` attributes: Manning, Haglin, Keane 2008 find the same.
+    """Find every minimal sample unique of at most `max_size` attributes: those that Manning, Haglin, Keane 2008 find.
 
     Combinations are looked at by size. A row that a part of a combination singles out is left out: it has no like
     among the others, so those alone tell which of them are unique. Equal rows are looked at as one.
@@ -204,7 +204,7 @@ def _scored(attributes: int) -> list[float]:
 
 
 def _minimal(distinct: Distinct, most: int, told: Told) -> Iterator[tuple[tuple[int, ...], Longs]]:
-    """Each combination with the different rows of which it is a minimal unique."""
+    """Yield each combination with the distinct rows of which it is a minimal unique."""
     single, many = distinct.weights == 1, len(distinct.columns)
     steps, done = sum(comb(many, size) for size in range(1, most + 1)), 0
     known: dict[tuple[int, ...], NDArray[np.uint8]] = {(): np.packbits(np.zeros(len(single), dtype=bool))}
@@ -216,11 +216,13 @@ def _minimal(distinct: Distinct, most: int, told: Told) -> Iterator[tuple[tuple[
             parts = [known[part] for part in combinations(which, size - 1) if part in known]
             if len(parts) < size:
                 continue  # a part leaves no row to be singled out
+            # rows that a smaller part of the combination singles out already
             covered = np.unpackbits(np.bitwise_or.reduce(parts), count=len(single)).astype(bool)
             left = np.flatnonzero(~covered)
             if not single[left].any():
                 continue
             ids, weights = grouped(distinct.chosen(which, left.astype(np.int32)), distinct.weights[left])
+            # of the others, those that the whole combination singles out
             alone = left[weights[ids] == 1]
             if len(alone):
                 yield which, alone

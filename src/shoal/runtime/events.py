@@ -1,4 +1,4 @@
-"""What a run tells of itself while it works: counts and durations through the logger "shoal", never a value.
+"""Events of a run: counts and durations through the logger "shoal", never a value of the data.
 
 | event | fields |
 |---|---|
@@ -37,7 +37,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "done": frozenset(),
     "failed": frozenset({"error"}),
 }
-"""The fields of each event: what is not listed cannot be told."""
+"""Fields of each event; no other field can be logged."""
 _WORDS = frozenset({"doing", "name", "format", "engine", "algorithm", "error"})
 """Fields that are words; all others are counts."""
 LOGGER = logging.getLogger("shoal")
@@ -45,7 +45,7 @@ _started: ContextVar[float | None] = ContextVar("started", default=None)
 
 
 def log_event(event: str, **fields: str | int | None) -> None:
-    """Tell of an event inside a run; outside of one, nothing is told.
+    """Log an event of the current run; outside a run, nothing is logged.
 
     >>> import io
     >>> lines = io.StringIO()
@@ -68,7 +68,7 @@ def log_event(event: str, **fields: str | int | None) -> None:
 
 @contextmanager
 def run(doing: str) -> Iterator[None]:
-    """The events of one run, from `start` to `done` or `failed`; a run inside another is part of it."""
+    """Log one run, from `start` to `done` or `failed`; a run inside another is part of it."""
     if _started.get() is not None:
         yield
         return
@@ -94,7 +94,7 @@ class JsonLines(logging.Formatter):
 
 @contextmanager
 def telling(stream: IO[str]) -> Iterator[None]:
-    """Write the events of the runs inside as lines of JSON."""
+    """Write the events of all runs inside the block as lines of JSON."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonLines())
     level, passed_on = LOGGER.level, LOGGER.propagate

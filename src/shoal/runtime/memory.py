@@ -1,4 +1,4 @@
-"""How much memory may be used."""
+"""The memory limit: how it is written, and what to say when memory runs out."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ _LEAST = 64 << 20
 
 
 def bytes_of(memory: str | int) -> int:
-    """How many bytes a text such as `2GB` or `512MiB` says.
+    """Return the number of bytes that a text such as `2GB` or `512MiB` denotes.
 
     >>> bytes_of("2GB"), bytes_of("1.5 GiB")
     (2000000000, 1610612736)
@@ -29,7 +29,7 @@ def bytes_of(memory: str | int) -> int:
 
 @contextmanager
 def explain_memory_error() -> Iterator[None]:
-    """Say in a sentence that memory ran out, whoever was the first to notice."""
+    """Turn any error about lack of memory into a BadInput that says what to do."""
     try:
         yield
     except Exception as wrong:
@@ -42,10 +42,10 @@ def explain_memory_error() -> Iterator[None]:
 
 
 def is_shortage(wrong: Exception) -> bool:
-    """Whether memory ran out: Python's, NumPy's and Arrow's errors are MemoryErrors, DuckDB's is not.
+    """Return whether memory ran out: Python, NumPy and Arrow raise MemoryError, DuckDB an error of its own.
 
     >>> is_shortage(MemoryError()), is_shortage(ValueError())
     (True, False)
     """
-    duckdb = sys.modules.get("duckdb")  # who has not imported it has raised nothing
+    duckdb = sys.modules.get("duckdb")  # not imported: it cannot have raised anything
     return isinstance(wrong, MemoryError) or (duckdb is not None and isinstance(wrong, duckdb.OutOfMemoryException))

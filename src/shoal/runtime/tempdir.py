@@ -1,7 +1,7 @@
 """Private folders that end with the process that made them, even when it is killed: the next one clears them away.
 
-A folder is held by a lock on itself (flock), which the system lets go of whatever ends the process. Making and
-clearing take a lock on the parent, so that nobody clears what is just being made.
+A folder is held by a lock on itself (flock), which the system releases whatever ends the process. Making and
+clearing take a lock on the parent, so that nobody clears a folder that is just being made.
 """
 
 import fcntl
@@ -15,7 +15,7 @@ from pathlib import Path
 from time import sleep
 
 SPILL = ".shoal-spill."
-"""What folders for spilling are called, so that the next run knows those of a run that was killed."""
+"""Prefix of folders for spilled data, by which the next run finds those of a run that was killed."""
 
 _TRIES, _PAUSE = 50, 0.1
 
@@ -45,7 +45,7 @@ class Scratch:
 
 
 def clear(parent: Path, prefix: str, restore: Callable[[Path], None] = lambda _: None) -> None:
-    """Remove the folders of this prefix whose process is gone; `restore` may first take out of one what is to stay."""
+    """Remove the folders of this prefix whose process is gone; `restore` may first rescue what has to stay."""
     with _alone(parent) as alone:
         if alone:
             _clear(parent, prefix, restore)
@@ -66,13 +66,13 @@ def _clear(parent: Path, prefix: str, restore: Callable[[Path], None]) -> None:
 
 
 def _is_ours(path: Path, prefix: str) -> bool:
-    """What `mkdtemp` may have made: the prefix and eight letters."""
+    """Return whether `mkdtemp` may have made this folder: the prefix and eight more characters."""
     rest = path.name.removeprefix(prefix)
     return path.name.startswith(prefix) and len(rest) == 8 and "." not in rest and path.is_dir()
 
 
 def _held(path: Path) -> int:
-    """A handle of a folder that nobody else holds."""
+    """Lock a folder and return its handle; raises OSError if somebody else holds it."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -89,7 +89,7 @@ def _remove(path: Path, held: int) -> None:
 
 @contextmanager
 def _alone(parent: Path) -> Iterator[bool]:
-    """Whether nobody else makes or clears folders there meanwhile; who waits too long goes on without clearing."""
+    """Lock the parent and yield whether that worked; after too long a wait go on unlocked, clearing nothing."""
     handle = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         yield _locked(handle)

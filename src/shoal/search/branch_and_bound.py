@@ -19,7 +19,7 @@ Bounds = NDArray[np.float64]
 
 
 class Frontier:
-    """The bounds as one array with an axis for each attribute that has a choice of levels.
+    """Lower bounds of all nodes: an array with an axis for each attribute that has more than one level.
 
     >>> frontier = Frontier(Lattice(("age", "sex"), (0, 0), (1, 1)), (np.array([0.0, 0.4]), np.array([0.0, 0.5])))
     >>> frontier.learn(Answer((1, 0), ok=False, suppressed=9, classes=0, score=inf, below=None, above=-inf))
@@ -29,23 +29,25 @@ class Frontier:
 
     def __init__(self, lattice: Lattice, floors: Floors) -> None:
         self.lattice = lattice
-        self.axes = [i for i, n in enumerate(lattice.shape) if n > 1]  # NumPy knows 64 axes at most
+        self.axes = [i for i, n in enumerate(lattice.shape) if n > 1]  # NumPy allows at most 64 axes
         shape = [lattice.shape[i] for i in self.axes]
         levels = zip(floors, lattice.bottom, lattice.top, strict=True)
         self.bounds = self._sum([floor[low : high + 1] for floor, low, high in levels])
+        # nodes in the order in which they are asked: those that settle most others first
         reach = _reach(shape, upward=not any(floor.any() for floor in floors))
         self._order = np.argsort(-reach, axis=None, kind="stable")
         self._at = 0
+        # [node] rank that decides ties: by height, then by the order of the names
         heights = _outer([np.arange(n, dtype=np.float64) for n in shape])
         self._rank = (heights * self.bounds.size + np.arange(self.bounds.size).reshape(self.bounds.shape)).reshape(-1)
 
     @property
     def settled(self) -> float:
-        """The share of the nodes that are behind."""
+        """Share of the nodes that need no more attention."""
         return self._at / len(self._order)
 
     def learn(self, answer: Answer) -> None:
-        """Raise the bounds of the node, of all finer and of all coarser ones."""
+        """Raise the bounds of the node, of all finer and of all coarser ones, by what its answer proves."""
         at = self._where(answer.node)
         finer = self._part([slice(0, i + 1) for i in at])
         if answer.below is None:
@@ -59,28 +61,28 @@ class Frontier:
         self.bounds[at] = inf
 
     def widest(self, best: Answer | None) -> Node | None:
-        """Of the nodes that may beat the best one, that with the most nodes below it; None: nothing can beat it.
+        """Return the node with most nodes below it that may still beat the best one; None if nothing can.
 
-        What can no longer win never can again, so each node is passed by once.
+        A node that cannot win never can again, so each node is passed once.
         """
         while self._at < len(self._order):
             part = self._order[self._at : self._at + _AT_ONCE]
             may_win = self._open(part, best)
             first = int(may_win.argmax())
             if may_win[first]:
-                self._at += first  # open until it is learned: the search may have to stop before
+                self._at += first  # it stays open until its answer is learned: the search may stop before
                 return self._node(int(part[first]))
             self._at += len(part)
         return None
 
     def least(self, best: Answer | None) -> float:
-        """The score that no node is below: that of the best one, unless a node that is open may be lower."""
+        """Return a lower bound of all scores: the best one, or less where an open node may be lower."""
         left = self._order[self._at :]
         bounds = self.bounds.reshape(-1)[left[self._open(left, best)]]
         return min(float(bounds.min(initial=inf)), inf if best is None else best.score)
 
     def _open(self, nodes: NDArray[np.int64], best: Answer | None) -> NDArray[np.bool_]:
-        """Which may beat the best one: by score, or at a tie by lower height and then by the names' order."""
+        """Return which nodes may beat the best one: by score, at a tie by lower height, then by the names' order."""
         bounds = self.bounds.reshape(-1)[nodes]
         if best is None:
             return np.asarray(bounds < inf)
@@ -95,27 +97,29 @@ class Frontier:
         return tuple(node)
 
     def _part(self, slices: list[slice]) -> Bounds:
-        """A view, also of no axis at all."""
+        """Return a view of the bounds, also where there is no axis at all."""
         where: Any = (*slices, ...)
         part: Bounds = self.bounds[where]
         return part
 
     def _where(self, node: Node) -> tuple[int, ...]:
+        """Return the index of a node in `bounds`."""
         return tuple(node[i] - self.lattice.bottom[i] for i in self.axes)
 
     def _sum(self, floors: list[Floats]) -> Bounds:
+        """Add up the floors of all attributes at every node."""
         fixed = sum(float(floor[0]) for i, floor in enumerate(floors) if i not in self.axes)
         return np.array(_outer([floors[i] for i in self.axes]) + fixed)  # 0 axes: an array, not a number
 
 
 def _reach(shape: list[int], *, upward: bool) -> Bounds:
-    """Logarithm of the number of finer nodes; where answers also bound coarser nodes, those count half."""
+    """Return the logarithm of the number of finer nodes; where answers bound coarser nodes too, these count half."""
     down = _outer([np.log(np.arange(1, n + 1)) for n in shape])
     return down + _outer([np.log(np.arange(n, 0, -1)) for n in shape]) / 2 if upward else down
 
 
 def _outer(floors: list[Floats]) -> Bounds:
-    """The sum over the axes, as a new array."""
+    """Return a new array of the sums of one entry of each vector: [level of axis 0, level of axis 1, ...]."""
     return np.array(reduce(np.add.outer, floors, np.zeros(())))
 
 
@@ -146,7 +150,7 @@ def exhaust(lattice: Lattice, floors: Floors, found: Incumbent) -> Questions:
 
 
 def _bisect(lattice: Lattice, floors: Floors, frontier: Frontier, found: Incumbent) -> Questions:
-    """Bisect the cheapest way up, below the top: it ends with a good node to measure all others by."""
+    """Bisect the cheapest path to the top for a first good node, against which all others are measured."""
     path = cheapest_path(lattice, floors)[:-1]
     low, high = 0, len(path) - 1
     while low <= high:
@@ -161,7 +165,7 @@ def _bisect(lattice: Lattice, floors: Floors, frontier: Frontier, found: Incumbe
 
 
 def cheapest_path(lattice: Lattice, floors: Floors) -> list[Node]:
-    """From the bottom to the top, each step the one that raises the bound least."""
+    """Return a path from the bottom to the top; each step raises the bound as little as possible."""
 
     def bound(node: Node) -> float:
         return float(sum(floor[level] for floor, level in zip(floors, node, strict=True)))

@@ -10,7 +10,7 @@ from shoal.search.oracle import Answer, Oracle, Tally
 
 
 class Ask(NamedTuple):
-    """A question of a search, and which share of the way it has gone, as far as it knows."""
+    """A question of a search about a node, with the share of the work done, as far as it is known."""
 
     node: Node
     settled: float
@@ -23,12 +23,13 @@ class Found:
     best: Answer | None
     """The node to release."""
     bound: float = -inf
-    """The score that no complying node is below, on the scorer's scale; infinite when none complies."""
+    """Lower bound of the score of all complying nodes, on the scorer's scale; infinite when none complies."""
     nodes: tuple[Node, ...] = ()
     """All nodes that the algorithm returns, where it returns a set."""
 
     @property
     def proved(self) -> bool:
+        """Whether the best node is proved optimal, or proved not to exist."""
         return self.bound >= (self.best.score if self.best is not None else inf)
 
 
@@ -41,11 +42,11 @@ Walk = Generator[Ask, bool, tuple[Node, ...]]
 Watch = Callable[[Ask, Tally], None]
 """Sees every question and what was counted so far."""
 Stop = Callable[[], bool]
-"""Whether to stop now and be content with what was found."""
+"""Returns whether to stop now with what was found."""
 
 
 class Stopped(Exception):
-    """Thrown into a search that has to stop; one that is not anytime lets it pass."""
+    """Thrown into a search that has to stop; a search that is not anytime does not catch it."""
 
 
 def answer(search: Search, oracle: Oracle, watch: Watch = lambda *_: None, stop: Stop = lambda: False) -> Found:
@@ -78,12 +79,12 @@ _TOLERANCE = 1e-12
 
 
 def slack(score: float) -> float:
-    """Scores nearer than this are a tie."""
+    """Return the difference up to which a score is a tie with this one."""
     return _TOLERANCE * max(1.0, abs(score))
 
 
 def better(answer: Answer, best: Answer | None) -> bool:
-    """By score; at a tie the lower node, then the first in the order of the attributes' names."""
+    """Return whether an answer is better: by score, at a tie the lower node, then by the order of the names."""
     if best is None or abs(answer.score - best.score) > slack(best.score):
         return best is None or answer.score < best.score
     return (sum(answer.node), answer.node) < (sum(best.node), best.node)
@@ -97,7 +98,7 @@ class Incumbent:
     bound: float = -inf
 
     def meet(self, answer: Answer) -> None:
-        """Take a complying node that is better."""
+        """Take over a complying node if it is better."""
         if answer.ok and better(answer, self.best):
             self.best = answer
 

@@ -1,4 +1,4 @@
-"""From a problem to a node of the lattice: the same level of generalisation for every row of a column."""
+"""Solve a problem by a node of the lattice: one level of generalisation for all rows of a column."""
 
 import warnings
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class LatticeSearch:
 
     @classmethod
     def of(cls, problem: Problem, limit: int | None = None) -> "LatticeSearch":
-        """`limit` is how many rows may be suppressed; by default as many as the policy says."""
+        """State the search; `limit` is how many rows may be suppressed, by default as many as the policy allows."""
         policy = problem.policy
         before = replace(problem.before, hierarchies=tuple(problem.hierarchies.values()))
         oracle = Oracle(
@@ -79,7 +79,7 @@ def search_lattice(problem: Problem, limit: int | None = None) -> Plan:
 
 
 def _why_none(policy: Policy, oracle: Oracle) -> str:
-    """Why a search ended with nothing although it did not prove that there is nothing."""
+    """Explain why a search ended without a node although it did not prove that there is none."""
     if policy.method.algorithm == "optimal":
         return "no node that keeps the policy was found before the search had to stop; allow more time"
     named = " and ".join(dict.fromkeys(part.name for part in oracle.open_parts)) or "the class of suppressed rows"
@@ -90,7 +90,7 @@ def _why_none(policy: Policy, oracle: Oracle) -> str:
 
 
 def allowed_lattice(policy: Policy, hierarchies: Mapping[str, Hierarchy]) -> Lattice:
-    """The lattice between the policy's least and greatest levels."""
+    """Return the lattice between the policy's least and greatest levels."""
     low, high = [], []
     for name, hierarchy in hierarchies.items():
         attribute = policy.attributes[name]
@@ -110,9 +110,10 @@ def _highest(policy: Policy, hierarchy: Hierarchy) -> int:
 
 
 def _apply(bottom: FrequencySet, found: Answer, oracle: Oracle) -> tuple[After, NodeRecoding, Codes]:
-    """The classes at the node found, per row whether its class is suppressed, and per row its class.
+    """Return the classes at the node, the recoding with the suppressed rows, and the class of each row.
 
-    Where rows stay where they are: the classes that are kept, and per class of the table its class at the node.
+    Where rows are not in memory, the recoding has the classes that are kept instead, and the last array is per class
+    of the table.
     """
     levels = dict(zip(bottom.attributes, found.node, strict=True))
     steps = {h.attribute: h.levels[levels[h.attribute]] for h in oracle.before.hierarchies}
@@ -128,7 +129,7 @@ def _apply(bottom: FrequencySet, found: Answer, oracle: Oracle) -> tuple[After, 
 
 
 def _why_not(oracle: Oracle, lattice: Lattice) -> str:
-    """Which model fails at the most general node, and by how many rows."""
+    """Explain which model fails at the most general node, and for how many rows."""
     top = oracle.apply(lattice.top)
     counts = oracle.counts(lattice.top, top.classes)
     failed = failed_by(list(oracle.models), counts)

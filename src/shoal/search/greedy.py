@@ -1,4 +1,4 @@
-"""Datafly and the greedy search: one step after the other from the bottom upward."""
+"""Datafly and the greedy search: they climb from the bottom, one attribute at a time."""
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -11,7 +11,7 @@ from shoal.search.driver import Ask, Walk
 
 
 def climb(lattice: Lattice, cost: Callable[[int, int], float | Fraction]) -> Walk:
-    """Lift the attribute i of least `cost(i, its level)`, ties by name, until a node complies."""
+    """Climb from the bottom until a node complies: raise the attribute i of least `cost(i, level)`, ties by name."""
     node, height = lattice.bottom, lattice.height
     steps = max(height(lattice.top) - height(node), 1)
     while not (yield Ask(node, (height(node) - height(lattice.bottom)) / steps)):
@@ -38,8 +38,8 @@ def datafly(lattice: Lattice, distinct: Sequence[Sequence[int]]) -> Walk:
 def greedy(lattice: Lattice, losses: Sequence[Sequence[float | Fraction]]) -> Walk:
     """Walk up from the bottom, each step into the attribute whose next level loses least (S3.4).
 
-    The (alp,dif) paper, section 4.C. It walks until k holds, then until the rest does; a step does not depend on which
-    is still missing and k holds ever after, so this is one walk until all hold.
+    The (alp,dif) paper, section 4.C, walks until k holds, then until the other models do. A step does not depend on
+    which model still fails, and k keeps holding, so this is one walk until all hold.
 
     >>> walk = greedy(Lattice(("age", "sex"), (0, 0), (2, 1)), [[0.0, 0.2, 0.9], [0.0, 0.5]])
     >>> next(walk).node, walk.send(False).node, walk.send(False).node
@@ -49,10 +49,12 @@ def greedy(lattice: Lattice, losses: Sequence[Sequence[float | Fraction]]) -> Wa
 
 
 def step_losses(before: Before, weighting: Weighting) -> list[list[Fraction]]:
-    """What an attribute at a level loses, summed over the rows: (leaves under a label - 1) / leaves of all (S3.5).
+    """Return the loss of each attribute at each level (S3.5).
 
-    Exactly, so that ties are ties, whatever order the rows are summed in (design 15).
-    Equation (10) multiplies by 1 - W, which generalises the important attribute first; nothing said is W = 0 there.
+    It is the sum over the rows of (leaves under the label - 1) / (all leaves).
+
+    The sums are exact, so that ties are ties in whatever order the rows come (design 15). Equation (10) multiplies by
+    1 - W, which generalises the important attribute first; where no importance is given at all, W = 0.
     """
     given = {name: exact("importance", value) for name, value in before.importance.items()}
     names = before.classes.attributes

@@ -6,17 +6,17 @@ from shoal.hierarchy.lattice import Lattice, Node
 from shoal.search.driver import Ask, Walk
 
 _RARE = 100
-"""One failing candidate in so many is a rare one."""
+"""Failing candidates are rare if they are at most one in so many."""
 
 
 def incognito(lattice: Lattice, left_out: Node) -> Walk:
-    """All complying nodes, the lower first (S2.4).
+    """Return all complying nodes, the lower first (S2.4).
 
-    LeFevre, DeWitt, Ramakrishnan 2005. A table that complies does so with any attribute left out, so the nodes of i
-    attributes are made from the complying ones of i - 1 and looked at only if all of those comply. An attribute left
-    out stands at a virtual level above all others (design 6). Of each subset, what is more general comes later: the
-    oracle infers it where it can, and else rolls it up. Once failing candidates were common and have become rare, the
-    subsets tell nothing new: those between are joined without a look, and the complete nodes are asked.
+    LeFevre, DeWitt, Ramakrishnan 2005. A table that complies still does with any attribute left out. So the nodes of
+    i attributes are made from complying nodes of i - 1, and checked only if all their subsets comply. An attribute left
+    out is at a virtual level above all others (design 6). Within a subset, more general nodes come later: the oracle
+    infers them where it can, and else rolls them up. Once failing candidates were common and have become rare, subsets
+    tell nothing new: those in between are joined unchecked, and the complete nodes are checked.
     """
     complying = [left_out]
     common, rare = False, False
@@ -41,7 +41,7 @@ def incognito(lattice: Lattice, left_out: Node) -> Walk:
 
 
 def minimal(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """The nodes of a set of all complying ones that have no complying node below them: an antichain (S2.5).
+    """Return the minimal nodes of the set of all complying ones: no complying node is below them (S2.5).
 
     >>> minimal([(0, 1), (1, 0), (1, 1)])
     ((0, 1), (1, 0))
@@ -55,7 +55,7 @@ def minimal(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def _larger(node: Node, lattice: Lattice, present: Sequence[int]) -> Iterator[Node]:
-    """The node with one attribute more, of those behind its last."""
+    """Yield the node with one more attribute, after the last one that it has."""
     for i in range(present[-1] + 1 if present else 0, len(node)):
         head, tail = node[:i], node[i + 1 :]
         for level in range(lattice.bottom[i], lattice.top[i] + 1):

@@ -16,11 +16,12 @@ from shoal.search.oracle import Answer
 def bound_by_faces(
     lattice: Lattice, floors: Floors, left_out: Node, largest: int, *, additive: bool
 ) -> Generator[Ask, Answer, float]:
-    """Share the attributes out to faces of at most `largest` nodes, exhaust each, and add up what they cost at least.
+    """Return a lower bound of the score: divide the attributes into faces, exhaust each, and add up their optima.
 
-    With the other attributes left out, classes only grow: what fails on a face fails in every node below it, and its
-    rows are suppressed there too. So a node costs on the attributes of a face no less than the face's optimum. Disjoint
-    pattern databases bound the puzzles of Korf and Felner (Artificial Intelligence 134, 2002) the same way.
+    A face has at most `largest` nodes. With the other attributes left out, classes only grow: what fails on a face
+    fails at every node below it, and its rows are suppressed there too. So on the attributes of a face a node costs no
+    less than the face's optimum. Disjoint pattern databases work the same way (Korf and Felner, Artificial
+    Intelligence 134, 2002).
     """
     bounds = []
     for group in _groups(lattice, largest):
@@ -33,7 +34,7 @@ def bound_by_faces(
 
 
 def _groups(lattice: Lattice, largest: int) -> list[set[int]]:
-    """Attributes shared out to as few faces as will do; each face has one attribute at least."""
+    """Divide the attributes into as few faces as possible; each face has at least one attribute."""
     for faces in range(ceil(log(lattice.size) / log(largest)), len(lattice.shape)):
         groups = _shared_out(lattice.shape, faces)
         if all(prod(lattice.shape[i] for i in group) <= largest for group in groups):
@@ -42,7 +43,7 @@ def _groups(lattice: Lattice, largest: int) -> list[set[int]]:
 
 
 def _shared_out(shape: Node, faces: int) -> list[set[int]]:
-    """So many groups, each attribute given to the smallest one so far, the tall first."""
+    """Return at most `faces` groups: each attribute, tallest first, joins the smallest group so far."""
     groups: list[set[int]] = [set() for _ in range(faces)]
     sizes = [1] * faces
     for i in sorted(range(len(shape)), key=lambda i: -shape[i]):
@@ -53,11 +54,11 @@ def _shared_out(shape: Node, faces: int) -> list[set[int]]:
 
 
 _COOLING = 20
-"""How many times colder the end is than the beginning."""
+"""Ratio of the first to the last temperature."""
 
 
 def descend(lattice: Lattice, found: Incumbent) -> Questions:
-    """From the best node down, always the step that gains most for each row it newly suppresses."""
+    """Walk down from the best node, always by the step of largest gain per row that it newly suppresses."""
     here = found.best
     while here is not None:
         steps = []
@@ -76,7 +77,7 @@ def _gain(here: Answer, step: Answer) -> float:
 
 
 def anneal(lattice: Lattice, found: Incumbent, steps: int, heat: float, random: Random) -> Questions:
-    """Walk from the best node by steps down, up, and down in one attribute while up in another.
+    """Walk at random from the best node: a step down, up, or down in one attribute and up in another.
 
     Kirkpatrick, Gelatt, Vecchi, Science 1983. A step that costs d is taken with probability exp(-d / heat); the heat
     falls geometrically. Nodes that do not comply are never entered.
@@ -108,6 +109,7 @@ def polish(lattice: Lattice, found: Incumbent) -> Questions:
 
 
 def _swaps(node: Node, lattice: Lattice) -> Iterator[Node]:
+    """Yield the nodes one step down, or one down in an attribute and one up in another."""
     down = [i for i, level in enumerate(node) if level > lattice.bottom[i]]
     up = [i for i, level in enumerate(node) if level < lattice.top[i]]
     for i in down:
@@ -117,6 +119,7 @@ def _swaps(node: Node, lattice: Lattice) -> Iterator[Node]:
 
 
 def _neighbour(node: Node, random: Random) -> Node:
+    """Return a random neighbour, which may lie outside the lattice."""
     levels, kind = list(node), random.random()
     if kind < 0.4:
         levels[random.randrange(len(levels))] -= 1
@@ -129,7 +132,7 @@ def _neighbour(node: Node, random: Random) -> Node:
 
 
 LARGEST_EXHAUSTED = 500_000
-"""Nodes of a lattice that are bounded one by one; beyond, memory and the time for each answer would grow with them."""
+"""Largest lattice whose nodes are bounded one by one; memory and the time per answer grow with it."""
 _FIRST_FACES = 4_000
 _STEPS = 10_000
 _ROUNDS = 2
@@ -144,11 +147,11 @@ def optimal(
     seed: int = 0,
     endless: bool = False,
 ) -> Search:
-    """The complying node of least score, and a score that none is below: equal when the optimum is proved (design 5).
+    """Find the complying node of least score, and a lower bound: equal when the optimum is proved (design 5).
 
-    It is anytime: a search that is stopped ends with the best node so far. A lattice that can be exhausted is. For a
-    larger one rounds of annealing look for good nodes, and faces that grow from round to round bound what is left to
-    gain; `endless` goes on until it is stopped or the bound meets the best node.
+    This is an anytime search: stopped early, it returns the best node so far. A lattice that is small enough is
+    exhausted. For a larger one, rounds of annealing look for good nodes, and faces that grow from round to round bound
+    what is left to gain; `endless` goes on until it is stopped or the bound meets the best node.
     """
     found = Incumbent()
     try:
@@ -171,13 +174,14 @@ def _rounds(
     seed: int,
     endless: bool,
 ) -> Questions:
+    """Alternate between bounds by faces and annealing, for lattices that cannot be exhausted."""
     random = Random(seed)  # noqa: S311 - a search keeps no secret
     top = yield Ask(lattice.top, 0.0)
     if top.below is None:
         found.raise_bound(inf)  # what fails there fails everywhere
         return
     found.meet(top)
-    for node in reversed(cheapest_path(lattice, floors)[:-1]):  # a policy that is not closed may be kept below
+    for node in reversed(cheapest_path(lattice, floors)[:-1]):  # a policy that is not closed may hold at a lower node
         if found.best is None:
             found.meet((yield Ask(node, 0.0)))
     most = found.best

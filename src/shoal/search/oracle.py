@@ -1,4 +1,4 @@
-"""The oracle answers about one node: does it comply, how many rows fall, what does it cost, what does it prove."""
+"""The oracle answers about one node: does it comply, what is suppressed, what does it cost, what does it prove."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -20,9 +20,9 @@ from shoal.search.rollups import Nodes, Rollups, levels_of
 
 
 class Closed:
-    """All above a complying node comply, all below a failing one fail; face by face of the lattice.
+    """Answers by inference: nodes above a complying node comply, nodes below a failing one fail.
 
-    What one face tells about another is the search's own business: Incognito's subset property.
+    It reasons within one face of the lattice; what a face implies for others is left to the search (Incognito).
 
     >>> known = Closed((3, 2))
     >>> known.learn((1, 0), ok=True)
@@ -38,7 +38,7 @@ class Closed:
         )
 
     def says(self, node: Node) -> bool | None:
-        """Whether a node complies, as far as that is known."""
+        """Return whether a node complies; None where that is not known."""
         failing, complying = self._faces[self._face(node)]
         levels = levels_of(node)
         if complying.below(levels).any():
@@ -61,17 +61,17 @@ class Answer:
 
     node: Node
     ok: bool
-    """Complies after suppressing at most the limit."""
+    """Whether the node complies after suppressing at most `limit` rows."""
     suppressed: int
-    """How many rows fall; at least so many where nothing finer complies."""
+    """Rows that are suppressed; a lower bound where nothing finer complies."""
     classes: int
-    """How many are released."""
+    """Number of classes that are released."""
     score: float
     """On the scorer's scale; infinite when the node does not comply."""
     below: Floors | None
-    """Lower bound of the node and everything finer; None: nothing finer complies either."""
+    """Lower bound of the score of the node and all finer ones; None where none of them complies."""
     above: float
-    """Lower bound of everything coarser."""
+    """Lower bound of the score of all coarser nodes."""
 
 
 @dataclass
@@ -79,15 +79,15 @@ class Tally:
     """What a search cost."""
 
     nodes: int = 0
-    """Of the lattice."""
+    """Nodes of the lattice."""
     checked: int = 0
-    """Looked at."""
+    """Nodes that were computed."""
     remembered: int = 0
-    """Asked again."""
+    """Questions answered from memory."""
     inferred: int = 0
-    """Answered from others because the policy is closed: a node above one that complies, or below one that fails."""
+    """Questions answered by inference, as the policy is closed: above a complying node, or below a failing one."""
     rolled_up: int = 0
-    """Frequency sets made from another finer one."""
+    """Frequency sets made from that of a finer node."""
     grouped: int = 0
     """Frequency sets made from the table's own classes."""
 
@@ -107,7 +107,7 @@ class Oracle:
     reading: Reading = field(default_factory=Reading)
     show_suppressed: bool = False
     infer: bool = True
-    """Whether `complies` may answer without looking."""
+    """Whether `complies` may answer by inference."""
     tally: Tally = field(default_factory=Tally)
 
     def __post_init__(self) -> None:
@@ -121,9 +121,9 @@ class Oracle:
 
     @property
     def needed(self) -> Closure:
-        """The closure that makes pruning legal: with nothing to suppress, UNION is enough.
+        """The closure that pruning needs: if nothing may be suppressed, UNION is enough.
 
-        SUPERSET: a part of a failing class fails, so its rows fail at every finer node. UNION: if all finer classes
+        SUPERSET: every part of a failing class fails, so its rows fail at every finer node. UNION: if all finer classes
         complied, so would their unions.
         """
         return Closure.SUPERSET if self.limit else Closure.UNION
@@ -134,20 +134,20 @@ class Oracle:
         return [part for part in self._parts if self.merging(part) < self.needed]
 
     def merging(self, part: Model) -> Closure:
-        """The closure of a part on this table.
+        """Return the closure of a part of the policy on this table.
 
-        Who stands in two classes is one person of their union, which is then no mixture of the two: shares that are
+        A person in two classes is one person of their union, so the union is no mixture of the two: shares that are
         small in both can be large in it. Numbers of persons still only grow.
         """
         return Closure.NOT if self.reading.split and part.merging is Closure.UNION else part.merging
 
     @cached_property
     def closed(self) -> bool:
-        """Whether all above a complying node complies; a class of shown rows that shrinks may fail (design 2)."""
+        """Whether all nodes above a complying one comply; a shown class of suppressed rows may not (design 2)."""
         return not self.open_parts and not (self.show_suppressed and self.limit)
 
     def ask(self, node: Node) -> Answer:
-        """Everything about a node."""
+        """Return everything about a node."""
         if node in self._answers:
             self.tally.remembered += 1
             return self._answers[node]
@@ -159,7 +159,7 @@ class Oracle:
         return answer
 
     def complies(self, node: Node) -> bool:
-        """Only whether a node complies: inferred where the policy is closed."""
+        """Return whether a node complies, by inference where the policy is closed."""
         if node in self._answers:
             self.tally.remembered += 1
             return self._answers[node].ok
@@ -174,7 +174,7 @@ class Oracle:
         return ok
 
     def pruned(self, lattice: Lattice) -> Lattice:
-        """The lattice without the levels at which an attribute fails alone: no node with one of them complies."""
+        """Return the lattice without the levels at which an attribute fails by itself: no node with one complies."""
         least = list(lattice.bottom)
         for i, highest in enumerate(lattice.top):
             face = list(self.before.left_out)
@@ -188,14 +188,14 @@ class Oracle:
         return replace(lattice, bottom=tuple(least))
 
     def apply(self, node: Node) -> After:
-        """The classes at a node, those that fail marked as suppressed."""
+        """Return the classes at a node, the failing ones marked as suppressed."""
         return self._marked(node, self._at(node))
 
     def _marked(self, node: Node, classes: FrequencySet) -> After:
         return After(node, classes, self.failing(node, classes, self.needed if self._is_face(node) else Closure.NOT))
 
     def failing(self, node: Node, classes: FrequencySet, least: Closure = Closure.NOT) -> Flags:
-        """Classes at a node that fail a part of the policy whose closure is at least `least`."""
+        """Return which classes at a node fail a part of the policy whose closure is at least `least`."""
         failing = np.zeros(len(classes), dtype=bool)
         counts = self.counts(node, classes)
         for part in self._parts:
@@ -204,7 +204,7 @@ class Oracle:
         return failing
 
     def counts(self, node: Node, classes: FrequencySet) -> ClassCounts:
-        """What models read of the classes at a node."""
+        """Return what models read of the classes at a node."""
         counts = classes.class_counts(self.reading)
         if self._population is None:
             return counts
@@ -221,7 +221,7 @@ class Oracle:
         return self._at(node)
 
     def _too_small(self, node: Node, classes: FrequencySet) -> Answer | None:
-        """The answer about a node at which too many rows fail by the sizes of their classes alone."""
+        """Return the answer for a node where too many rows are in small classes; None for any other node."""
         after = After(node, classes, classes.counts < self._least)
         if after.suppressed_rows <= self.limit:
             return None
@@ -232,6 +232,7 @@ class Oracle:
 
     def _judge(self, after: After) -> Answer:
         suppressed, classes = after.suppressed_rows, len(after.kept)
+        # [class] failures that no finer node can repair; too many of them rule out all finer nodes
         closed = self._closed_failures(after)
         doomed_rows = after.rows_of(closed)
         if doomed_rows > self.limit or doomed_rows == self.before.rows or not self._holds(after, self.needed):
@@ -244,31 +245,31 @@ class Oracle:
         return Answer(after.node, ok, suppressed, classes, judged.score if ok else np.inf, judged.below, judged.above)
 
     def keeps(self, after: After) -> bool:
-        """Whether a node, its failing classes suppressed, complies."""
+        """Return whether a node complies once its failing classes are suppressed."""
         suppressed = after.suppressed_rows
         few = suppressed <= self.limit and suppressed < self.before.rows
         return few and self.holds(after)
 
     def holds(self, after: After) -> bool:
-        """Whether a node keeps the policy, however many rows are suppressed: the classes that are kept do by rule."""
+        """Return whether the release at a node keeps the policy, however many rows are suppressed."""
         return self._shown_complies(after) and self._holds(after)
 
     def _holds(self, after: After, least: Closure = Closure.NOT) -> bool:
-        """Whether what is kept is a table that keeps what is promised of tables as a whole."""
+        """Return whether the rows that are kept satisfy the models of the whole table."""
         parts = [part for part in self._parts if part.table_wide and self.merging(part) >= least]
         if not parts:
             return True
-        # where nothing may be suppressed, a finer node that complies keeps every row, also what fails an open part here
+        # if nothing may be suppressed, a complying finer node keeps every row, even those that fail an open part here
         suppressed = np.zeros_like(after.suppressed) if least is Closure.UNION else after.suppressed
         kept = self.counts(after.node, after.classes).kept(~suppressed)
         if self.show_suppressed and after.any_suppressed:
-            kept = replace(kept, strangers=0)  # whom no other class shows may be behind the class of stars
+            kept = replace(kept, strangers=0)  # people whom no other class shows may be in the class of suppressed rows
             if least is Closure.NOT:
                 kept = kept.beside(self._of_stars(after), self._stars(after.node))
         return all(part.holds(kept) for part in parts)
 
     def _stars(self, node: Node) -> dict[str, int]:
-        """Of each quasi-identifier the group at a node that is called `*` as suppressed rows are; -1 if none is."""
+        """Return the group of each quasi-identifier at a node whose label is `*`, like suppressed rows; -1: none."""
         found = {}
         for level, hierarchy in zip(node, self.before.hierarchies, strict=True):
             labels = hierarchy.labels[level] if level < len(hierarchy.labels) else [TOP]
@@ -276,18 +277,18 @@ class Oracle:
         return found
 
     def _closed_failures(self, after: After) -> Flags:
-        """Classes whose rows fail at every finer node too."""
+        """Return the classes whose rows fail at every finer node too."""
         return self.failing(after.node, after.classes, self.needed) if self.open_parts else after.suppressed
 
     def _shown_complies(self, after: After) -> bool:
-        """Suppressed rows that stay in the release are a class of their own and must keep the policy (design 2)."""
+        """Return whether suppressed rows that are shown, a class of their own, comply (design 2)."""
         if not self.show_suppressed or not after.any_suppressed:
             return True
         shown = self._of_stars(after)
         return all(bool(part.complies(shown).all()) for part in self._parts)
 
     def _of_stars(self, after: After) -> ClassCounts:
-        """What the class of suppressed rows holds."""
+        """Return the counts of the class of suppressed rows."""
         one, rest = after.classes.kept(after.suppressed).project([]), after.classes.rest
         shown = (one if rest is None else one.merge(rest.whole)).class_counts(self.reading)
         if self.before.population is not None:

@@ -1,4 +1,4 @@
-"""Frequency sets of nodes, each rolled up from the smallest finer one that is remembered."""
+"""Frequency sets of nodes, each rolled up from the smallest finer one in memory."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ Flags = NDArray[np.bool_]
 
 
 def levels_of(node: Node) -> Levels:
+    """Return a node as an array of levels."""
     return np.array(node, dtype=np.int16)
 
 
@@ -46,11 +47,11 @@ class Nodes:
         self._count += 1
 
     def below(self, node: Levels) -> Flags:
-        """Which are at most as general as a node, itself included."""
+        """Return which nodes are at most as general as a node, itself included."""
         return np.asarray((self._rows[: self._count] <= node).all(axis=1))
 
     def above(self, node: Levels) -> Flags:
-        """Which are at least as general."""
+        """Return which nodes are at least as general as a node, itself included."""
         return np.asarray((self._rows[: self._count] >= node).all(axis=1))
 
     def forget(self, oldest: int) -> None:
@@ -65,25 +66,25 @@ _WIDE = 3
 
 
 class Rollups:
-    """A bounded memory of frequency sets.
+    """A cache of frequency sets of limited size.
 
-    A search asks coarse nodes first, and from the bottom each would cost a pass over all classes. So a node is reached
-    over a stepping stone: the attributes with most values already at its levels, all others at the bottom. Few stones
-    serve many nodes.
+    A search asks for coarse nodes first, and each would cost a pass over all classes of the table. So a node is reached
+    over a stepping stone: the attributes with most values at its levels, all others at the bottom. A few stones serve
+    many nodes.
     """
 
     def __init__(self, before: Before) -> None:
         self.rolled_up = 0
-        """How many sets were made from another finer one than the table's own classes."""
+        """Number of sets made from that of a finer node other than the table's own classes."""
         self.grouped = 0
-        """How many were made from the table's own classes."""
+        """Number of sets made from the table's own classes."""
         self._room = before.room
         self._hierarchies = before.hierarchies
         self._left_out = before.left_out
         self._bottom = (0,) * len(before.hierarchies)
         self._low = self._bottom
         self._base = {self._bottom: before.classes}
-        """Sets that are never forgotten: the table's own classes, and what was settled on."""
+        """Sets that are never dropped: the table's own classes, and the one given to `settle`."""
         self._remembered: dict[Node, FrequencySet] = {}
         self._classes = 0
         self._faces: defaultdict[bytes, _Face] = defaultdict(lambda: _Face(len(self._bottom)))
@@ -93,7 +94,7 @@ class Rollups:
         self._steps: dict[tuple[int, int, int], Codes] = {}
 
     def at(self, node: Node) -> FrequencySet:
-        """The frequency set of a node."""
+        """Return the frequency set of a node."""
         stone = self._stone(node)
         if stone != node and stone not in self._tried:
             self._tried.add(stone)
@@ -101,19 +102,19 @@ class Rollups:
         return self._rolled_up(node)
 
     def settle(self, node: Node) -> None:
-        """Keep the set of a node below which nothing will be asked, its keys as narrow as can be."""
+        """Keep the set of a node, with the narrowest keys: no node below it will be asked for."""
         sizes = [h.groups(level) for h, level in zip(self._hierarchies, node, strict=True)]
         steps = dict(self._lifted(self._bottom, node))
         bottom = self._base[self._bottom]
         settled = bottom.compact(steps, sizes)
         self._base = {self._bottom: bottom}
-        if settled.rest is None:  # else some classes are not listed, and no coarser ones can be made of it
+        if settled.rest is None:  # otherwise classes are missing, and it cannot be rolled up
             self._base[node] = settled
         self._low = node
         self.grouped += 1
 
     def _stone(self, node: Node) -> Node:
-        """Of a face, the finest node with the same attributes; else the wide attributes as they are, others finest."""
+        """Return the stepping stone: on a face its finest node, else the wide attributes as they are, others finest."""
         finest = tuple(map(min, node, self._low))
         if any(map(int.__eq__, node, self._left_out)):
             ends = zip(node, finest, self._left_out, strict=True)
@@ -121,6 +122,7 @@ class Rollups:
         return tuple(level if i in self._wide else finest[i] for i, level in enumerate(node))
 
     def _rolled_up(self, node: Node) -> FrequencySet:
+        """Roll up the smallest finer set, and remember the result if it is much smaller."""
         face = self._faces[self._face(node)]
         source_node = face.smallest_finer(node)
         source = self._remembered[source_node] if source_node is not None else None
@@ -142,7 +144,7 @@ class Rollups:
         return classes
 
     def _make_room(self, classes: int) -> None:
-        """Forget older halves while the next set would be too much."""
+        """Drop the older half of the sets until the next one fits."""
         room = max(_REMEMBERED_CLASSES, _REMEMBERED_TABLES * len(self._base[self._bottom]))
         room = room if self._room is None else min(room, self._room)
         while self._remembered and self._classes + classes > room:
@@ -156,7 +158,7 @@ class Rollups:
         return bytes(map(int.__eq__, node, self._left_out))
 
     def _lifted(self, low: Node, high: Node) -> Iterator[tuple[str, Codes]]:
-        """The maps of the attributes that differ."""
+        """Yield the maps of codes of the attributes whose levels differ."""
         for i, ends in enumerate(zip(low, high, strict=True)):
             if ends[0] != ends[1]:
                 key = (i, *ends)
@@ -173,6 +175,7 @@ class _Face:
         self._sizes: list[int] = []
 
     def smallest_finer(self, node: Node) -> Node | None:
+        """Return the remembered node of fewest classes that is at most as general."""
         finer = np.flatnonzero(self._nodes.below(levels_of(node))).tolist()
         return self._nodes[min(finer, key=self._sizes.__getitem__)] if finer else None
 

@@ -8,7 +8,7 @@ from shoal.search.greedy import datafly
 
 
 def samarati(lattice: Lattice, high: int | None = None) -> Walk:
-    """All complying nodes of the least height at which there is one (S2.5); `high` is a height known to have one.
+    """Return all complying nodes of the least height that has one (S2.5); `high` is a height known to have one.
 
     Samarati 2001. If a height has no complying node, no lower one has.
     """
@@ -36,7 +36,7 @@ def _any_complies(lattice: Lattice, height: int, settled: float) -> Generator[As
 
 
 def hybrid(lattice: Lattice, distinct: Sequence[Sequence[int]]) -> Walk:
-    """What Samarati's search returns, not looked for above the node where Datafly ends (S2.8)."""
+    """Return the same as Samarati's search, which is bounded by the node where Datafly ends (S2.8)."""
     reached = yield from datafly(lattice, distinct)
     if not reached:
         return ()

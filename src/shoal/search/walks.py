@@ -25,14 +25,14 @@ LARGEST_LISTED = 2_000_000
 
 @dataclass(frozen=True)
 class Setting:
-    """What a walk is told."""
+    """The input of a search or walk."""
 
     lattice: Lattice
     before: Before
     weighting: Weighting = "importance"
     minimal: bool = False
     floors: Floors = ()
-    """A lower bound of the score, by the levels of each attribute."""
+    """floors[attribute][level]: their sum is a lower bound of the score."""
     additive: bool = False
     """Whether bounds of disjoint sets of attributes add up."""
     seed: int = 0
@@ -85,11 +85,11 @@ KEYS: dict[Preference, Key] = {
     "maximum-distribution": lambda answer, _: -answer.classes,
     "minimum-suppression": lambda answer, _: answer.suppressed,
 }
-"""Less is better, ties by the metric (S2.5); steps may count as shares of the heights of their hierarchies."""
+"""Preferences among nodes: less is better, ties go by the metric (S2.5); heights are those of the hierarchies."""
 
 
 def preferred(nodes: tuple[Node, ...], preference: Preference, heights: Sequence[int], floors: Floors) -> Search:
-    """The node to release, asked for its score in the order of the bounds while another could still win."""
+    """Choose the node to release: ask for scores in the order of the bounds, while another node could still win."""
     found = Incumbent()
     for done, node in enumerate(sorted(nodes, key=lambda node: (_bound(node, floors), node))):
         best = found.best
@@ -117,7 +117,7 @@ def _bound(node: Node, floors: Floors) -> float:
 def find(
     method: Method, lattice: Lattice, oracle: Oracle, watch: Watch = lambda *_: None, stop: Stop = lambda: False
 ) -> Found:
-    """The node to release; `stop` ends an anytime search early."""
+    """Run the search of the policy, and return the node to release; `stop` ends an anytime search early."""
     oracle.tally.nodes = lattice.size
     algorithm = ALGORITHMS[method.algorithm]
     if algorithm.closed:
@@ -154,7 +154,7 @@ def find(
 
 
 def _refuse_open(method: Method, oracle: Oracle) -> None:
-    """Samarati, Incognito and what builds on them discard nodes unseen, which only a closed policy allows."""
+    """Refuse a policy that is not closed: Samarati, Incognito and their variants infer nodes from others."""
     if oracle.closed:
         return
     why = (

@@ -16,6 +16,6 @@ STUDIES = {
     "partitions": study_partitions,
     "batches": study_batches,
 }
-"""By name, in the order of the papers."""
+"""Studies by name, in the order of the papers."""
 
 __all__ = ["STUDIES", "Direction", "People", "Sheet", "Study", "write_index"]

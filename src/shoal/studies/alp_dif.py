@@ -22,11 +22,11 @@ STATUS = "marital-status"
 PROTECTED = ("Divorced", "Widowed", "Separated")
 ALP = {"Divorced": 0.43, "Widowed": 0.42, "Separated": 0.5}
 DIF = {"Divorced": 0.27, "Widowed": 0.31, "Separated": 0.6}
-"""Those who are married have 1 and 1, which is no threshold."""
+"""Thresholds of dif by value; Married has 1 and 1, which is no threshold."""
 ALPS = (0.43, 0.41)
-"""Figures 7 to 9: of Divorced alone, with a dif of 0.3."""
+"""Values of alp in figures 7 to 9: for Divorced alone, with a dif of 0.3."""
 TIMES_SHARE = (2.5, 2.0, 1.75, 1.5, 1.25, 1.1)
-"""Further alps, as multiples of the share of Divorced in the table, below which there is none."""
+"""Further values of alp, as multiples of the share of Divorced in the table, below which none is possible."""
 KS = (2, 3, 4, 5, 6)
 DRAWN = 6_000
 DRAWS = 3
@@ -36,17 +36,17 @@ Models = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Measured:
-    """Of one release, or the means over several."""
+    """Figures of one release, or their means over several."""
 
     attacked: float
     """Rows in classes of one value (S3.7)."""
     protected: float
-    """Those of them whose value has a threshold."""
+    """Attacked rows whose value has a threshold."""
     nodes: float
     milliseconds: float
     prec: float
     alp: float
-    """Of Divorced."""
+    """The average leakage probability of Divorced."""
 
     @classmethod
     def mean(cls, found: Sequence["Measured"]) -> "Measured":
@@ -68,7 +68,7 @@ _HEADER = ("attacked records", "of them protected", "nodes visited", "CPU, ms", 
 
 @dataclass(frozen=True)
 class _Trial:
-    """Releases of random rows, always the same ones for the same seed."""
+    """Releases of random rows, the same ones for the same seed."""
 
     table: pa.Table
     quasi: tuple[str, ...]
@@ -109,7 +109,7 @@ class _Trial:
 
 
 def _alp(release: Release) -> float:
-    """The average leakage probability of Divorced (S3.1)."""
+    """Return the average leakage probability of Divorced (S3.1)."""
     shown = AlphaGraph.from_release(release, STATUS)
     shares = shown.matrix([shown.values.index("Divorced")])[0]
     return float(shares @ (shares * shown.totals) / (shares @ shown.totals))
@@ -118,7 +118,7 @@ def _alp(release: Release) -> float:
 def study_leakage(
     people: People, repeats: int | None = None, seed: int = 0, tell: Callable[[float], None] = lambda _: None
 ) -> Study:
-    """Attacked records, time and precision of k-anonymity and (alp, dif)-anonymity against k, alp and the rows."""
+    """Measure attacked records, time and precision of k- and (alp, dif)-anonymity against k, alp and the rows."""
     country, married = ("native-country", "Married-civ-spouse") if people.real else ("country", "Married")
     quasi = ("age", "education", "sex", "occupation", country, people.sensitive)
     table = people.table.filter(pc.is_in(people.table[STATUS], pa.array([*PROTECTED, married])))

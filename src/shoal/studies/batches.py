@@ -1,4 +1,4 @@
-"""A table that comes in ten batches and is published after each: three ways, and anonymizing afresh (S3.10)."""
+"""A table that arrives in ten batches and is published after each: three ways, and anonymizing afresh (S3.10)."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ HEADER = ("way", "release", "rows", "exposed", "loss", "left out", "counterfeits
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one release: what all so far tell together, and what it costs."""
+    """Figures of one release: what all releases so far tell together, and what it costs."""
 
     rows: int
     exposed: int
@@ -45,7 +45,7 @@ class Figures:
 def study_batches(
     people: People, repeats: int | None = None, seed: int = 0, tell: Callable[[float], None] = lambda _: None
 ) -> Study:
-    """Exposure, loss and counterfeits of each release of a growing table, for three ways and for anonymizing afresh."""
+    """Measure exposure, loss and counterfeits of each release of a growing table, in three ways and afresh."""
     del repeats
     tables = list(_batches(people.table.select([*QUASI, SENSITIVE]), seed))
     found: dict[str, list[Figures]] = {}
@@ -83,7 +83,7 @@ def study_batches(
 
 
 def _batches(table: pa.Table, seed: int) -> Iterator[pa.Table]:
-    """The table before each release: a tenth more, and without who left."""
+    """Yield the table before each release: a tenth more rows, without those who left."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(table.num_rows)
     table = table.take(order).append_column(KEY, pa.array(map(str, range(table.num_rows)), pa.string()))
@@ -129,7 +129,7 @@ def _published(tables: list[pa.Table], way: str, *, real: bool) -> Iterator[Figu
 
 
 def _narrowed(candidates: Candidates, release: Release, table: pa.Table, known: dict[str, int]) -> Candidates:
-    """The composition attack on the released table itself, people known by their key."""
+    """Run the composition attack on the released table itself; people are known by their key."""
     keys, quasi = table[KEY].to_pylist(), release.table.select(list(QUASI)).to_pylist()
     number: dict[tuple[Any, ...], int] = {}
     classes = [number.setdefault(tuple(row.values()), len(number)) for row in quasi]
@@ -152,7 +152,7 @@ def _series(found: Mapping[str, list[Figures]], name: str) -> tuple[Series, ...]
 
 
 def _directions(found: Mapping[str, list[Figures]]) -> tuple[Direction, ...]:
-    """What the papers promise: safe releases are not safe together, unless they are made for that."""
+    """Return what the papers claim: safe releases are not safe together, unless they are made for that."""
     numbers = range(1, BATCHES + 1)
     afresh = [each.exposed for each in found[AFRESH]]
     exposed = {way: max(each.exposed for each in figures) for way, figures in found.items() if way != AFRESH}

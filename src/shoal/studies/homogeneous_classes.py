@@ -1,4 +1,4 @@
-"""How many classes become homogeneous: both cases of Mohapatra and Patra, and what really happens (S0.4, S0.5)."""
+"""How many classes become homogeneous: both cases of Mohapatra and Patra, and real releases (S0.4, S0.5)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,13 +18,13 @@ QUASI = ("age", "sex", "race", "education")
 K, ROWS = 5, 60_000
 Row = tuple[Any, ...]
 _EXPECTED, _REAL, _CLASSES, _EXPOSED, _SHARE = range(2, 7)
-"""Columns of both tables, after the first, which is the size or k, and SE."""
+"""Columns of both tables, after the size or k, and SE."""
 
 
 def study_homogeneity(
     people: People, repeats: int | None = None, seed: int = 0, tell: Callable[[float], None] = lambda _: None
 ) -> Study:
-    """SE against the size of the table and against k, beside homogeneous classes of real releases."""
+    """Measure SE against the size of the table and against k, beside homogeneous classes of real releases."""
     del repeats
     rows = people.table.num_rows
     order = np.random.default_rng(seed).permutation(rows)
@@ -63,14 +63,14 @@ def study_homogeneity(
 
 
 def _sizes(rows: int) -> list[int]:
-    """The paper's, as far as there are rows; of a small table, sixths of it."""
+    """Return the paper's sizes as far as there are rows; for a small table, sixths of it."""
     if rows < SIZES[1]:
         return [rows * i // 6 for i in range(1, 7)]
     return [*(size for size in SIZES if size < rows), rows][: len(SIZES)]
 
 
 def _measured(people: People, rows: NDArray[np.int64], k: int) -> Row:
-    """The expectation with real shares and sizes, homogeneous classes, classes, people in the homogeneous ones."""
+    """Measure the expectation with real shares and sizes, homogeneous classes, classes, and people exposed."""
     some = people.table.select([*QUASI, people.sensitive]).take(np.sort(rows))
     attributes = {name: quasi_identifier(name, real=people.real) for name in QUASI}
     policy = {
@@ -96,7 +96,7 @@ def _column(rows: Sequence[Row], at: int) -> list[float]:
 
 
 def _mean_size(row: Row) -> float:
-    """Of the classes of a table whose size stands first."""
+    """Mean size of the classes of a table whose size stands first in the row."""
     return float(row[0] / row[_CLASSES])
 
 
@@ -124,7 +124,7 @@ def _directions(by_size: Sequence[Row], by_k: Sequence[Row]) -> tuple[Direction,
 
 
 def _note(row: Row, values: int) -> str:
-    """What the largest table shows, whatever way it goes."""
+    """Return a note on what the largest table shows, whichever way it goes."""
     n, expected, real = row[0], row[1], row[_REAL]
     side = "more" if real > expected else "fewer" if real < expected else "as many"
     return (

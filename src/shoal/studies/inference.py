@@ -1,4 +1,4 @@
-"""Blocking inference channels: tables 2 and 3 of Sané, Camara, Ndiaye and Slimani (2012), re-made (S1.6, S1.7)."""
+"""Blocking inference channels: tables 2 and 3 of Sané, Camara, Ndiaye and Slimani (2012), repeated (S1.6, S1.7)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ _T = {
     12: 2.179, 13: 2.160, 14: 2.145, 15: 2.131, 16: 2.120, 17: 2.110, 18: 2.101, 19: 2.093, 20: 2.086, 25: 2.060,
     30: 2.042, 40: 2.021, 60: 2.000, 120: 1.980,
 }  # fmt: skip
-"""Student's t for 95 %, two-sided, by degrees of freedom; between two, the one for fewer."""
+"""Student's t for 95 %, two-sided, by degrees of freedom; in between, the entry for fewer applies."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Mean:
 
 
 def over(values: Sequence[float], *, tested: float) -> Mean:
-    """The mean over splits that each tested this share of the rows; they share rows, so they vary less than samples."""
+    """Mean over splits that each tested this share of the rows; splits share rows, so they vary less than samples."""
     splits = len(values)
     if splits < 2:
         return Mean(mean(values), float("nan"))
@@ -64,18 +64,18 @@ K = 10
 TESTED = 0.3
 SPLITS = 20
 CONFIDENCE = 0.5
-"""What channels are brought down to: salary has two values, so this is the least."""
+"""Confidence that channels are brought down to: salary has two values, so 0.5 is the least."""
 REPORTED = {"initial": 83.23, "10-anonymous": 82.54, "blocked": 82.09}
 """Table 2 of the paper: accuracy in percent."""
 NEAR = 1.5
-"""Points of accuracy."""
+"""Points of accuracy within which a figure counts as near."""
 CONFIDENCES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 QUASI = ("age", "sex")
 ATTRIBUTES = (
     *("education", "race", "sex", "workclass", "marital-status", "age", "relationship", "native-country", "country"),
     "occupation",
 )
-"""As the paper used them; `country` is what the invented census calls native-country."""
+"""Columns as the paper used them; `country` is what the invented census calls native-country."""
 WAYS: dict[str, Mapping[str, Any] | None] = {
     "10-anonymous": None,
     "blocked": {"by": "absent"},
@@ -98,7 +98,7 @@ class Variant:
 def study_inference(
     people: People, repeats: int | None = None, seed: int = 0, tell: Callable[[float], None] = lambda _: None
 ) -> Study:
-    """Accuracy of C4.5 on the initial, the 10-anonymous and the blocked table, and what attacks find in each."""
+    """Measure the accuracy of C4.5 on the initial, the 10-anonymous and the blocked table, and attack each."""
     splits = SPLITS if repeats is None else repeats
     table = people.table.select([*(name for name in ATTRIBUTES if name in people.table.column_names), people.sensitive])
     made = []
@@ -137,7 +137,7 @@ def study_inference(
 
 
 def _policy(table: pa.Table, sensitive: str, blocking: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Datafly with k = 10 on age, in fives, tens and twenties, and sex."""
+    """Return the policy: Datafly with k = 10 on age, in fives, tens and twenties, and sex."""
     attributes: dict[str, Any] = {
         name: {"role": "insensitive", "confirm": True} for name in table.column_names if name not in QUASI
     }
@@ -164,7 +164,7 @@ class _Trained:
     seed: int
 
     def _tested(self, split: int) -> NDArray[np.bool_]:
-        """Which people are tested."""
+        """Flag the people who are tested in a split."""
         rows = self.table.num_rows
         flags = np.zeros(rows, dtype=bool)
         flags[np.random.default_rng([self.seed, split]).permutation(rows)[: round(TESTED * rows)]] = True
@@ -179,7 +179,7 @@ class _Trained:
         ]
 
     def on_release(self, release: Release, *, with_added: bool = False) -> list[float]:
-        """Tested on people who were released; added rows are trained on, or dealt like people where that is asked."""
+        """Test on people who were released; added rows are trained on, or split like people with `with_added`."""
         columns = {name: encode(name, release.table[name]) for name in release.table.column_names}
         target = columns.pop(self.sensitive)
         found = []
@@ -263,7 +263,7 @@ def _ways(made: Sequence[Variant], accuracy: Mapping[str, list[float]]) -> Sheet
 
 
 def _table_3(table: pa.Table, made: Sequence[Variant]) -> Sheet:
-    """Record linkage, attribute linkage and rule inference, each by an attack that was run (S1.7)."""
+    """Run an attack each for record linkage, attribute linkage and rule inference (S1.7)."""
     rows = []
     register = table.select(list(QUASI))
     attacks = (Join(register), Homogeneity(), Skewness(), Rules())
@@ -333,7 +333,7 @@ def _sweep_chart(sweep: Sequence[tuple[float, Release]]) -> Chart:
 
 
 def _of_accuracy(accuracy: Mapping[str, list[float]], people: People) -> Iterator[Direction]:
-    """The order of table 2, by paired differences; and how near its figures are, where they are of the same people."""
+    """Yield the order of table 2, by paired differences, and how near its figures are for the same people."""
     for one, other in (("initial", "10-anonymous"), ("10-anonymous", "blocked")):
         found = _less(accuracy[one], accuracy[other])
         yield Direction(
@@ -349,7 +349,7 @@ def _of_accuracy(accuracy: Mapping[str, list[float]], people: People) -> Iterato
 
 
 def _of_protection(table: Sheet) -> Iterator[Direction]:
-    """Table 3, by the attacks that were run."""
+    """Yield the directions of table 3, by the attacks that were run."""
     found = {row["table"]: row for row in table.records()}
     plain, blocked = found["10-anonymous"], found["blocked"]
     linked = plain["record linkage"], blocked["record linkage"]

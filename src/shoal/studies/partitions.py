@@ -25,7 +25,7 @@ _AVERAGE, _SQUARES, _MEDIAN, _MEAN = range(2, 6)
 def study_partitions(
     people: People, repeats: int | None = None, seed: int = 0, tell: Callable[[float], None] = lambda _: None
 ) -> Study:
-    """Average class, discernibility and the errors of queries, against k; and the paper's figure 1."""
+    """Measure average class size, discernibility and query errors against k, and repeat the paper's figure 1."""
     del repeats
     order = np.random.default_rng(seed).permutation(people.table.num_rows)
     table = people.table.select(list(QUASI)).take(order)
@@ -119,7 +119,7 @@ def _regions(patients: dict[str, Boxes]) -> Sheet:
 
 
 def _figure_1(patients: dict[str, Boxes]) -> Direction:
-    """One cut of ZIP codes for both; on its left a cut of ages for strict partitioning only."""
+    """Check figure 1: both cut ZIP codes once; strict partitioning alone also cuts ages, left of that cut."""
     single, strict = ({tuple(box) for box in patients[name].boxes.tolist()} for name in ("mondrian-single", "mondrian"))
     cut = {box[1] for box in single} == {box[1] for box in strict}
     holds = cut and len(single) == 2 and len(strict) == 3 and len(single & strict) == 1

@@ -17,9 +17,9 @@ KS = (2, 5, 10, 25, 50, 100)
 SIZES = (1_000, 5_000, 10_000, 20_000, 45_222)
 K = 10
 REPEATS = 5
-"""Times that each search runs: the least of its times is told, since others used the machine too."""
+"""Runs of each search, of which the fastest counts, since others use the machine too."""
 NOISE = 0.1
-"""Share of a time that may be chance."""
+"""Share of a time that may be due to chance."""
 Row = tuple[Any, ...]
 _NODES, _HEIGHT, _LOSS, _TIME = range(2, 6)
 
@@ -27,7 +27,7 @@ _NODES, _HEIGHT, _LOSS, _TIME = range(2, 6)
 def study_searches(
     people: People, repeats: int | None = None, seed: int = 0, tell: Callable[[float], None] = lambda _: None
 ) -> Study:
-    """Nodes visited, heights, losses and time of the searches, against k and against the rows."""
+    """Measure nodes visited, heights, losses and times of the searches, against k and against the rows."""
     runs = REPEATS if repeats is None else repeats
     order = np.random.default_rng(seed).permutation(people.table.num_rows)
     table = people.table.select(list(QUASI)).take(order)

@@ -1,4 +1,4 @@
-"""Whom studies are about, what they found, and how it is written down: a page, tables as CSV, figures as SVG."""
+"""What studies are made of: people, findings, and how they are written: a page, tables as CSV, figures as SVG."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ from shoal.publish.folder import write_whole
 from shoal.report.plots.display import Display
 
 ROWS = 45_222
-"""Of Adult without rows that lack a value; as many are invented."""
+"""Rows of Adult without missing values; as many are invented."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class People:
 
     @classmethod
     def of(cls, folder: Path | None, *, rows: int = ROWS, seed: int = 0) -> "People":
-        """UCI's Adult from a folder, complete rows only; without one, an invented census.
+        """Read UCI's Adult from a folder, complete rows only; without a folder, invent a census.
 
         >>> People.of(None, rows=10).name
         'an invented census'
@@ -101,7 +101,7 @@ _ADULT: dict[str, Any] = {
 
 
 def quasi_identifier(name: str, *, real: bool) -> dict[str, Any]:
-    """A column as a policy names it, with its hierarchy.
+    """Return a column as a policy names it, with its hierarchy.
 
     >>> quasi_identifier("age", real=True)["hierarchy"]
     {'intervals': [5, 10, 20]}
@@ -115,7 +115,7 @@ def quasi_identifier(name: str, *, real: bool) -> dict[str, Any]:
 
 
 Places = Sequence[Any]
-"""Where each figure was measured: at which k, of how many rows."""
+"""Where each figure was measured: at which k, or for how many rows."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Direction:
     paper: str
     measured: str
     holds: bool | None
-    """None: cannot be told, since nothing changes or chance may have done it."""
+    """None where it cannot be told, since nothing changes or chance may explain it."""
     why: str = ""
 
     @property
@@ -133,12 +133,12 @@ class Direction:
         return "cannot be told" if self.holds is None else "holds" if self.holds else "does not hold"
 
     def document(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return the direction as a JSON object."""
         return {"paper": self.paper, "measured": self.measured, "holds": self.holds, "why": self.why}
 
 
 def rises(paper: str, places: Places, values: Sequence[float], why_not: str = "", *, slack: float = 0.0) -> Direction:
-    """Whether figures rise from place to place: never a step down, and the last above the first.
+    """Check that figures rise from place to place: never a step down, and the last above the first.
 
     Steps of less than `slack`, a share of the figure, are chance.
 
@@ -154,7 +154,7 @@ def rises(paper: str, places: Places, values: Sequence[float], why_not: str = ""
 
 
 def falls(paper: str, places: Places, values: Sequence[float], why_not: str = "", *, slack: float = 0.0) -> Direction:
-    """The same for figures that fall.
+    """Check that figures fall from place to place.
 
     >>> falls("SE falls with k", [2, 3], [1.0, 0.5]).holds
     True
@@ -175,7 +175,7 @@ def _along(paper: str, places: Places, values: Sequence[float], why_not: str, si
 
 
 def longer(paper: str, places: Places, times: Sequence[float], why_not: str = "") -> Direction:
-    """Whether the last time is longer than the first; on a busy machine a difference of less than a third is chance.
+    """Check that the last time is longer than the first; a difference of less than a third may be chance.
 
     >>> longer("time rises with k", [2, 5, 9], [10.0, 16.0, 12.0]).verdict
     'cannot be told'
@@ -193,7 +193,7 @@ def below(
     *,
     slack: float = 0.0,
 ) -> Direction:
-    """Whether one figure is never above another, and somewhere below it.
+    """Check that one figure is never above another, and somewhere below it.
 
     >>> below("a beats b", [2, 5], [1.0, 2.0], [3.0, 2.0]).measured
     '1 against 3 at 2, 2 against 2 at 5'
@@ -259,10 +259,10 @@ class Study:
     sheets: tuple[Sheet, ...]
     figures: Mapping[str, Display] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    """What else is to be said."""
+    """Further remarks."""
 
     def page(self, folder: str = "", mark: str = "#") -> str:
-        """As Markdown, with its figures in a folder."""
+        """Return the study as Markdown, with its figures in a folder."""
         parts = [f"{mark} {self.title}", self.about, self.said.markdown(), *self.notes]
         for sheet in self.sheets:
             parts += [f"{mark}# {sheet.title}", sheet.markdown(), *([sheet.note] if sheet.note else [])]
@@ -271,13 +271,13 @@ class Study:
 
     @property
     def said(self) -> Sheet:
-        """The directions as a table."""
+        """Return the directions as a table."""
         rows = [(each.paper, each.measured, each.verdict, each.why) for each in self.directions]
         return Sheet("directions", "What the paper says", ("the paper", "measured here", "verdict", "why"), rows)
 
     @property
     def held(self) -> str:
-        """How many directions hold.
+        """Say how many directions hold.
 
         >>> Study("s", "S", "", (Direction("p", "m", None), Direction("p", "m", holds=True)), ()).held
         '1 hold, 0 do not hold, 1 cannot be told'
@@ -286,7 +286,7 @@ class Study:
         return f"{many[True]} hold, {many[False]} do not hold, {many[None]} cannot be told"
 
     def document(self) -> dict[str, Any]:
-        """As JSON shows it."""
+        """Return the study as a JSON object."""
         return {
             "study": self.name,
             "title": self.title,
@@ -297,14 +297,14 @@ class Study:
         }
 
     def write(self, folder: Path) -> list[Path]:
-        """Everything into a folder, over what an earlier study left there."""
+        """Write everything into a folder, over what an earlier study left there."""
         texts = {"study.md": self.page()} | {f"{sheet.name}.csv": sheet.csv() for sheet in (self.said, *self.sheets)}
         pictures = {f"{name}.svg": figure.render("svg") for name, figure in self.figures.items()}
         return _write(folder, {**texts, **pictures})
 
 
 def write_index(folder: Path, studies: Mapping[str, tuple[Study, float]]) -> list[Path]:
-    """Several studies with the seconds that each took: each into a folder of its own, and one page that shows all."""
+    """Write several studies, with the seconds that each took: a folder for each, and one page that shows all."""
     written = [path for name, (study, _) in studies.items() for path in study.write(folder / name)]
     rows = [
         (f"[{study.title}](#{_anchor(study.title)})", study.held, f"{seconds:.0f}")
@@ -326,7 +326,7 @@ def _write(folder: Path, files: Mapping[str, str | bytes]) -> list[Path]:
 
 
 def _anchor(title: str) -> str:
-    """What renderers of Markdown call a heading.
+    """Return the anchor that renderers of Markdown give a heading.
 
     >>> _anchor("(alp, dif)-anonymity beside k-anonymity")
     'alp-dif-anonymity-beside-k-anonymity'

@@ -34,9 +34,9 @@ class Verdict:
     worst: int | None = None
     """How large the class is that protects its members least, where one does."""
     published: Mapping[str, Any] = field(default_factory=dict)
-    """Of `attained` what the released table alone tells; what is compared with the release stands under `release`."""
+    """The part of `attained` that the released table alone tells; what compares with the release is under `release`."""
     published_worst: int | None = None
-    """The same of `worst`."""
+    """`worst` as the released table alone tells it."""
 
     @property
     def holds(self) -> bool:
@@ -64,7 +64,7 @@ class Claim:
     classes: Mapping[str, float] | None = None
     """Number and sizes of the classes, where they were said before."""
     attained: Sequence[Mapping[str, Any]] | None = None
-    """Per model what the release is said to attain."""
+    """What the release is said to attain, for each model."""
     shown: int = 0
     """How many of the rows were suppressed and stay, all their quasi-identifiers `*`."""
     persons: bool = False
@@ -78,12 +78,12 @@ class Claim:
     """Quasi-identifiers whose ranges are the least and the greatest value of the class itself, or all its values."""
 
     by_label: bool = False
-    """Whether those are instead of all rows that show the same range, whatever else they show."""
+    """Whether `observed` ranges are those of all rows that show the same range, whatever else these show."""
 
     added: int = 0
-    """How many of the rows show nobody."""
+    """How many of the rows were added and show nobody."""
     further: int = 0
-    """How many of the models, the last ones, hold only because of them."""
+    """How many of the models, the last ones, hold only because of added rows."""
 
     def source(self, column: str) -> str:
         """The column of the original that a released one tells of."""
@@ -127,6 +127,6 @@ class Original:
     It is negative where the row was added and shows nobody.
     """
     points: PointFiles | None = None
-    """Where levels do not tell it and rows are too many to be told one by one."""
+    """Where each row lies, if levels do not tell it and rows are too many to be listed one by one."""
     attained: Sequence[Mapping[str, Any]] = ()
     """What the private manifest says that each model attains."""

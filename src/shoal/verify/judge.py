@@ -16,7 +16,7 @@ from shoal.verify.released_counts import ReleasedCounts
 
 
 def judge(claim: Claim, counted: ReleasedCounts, private: Sequence[Mapping[str, Any]] = ()) -> list[Verdict]:
-    """The number of rows, the classes, and every model of the claim; `private` is what each was found to attain before.
+    """Judge the number of rows, the classes and every model; `private` is what each was found to attain before.
 
     What the public manifest says is held against the released table alone, what the private one says against all that
     is known.
@@ -38,7 +38,7 @@ ADDED = "without added rows"
 
 
 def judge_people(claim: Claim, counted: ReleasedCounts) -> list[Verdict]:
-    """Where rows were added: whether every class shows somebody, and every model but the last ones holds for them."""
+    """Judge, where rows were added, whether every class shows somebody and the models hold for people alone."""
     if not claim.added:
         return []
     if counted.behind is None:
@@ -53,7 +53,7 @@ def judge_people(claim: Claim, counted: ReleasedCounts) -> list[Verdict]:
 def _judge_model(
     model: Model, said: Mapping[str, Any] | None, known: Mapping[str, Any] | None, claim: Claim, counted: ReleasedCounts
 ) -> Verdict:
-    """One promise, on the classes as released or, where that tells too little, on the rows behind them."""
+    """Judge one promise on the classes as released or, where these tell too little, on the rows behind them."""
     published, published_worst = _published(model, claim, counted)
     if not _agree(said, published):
         why = "the manifest says that it attains something else"
@@ -116,7 +116,7 @@ def _classes(counted: ReleasedCounts) -> dict[str, float]:
 
 
 def _agree(said: Any, found: Any) -> bool:
-    """Whether what was said before is what was found; where nothing was said, it is."""
+    """Whether what was said before agrees with what was found; it does where nothing was said."""
     if said is None:
         return True
     if isinstance(said, Mapping):
@@ -144,6 +144,7 @@ def refuse_other_rows(release: Opened, stored: pa.RecordBatchReader, name: str) 
         release.db.execute(
             f"CREATE TEMP TABLE stored AS SELECT {cells}, count(*)::BIGINT AS n FROM given_back GROUP BY ALL"
         )
+        # each distinct row with its count on both sides: any that is on one side only is wrong
         told = f"SELECT {cells}, sum(n)::BIGINT AS n FROM released GROUP BY ALL"
         ((other,),) = release.db.execute(
             f"SELECT count(*) FROM (({told} EXCEPT ALL FROM stored) UNION ALL (FROM stored EXCEPT ALL {told}))"

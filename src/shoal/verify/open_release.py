@@ -49,12 +49,12 @@ def place(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
 
 
 def classes_of(claim: Claim) -> str:
-    """The SQL of all classes, each with the cells it shows."""
+    """SQL of all classes, each with the cells it shows."""
     return f"(SELECT class, {', '.join(quasi_cells(claim))} FROM classes)"
 
 
 def starred(claim: Claim) -> str:
-    """The SQL that tells a row that shows nothing: all `*`, and nothing where a number would be."""
+    """SQL condition for a row that shows nothing: all `*`, and null where a number would be."""
     return " AND ".join(
         f"coalesce({cell}, '{TOP}') = '{TOP}'" if name in claim.statistics else f"{cell} IS NOT DISTINCT FROM '{TOP}'"
         for name, cell in zip(claim.quasi_identifiers, quasi_cells(claim), strict=True)
@@ -105,7 +105,7 @@ class Room:
 
     @contextmanager
     def database(self) -> Iterator["duckdb.DuckDBPyConnection"]:
-        """What does not fit in memory spills to a private folder; nothing is fetched from anywhere."""
+        """Open a private database that spills what does not fit in memory to a private folder, and fetches nothing."""
         import duckdb
 
         scratch = Scratch(self.folder or Path(tempfile.gettempdir()), SPILL)
@@ -174,12 +174,13 @@ def opened(
 def _fill(
     db: "duckdb.DuckDBPyConnection", source: str, values: list[str], width: int, *, safe: bool, many: str
 ) -> None:
-    """Distinct rows are fewer than rows."""
+    """Make `released`: rows are grouped before anything else, since distinct ones are fewer."""
     grouped = f"SELECT {_cells(width)}, {many} AS n FROM {source} GROUP BY ALL"
     db.execute(f"CREATE TEMP TABLE released AS SELECT {_undefused_cells(width, safe=safe)}, n FROM ({grouped})", values)
 
 
 def _list(db: "duckdb.DuckDBPyConnection", source: str, values: list[str], width: int, *, safe: bool) -> None:
+    """Make `listed`, all rows in their order, and `released`, the distinct ones."""
     db.execute("SET preserve_insertion_order = true")
     rows = f"SELECT {_undefused_cells(width, safe=safe)} FROM (SELECT {_cells(width)} FROM {source})"
     db.execute(f"CREATE TEMP TABLE listed AS {rows}", values)
@@ -197,9 +198,10 @@ def _undefused_cells(width: int, *, safe: bool) -> str:
 def _large_parquet(
     db: "duckdb.DuckDBPyConnection", parts: PartitionFiles, columns: Sequence[str]
 ) -> tuple[str, frozenset[str]] | None:
-    """The distinct rows of Parquet files as texts, grouped where they lie; None for types that only Arrow reads alike.
+    """SQL of the distinct rows of Parquet files as texts, grouped where they lie, and the columns that are not text.
 
-    Which text a number or a date is, is asked of Arrow once per value.
+    None where a column's type is one that DuckDB and Arrow do not read alike. Arrow writes each number and date as
+    text, once per distinct value.
     """
     schema = _in_order(parts, columns)
     if not all(any(of(column.type) for of in _AS_IN_ARROW) for column in schema):
@@ -207,6 +209,7 @@ def _large_parquet(
     typed = {i: column for i, column in enumerate(schema) if not _is_text(column.type)}
     rows = parts.query(db, columns)
     db.execute(f"CREATE TEMP TABLE grouped AS SELECT *, count(*) AS n FROM ({rows}) GROUP BY ALL")
+    # one table per typed column: the text of each distinct value, as Arrow writes it
     for i, column in typed.items():
         values = db.sql(f"SELECT DISTINCT c{i} AS value FROM grouped WHERE c{i} IS NOT NULL").to_arrow_table()["value"]
         db.register("values_given", pa.table({"value": values, "text": words(values.cast(column.type))}))
@@ -218,7 +221,7 @@ def _large_parquet(
 
 
 def _in_order(parts: PartitionFiles, columns: Sequence[str]) -> pa.Schema:
-    """The columns as the manifest names them: those that folders tell stand among them where they stood before."""
+    """Schema in the order of the manifest, in which columns told by folders stand among the others."""
     inside = [name for name in columns if name not in parts.told.column_names]
     _refuse_other_columns(parts.schema.names, [*inside, *parts.told.column_names])
     return pa.schema([parts.schema.field(name) for name in columns])
@@ -236,7 +239,7 @@ _AS_IN_ARROW = (
 
 
 def _csv(file: Path, columns: Sequence[str], how: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """The SQL that reads a CSV, and its parameters."""
+    """SQL that reads a CSV, and its parameters."""
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             header = next(csv.reader(lines, delimiter=how["delimiter"], quotechar=how["quote"]), [])
@@ -266,7 +269,7 @@ def _refuse_other_columns(found: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def _undefused(text: str) -> str:
-    """Without the one ' that keeps a spreadsheet from running a cell."""
+    """A text without the one ' that keeps a spreadsheet from running it."""
     return text[1:] if text[:1] == "'" and text.lstrip("'")[:1] in set("=+-@\t\r\n") else text
 
 

@@ -36,17 +36,17 @@ class OriginalColumn:
     """One column: its distinct values without null, and which of them each row holds."""
 
     values: pa.Array
-    """In the type they came in."""
+    """Distinct values, in the type they came in."""
     texts: pa.StringArray
     """How the release writes each of them where it shows the value itself."""
     codes: Indices
-    """Of each row the place of its value, or their number where it has none; of each of `raws` where there are such."""
+    """Code of each row's value, `len(values)` where it has none; where there are `raws`, the code of each of these."""
     has_null: bool = False
     decimal: str = "."
     raws: pa.Array | None = None
-    """Where rows stay where they are: the distinct values as found there."""
+    """Distinct values as they are found where the rows are, if those are not in memory."""
     missing: tuple[str, ...] | None = None
-    """Of texts that are too many to be collected: those that mean null."""
+    """Texts that mean null, in a column whose texts are too many to be collected; None in one that was collected."""
 
     @property
     def size(self) -> int:
@@ -65,18 +65,18 @@ class OriginalColumn:
         return Coverage(self.scale, self.has_null, hierarchy)
 
     def labels(self, *, typed: bool = False) -> list[str | None]:
-        """The text of each code, as a table of texts shows it or, `typed`, one of numbers and dates."""
+        """Text of each code, as a table of texts shows it or, if `typed`, one of numbers and dates."""
         texts = words(self.values) if typed else self.texts
         return [*texts.to_pylist(), *([None] if self.has_null else [])]
 
     def as_original(self, text: str | None) -> str | None:
-        """How the original writes what a release wrote so; as it is where no one value is meant."""
+        """How the original spells a released text; the text itself where it does not stand for just one value."""
         codes = [] if text is None else self.scale.same(text).tolist()
         found: str | None = self.texts[codes[0]].as_py() if len(codes) == 1 else text
         return found
 
     def sql(self, cell: str) -> str:
-        """The text of a cell of a column that was not collected, as DuckDB finds it."""
+        """SQL for the text of a cell in a column that was not collected; null where the text means null."""
         if not self.missing:
             return cell
         marks = ", ".join("'" + text.replace("'", "''") + "'" for text in self.missing)
@@ -84,7 +84,7 @@ class OriginalColumn:
 
     @cached_property
     def misspelt(self) -> int:
-        """How many values are written in a way that denotes another one, or nothing."""
+        """How many values are spelt in a way that stands for another one, or for none."""
         plain = self.values if pa.types.is_string(self.values.type) else words(self.values)
         other = np.flatnonzero(pc.not_equal(plain, self.texts).to_numpy(zero_copy_only=False)).tolist()
         if pa.types.is_string(self.values.type):
@@ -98,6 +98,7 @@ class OriginalColumn:
         if not hierarchy.of_numbers:
             return
         for level, labels in zip(hierarchy.levels[1:], hierarchy.labels[1:], strict=True):
+            # codes sorted by their group on this level, and where each group begins
             order = np.argsort(level, kind="stable")
             ends = np.searchsorted(level[order], np.arange(len(labels) + 1))
             for group, label in enumerate(labels):
@@ -137,16 +138,16 @@ class OriginalTable:
 
 
 Wanted = Mapping[str, tuple[str, np.ndarray[Any, np.dtype[np.integer[Any]]]]]
-"""What a number is called that is wanted of each row, the column it is about, and the number of each code.
+"""Numbers wanted of each row, by name: the column that each is about, and the number of each of its codes.
 
-Of a column that was not collected, the text itself is told.
+For a column that was not collected, it is the text itself.
 """
 
 _BITS = 63
 
 
 def count_originals(db: "duckdb.DuckDBPyConnection", table: OriginalTable, wanted: Wanted, name: str) -> None:
-    """Make a table `name`: every combination of the numbers wanted, and how many rows (`n`) have it."""
+    """Make a table `name`: every combination of the wanted numbers, and how many rows (`n`) have it."""
     if table.relation is None:
         db.register("original_rows", pa.table({at: number[table[of].codes] for at, (of, number) in wanted.items()}))
         db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT *, count(*) AS n FROM original_rows GROUP BY ALL")
@@ -179,7 +180,7 @@ def _errors() -> type[Exception]:
 
 
 class _Counting:
-    """Numbers side by side in as few words as they need: one word is grouped faster than many columns."""
+    """Packs numbers side by side into as few words as they need: one word is grouped faster than many columns."""
 
     def __init__(self, db: "duckdb.DuckDBPyConnection", table: OriginalTable) -> None:
         self.db, self.table = db, table
@@ -190,7 +191,7 @@ class _Counting:
         self.known: list[str] = []
         self.used = 0
         self.times = False
-        """Whether rows are given as distinct ones, with how often each occurs."""
+        """Whether distinct rows are given, with how often each occurs."""
 
     def want(self, at: str, of: str, number: np.ndarray[Any, np.dtype[np.integer[Any]]]) -> None:
         assert self.table.relation is not None
@@ -200,10 +201,12 @@ class _Counting:
             self.told.append(at)
             return
         assert column.raws is not None
+        # a number takes `width` bits of the last word, or begins a new one
         width = max(int(number.max(initial=0)).bit_length(), 1)
         if self.used + width > _BITS:
             self.words.append([])
             self.used = 0
+        # [raw value] its number, shifted to its place in the word; that of null goes into the query itself
         placed = number[column.codes].astype(np.int64) << self.used
         present = column.raws.is_valid()
         null = placed[~present.to_numpy(zero_copy_only=False)].tolist()
@@ -229,5 +232,5 @@ class _Counting:
 
     @property
     def strange(self) -> str:
-        """A row whose value is unknown."""
+        """SQL condition for a row with a value that was not there before."""
         return " OR ".join(f"{at} IS NULL" for at in self.known) or "false"

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def in_population(
     db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original, counts: ClassCounts
 ) -> ClassCounts:
-    """How many persons of the population each class has, and how many of its classes have nobody released.
+    """Add to the counts the population of each class, and how many classes of the population are not released.
 
-    Where suppressed rows are shown, whoever is in no other class may be behind the class of stars.
+    Where suppressed rows are shown, people who are in no other class may be behind the class of stars.
     """
     assert original.population is not None
     people = {f"q{i}": labelled(original, name, original.population) for i, name in enumerate(claim.quasi_identifiers)}
@@ -33,6 +33,7 @@ def in_population(
     at, found = arrays(
         db, f"SELECT coalesce(class, -1), sum(n)::BIGINT FROM {grouped} s LEFT JOIN {known} r ON {same} GROUP BY ALL"
     )
+    # [class] people of the population; those of class -1 look like nobody who is released
     population = np.zeros(len(counts.sizes), dtype=np.int64)
     population[at[at >= 0]] = found[at >= 0]
     if claim.shown:
@@ -45,13 +46,13 @@ def in_population(
 
 
 def labelled(original: Original, name: str, table: OriginalTable) -> pa.Array:
-    """A quasi-identifier's column as it is released."""
+    """Labels that a release at these levels shows for a quasi-identifier, row by row."""
     level, hierarchy = original.levels[name], original.hierarchies[name]
     return pa.array(hierarchy.labels[level], pa.string()).take(pa.array(hierarchy.levels[level][table[name].codes]))
 
 
 def count_behind(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original, classes: int) -> ClassCounts:
-    """The released classes as the rows of the original that became them, with persons and columns not released."""
+    """Count the original rows behind each released class, with persons and columns that are not released."""
     others = list(dict.fromkeys([*claim.sensitive, *(n for names in original.together for n in names)]))
     source = {f"v{i}": name for i, name in enumerate(others)}
     if original.unit is not None:
@@ -97,7 +98,7 @@ def _follow_labels(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Orig
 
 
 def _follow_rows(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original, source: dict[str, str]) -> None:
-    """The same where a row of the original belongs to the class of the released row that it became."""
+    """Make the same tables where a row of the original belongs to the class of the released row that it became."""
     if original.population is not None:
         raise NotVerified("a release in which rows were recoded one by one cannot be compared with a population")
     assert original.rows is not None
@@ -113,7 +114,7 @@ def _follow_rows(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Origin
 
 
 def _released(db: "duckdb.DuckDBPyConnection", claim: Claim) -> dict[str, Indices]:
-    """Of each quasi-identifier, by name, a number for what each class shows of it."""
+    """[class] number for what each class shows of a quasi-identifier, by its name."""
     shown = db.sql(f"FROM {classes_of(claim)} ORDER BY class").to_arrow_table()
     found: dict[str, list[Indices]] = {}
     for name, cell in zip(claim.quasi_identifiers, quasi_cells(claim), strict=True):
@@ -123,7 +124,7 @@ def _released(db: "duckdb.DuckDBPyConnection", claim: Claim) -> dict[str, Indice
 
 
 def _together(codes: list[Indices]) -> Indices:
-    """A number for each combination."""
+    """[class] number of its combination of codes."""
     return codes[0] if len(codes) == 1 else np.unique(np.stack(codes), axis=1, return_inverse=True)[1].reshape(-1)
 
 

@@ -48,7 +48,7 @@ def _digest(file: Path) -> str:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A manifest, or one sentence about why it is none."""
+    """Read a manifest, or raise one sentence about why it is none."""
     try:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -69,17 +69,17 @@ _ODD = "the released table has other files or folders than its manifest says"
 
 @dataclass(frozen=True)
 class PartitionFiles:
-    """The files, and what the folder of each tells."""
+    """The files of a released table, and what the folders of each tell."""
 
     files: tuple[Path, ...]
     told: pa.Table
     """A column for each partition, a row for each file."""
     schema: pa.Schema
-    """Of the files and then the folders."""
+    """Columns of the files, then those that folders tell."""
 
     @classmethod
     def of(cls, table: Path, kinds: Mapping[str, str]) -> "PartitionFiles":
-        """A file is one part that no folder tells anything of."""
+        """Find the files of a table, and what their folders tell; a single file has no folders that tell anything."""
         if not table.is_dir():
             return cls((table,), pa.table({}), _schema(table))
         files = tuple(parts_of(table))
@@ -110,7 +110,7 @@ class PartitionFiles:
         return pa.concat_tables(tables)
 
     def query(self, db: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> str:
-        """The SQL of all rows, in any order, with the columns c0, c1, …"""
+        """SQL of all rows, in any order, with the columns c0, c1, …"""
         files = ", ".join(f"'{path_not_pattern(file)}'" for file in self.files)
         if not self.told.num_columns:
             named = ", ".join(f"c{i}" for i in range(len(columns)))
@@ -131,7 +131,7 @@ class PartitionFiles:
 
 
 def path_not_pattern(file: Path) -> str:
-    """A path as DuckDB takes it for one file, inside quotes."""
+    """A path escaped so that DuckDB takes it for one file, not for a pattern; it goes inside quotes."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in str(file.absolute())).replace("'", "''")
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleasedCounts:
-    """What the SQL counted."""
+    """The classes of a release, as counted in SQL."""
 
     rows: int
     classes: ClassCounts
@@ -29,7 +29,7 @@ class ReleasedCounts:
 
 
 def count(release: Opened, claim: Claim, original: Original | None = None) -> ReleasedCounts:
-    """Sizes of the classes and how often each sensitive value occurs in each; also as the original tells it."""
+    """Count the sizes of classes and each sensitive value in them; also on the original, where one is given."""
     db = release.db
     classify(db, claim)
     sizes = numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
@@ -69,7 +69,7 @@ def _joint_counts(db: "duckdb.DuckDBPyConnection", names: tuple[str, ...], claim
 
 
 def as_named(values: ValueCounts, claim: Claim, attribute: str) -> ValueCounts:
-    """Times are called what the promises call them: a typed file shows a day as its midnight."""
+    """Name times as the promises name them: a typed file shows a day as its midnight."""
     names = {name for model in claim.models if model.about in {None, attribute} for name in _values_named(asked(model))}
     moments = {moment.at: name for name in names if (moment := read_moment(name)) is not None}
     if not moments:

@@ -43,7 +43,7 @@ class Ranking:
 
     @cached_property
     def ranks(self) -> Longs:
-        """Of each code."""
+        """Rank of each code."""
         if not self.order:
             return self.scale.ranks
         ranks = np.full(len(self.scale.values), len(self.order), dtype=np.int64)
@@ -52,7 +52,7 @@ class Ranking:
         return ranks
 
     def rank(self, text: str) -> int | None:
-        """The rank of the value that is written so."""
+        """Rank of the value that a text stands for; None if there is none."""
         if not self.order:
             return self.scale.rank(text)
         codes = self._code(text)
@@ -63,7 +63,7 @@ class Ranking:
         return self.scale.number_of(int(self.scale.first_codes[rank]))
 
     def _code(self, text: str) -> Longs:
-        """The code of just this spelling: an order names each."""
+        """Code of a value in just this spelling, since an order names each."""
         codes = self.scale.same(text)
         return codes[[self.scale.texts[code] == text for code in codes.tolist()]] if len(codes) > 1 else codes
 
@@ -91,7 +91,7 @@ class ClassValues:
 
     @classmethod
     def read(cls, db: "duckdb.DuckDBPyConnection", ranking: Ranking, code: str, classes: int) -> "ClassValues":
-        """Count them; `code` is what `origins` calls the codes of the column."""
+        """Count the values of each class; `code` is what `origins` calls the codes of the column."""
         of, codes, rows = arrays(
             db,
             f"SELECT p.class, o.{code} AS code, count(*) AS n FROM placed p JOIN origins o ON p.row = o.row "
@@ -108,9 +108,11 @@ class ClassValues:
         return cls(ranking, classes, pairs // width, pairs % width, counts, with_null)
 
     def shared(self, groups: Indices) -> "ClassValues":
-        """The same where every class has the values of all classes of its group; what was frequent is forgotten."""
+        """Give every class the values of all classes of its group; how often each occurs is forgotten."""
+        # [2, entry] each value of a group once; where the entries of each group begin
         one = np.unique(np.stack([groups[self.of], self.ranks]), axis=1)
         many = np.searchsorted(one[0], np.arange(int(groups.max(initial=-1)) + 2))
+        # for each class the entries of its group
         entries = [np.arange(many[group], many[group + 1]) for group in groups.tolist()]
         of = np.repeat(np.arange(self.classes), [len(entry) for entry in entries])
         ranks = one[1][np.concatenate(entries)] if entries else self.ranks
@@ -138,13 +140,14 @@ class ClassValues:
 
     @property
     def commonest(self) -> Longs:
-        """Of the most frequent values the least."""
+        """Rank of the most frequent value of each class; of several, the least."""
         order = np.lexsort((np.arange(len(self.of)), -self.rows, self.of))
         return self._at(np.append(order, 0)[np.minimum(self.ends[:-1], len(order))])
 
     @property
     def middles(self) -> tuple[Longs, Longs]:
-        """The two middle values, which are one where the number of rows is odd."""
+        """Ranks of the two middle values of each class, which are one where it has an odd number of rows."""
+        # [entry + 1] rows before each entry; [class] the first row, and the number of rows
         ranks = np.append(0, np.cumsum(self.rows))
         first, total = ranks[self.ends[:-1]], np.diff(ranks[self.ends])
         low, high = (np.searchsorted(ranks[1:], first + at, side="right") for at in ((total - 1) // 2, total // 2))
@@ -152,12 +155,13 @@ class ClassValues:
 
     @cached_property
     def means(self) -> list[Fraction | None]:
-        """Exactly; the column is one of numbers."""
+        """Exact mean of each class, in a column of numbers; None where a class has no value."""
         used, at = np.unique(self.ranks, return_inverse=True)
         numbers = [self.ranking.number(rank) for rank in used.tolist()]
         unit = lcm(*{number.denominator for number in numbers})
         # integers of Python, which have no limit
         units = np.array([number.numerator * (unit // number.denominator) for number in numbers], dtype=object)
+        # sums up to each entry, in whole units, from which those of a class are differences
         totals = np.append(0, np.cumsum(units[at] * self.rows.astype(object))) if len(at) else np.zeros(1, dtype=object)
         rows = np.append(0, np.cumsum(self.rows))[self.ends]
         sums = totals[self.ends]
@@ -173,14 +177,14 @@ class ClassValues:
 
 
 Cells = Sequence[str | None]
-"""What each class shows."""
+"""What each class shows in one column."""
 
 _CLOSE = Fraction(1, 10**9)
-"""How far, of itself, a released mean may lie from the true one: it is written as a binary or a short number."""
+"""Largest relative error of a released mean, which is written as a binary or a short number."""
 
 
 def misstated(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) -> Iterator[str]:
-    """One sentence for every column that tells something else of a class than the rows behind it."""
+    """Yield a sentence for every column that tells something else of a class than the rows behind it."""
     sizes, hidden = arrays(
         db, f"SELECT sum(n)::BIGINT, bool_and({starred(claim)})::INT FROM classed GROUP BY class ORDER BY class"
     )
@@ -210,7 +214,7 @@ def _alike(cells: Cells) -> Indices:
 
 
 def _bounded(low: bool) -> Callable[[ClassValues, Cells], Flags]:
-    """Which classes lie above a bound, or below; null is in no bounds, and no bound holds all."""
+    """Check which classes keep to the bound that they show: null keeps to none, and everything keeps to no bound."""
 
     def check(values: ClassValues, shown: Cells) -> Flags:
         ends = values.least if low else values.greatest
@@ -234,7 +238,7 @@ def _is_bound(ranking: Ranking, text: str, end: int, *, low: bool) -> bool:
 
 
 def _value(which: Callable[[ClassValues], Longs]) -> Callable[[ClassValues, Cells], Flags]:
-    """Which classes show one of their own values, the one that `which` tells; null where they have none."""
+    """Check which classes show the one of their own values that `which` tells; null where they have none."""
 
     def check(values: ClassValues, shown: Cells) -> Flags:
         return np.asarray(_ranks(values.ranking, shown) == which(values))
@@ -258,7 +262,7 @@ def _mean(values: ClassValues, shown: Cells) -> Flags:
 
 
 def _median(values: ClassValues, shown: Cells) -> Flags:
-    """Of numbers the mean of the two middle ones, of all else the lower middle."""
+    """Flag the classes that show their median: the mean of the two middle numbers; of all else, the lower one."""
     low, high = values.middles
     ranking = values.ranking
     if not ranking.is_numeric:
@@ -281,7 +285,7 @@ def _is_close(ranking: Ranking, text: str | None, true: Fraction | None) -> bool
 
 
 def _observed(values: ClassValues, shown: Cells) -> Flags:
-    """Which classes show exactly their own range or their own values; `*` where some have none and others do."""
+    """Flag the classes that show exactly their range or values; `*` where some rows have a value and others none."""
     mixed = values.with_null & values.any
     ends = zip(values.least.tolist(), values.greatest.tolist(), strict=True)
     true = [

@@ -1,4 +1,4 @@
-"""Whether boxes tell the truth where no row map can be kept: a file tells which point lies in which box."""
+"""Checks that boxes tell the truth where no row map can be kept: a file tells which point lies in which box."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -80,7 +80,7 @@ def covers_boxed(release: Opened, claim: Claim, original: Original) -> Verdict:
 
 
 def _false_labels(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) -> Iterator[str]:
-    """Cells that do not cover an original in their box."""
+    """Yield a sentence for every column with cells that do not cover an original in their box."""
     at = {name: f"q{i}" for i, name in enumerate(sorted(claim.quasi_identifiers))}
     for name, cell in zip(claim.quasi_identifiers, quasi_cells(claim), strict=True):
         held = f"(SELECT class, {at[name]} AS code, sum(n) AS n FROM behind GROUP BY ALL)"
@@ -96,7 +96,7 @@ def _false_labels(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Origi
 
 
 def _false_rows(release: Opened, claim: Claim, original: Original, others: list[str]) -> Iterator[str]:
-    """Rows that a class shows more or less often than its originals have them."""
+    """Yield a sentence if classes show rows more or less often than their originals have them."""
     db, joins, same = release.db, [], ["r.class = g.class"]
     for i, name in enumerate(others):
         labels = pa.array(original.table[name].labels(typed=name in release.typed), pa.string())

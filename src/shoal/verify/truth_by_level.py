@@ -1,4 +1,4 @@
-"""Whether a release tells the truth about the original, as generalised to levels."""
+"""Checks that a release tells the truth about the original, as generalised to levels."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -62,12 +62,13 @@ def _misread(claim: Claim, original: Original) -> str:
 
 
 def _covers_shown(db: "duckdb.DuckDBPyConnection", shown: int, quasi: list[int], others: list[int]) -> Verdict:
-    """The same where suppressed rows are shown: they come last, and share what originals are left."""
+    """Judge the same where suppressed rows are shown: they come last, and share the originals that are left."""
     stars = " AND ".join(f"c{i} IS NOT DISTINCT FROM '{TOP}'" for i in quasi)
     found, natural = (_rows(db, f"{table} WHERE {stars}") for table in ("released", "generalised"))
     if not shown <= found <= shown + natural:  # a value may itself be *
         return Verdict("truthful", Status.FAILS, why=f"{found} released row(s) are all *, not {shown}")
     every = sorted([*quasi, *others])
+    # released rows that are not all *; `remaining` counts the originals that these leave
     kept = f"(FROM released WHERE NOT ({stars}))"
     db.execute(
         f"CREATE OR REPLACE TEMP TABLE remaining AS SELECT g.* REPLACE (greatest(g.n - coalesce(r.n, 0), 0) AS n) "
@@ -86,7 +87,7 @@ def _truthful(wrong: int) -> Verdict:
 def _generalised(
     claim: Claim, original: Original, typed: frozenset[str]
 ) -> list[tuple[np.ndarray[Any, np.dtype[np.integer[Any]]], list[str | None]]]:
-    """Per released column the label of each code of the original, by its number, and the labels."""
+    """For each released column: the number of the label that each original code gets, and the labels."""
     out: list[tuple[np.ndarray[Any, np.dtype[np.integer[Any]]], list[str | None]]] = []
     for name in claim.columns:
         column, hierarchy = original.table[name], original.hierarchies.get(name)

@@ -1,4 +1,4 @@
-"""Whether a release tells the truth, row by row: for recodings in which levels do not tell what a row shows."""
+"""Checks that a release tells the truth, row by row, for recodings in which levels do not tell what a row shows."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -58,7 +58,7 @@ def _wrong_names(claim: Claim, original: Original) -> str:
 
 
 def register_origins(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Original) -> None:
-    """Make `origins`: behind every released row that shows somebody the codes o0, o1, … of what c0, c1, … tell of."""
+    """Make `origins`: for every released row that shows somebody, the original codes o0, o1, … behind c0, c1, …"""
     assert original.rows is not None
     place = np.flatnonzero(original.rows >= 0)
     rows = original.rows[place]
@@ -83,7 +83,7 @@ def _false_cells(release: Opened, claim: Claim, original: Original) -> Iterator[
 
 
 def as_it_was(pairs: pa.Table, column: OriginalColumn, *, typed: bool) -> Flags:
-    """Which pairs of a cell and a code show the value itself."""
+    """Flag the pairs of a cell and a code in which the cell shows the value itself."""
     texts = words(column.values) if typed else column.texts
     true = pa.concat_arrays([texts, pa.nulls(1, pa.string())]).take(pairs["code"])
     same = pc.if_else(pc.is_null(pairs["cell"]), pc.is_null(true), pc.fill_null(pc.equal(pairs["cell"], true), False))
@@ -91,9 +91,10 @@ def as_it_was(pairs: pa.Table, column: OriginalColumn, *, typed: bool) -> Flags:
 
 
 def labelled(pairs: pa.Table, labels: Coverage) -> Flags:
-    """Which pairs of a cell and a code show a label that covers it; each label is read once."""
+    """Flag the pairs of a cell and a code in which the cell is a label that covers it; each label is read once."""
     cells = pairs["cell"].combine_chunks().dictionary_encode(null_encoding="encode")
     at, codes = cells.indices.to_numpy(), pairs["code"].to_numpy()
+    # pairs sorted by cell, and where those of each cell begin
     order = np.argsort(at, kind="stable")
     ends = np.searchsorted(at[order], np.arange(len(cells.dictionary) + 1))
     flags = np.zeros(len(at), dtype=bool)
@@ -104,10 +105,11 @@ def labelled(pairs: pa.Table, labels: Coverage) -> Flags:
 
 
 def _inside(codes: Indices, runs: Sequence[Run]) -> Flags:
-    """Which codes lie in one of some runs that rise."""
+    """Flag the codes that lie in one of some runs, which are in ascending order."""
     if not runs:
         return np.zeros(len(codes), dtype=bool)
     starts, stops = np.array(runs, dtype=np.int64).T
+    # [code] the last run that begins at or before it; -1 for none
     at = np.searchsorted(starts, codes, side="right") - 1
     return np.asarray((at >= 0) & (codes < stops[at]))
 

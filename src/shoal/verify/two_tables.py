@@ -41,7 +41,7 @@ def read_separate(data: Path | pa.Table, columns: Sequence[str], how: Mapping[st
 def count_groups(
     release: Opened, separate: GroupTable, claim: Claim, original: Original | None = None
 ) -> ReleasedCounts:
-    """Sizes of the groups as the first table has them, their values as the second one tells."""
+    """Count the groups: their sizes in the first table, their values as the second one tells."""
     db = release.db
     classify(db, claim)
     sizes = numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")

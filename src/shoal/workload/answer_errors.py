@@ -15,7 +15,7 @@ from shoal.workload.generalised_table import GeneralisedTable, QueriedOriginal
 from shoal.workload.queries import Floats, Numbers, Query, attributes_of
 
 SANITY = 0.001
-"""Of the rows: what a small answer is divided by instead of itself, so that few rows do not count as much as many."""
+"""Share of the rows that replaces a smaller answer as divisor, so that few rows do not count as much as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,9 @@ class Answered:
     query: Query
     estimate: float | None
     actual: float | None
-    """None where no row satisfies and the aggregate of none is not defined."""
+    """Answer from the original; None where no row satisfies and the aggregate of no rows is undefined."""
     error: float | None
-    """None where there is nothing to compare with."""
+    """Relative error; None where there is nothing to compare with."""
     matches: bool
 
 
@@ -44,7 +44,7 @@ class WorkloadReport:
     sanity: float
     answered: tuple[Answered, ...]
     mean: float
-    """Errors weighted by their queries, as the next two."""
+    """Mean error weighted by the weights of the queries, as are the next two."""
     median: float
     percentile_95: float
 
@@ -55,12 +55,12 @@ class WorkloadReport:
 
     @property
     def worst(self) -> tuple[Answered, ...]:
-        """From the largest error down."""
+        """Queries from the largest error down."""
         compared = [one for one in self.answered if one.error is not None]
         return tuple(sorted(compared, key=lambda one: (-(one.error or 0.0), one.number)))
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the report as a JSON object."""
         return {
             "rows": self.rows,
             "queries": len(self.answered),
@@ -124,7 +124,7 @@ def _refuse(number: int, query: Query, release: GeneralisedTable, original: Quer
 
 
 def _scales(queries: Sequence[Query], original: QueriedOriginal, truth: Answers, sanity: float) -> Floats:
-    """What each error is divided by."""
+    """Divisor of each error: the true answer or the sanity bound, or the range of the attribute."""
     spans: dict[str, tuple[float, float]] = {}
     scales = np.maximum(np.abs(truth.values), sanity * original.table.rows)
     for at, query in enumerate(queries):
@@ -139,7 +139,7 @@ def _scales(queries: Sequence[Query], original: QueriedOriginal, truth: Answers,
 
 
 def _errors(queries: Sequence[Query], found: Answers, truth: Answers, scales: Floats) -> Floats:
-    """NaN where the original has no answer; where only the release has none, all is lost."""
+    """Relative error of each answer: NaN where the original has none, 1 where only the release has none."""
     errors = np.abs(found.values - truth.values) / np.where(scales > 0, scales, 1.0)
     errors[np.isnan(found.values)] = 1.0
     errors[np.isnan(truth.values)] = np.nan
@@ -148,11 +148,12 @@ def _errors(queries: Sequence[Query], found: Answers, truth: Answers, scales: Fl
 
 
 def _together(errors: Floats, weights: Floats, compared: Flags) -> tuple[float, float, float]:
-    """Mean, median and 95th percentile: the least error that so much of the weight does not exceed."""
+    """Weighted mean, median and 95th percentile of the errors that could be compared."""
     errors, weights = errors[compared], weights[compared]
     if not len(errors):
         return 0.0, 0.0, 0.0
     order = np.argsort(errors, kind="stable")
+    # weight of all errors up to each, ascending
     reached = np.cumsum(weights[order])
     places = np.searchsorted(reached, [0.5 * reached[-1], 0.95 * reached[-1]])
     median, high = errors[order[np.minimum(places, len(errors) - 1)]]

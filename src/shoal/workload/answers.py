@@ -1,4 +1,4 @@
-"""Answers to queries from what a table shows: each class counts with the share of it that satisfies (S4.8)."""
+"""Answers queries from what a table shows: each class counts with its share that satisfies (S4.8)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +16,9 @@ from shoal.workload.queries import KNOWN, Aggregate, Floats, Predicate, Query
 from shoal.workload.selectivity import Selectivity
 
 _SPARSEST = 16
-"""Cells per combination that occurs; where there are more, looking at those one by one is faster."""
+"""Most cube cells per combination that occurs; beyond that, visiting the combinations one by one is faster."""
 _BLOCK = 1 << 23
-"""Numbers between two contractions."""
+"""Most numbers held between two contractions."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Cube:
 
     @classmethod
     def of(cls, codes: Sequence[Codes], sizes: Sequence[int], counts: Floats) -> "Cube | None":
-        """None where most of the cells would be empty."""
+        """Build the cube; None where most of its cells would be empty."""
         total = reduce(int.__mul__, sizes, 1)
         if not codes or total > _SPARSEST * len(counts):
             return None
@@ -42,14 +42,15 @@ class Cube:
         return cls(cells.reshape(sizes).astype(np.float64))
 
     def totals(self, factors: Sequence[Floats]) -> Floats:
-        """Of each query, the sum over all cells of the rows times the factor of every face: factors[axis][face, query].
+        """For each query, sum the rows of all cells times the factors of their faces: factors[axis][face, query].
 
-        The longest axis first: what is left is small.
+        Contracts the longest axis first, so that what is left is small.
         """
         queries = factors[0].shape[1]
         longest = int(np.argmax(self.cells.shape))
         cells = np.moveaxis(self.cells, longest, -1)
         rest = cells.shape[:-1]
+        # [other cells, longest axis]; queries in blocks, so that products fit in memory
         flat, step = cells.reshape(-1, cells.shape[-1]), max(1, _BLOCK // max(1, int(np.prod(rest))))
         found = [
             self._contracted(flat, rest, [factor[:, at : at + step] for factor in factors], longest)
@@ -59,6 +60,7 @@ class Cube:
 
     @staticmethod
     def _contracted(flat: Floats, rest: tuple[int, ...], factors: Sequence[Floats], longest: int) -> Floats:
+        # contract the longest axis first: [other axes, query]
         left = (flat @ factors[longest]).reshape(*rest, -1)
         for factor in reversed([factor for axis, factor in enumerate(factors) if axis != longest]):
             left = np.einsum("...fq,fq->...q", left, factor)
@@ -67,10 +69,10 @@ class Cube:
 
 @dataclass(frozen=True)
 class Answers:
-    """One for each query."""
+    """Answers, one for each query."""
 
     values: Floats
-    """NaN where no row satisfies and the aggregate of none is not defined."""
+    """Value of each answer; NaN where no row satisfies and the aggregate of no rows is undefined."""
     matching: tuple[bool, ...]
     """Whether every class that may hold a satisfying row holds no other, as far as its ranges tell."""
 
@@ -127,7 +129,7 @@ class _Sight:
         return self._seen[name, predicate]
 
     def look(self, query: Query) -> None:
-        """See all that a query looks at; ValueError where it names what an attribute cannot be."""
+        """Evaluate all predicates of a query; ValueError where one names a value that its attribute cannot have."""
         for name, predicate in query.where:
             try:
                 self.see(name, predicate)
@@ -137,7 +139,7 @@ class _Sight:
 
 @dataclass(frozen=True)
 class Amounts:
-    """Of each group of rows, as far as an attribute is known: how many, their sum, the least and the greatest."""
+    """Totals of an attribute in each group of rows: how many are known, their sum, least and greatest."""
 
     known: Floats
     sums: Floats
@@ -147,13 +149,13 @@ class Amounts:
 
 @dataclass
 class _EqualRows:
-    """Rows that show the same of some attributes, as one: what all queries on these attributes look at."""
+    """Rows grouped by what they show of some attributes, for all queries on these attributes."""
 
     counts: Floats
     codes: tuple[Codes, ...]
-    """Of each attribute, the face of each group."""
+    """For each attribute, the face of each group."""
     group: Codes | None = None
-    """Of each row, where something is added up over the rows of a group."""
+    """Group of each row, where something is added up over the rows of a group."""
     amounts: dict[str, Amounts] = field(default_factory=dict)
 
     @classmethod
@@ -169,14 +171,15 @@ class _EqualRows:
         return cls(counted.counts.astype(np.float64), codes, counted.classes)
 
     def cube(self, shown: GeneralisedTable, names: tuple[str, ...]) -> Cube | None:
-        """All of it as a cube, where that is not too sparse."""
+        """Return the groups as a cube; None where it would be too sparse."""
         return Cube.of(self.codes, [shown.attributes[name].size for name in names], self.counts)
 
     def amounts_of(self, sight: _Sight, name: str) -> Amounts:
-        """What is told of an attribute that the predicate does not look at."""
+        """Return the totals per group of an attribute that the predicate does not look at."""
         if name not in self.amounts:
             assert self.group is not None
             seen, code, groups = sight.see(name, KNOWN), sight.shown.attributes[name].codes, len(self.counts)
+            # of each row: the probability that the value is known
             share = seen.share[code]
             low, high = np.full(groups, np.inf), np.full(groups, -np.inf)
             np.minimum.at(low, self.group, seen.low[code])
@@ -196,8 +199,9 @@ def _refuse_hidden(shown: GeneralisedTable, name: str) -> None:
 
 
 def _counted(sight: _Sight, cube: Cube, queries: Sequence[Query]) -> list[tuple[float, bool]]:
-    """What queries on the same attributes count, and whether they match: all rows that they may touch satisfy."""
+    """Answer COUNT queries on the same attributes, and say which match: all rows they may touch satisfy."""
     seen = [[sight.see(*query.where[axis]) for query in queries] for axis in range(len(queries[0].where))]
+    # three totals per query: expected rows, rows that surely satisfy, rows that may
     values = cube.totals([np.stack([one.share for one in axis], axis=1) for axis in seen])
     certain = cube.totals([np.stack([one.certain for one in axis], axis=1).astype(np.float64) for axis in seen])
     touched = cube.totals([np.stack([~one.excluded for one in axis], axis=1).astype(np.float64) for axis in seen])
@@ -205,7 +209,7 @@ def _counted(sight: _Sight, cube: Cube, queries: Sequence[Query]) -> list[tuple[
 
 
 def _answer(sight: _Sight, rows: _EqualRows, query: Query) -> tuple[float, bool]:
-    """What a query finds, and whether it matches."""
+    """Return the answer to a query, and whether it matches."""
     seen = [sight.see(name, predicate) for name, predicate in query.where]
     at, satisfying = _touched(rows, seen)
     matching = all(bool(one.certain[codes[at]].all()) for one, codes in zip(seen, rows.codes, strict=True))
@@ -222,9 +226,10 @@ def _answer(sight: _Sight, rows: _EqualRows, query: Query) -> tuple[float, bool]
 
 
 def _touched(rows: _EqualRows, seen: Sequence[Selectivity]) -> tuple[Longs, Floats]:
-    """The groups that may hold a satisfying row, and how many rows of each satisfy."""
+    """Return the groups that may hold a satisfying row, and the expected number of such rows in each."""
     at, satisfying = np.arange(len(rows.counts)), rows.counts
     for number, (one, codes) in enumerate(zip(seen, rows.codes, strict=True)):
+        # face of each group that is still possible
         here = codes[at] if number else codes
         kept = np.flatnonzero(~one.excluded[here])
         here = here[kept]

@@ -1,4 +1,4 @@
-"""A table as queries see it: of each attribute the face that every row shows."""
+"""A table as queries see it: for each attribute, the face that every row shows."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -18,7 +18,7 @@ from shoal.workload.selectivity import Faces, NumberFaces, Sets, TextFaces
 
 Cell = str | None
 Face = Mapping[str, Cell]
-"""What stands in the released columns of an attribute: under `label`, or the name of a statistic, or a bound."""
+"""Cells of an attribute's released columns, keyed `label`, or by the name of a statistic or a bound."""
 LABEL = "label"
 _BOUNDS = (("lo", "hi"), ("min", "max"))
 _SINGLE = ("mean", "median", "mode")
@@ -26,7 +26,7 @@ _SINGLE = ("mean", "median", "mode")
 
 @dataclass(frozen=True)
 class Extent:
-    """What a face of numbers stands for."""
+    """The numbers that a face stands for."""
 
     low: float = math.nan
     high: float = math.nan
@@ -54,7 +54,7 @@ class Reader:
     taxonomy: Taxonomy | None = field(default=None, repr=False)
 
     def faces(self, shown: Sequence[Face]) -> Faces:
-        """What each of these stands for."""
+        """Return what each face stands for."""
         if isinstance(self.domain, Texts):
             return self._texts([self._single(face) for face in shown], self.domain)
         known: dict[tuple[tuple[str, Cell], ...], Extent] = {}
@@ -78,7 +78,7 @@ class Reader:
         )
 
     def _single(self, face: Face) -> Cell:
-        """The one column that tells the values: its range, or else a statistic."""
+        """Return the cell of the one column that tells the values: a range, or else a statistic."""
         return next(face[kind] for kind in (LABEL, *_SINGLE) if kind in face)
 
     # --- numbers ---------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class Reader:
         return TextFaces(domain, Sets.of(sets), np.array(filled, dtype=np.float64))
 
     def _members(self, cell: Cell, domain: Texts) -> Sequence[int]:
-        """The values that a label may stand for."""
+        """Return the places of the values that a label may stand for."""
         if cell is None:
             return ()
         if cell == TOP:
@@ -165,13 +165,13 @@ class Reader:
 
     @property
     def _filled(self) -> float:
-        """What is not null of a face that may stand for anything: null is one of the values of its column."""
+        """Share of non-null values in a face that may stand for anything: null is one of its column's values."""
         column = self.domain.column
         return len(column.values) / column.size if column.size else 0.0
 
     @cached_property
     def _raw(self) -> frozenset[str]:
-        """The values themselves: one may look like a label."""
+        """The values themselves, of which one may look like a label."""
         return frozenset(self.domain.column.texts.to_pylist())
 
     @cached_property
@@ -207,7 +207,7 @@ class ShownAttribute:
     """The face of each row."""
     faces: Faces
     size: int
-    """How many faces there are."""
+    """Number of faces."""
     numeric: bool
 
 
@@ -231,14 +231,14 @@ class QueriedOriginal:
 
     table: Table
     taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict)
-    """Of the attributes that were generalised along a hierarchy."""
+    """Taxonomies of the attributes that were generalised along a hierarchy."""
 
     def domain(self, name: str) -> Domain:
         known = self.taxonomies.get(name)
         return domain_of(self.table[name], known.leaves if known is not None else ())
 
     def shown(self, names: Collection[str]) -> GeneralisedTable:
-        """Columns of the table as they are: every value shows itself."""
+        """Return columns of the table as they are: every value is its own face."""
         known = [name for name in self.table.columns if name in names]
         return GeneralisedTable({name: self._as_it_is(name) for name in known}, self.table.rows)
 
@@ -262,7 +262,7 @@ def read_release(
     names: Collection[str],
     original: QueriedOriginal,
 ) -> GeneralisedTable:
-    """What released columns show of some attributes of the original, as the columns themselves tell it.
+    """Return what released columns show of some attributes of the original, read from the columns alone.
 
     `statistics` says which columns tell a number of which attribute.
 
@@ -283,7 +283,7 @@ def read_release(
 
 
 def _attribute(name: str, shown: Mapping[str, Cells], original: QueriedOriginal) -> ShownAttribute:
-    """One face for each combination that the columns of an attribute show."""
+    """Number the distinct combinations that an attribute's columns show: one face for each."""
     domain = original.domain(name)
     reader = Reader(name, domain, original.taxonomies.get(name))
     together = FrequencySet.count(
@@ -298,7 +298,7 @@ def _attribute(name: str, shown: Mapping[str, Cells], original: QueriedOriginal)
 
 
 def text_cells(table: pa.Table) -> dict[str, Cells]:
-    """The columns of a table of texts."""
+    """Encode the columns of a table of texts."""
     found = {}
     for name in table.column_names:
         column = table[name].combine_chunks().dictionary_encode(null_encoding="encode")

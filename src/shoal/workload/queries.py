@@ -63,18 +63,18 @@ class Query:
 
     aggregate: Aggregate = "count"
     of: str | None = None
-    """What is aggregated; None counts rows."""
+    """The attribute that is aggregated; None counts rows."""
     where: tuple[tuple[str, Predicate], ...] = ()
-    """In the order of the attributes' names."""
+    """Predicates in the order of the attributes' names."""
     weight: float = 1.0
 
     @property
     def attributes(self) -> tuple[str, ...]:
-        """What the predicate looks at."""
+        """Names of the attributes that the predicate looks at."""
         return tuple(name for name, _ in self.where)
 
     def document(self) -> dict[str, Any]:
-        """The table of a TOML file that says the same."""
+        """Return the TOML table that gives this query."""
         return {
             self.aggregate: True if self.of is None else self.of,
             **({"where": {name: predicate.document() for name, predicate in self.where}} if self.where else {}),
@@ -83,12 +83,12 @@ class Query:
 
 
 def attributes_of(queries: Iterable[Query]) -> frozenset[str]:
-    """All columns that some query looks at or aggregates."""
+    """Return all columns that some query looks at or aggregates."""
     return frozenset(name for query in queries for name in (*query.attributes, query.of) if name is not None)
 
 
 def query_of(given: Any) -> Query:
-    """The query that a table means; a ready one is taken as it is."""
+    """Read a query from a TOML table; a ready query is returned as it is."""
     if isinstance(given, Query):
         return given
     if not isinstance(given, Mapping):
@@ -165,7 +165,7 @@ class Spans:
     low: float = -math.inf
     high: float = math.inf
     points: Floats | None = None
-    """In ascending order, where only single numbers do."""
+    """The single numbers that satisfy, ascending; None where it is a range."""
 
     def holds(self, numbers: Floats) -> Flags:
         if self.points is not None:
@@ -188,7 +188,7 @@ class Numbers:
 
     @cached_property
     def values(self) -> Floats:
-        """The number behind each code, without null."""
+        """Number behind each code, null left out."""
         if self.column.kind is Kind.NUMBER:
             return self.column.floats
         return np.array([_days(text) for text in self.column.texts.to_pylist()])
@@ -206,7 +206,7 @@ class Numbers:
         return float(self.values[-1])
 
     def number(self, value: Value) -> float:
-        """The number that is meant; ValueError if it is none."""
+        """Return the number that a value means; ValueError if it is none."""
         if self.column.kind is not Kind.NUMBER:
             return _days(str(value))
         number = float(str(value).replace(self.column.decimal, "."))
@@ -215,20 +215,20 @@ class Numbers:
         return number
 
     def last(self, value: Value) -> float:
-        """The greatest number that is not above a value: of a day among times, its end."""
+        """Return the greatest number that is not above a value: for a day among times, the end of the day."""
         number = self.number(value)
         is_day = self.column.kind is Kind.DATE and len(str(value)) == _DAY
         return math.nextafter(number + 1, 0.0) if is_day and not self.whole else number
 
     def spans(self, predicate: Predicate) -> Spans:
-        """The numbers that satisfy a predicate; ValueError where it names what is none."""
+        """Return the numbers that satisfy a predicate; ValueError where it names something else than numbers."""
         if isinstance(predicate, Within):
             low = -math.inf if predicate.low is None else self.number(predicate.low)
             return Spans(low, math.inf if predicate.high is None else self.last(predicate.high))
         return Spans(points=np.unique([self.number(value) for value in predicate.values]))
 
     def satisfying(self, predicate: Predicate) -> Flags:
-        """Which codes of the column satisfy a predicate; null never does."""
+        """Flag the codes of the column that satisfy a predicate; null never does."""
         held = self.spans(predicate).holds(self.values)
         return np.append(held, False) if self.column.has_null else held
 
@@ -248,7 +248,7 @@ class Texts:
 
     @cached_property
     def values(self) -> list[str]:
-        """The texts of the column in the order of their codes, then the others."""
+        """Texts of the column in the order of their codes, then those only the hierarchy knows."""
         texts: list[str] = self.column.texts.to_pylist()
         known = set(texts)
         return [*texts, *(leaf for leaf in self.leaves if leaf not in known)]
@@ -258,7 +258,7 @@ class Texts:
         return {text: at for at, text in enumerate(self.values)}
 
     def held(self, predicate: Predicate) -> Flags:
-        """Which of the values satisfy a predicate."""
+        """Flag the values that satisfy a predicate."""
         flags = np.zeros(len(self.values), dtype=bool)
         if isinstance(predicate, Within):
             low, high = (None if end is None else str(end) for end in (predicate.low, predicate.high))
@@ -268,7 +268,7 @@ class Texts:
         return flags
 
     def satisfying(self, predicate: Predicate) -> Flags:
-        """Which codes of the column satisfy a predicate; null never does."""
+        """Flag the codes of the column that satisfy a predicate; null never does."""
         held = self.held(predicate)[: len(self.column.values)]
         return np.append(held, False) if self.column.has_null else held
 
@@ -277,7 +277,7 @@ Domain = Numbers | Texts
 
 
 def domain_of(column: Column, leaves: Sequence[str] = ()) -> Domain:
-    """Numbers and dates have sizes; all else is text, and so is a column of nothing but null."""
+    """Return the domain of a column: numbers and dates by size; all else, and an all-null column, as text."""
     return Texts(column, leaves) if column.kind is Kind.TEXT or not len(column.values) else Numbers(column)
 
 

@@ -19,7 +19,7 @@ from shoal.workload.queries import AGGREGATES, Among, Predicate, Query, Value, W
 def random_queries(
     table: Table, names: Sequence[str], count: int, *, attributes: int = 2, selectivity: float = 0.1, seed: int = 0
 ) -> tuple[Query, ...]:
-    """COUNT queries on so many of the named attributes each, drawn at random.
+    """Draw COUNT queries at random, each on `attributes` of the named columns.
 
     Every predicate aims at the same share of the rows, so that independent attributes together would leave
     `selectivity` of them: on numbers and dates a range from one quantile to another, on texts some of the values.
@@ -93,7 +93,7 @@ def load_queries(path: str | os.PathLike[str]) -> tuple[Query, ...]:
 
 
 def queries_of(given: Iterable[Any], name: str = "queries") -> tuple[Query, ...]:
-    """Queries, each checked; what is wrong is said with the name of the workload and the number of the query.
+    """Check each query; errors give the name of the workload and the number of the query.
 
     >>> queries_of([{"count": True}, {"cuont": True}])
     Traceback (most recent call last):
@@ -112,7 +112,7 @@ max, where, weight
 
 
 def toml_of(queries: Sequence[Query]) -> str:
-    """TOML that loads to the same queries.
+    """Return TOML that loads to the same queries.
 
     >>> print(toml_of(queries_of([{"count": True, "where": {"sex": "Male"}}])), end="")
     query = [
@@ -150,7 +150,7 @@ def _of_csv(name: str, text: str) -> list[Mapping[str, Any]]:
 
 
 def _table(name: str, number: int, row: Mapping[str, str]) -> dict[str, Any]:
-    """The table of TOML that a line means."""
+    """Return the TOML table that a line of CSV means."""
     if "" in row:
         raise BadInput(f"{name}: query {number}: the line has more cells than the first one")
     aggregate = row["aggregate"]

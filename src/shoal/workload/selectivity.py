@@ -1,4 +1,4 @@
-"""What a predicate sees of everything that a release shows of one attribute, under the uniform assumption."""
+"""How a predicate applies to each face that a release shows of an attribute, if values are uniform."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,17 +15,17 @@ NEVER: Flags = np.zeros(1, dtype=bool)
 
 @dataclass(frozen=True)
 class Selectivity:
-    """Of each face of an attribute: which share of its values satisfies a predicate, and what those are."""
+    """For each face of an attribute: the share of its values that satisfies a predicate, and which these are."""
 
     share: Floats
     certain: Flags
-    """All that it may stand for satisfies."""
+    """Faces of which every possible value satisfies."""
     excluded: Flags
-    """Nothing that it may stand for does."""
+    """Faces of which no possible value satisfies."""
     mean: Floats
-    """Of the values that satisfy; 0 where there are none, and of texts."""
+    """Mean of the satisfying values; 0 where there are none, and for texts."""
     low: Floats
-    """The least of them; infinite where there are none, and of texts."""
+    """Least satisfying value; infinite where there are none, and for texts."""
     high: Floats
 
 
@@ -33,19 +33,19 @@ class Faces(Protocol):
     """The distinct things that a release shows of one attribute."""
 
     def see(self, predicate: Predicate) -> Selectivity:
-        """How a predicate sees each of them; ValueError where it names what the attribute cannot be."""
+        """Apply a predicate to each face; ValueError where it names a value that the attribute cannot have."""
         ...
 
 
 @dataclass(frozen=True)
 class Sets:
-    """Some faces that stand for one of several values each, one face after the other."""
+    """Faces that stand for one of several values each, with their members listed face by face."""
 
     faces: Longs
     begin: Longs
-    """Where the members of each begin."""
+    """Where the members of each face begin."""
     members: Floats
-    """Numbers, or the places of texts in their domain."""
+    """Members: numbers, or the places of texts in their domain."""
 
     @classmethod
     def of(cls, sets: Sequence[tuple[int, Sequence[float]]]) -> "Sets":
@@ -59,7 +59,7 @@ class Sets:
         return np.diff(self.begin, append=len(self.members))
 
     def count(self, held: Flags) -> Longs:
-        """How many members of each are held."""
+        """Number of members of each face that are flagged in `held`."""
         return np.add.reduceat(held, self.begin, dtype=np.int64)
 
 
@@ -79,7 +79,7 @@ class TextFaces:
     domain: Texts
     sets: Sets
     filled: Floats
-    """Of each face: the share that is not null."""
+    """Share of each face that is not null."""
 
     def see(self, predicate: Predicate) -> Selectivity:
         held = self.domain.held(predicate)
@@ -99,7 +99,7 @@ class TextFaces:
 
 @dataclass(frozen=True)
 class NumberFaces:
-    """Faces of numbers: ranges, single numbers being ranges too, and here and there a set.
+    """Faces of numbers: ranges (single numbers are ranges too) and some sets.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -113,16 +113,16 @@ class NumberFaces:
 
     domain: Numbers
     low: Floats
-    """Of each face the least number; of a set without meaning."""
+    """Least number of each face; meaningless for a set."""
     high: Floats
-    """The greatest; if the face is open, the first that is above all of it."""
+    """Greatest number of each face; if the face is open, the first number above it."""
     open: Flags = field(default_factory=lambda: NEVER)
     filled: Floats = field(default_factory=lambda: np.ones(1))
-    """The share that is not null."""
+    """Share of each face that is not null."""
     means: Floats = field(default_factory=lambda: np.full(1, np.nan))
-    """The mean that is released of the face, or NaN."""
+    """Released mean of each face, or NaN."""
     vague: Flags = field(default_factory=lambda: NEVER)
-    """Where one number stands for others that may lie anywhere."""
+    """Faces of one number that stands for others, which may lie anywhere."""
     sets: Sets = field(default_factory=lambda: Sets.of([]))
 
     def see(self, predicate: Predicate) -> Selectivity:
@@ -147,8 +147,9 @@ class NumberFaces:
         return of(spans)
 
     def _between(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
-        """Of each range, the part of it that lies in one other."""
+        """Apply a range: the part of each face that lies in it."""
         ends = (np.ceil(spans.low), np.floor(spans.high)) if self.domain.whole else (spans.low, spans.high)
+        # overlap of each face with the span of the predicate
         low, high = np.maximum(self.low, ends[0]), np.minimum(self.high, ends[1])
         possible = (low < high) | ((low == high) & ~(self.open & (low == self.high)))
         width = high - low + self._step
@@ -157,17 +158,21 @@ class NumberFaces:
         return np.clip(share, 0.0, 1.0), certain, possible, (low + high) / 2, low, high
 
     def _among(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
-        """Of each range, the single numbers that lie in it: of a continuum they have no share."""
+        """Apply single numbers: those that lie in each face; in a continuum they have no share."""
         points = spans.points
         assert points is not None
         points = points[points == np.floor(points)] if self.domain.whole else points
+        # points[begin:end] lie in each face
         begin = np.searchsorted(points, self.low)
         end = np.where(self.open, np.searchsorted(points, self.high), np.searchsorted(points, self.high, side="right"))
         many = np.maximum(end - begin, 0)
+        # running totals of the points, for the mean of those inside
         sums = np.concatenate([[0.0], np.cumsum(points)])
         mean = (sums[np.maximum(end, begin)] - sums[begin]) / np.maximum(many, 1)
+        # faces of one number; on a continuum only these give a point any share
         single = self._width == self._step
         share = np.where(single, many > 0, many / np.maximum(self._width, 1.0) if self._step else 0.0)
+        # least and greatest point inside; infinite where there is none
         fenced = np.concatenate([points, [np.inf]])
         last = np.concatenate([[-np.inf], points])
         certain = single & (many > 0) if not self._step else many == self._width
@@ -184,7 +189,7 @@ class NumberFaces:
 
     @cached_property
     def _step(self) -> int:
-        """What one number more adds to a width."""
+        """What one more number adds to a width: 1 for whole numbers, 0 in a continuum."""
         return int(self.domain.whole)
 
     @cached_property
@@ -193,6 +198,6 @@ class NumberFaces:
 
 
 def up_to_the_next(domain: Numbers) -> NumberFaces:
-    """Each value of a column of numbers as the range from it to the next one; the last as itself."""
+    """Return each value of a column of numbers as the range up to the next one; the last as itself."""
     high = np.append(domain.values[1:] - domain.whole, domain.values[-1:])
     return NumberFaces(domain, domain.values, high, np.arange(len(high)) < len(high) - 1 if not domain.whole else NEVER)

@@ -82,8 +82,8 @@ def made(source, asked, out, **how):
 @pytest.fixture
 def levels(monkeypatch):
     """How many parts each job counted."""
-    told, split = [], boxing._Ground.split
-    monkeypatch.setattr(boxing._Ground, "split", lambda self, tops: told.append(len(tops)) or split(self, tops))
+    told, split = [], boxing._ClusterItems.split
+    monkeypatch.setattr(boxing._ClusterItems, "split", lambda self, tops: told.append(len(tops)) or split(self, tops))
     return told
 
 

@@ -1,4 +1,4 @@
-"""Distinct rows and boxes of rows in a file: cut on disk, and released in order."""
+"""Cuts the distinct rows of a file into boxes on disk, and releases them in order."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,12 +52,12 @@ def store(columns: DuckColumns, names: Sequence[str]) -> StoredRows:
 
 @dataclass(frozen=True)
 class _Sorted:
-    """The labels of a column in the order of their texts, null last, and where they lie in the words of a row."""
+    """Labels of a column in the order of their texts, null last, and where they lie in the words of a row."""
 
     labels: Released
-    """Its codes are those of the rows of the file, or of the parts."""
+    """Labels in that order; its codes are those of the rows of the file, or of the parts."""
     place: Longs
-    """Of each code."""
+    """Place of each code among the labels."""
     word: int
     shift: int
 
@@ -71,7 +71,7 @@ def _bits(labels: Released) -> int:
 
 
 def _sorted(columns: Mapping[str, Released]) -> dict[str, _Sorted]:
-    """Fields of words that sort as the texts of all columns do, the first column first."""
+    """Lay out columns in words that sort as the texts of all columns do, the first column first."""
     word, room, out = -1, 0, {}
     for name, labels in columns.items():
         if _bits(labels) > room:
@@ -88,13 +88,14 @@ def _sorted(columns: Mapping[str, Released]) -> dict[str, _Sorted]:
 def stream_boxes(
     columns: DuckColumns, recoding: StoredRecoding, names: Sequence[str], quasi: Collection[str]
 ) -> ReleasedRows:
-    """The released rows of boxes: what each part shows, and the other columns as they were."""
+    """Make the released rows of boxes: what each part shows, and the other columns as they were."""
     made: dict[str, Released] = {}
     for name in names:
         made |= recoding.shown[name] if name in quasi else {name: shown_values(columns[name])}
     every = _sorted(made)
     own = {name for name in names if name not in quasi}
     path = recoding.lines.path.with_name(f"rows{next(_NUMBER)}.arrow")
+    # {column: [label] released rows that show it}
     tally = {name: np.zeros(len(each.labels.texts), dtype=np.int64) for name, each in every.items()}
     schema = pa.schema([(name, pa.int32()) for name in every])
     total = 0
@@ -118,12 +119,13 @@ def stream_boxes(
 def _in_order(
     columns: DuckColumns, lines: StoredRows, every: Mapping[str, _Sorted], own: Collection[str]
 ) -> Iterator[tuple[dict[str, Codes], Longs]]:
-    """The place of each label of distinct rows, and how often each row occurs: sorted by the database, which spills."""
+    """Yield places of labels of distinct rows, and how often each row occurs; the database sorts them, and spills."""
     session, words = columns.session, max(one.word for one in every.values()) + 1
     names = [f"w{w}" for w in range(words)]
 
     def packed() -> Iterator[pa.RecordBatch]:
         for piece, part in lines.with_parts():
+            # [word][row] the places of all its labels side by side, the first column in the highest bits
             made = [np.zeros(len(piece), dtype=np.int64) for _ in names]
             for name, one in every.items():
                 codes = piece.codes(name) if name in own else one.labels.codes[part]
@@ -162,7 +164,7 @@ def box(
 
 @dataclass
 class _Points:
-    """A file of distinct points, each with its part: what a verifier is told."""
+    """Writes the file of distinct points, each with its part, that a verifier reads."""
 
     path: Path
     quasi: tuple[str, ...]

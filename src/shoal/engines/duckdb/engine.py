@@ -168,9 +168,10 @@ class DuckDBEngine:
 def _items(
     columns: DuckColumns, names: Sequence[str], steps: Mapping[str, Codes], only: FrequencySet | None
 ) -> FrequencySet | None:
-    """Distinct rows as they will be shown, from rows that were grouped before where they tell enough; None: too many.
+    """Distinct rows as they will be shown; None where they are too many.
 
-    Where they were spilled, those of some classes only.
+    They come from rows that were grouped before, if these have all columns; of spilled ones, only some classes are
+    taken.
     """
     rows = next((rows for known, rows in columns.grouped.items() if set(names) <= set(known)), None)
     lifted = {} if rows is None else steps

@@ -1,4 +1,4 @@
-"""The columns of a table that stays where it is, and one GROUP BY over them: packed keys, with counts."""
+"""The columns of a table that stays where it is, and its distinct rows by one GROUP BY: packed keys, with counts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ from shoal.errors import BadData
 SOURCE = "source_rows"
 """What the rows are called in the database."""
 MOST = 2_000_000
-"""Distinct values that are collected of a column."""
+"""Most distinct values that are collected of a column."""
 
 
 def too_many(name: str, title: str) -> str:
@@ -73,7 +73,7 @@ class DuckColumns(Mapping[str, Column]):
             return self.session.table(query)
 
     def batches(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
-        """The result piece by piece."""
+        """Result of a query, piece by piece."""
         with readable(damaged(self.name)):
             yield from self.session.batches(query, rows)
 
@@ -102,7 +102,7 @@ class DuckColumns(Mapping[str, Column]):
             return self.session.number(query)
 
     def _encoded(self, title: str, raws: pa.Array) -> Column:
-        """Values in the type that Arrow reads them in, encoded."""
+        """Encode raw values, in the type that Arrow reads them in."""
         values = raws if pa.types.is_null(raws.type) else raws.cast(self.types[title])
         decimal = self.options.decimal or "."
         if self.dialect is not None:
@@ -110,7 +110,7 @@ class DuckColumns(Mapping[str, Column]):
         return encode(title, values, missing=self.options.missing, decimal=decimal, normalise=self.options.normalise)
 
     def _first_rows(self, cell: str, raws: pa.Array) -> NDArray[np.int64]:
-        """The first row of each raw value: a pass of its own, for errors only."""
+        """[raw value] its first row: a pass of its own, for errors only."""
         numbered = f"(SELECT {cell}, row_number() OVER () AS place FROM {SOURCE})"
         self.session.db.execute("SET preserve_insertion_order = true")
         try:
@@ -130,9 +130,9 @@ _NUMBER = count()
 
 
 def group(columns: DuckColumns, names: Sequence[str], lifted: Mapping[str, Codes] | None = None) -> FrequencySet:
-    """The distinct rows of these columns in their codes, some of them lifted; their order means nothing.
+    """Distinct rows of these columns in codes, some `lifted` to a level; their order means nothing.
 
-    They are spilled where they do not fit in what the session allows.
+    They are spilled where they do not fit into the memory that the session allows.
     """
     session, steps = columns.session, lifted or {}
     layout = Layout.of([columns[name].size for name in names])
@@ -171,7 +171,7 @@ def group(columns: DuckColumns, names: Sequence[str], lifted: Mapping[str, Codes
 
 
 def grouped(columns: DuckColumns, names: Sequence[str], steps: Mapping[str, Codes]) -> Iterator[FrequencySet]:
-    """The same piece by piece."""
+    """Yield the distinct rows of these columns piece by piece; refused if the table changed meanwhile."""
     layout = Layout.of([columns[name].size for name in names])
     query = _query(columns.session, columns, names, layout, steps)
     rows, strange = 0, False
@@ -188,7 +188,7 @@ def grouped(columns: DuckColumns, names: Sequence[str], steps: Mapping[str, Code
 
 
 def listable(session: Session, words: int) -> int | None:
-    """How many classes may be in memory; None: as many as there are."""
+    """How many classes may be in memory; None means no limit."""
     return None if session.room is None else max(session.room // (8 * words + _PER_CLASS), 1)
 
 
@@ -201,11 +201,12 @@ def _lifted(counts: Longs, step: Codes | None) -> Longs:
 def _query(
     session: Session, columns: DuckColumns, names: Sequence[str], layout: Layout, steps: Mapping[str, Codes]
 ) -> str:
-    """Codes are looked up first, each at its place in the key: a key is smaller than the cells it is made of."""
+    """SQL that groups rows by packed key: codes are looked up first, as a key is smaller than the cells behind it."""
     parts, joins = [], []
     for i, name in enumerate(names):
         column, cell = columns[name], f"s.{columns.cells[name]}"
         assert isinstance(column, Tallied)
+        # [raw value] its code, shifted to its place in the key; that of null goes into the query itself
         codes = steps[name][column.codes] if name in steps else column.codes
         shifted = codes.astype(np.uint64) << np.uint64(layout.shift[i])
         present = column.raws.is_valid()
@@ -215,6 +216,7 @@ def _query(
         joins.append(f"{'LEFT ' if null else ''}JOIN m{i} ON {cell} = m{i}.raw")
         part = f"m{i}.part"
         parts.append(f"CASE WHEN {cell} IS NULL THEN {null[0]}::UBIGINT ELSE {part} END" if null else part)
+    # each word of a key is the union of the codes that lie in it
     words = [
         " | ".join(part for part, word in zip(parts, layout.word, strict=True) if word == w) or "0::UBIGINT"
         for w in range(layout.words)

@@ -34,7 +34,7 @@ class Place:
     """csv, parquet or database."""
     files: tuple[Path, ...]
     table: str = ""
-    """Of a database."""
+    """Name of the table in a database; empty where there is only one."""
     told: Mapping[str, pa.Array] = field(default_factory=dict)
     """Columns that the names of folders tell (`year=2024/`), one value per file."""
 
@@ -84,7 +84,7 @@ def place_of(source: Any, engine: str = "duckdb") -> Place:
 
 
 def _database(text: str) -> Place | None:
-    """`people.duckdb::table`; the table may be left out where there is only one."""
+    """Place that `people.duckdb::table` names; None for no database. One with one table needs no name for it."""
     file, _, table = text.partition("::")
     path = Path(file)
     if path.suffix.lower() not in DATABASES or path.is_dir():
@@ -126,9 +126,9 @@ class FoundRelation:
     types: "Mapping[str, pa.DataType]"
     """What Arrow calls the type of each column."""
     header: Header | None = None
-    """Of a CSV."""
+    """Header of a CSV; None for all else."""
     delimiters: int = 0
-    """Of a CSV, how many follow its header, between its cells and inside of them."""
+    """How many delimiters a CSV has after its header, between its cells and inside of them."""
 
 
 def find_relation(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
@@ -137,7 +137,7 @@ def find_relation(place: Place, options: ReadOptions, session: Session) -> Found
 
 
 def _named(titles: Sequence[str]) -> dict[str, str]:
-    """Columns are taken by their places: by name, DuckDB takes `ssn` for `SSN`."""
+    """Names c0, c1, … for columns, which are taken by their places: by name, DuckDB takes `ssn` for `SSN`."""
     return {title: f"c{i}" for i, title in enumerate(titles)}
 
 
@@ -169,7 +169,7 @@ _LINE_ENDS = {"\n": r"'\n'", "\r\n": r"'\r\n'", "\r": r"'\r'"}
 
 
 def _delimiters(header: Header, file: Path) -> int:
-    """How many follow the header; refused is what DuckDB takes for a quoted cell, and Arrow does not."""
+    """Count the delimiters after the header; refuse what DuckDB takes for a quoted cell and Arrow does not."""
     text, dialect = header.text
     delimiter, found = dialect.delimiter.encode(), 0
 
@@ -190,7 +190,7 @@ def _delimiters(header: Header, file: Path) -> int:
 
 
 def _steps(header: Header, file: Path) -> Iterator[bytes]:
-    """A file, which no NUL byte may be in, in steps of which none stays in memory."""
+    """Yield a file in steps, of which none stays in memory; refuse one with a NUL byte."""
     with file.open("rb") as stream:
         while step := stream.read(_STEP):
             if b"\0" in step:
@@ -254,12 +254,12 @@ def _parquet(place: Place, options: ReadOptions, session: Session) -> FoundRelat
 
 
 def _of_file(i: int) -> str:
-    """What the folder of a row's file tells; never null only because a path was not found again."""
+    """SQL of what the folder of a row's file tells; an error, not null, if the path is not found again."""
     return f"CASE WHEN p.file IS NULL THEN error('unknown file') ELSE p.v{i} END"
 
 
 def _values(place: Place) -> str:
-    """A row for each file: its path, and what its folder tells."""
+    """SQL of a row for each file: its path, and what its folder tells."""
     sorts = {title: "BIGINT" if pa.types.is_integer(values.type) else "VARCHAR" for title, values in place.told.items()}
     rows = []
     for at, file in enumerate(place.files):

@@ -50,7 +50,7 @@ class Session:
 
     @property
     def room(self) -> int | None:
-        """How many bytes the table's own classes may take; None: as many as there are."""
+        """How many bytes the table's own classes may take; None means no limit."""
         return None if self.memory is None else int(self.memory * _OF_CLASSES)
 
     def number(self, query: str) -> int:
@@ -61,7 +61,7 @@ class Session:
         return self.db.sql(query).to_arrow_table()
 
     def batches(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
-        """The result piece by piece."""
+        """Result of a query, piece by piece."""
         yield from self.db.sql(query).to_arrow_reader(rows)
 
     def keep(self, name: str, table: pa.Table) -> None:
@@ -72,13 +72,13 @@ class Session:
 
 
 def damaged(name: str) -> str:
-    """What is said of a table whose rows cannot be read."""
+    """Sentence about a table whose rows cannot be read."""
     return f"{name}: the table cannot be read; is it damaged?"
 
 
 @contextmanager
 def readable(otherwise: str) -> Iterator[None]:
-    """Say in this sentence that rows cannot be read, since what DuckDB and Arrow say may hold cells."""
+    """Raise this sentence where rows cannot be read, since what DuckDB and Arrow say may hold cells."""
     import duckdb
 
     try:

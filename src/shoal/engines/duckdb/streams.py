@@ -23,7 +23,7 @@ _NUMBER = count()
 
 @dataclass(frozen=True)
 class _OrderedLabels:
-    """The labels of a column in the order of their texts, null last, and the place of each of its codes."""
+    """Labels of a column in the order of their texts, null last, and the place of each code among them."""
 
     released: Released
     place: Codes
@@ -37,14 +37,14 @@ class _OrderedLabels:
 
 
 class _Query:
-    """What is looked up of each row."""
+    """Collects the joins that look up numbers for the values of each row."""
 
     def __init__(self, columns: DuckColumns) -> None:
         self.columns = columns
         self.joins: list[str] = []
 
     def number(self, name: str, of_raw: NDArray[np.integer]) -> str:
-        """The number of each raw value of a column, in SQL."""
+        """SQL of a number for each row, given the number of each raw value of a column."""
         column, cell = self.columns[name], f"s.{self.columns.cells[name]}"
         assert isinstance(column, Tallied)
         table = f"t{len(self.joins)}"
@@ -63,12 +63,13 @@ def stream(
     *,
     show: bool,
 ) -> ReleasedRows:
-    """The rows that a recoding releases, sorted by all columns as text."""
+    """Make the rows that a recoding releases, sorted by all columns as text."""
     kept = recoding.kept
     assert kept is not None
     query, labels = _Query(columns), {}
     cells: dict[str, str] = {}
     words: list[list[str]] = [[] for _ in range(kept.layout.words)]
+    # quasi-identifiers: their part of the class's key, and the place of their label
     for i, name in enumerate(kept.attributes):
         level = recoding.levels[name]
         codes = hierarchies[name].levels[level][columns[name].codes]
@@ -89,6 +90,7 @@ def stream(
     keys = [f"{' | '.join(parts) or '0::UBIGINT'} AS k{w}" for w, parts in enumerate(words)]
     rows = ", ".join([*keys, *(f"{cells[name]} AS c{i}" for i, name in enumerate(names))])
     rows = f"SELECT {rows} FROM {SOURCE} s {' '.join(query.joins)}"
+    # rows meet the released classes by key; those of no such class are left out, or shown as `*`
     same = " AND ".join(f"x.k{w} = kept.k{w}" for w in range(kept.layout.words))
     shown = []
     for i, name in enumerate(names):
@@ -103,7 +105,7 @@ def stream(
 
 
 def _kept(columns: DuckColumns, names: Sequence[str], labels: Mapping[str, _OrderedLabels], query: str) -> ReleasedRows:
-    """Run it into a file, and count what is in it on the way."""
+    """Run a query into a file, and count the labels that it shows on the way."""
     path = columns.session.scratch.path / f"rows{next(_NUMBER)}.arrow"
     schema = pa.schema([(name, pa.int32() if name in labels else pa.string()) for name in names])
     tally = {name: np.zeros(len(each.released.texts), dtype=np.int64) for name, each in labels.items() if name in names}

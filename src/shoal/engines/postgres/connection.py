@@ -1,4 +1,4 @@
-"""Which table of PostgreSQL is meant, and the connection to it: the driver is never quoted, the address never shown."""
+"""A table of PostgreSQL and the connection to it: errors never quote the driver, and never show the address."""
 
 import os
 import re
@@ -81,7 +81,7 @@ class Postgres:
 
 
 def parse_postgres_table(source: Any, connection_file: str | os.PathLike[str] | None = None) -> Postgres | None:
-    """The table that a text like `postgres:public.people` names; None for all else.
+    """Table that a text like `postgres:public.people` names; None for all else.
 
     >>> parse_postgres_table("postgres:people"), parse_postgres_table("people.csv")
     (Postgres(table='people'), None)
@@ -130,12 +130,12 @@ _SAID: Mapping[str, str] = {
     "57014": "the statement was cancelled",
     "57P01": "the connection was ended by the server",
 }
-"""What a state of SQL means; texts of the server could hold cells, and those of the driver the connection string."""
+"""Meaning of SQL states; texts of the server could hold cells, and those of the driver the connection string."""
 
 
 @contextmanager
 def connected(source: Postgres) -> Iterator["Connection"]:
-    """A connection in a transaction that ends with it: what was not committed never happened."""
+    """Open a connection with a transaction that ends with it: what was not committed never happened."""
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
@@ -158,7 +158,7 @@ def connected(source: Postgres) -> Iterator["Connection"]:
 
 
 def run(connection: "Connection", *statements: str) -> list[tuple[Any, ...]]:
-    """The rows of the last of these statements."""
+    """Run statements, and return the rows of the last."""
     rows: list[tuple[Any, ...]] = []
     for statement in statements:
         with connection.cursor() as cursor:
@@ -171,7 +171,7 @@ def run(connection: "Connection", *statements: str) -> list[tuple[Any, ...]]:
 def explained(
     name: str, kind: type[ShoalError] = BadData, what: str = "the database refused to answer"
 ) -> Iterator[None]:
-    """What goes wrong in the database becomes one sentence of ours."""
+    """Turn what goes wrong in the database into one sentence of ours."""
     from adbc_driver_manager import Error
 
     try:

@@ -58,7 +58,7 @@ def spill_postgres(source: Postgres, folder: Path) -> Path:
 
 
 def seems_to_need(source: Postgres) -> int:
-    """About how many bytes of memory a table takes; 0 where nobody can tell: of views and queries."""
+    """About how many bytes of memory a table takes; 0 for views and queries, of which nobody can tell."""
     if source.query_file is not None:
         return 0
     with connected(source) as db, explained(source.name):
@@ -93,7 +93,7 @@ def _opened(source: Postgres) -> Iterator[_Snapshot]:
 
 
 def _given(source: Postgres) -> str:
-    """What stands after FROM."""
+    """SQL that stands after FROM: the table, or the query in brackets."""
     if source.query_file is None:
         return source.sql
     try:
@@ -104,7 +104,7 @@ def _given(source: Postgres) -> str:
 
 
 def _cell(name: str, kind: str) -> str:
-    """A column as it is read; bytes and arrays stay what they are, so that they are refused by name."""
+    """SQL of a column as it is read; bytes and arrays stay what they are, so that they are refused by name."""
     cell = identifier(name)
     if kind in _AS_THEY_ARE | _CAN_BE_ENDLESS | {"numeric", "bytea"} or kind.startswith("_"):
         return cell
@@ -112,9 +112,10 @@ def _cell(name: str, kind: str) -> str:
 
 
 def _scales(name: str, db: "Connection", given: str, kinds: dict[str, str]) -> dict[str, int]:
-    """How many digits stand behind the point in each numeric column; what no decimal and no date can be, is refused."""
+    """Digits behind the point in each numeric column; refuse numbers and dates that Arrow cannot hold."""
     numeric = [column for column, kind in kinds.items() if kind == "numeric"]
     dates = [column for column, kind in kinds.items() if kind in _CAN_BE_ENDLESS]
+    # of each numeric column two sizes, then of each numeric and date column whether it holds NaN or infinity
     asked = [
         *(f"max(scale({identifier(c)})), max(length(trunc(abs({identifier(c)}))::text))" for c in numeric),
         *(f"bool_or({identifier(c)}::text ~ '[NI]')" for c in numeric),
@@ -186,7 +187,7 @@ class StoredTable:
     schema: pa.Schema | None = None
     _made: str = field(default_factory=lambda: f"shoal_{secrets.token_hex(8)}")
     _number: int = 0
-    """Of the transaction: by it, another connection can tell whether it was committed."""
+    """Number of the transaction, by which another connection can tell whether it was committed."""
 
     def fill(self, rows: pa.RecordBatchReader) -> None:
         """Copy the rows into a new table."""
@@ -209,7 +210,7 @@ class StoredTable:
 
     @contextmanager
     def read_again(self) -> Iterator[pa.RecordBatchReader]:
-        """The rows as the database gives them, in the types that they were released in."""
+        """Read the rows back from the database, in the types that they were released in."""
         assert self.schema is not None
         schema = self.schema
         cells = ", ".join(identifier(name) for name in schema.names)
@@ -267,7 +268,7 @@ class StoredTable:
 
 @contextmanager
 def storing(target: Postgres, *, force: bool) -> Iterator[StoredTable]:
-    """A transaction that stores a release; it is rolled back unless it was committed."""
+    """Open a transaction that stores a release; it is rolled back unless it was committed."""
     with connected(target) as db:
         yield StoredTable(target, db, force)
 
@@ -302,7 +303,7 @@ def _refuse_existing(db: "Connection", target: Postgres, *, force: bool) -> None
 
 
 def _storable(name: str, column: pa.Field) -> pa.DataType:
-    """The type in which a column is sent."""
+    """Type in which a column is sent; refused where PostgreSQL has none for it."""
     of = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     of = _WIDER.get(of, of)
     if pa.types.is_timestamp(of):

@@ -1,4 +1,4 @@
-"""Reading: a path, standard input or a frame becomes a Source, or a sentence that says why not."""
+"""Reads a path, standard input or a frame into a Source, or says in a sentence why not."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence

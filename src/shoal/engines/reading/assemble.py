@@ -1,4 +1,4 @@
-"""From Arrow columns to a Table: what every format checks, encodes and warns about in the same way."""
+"""Makes a Table from Arrow columns: what every format checks, encodes and warns about in the same way."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -91,7 +91,7 @@ def _encoded(name: str, title: str, array: Any, decimal: str, options: ReadOptio
 
 
 def warn_of_look_alikes(column: Column) -> None:
-    """Say how many values of a column differ in form only."""
+    """Warn of the values of a column that differ in form only."""
     if count := column.look_alikes:
         warnings.warn(
             f"column {column.name!r}: {count:,} values differ only in form (like 5 and 5.0, or outer spaces)"

@@ -19,7 +19,7 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def partitions(name: str, files: Sequence[PurePath]) -> dict[str, pa.Array]:
-    """The columns that the folders of files tell, one value per file: numbers where all are, else text.
+    """Columns that the folders of files tell, one value per file: numbers where all are, else text.
 
     >>> partitions("people", [PurePath("year=2024/a.parquet"), PurePath("year=2025/b.parquet")])["year"].to_pylist()
     [2024, 2025]
@@ -78,7 +78,7 @@ def read_parquet(content: Content, options: ReadOptions) -> Source:
 
 
 def parquet_table(content: Content) -> pa.Table:
-    """What a Parquet file holds, checked; texts stay dictionaries, and what else it says of itself is left out."""
+    """Read and check the table of a Parquet file; texts stay dictionaries, and its metadata is left out."""
     from pyarrow import parquet
 
     def schema() -> pa.Schema:

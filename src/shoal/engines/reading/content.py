@@ -181,7 +181,7 @@ def is_pattern(text: str) -> bool:
 
 
 def files_of(path: Path, name: str) -> tuple[Path | None, list[Path]]:
-    """The folder, where it is one, and the files; `hidden` ones are none of its data."""
+    """The folder, where the path is one, and the files in it or that fit the pattern, without `hidden` ones."""
     if path.is_dir():
         root: Path | None = path
         found = [each for each in path.rglob("*") if each.is_file() and not hidden(each.relative_to(path))]

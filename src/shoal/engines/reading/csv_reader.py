@@ -101,7 +101,7 @@ def cut(text: DecodedText, body: int, dialect: Dialect, width: int) -> list[pa.D
 
 
 def _end(text: DecodedText, body: int, width: int) -> int:
-    """In a table of one column an empty line is a missing value, but not at the end of the file."""
+    """End of the records: in a table of one column an empty line is a missing value, but not at the end of the file."""
     end = len(text.data)
     while width == 1 and end > body and text.data[end - 1] in b"\r\n":
         end -= 1
@@ -147,6 +147,7 @@ def in_turn(steps: Iterable[bytes | memoryview], dialect: Dialect) -> bool:
     One that is written twice inside of a cell closes it and opens it again. False for a quote inside of an unquoted
     cell too, which is right. The text comes in steps, all of which are taken.
     """
+    # [256] bytes that may stand before an opening and after a closing quote
     quote, edge = dialect.quote.encode(), np.zeros(256, dtype=bool)
     edge[list(f"{dialect.quote}{dialect.delimiter}\r\n".encode())] = True
     fine, odd, held = True, 0, b"\n"
@@ -191,17 +192,17 @@ class Header:
     dialect: Dialect
     line_end: str
     first_line: int
-    """The line, from 1, that the header stands in."""
+    """Line, from 1, that the header stands in."""
     encoding: str
     guessed: dict[str, str]
     body: int
     """Where in the file the records begin."""
     text: tuple[DecodedText, Dialect]
-    """For who has to find out what is wrong with it."""
+    """Text and dialect, for finding out what is wrong with the file."""
 
 
 def read_header(content: Content, options: ReadOptions) -> Header:
-    """The header of a CSV whose records somebody else reads; only the beginning is looked at."""
+    """Read the header of a CSV whose records somebody else reads; only the beginning is looked at."""
     check_options(content.name, options)
     text = begun(content, options.encoding)
     dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)

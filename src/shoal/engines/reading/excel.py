@@ -148,14 +148,14 @@ def _sort(cell: Any) -> str:
 
 
 def _numbers(cells: Sequence[Any]) -> pa.Array:
-    """Excel knows floats only: whole ones are integers where that is exact."""
+    """Numbers of a column; Excel knows floats only, so that whole ones become integers where that is exact."""
     if all(cell is None or (abs(cell) < _EXACT and cell == int(cell)) for cell in cells):
         return pa.array([None if cell is None else int(cell) for cell in cells], pa.int64())
     return pa.array(cells, pa.float64())
 
 
 def _moments(cells: Sequence[Any]) -> pa.Array:
-    """Excel knows moments only: those at midnight are dates where all are."""
+    """Moments of a column; Excel knows no dates, so that moments become dates where all are at midnight."""
     moments = [cell if cell is None or isinstance(cell, datetime) else datetime.combine(cell, time()) for cell in cells]
     stamps = pa.array(moments, pa.timestamp("us"))
     return stamps.cast(pa.date32()) if all(m is None or m.time() == time() for m in moments) else stamps

@@ -32,7 +32,7 @@ _STEP = 1 << 20
 
 @dataclass(frozen=True)
 class DecodedText:
-    """UTF-8 bytes, without a byte order mark from `start` on."""
+    """UTF-8 bytes; the text begins at `start`, after any byte order mark."""
 
     name: str
     data: Bytes
@@ -51,7 +51,7 @@ def decoded(content: Content, encoding: str | None) -> DecodedText:
 
 
 def begun(content: Content, encoding: str | None) -> DecodedText:
-    """The same without a look at the whole of it, where it is UTF-8 already."""
+    """Return the content as UTF-8, without looking at the whole of it where it is UTF-8 already."""
     marked = next((codec for mark, codec in _MARKS.items() if content.data[: len(mark)] == mark), None)
     codec = _known(content.name, encoding) if encoding is not None else marked or "utf-8"
     data = content.data if codec in _UTF8 else _recoded(content, codec)
@@ -180,7 +180,7 @@ def sniff_dialect(sample: str, *, complete: bool, suffix: str, options: ReadOpti
 
 
 def _quote(sample: str) -> str:
-    """Single quotes only where there are no double ones and every cell that opens one closes it."""
+    """Quote of a sample: single only where there are no double ones and every cell that opens one closes it."""
     if '"' in sample:
         return '"'
     opened = len(re.findall(r"(?:^|[,;\t|])'", sample, re.MULTILINE))

@@ -1,4 +1,4 @@
-"""Boxes on a cluster: the upper cuts by counts that the executors make, the rest inside them."""
+"""Makes boxes on a cluster: the driver cuts large parts by counts of the executors, which finish the small ones."""
 
 import weakref
 from collections.abc import Iterator, Sequence
@@ -41,12 +41,12 @@ _NUMBER = count()
 
 @dataclass(frozen=True)
 class Lines:
-    """Distinct rows of all released columns on the executors: their key, how often each occurs, its top, its part."""
+    """Distinct rows of all released columns on the executors: key, number of occurrences, top and part of each."""
 
     frame: "DataFrame"
-    """It is kept there as long as this is."""
+    """The rows, which the executors keep as long as this object lives."""
     begin: Longs
-    """The number of the first part of each top; in the frame, parts are numbered from there."""
+    """Number of the first part of each top; in the frame, parts are numbered from there."""
     attributes: tuple[str, ...]
     layout: Layout
 
@@ -60,7 +60,7 @@ def box(
     k: int,
     watch: Watch,
 ) -> Boxed:
-    """The parts of `mondrian`; the driver sees counts per axis of large parts, the boxes, and one batch of points."""
+    """Cut parts as `mondrian` does; the driver sees counts per axis of large parts, boxes, and a batch of points."""
     names = (*quasi, *others)
     layout = Layout.of([columns[name].size for name in names])
     session = columns.cells.frame.sparkSession
@@ -83,7 +83,7 @@ def box(
 
 
 def _refuse_without_shoal(session: "SparkSession") -> None:
-    """Refuse at once what would fail at the end."""
+    """Refuse at once executors without this version of Shoal, which would fail at the end."""
     tasks = session.sparkContext.defaultParallelism
     found = collected(session.range(0, tasks, 1, tasks).mapInArrow(executors.version(), "version string"))
     if found["version"].unique().to_pylist() != [_VERSION]:
@@ -91,7 +91,7 @@ def _refuse_without_shoal(session: "SparkSession") -> None:
 
 
 def _kept(frame: "DataFrame") -> "DataFrame":
-    """On the disks of the executors, as long as somebody asks for it."""
+    """Keep a frame on the disks of the executors as long as somebody uses it."""
     from pyspark import StorageLevel
 
     kept = frame.persist(StorageLevel.DISK_ONLY)
@@ -121,15 +121,16 @@ class _ClusterItems:
         return whole
 
     def split(self, tops: Sequence[Top]) -> Iterator[list[PartCounts]]:
-        """All parts of a level in one job."""
+        """Count both sides of every cut of a level, in one job."""
         return self._counted([self.tree.cut(top.where, top.cut) for top in tops if top.cut is not None])
 
     def _counted(self, nodes: Sequence[range]) -> Iterator[list[PartCounts]]:
-        """The sides of each cut, which are the last nodes of the tree; made one after the other, as they are wide."""
+        """Yield counts of both sides of each cut, the last nodes of the tree; one by one, as they are wide."""
         first = nodes[0].start
         run = cutting.counted(self.given, self._broadcast(self.tree), first)
         parts = self.items.mapInArrow(run, "part int, axis int, position int, n long")
         found = collected(parts.groupBy("part", "axis", "position").sum("n"))
+        # [count] sorted by part and axis, so that those of a part, and of an axis in it, lie together
         found = found.take(pc.sort_indices(found, [("part", "ascending"), ("axis", "ascending")]))
         part, axis, position, n = (np.asarray(column) for column in found.columns)
         for sides in nodes:
@@ -145,7 +146,8 @@ class _ClusterItems:
             yield made
 
     def finished(self, tops: Sequence[Top]) -> "DataFrame":
-        """The items with their top and, counted within it, their part; beside one of each small top, its boxes."""
+        """Items with their top and, numbered within it, their part; one item of each small top has its boxes."""
+        # [node of the tree] number of its top; [top] whether an executor finishes it
         number = np.zeros(len(self.tree.below), dtype=np.int32)
         number[[top.where for top in tops]] = np.arange(len(tops), dtype=np.int32)
         small = np.array([top.small for top in tops])
@@ -163,7 +165,7 @@ class _ClusterItems:
 
 
 def _boxes(frame: "DataFrame", how: Cutting, tops: Sequence[Top]) -> list[PartBoxes]:
-    """The boxes of each top."""
+    """Boxes of each top: its own where it is not cut further, else those that an executor found."""
     axes = range(len(how.axes))
     found: dict[int, PartBoxes] = {i: how.kept(top) for i, top in enumerate(tops) if not top.small}
     for batch in streamed(frame.where("boxes is not null").select("top", "boxes")):
@@ -177,7 +179,7 @@ def _boxes(frame: "DataFrame", how: Cutting, tops: Sequence[Top]) -> list[PartBo
 
 
 def _write_points(path: Path, lines: Lines, quasi: int) -> None:
-    """The codes of each distinct point (q0, q1, …) and its part."""
+    """Write the codes of each distinct point (q0, q1, …) and its part."""
     from pyspark.sql import functions as f
 
     codes = []
@@ -193,7 +195,7 @@ def _write_points(path: Path, lines: Lines, quasi: int) -> None:
 
 
 def box_frame(table: SparkColumns, recoding: StoredRecoding, columns: Sequence[str]) -> SparkFrame:
-    """The rows as their boxes show them."""
+    """Make a frame of the rows as their boxes show them."""
     from pyspark.sql import types
 
     lines = recoding.lines
@@ -210,7 +212,7 @@ def box_frame(table: SparkColumns, recoding: StoredRecoding, columns: Sequence[s
 
 
 def _repeated(lines: Lines) -> "DataFrame":
-    """The key of every row, and its part as one word more."""
+    """Frame with the key of every row, and its part as one word more."""
     sent = broadcast(lines.frame.sparkSession, lines.begin)
     schema = ", ".join(f"k{w} long" for w in range(lines.layout.words + 1))
     return lines.frame.drop("boxes").mapInArrow(executors.repeated(sent), schema)

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from shoal.data.frequency_set import FrequencySet
 
 _SEATS = 64
-"""Among so many tasks, at most, are the items of parts that need no work."""
+"""Number of seats over which items of parts that need no work are spread."""
 ITEMS = -1
-"""In the place of an axis: not rows at its positions are counted but items."""
+"""In place of an axis: what is counted are items, not rows at its positions."""
 
 
 def counted(given: Any, tree: Any, first: int) -> Run:
-    """Of each part from node `first` on, its items, and its rows at each position of each axis."""
+    """Count, for each part from node `first` on, its items, and its rows at each position of each axis."""
 
     def run(batches: Batches) -> Batches:
         from shoal.data.packed_keys import Long
@@ -51,7 +51,7 @@ def _told(part: "Codes", axis: int, position: "Codes", n: Any) -> pa.RecordBatch
 
 
 def seated(given: Any, tree: Any, tops: Any) -> Run:
-    """Items with the number of their top, and their seat: that of a small top, else one of some that need no work.
+    """Give items the number of their top, and a seat: that of a small top, else one of some that need no work.
 
     `tops` is broadcast: for each node the number of its top, and for each top whether it is small.
     """
@@ -67,7 +67,7 @@ def seated(given: Any, tree: Any, tops: Any) -> Run:
 
 
 def finished(given: Any, regions: Any) -> Run:
-    """The items of each seat, which lie one after the other, with their part; beside one item of a top, its boxes.
+    """Give the items of each seat, which lie one after the other, their part; one item of a top gets its boxes.
 
     `regions` is broadcast: the low and the high end of each top on each axis.
     """
@@ -89,7 +89,7 @@ def finished(given: Any, regions: Any) -> Run:
 
 
 def _by_seat(batches: Batches) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """All items of a seat at once; of one that needs no work, as they come."""
+    """Yield all items of a seat at once; those of one that needs no work, as they come."""
     held: list[pa.RecordBatch] = []
     last = -1
     for batch in batches:

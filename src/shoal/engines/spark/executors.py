@@ -16,7 +16,7 @@ _LONGEST = 64 << 20
 
 
 def packed() -> Run:
-    """Each batch as one cell of bytes: how results reach the driver without becoming Python objects."""
+    """Pack each batch into one cell of bytes: so results reach the driver without becoming Python objects."""
 
     def run(batches: Batches) -> Batches:
         for block in blocks(batches):
@@ -33,7 +33,7 @@ def as_bytes(batch: pa.RecordBatch) -> bytes:
 
 
 def unpacked(given: Any) -> Run:
-    """The other way round: the number in each row names a piece of what was broadcast."""
+    """Unpack batches that were broadcast as bytes: the number in each row names one of them."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -44,7 +44,7 @@ def unpacked(given: Any) -> Run:
 
 
 def keyed(given: Any, words: int, changed: str) -> Run:
-    """The packed key of every row: each raw value looked up in a dictionary of its part of the key.
+    """Make the packed key of every row: each raw value is looked up in a dictionary of its part of the key.
 
     `given` is a broadcast list, for each column (raw values, parts, word).
     """
@@ -65,7 +65,7 @@ def keyed(given: Any, words: int, changed: str) -> Run:
 
 
 def labelled(given: Any, names: Sequence[str]) -> Run:
-    """The released cells behind a key; `given` is, for each column, (values, word, shift, mask)."""
+    """Look up the released cells behind each key; `given` is, for each column, (values, word, shift, mask)."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -81,7 +81,7 @@ def labelled(given: Any, names: Sequence[str]) -> Run:
 
 
 def repeated(begin: Any) -> Run:
-    """The keys of items as often as these occur (`n`), and as one word more the number of their part.
+    """Repeat the key of each item as often as it occurs (`n`), with the number of its part as one word more.
 
     `begin` is broadcast: for each `top`, the number of the first of its parts.
     """
@@ -101,7 +101,7 @@ def repeated(begin: Any) -> Run:
 
 
 def version() -> Run:
-    """Which Shoal there is on an executor; none is an empty text."""
+    """Tell the version of Shoal on an executor; an empty text where there is none."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -117,7 +117,7 @@ def version() -> Run:
 
 
 def torn(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, quote: bytes) -> Run:
-    """For the pieces that are named, whether a line has an odd number of quotes: then a cell may hold a line end."""
+    """Tell for each piece whether a line has an odd number of quotes: then a cell may hold a line end."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -136,7 +136,7 @@ def torn(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, quote: by
 
 
 def parsed(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, how: dict[str, Any], width: int) -> Run:
-    """The cells of pieces of CSV files, every one as text, cut as Arrow cuts them.
+    """Cut pieces of CSV files into cells, every one as text, as Arrow cuts them.
 
     A piece is (path, where records begin, its start, its end); an end of -1: the whole file, whose cells may hold
     line ends.
@@ -183,7 +183,7 @@ def _sources(piece: tuple[str, int, int, int], line_end: bytes) -> Iterator[pa.N
 
 
 def _lines(piece: tuple[str, int, int, int], line_end: bytes) -> Iterator[bytes]:
-    """The whole lines that begin in a piece, some megabytes at a time."""
+    """Yield the whole lines that begin in a piece, some megabytes at a time."""
     path, body, start, end = piece
     with open(path, "rb") as file:  # noqa: PTH123 - the path is a text that travelled
         at = start
@@ -202,7 +202,7 @@ def _lines(piece: tuple[str, int, int, int], line_end: bytes) -> Iterator[bytes]
 
 
 def _rest(file: BinaryIO, line_end: bytes) -> bytes:
-    """From here to the end of the line."""
+    """Read from here to the end of the line."""
     read = b""
     while step := file.readline(_STEP) if line_end == b"\n" else file.read(1):
         read += step
@@ -212,7 +212,7 @@ def _rest(file: BinaryIO, line_end: bytes) -> bytes:
 
 
 def blocks(batches: Batches) -> Batches:
-    """The rows in fewer, larger batches: a dictionary is looked into once for each."""
+    """Join rows into fewer, larger batches: a dictionary is looked into once for each."""
     held: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MOST_VALUES = 5_000_000
-"""Distinct values that are collected of a column."""
+"""Most distinct values that are collected of a column."""
 _ROWS_OF_PARTITION = 1 << 33
-"""Of the numbers that Spark's monotonically_increasing_id gives, the upper bits are the partition."""
+"""Spark's monotonically_increasing_id is the partition times this number, plus the row within the partition."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class SparkColumns(Mapping[str, Column]):
         return Tallied.of(column, raws, tally, lambda: self._first_rows(title, raws))
 
     def _typed(self, title: str, raws: pa.Array) -> pa.Array:
-        """Values in the type that Arrow reads them in."""
+        """Raw values in the type that Arrow reads them in."""
         of = self.cells.types[title]
         if raws.type == of or pa.types.is_null(raws.type):
             return raws
@@ -97,7 +97,7 @@ class SparkColumns(Mapping[str, Column]):
             raise BadData(f"{self.name}: column {title!r} cannot be read; turn it into text") from None
 
     def _first_rows(self, title: str, raws: pa.Array) -> NDArray[np.int64]:
-        """The first row of each raw value in the order Spark reads them: two passes of their own, for errors only."""
+        """[raw value] its first row in the order in which Spark reads: two passes of their own, for errors only."""
         from pyspark.sql import functions as f
 
         with told(self.name):
@@ -105,6 +105,7 @@ class SparkColumns(Mapping[str, Column]):
             first = collected(numbered.groupBy(self.cells.titles[title]).agg(f.min("at")))
             part = (f.col("at") / _ROWS_OF_PARTITION).cast("long")
             sizes = collected(numbered.groupBy(part.alias("part")).count())
+        # [partition] rows in all partitions before it, once summed up
         before = np.zeros(int(pc.max(sizes[0]).as_py()) + 2, dtype=np.int64)
         before[np.asarray(sizes[0]) + 1] = np.asarray(sizes[1])
         at = np.asarray(first[1])
@@ -115,11 +116,12 @@ class SparkColumns(Mapping[str, Column]):
 
 
 MOST = 40_000_000
-"""Distinct rows that the driver takes, as codes: about a gigabyte."""
+"""Most distinct rows that the driver takes, as codes: about a gigabyte."""
 
 
 def keys_of(columns: SparkColumns, names: Sequence[str], layout: Layout, lifted: Mapping[str, Codes]) -> "DataFrame":
-    """The key of every row (k0, k1, …), some columns lifted to a level: made on the executors."""
+    """Frame with the key of every row (k0, k1, …), some columns `lifted` to a level; made on the executors."""
+    # for each column its raw values, the code of each at its place in the key, and the word of that place
     given = []
     for i, name in enumerate(names):
         column = columns[name]
@@ -141,7 +143,7 @@ def grouped(keys: "DataFrame") -> "DataFrame":
 def group(
     columns: SparkColumns, names: Sequence[str], lifted: Mapping[str, Codes], sizes: Sequence[int], rows: int
 ) -> FrequencySet | None:
-    """The distinct rows of these columns, of a table of so many rows, in codes below `sizes`; None: too many."""
+    """Distinct rows of these columns, in codes below `sizes`; None where they are too many. The table has `rows`."""
     from pyspark import StorageLevel
 
     layout = Layout.of(sizes)

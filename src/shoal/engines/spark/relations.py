@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _LEAST, _MOST = 4 << 20, 64 << 20
-"""Bytes of a CSV that a task reads."""
+"""Least and most bytes of a CSV that a task reads."""
 _TASKS_PER_CORE = 3
 _SPECIAL = "\\*?[]{},"
 _NANOSECONDS = "ns"
@@ -46,14 +46,14 @@ class ClusterRows:
 
 
 def of_place(session: "SparkSession", place: Place, options: ReadOptions) -> ClusterRows:
-    """The rows of files, which every executor must see under the same path."""
+    """Read the rows of files, which every executor must see under the same path."""
     found = find_relation(place, options, Session(None, None))
     frame = _csv(session, place, found, options) if place.format == "csv" else _parquet(session, place, found)
     return ClusterRows(frame, found.relation.columns, found.types, found.relation, found.header)
 
 
 def of_frame(frame: "DataFrame") -> ClusterRows:
-    """The rows of a Spark frame; a table of a catalog is one too: `spark.table("people")`."""
+    """Take the rows of a Spark frame; a table of a catalogue is one too: `spark.table("people")`."""
     check_names(FRAME, frame.columns)
     titles = {title: f"c{i}" for i, title in enumerate(frame.columns)}
     cells = frame.toDF(*titles.values())
@@ -75,7 +75,7 @@ def _counted(cells: "DataFrame", names: Sequence[str]) -> pa.RecordBatchReader:
 
 
 def _csv(session: "SparkSession", place: Place, found: FoundRelation, options: ReadOptions) -> "DataFrame":
-    """Cut into cells once, and kept on the executors: in memory, else on their disks."""
+    """Cut a CSV into cells once, and keep them on the executors: in memory, else on their disks."""
     from pyspark import StorageLevel
 
     assert found.header is not None
@@ -96,7 +96,7 @@ def _csv(session: "SparkSession", place: Place, found: FoundRelation, options: R
 
 
 def _pieces(session: "SparkSession", place: Place, options: ReadOptions) -> list[tuple[str, int, int, int]]:
-    """Byte ranges of the files that one task each reads."""
+    """Byte ranges of the files, each of which one task reads."""
     sizes = [file.stat().st_size for file in place.files]
     tasks = session.sparkContext.defaultParallelism * _TASKS_PER_CORE
     step = min(max(sum(sizes) // tasks, _LEAST), _MOST)
@@ -116,7 +116,7 @@ def _mended(
     end: bytes,
     quote: bytes,
 ) -> list[tuple[str, int, int, int]]:
-    """The pieces, but a file with a line end inside a cell is read whole, by one task."""
+    """The pieces, in which a file with a line end inside a cell is one piece, read by one task."""
     with told(place.name):
         numbered = session.range(0, len(pieces), 1, len(pieces))
         looked = collected(numbered.mapInArrow(executors.torn(pieces, end, quote), "piece long, torn boolean"))

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LOCAL = "local[*]"
-"""Spark in this process's own machine."""
+"""Spark on the machine of this process."""
 _QUIET = Path(__file__).with_name("quiet.properties")
 CHANGED = "shoal: a value that was not there before"
-"""What an executor says that finds one; it names no cell."""
+"""What an executor says that finds a new value; it names no cell."""
 
 LACKING = (
     "boxes are finished by Shoal on the executors, and there is none, or another version, on some of them: install "
@@ -91,7 +91,7 @@ def _is_near(master: str) -> bool:
 
 @contextmanager
 def _this_python(*, near: bool) -> Iterator[None]:
-    """Executors on this machine run the Python that runs now, unless the environment names another."""
+    """Let executors on this machine run the Python that runs now, unless the environment names another."""
     if not near or "PYSPARK_PYTHON" in os.environ:
         yield
         return
@@ -104,7 +104,7 @@ def _this_python(*, near: bool) -> Iterator[None]:
 
 @contextmanager
 def told(name: str) -> Iterator[None]:
-    """What goes wrong in Spark as one sentence: what Spark says may hold cells."""
+    """Turn what goes wrong in Spark into one sentence, since what Spark says may hold cells."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -130,7 +130,7 @@ def by_value() -> None:
 
 
 def collected(frame: "DataFrame", empty: pa.Schema | None = None) -> pa.Table:
-    """A small table on the driver; `empty` is what it looks like without rows, if it may have none."""
+    """Bring a small table to the driver; `empty` is its schema, for one that may have no rows."""
     by_value()
     found = frame.mapInArrow(executors.packed(), "packed binary").collect()
     tables = [pa.ipc.open_stream(row[0]).read_all() for row in found]
@@ -140,7 +140,7 @@ def collected(frame: "DataFrame", empty: pa.Schema | None = None) -> pa.Table:
 
 
 def streamed(frame: "DataFrame") -> Iterator[pa.RecordBatch]:
-    """A large table, partition by partition: the driver holds no more than two of these."""
+    """Yield a large table partition by partition: the driver holds no more than two of these."""
     by_value()
     rows = frame.mapInArrow(executors.packed(), "packed binary")
     for row in rows.toLocalIterator(prefetchPartitions=True):
@@ -148,20 +148,20 @@ def streamed(frame: "DataFrame") -> Iterator[pa.RecordBatch]:
 
 
 def spread(session: "SparkSession", table: pa.Table, schema: str) -> "DataFrame":
-    """A table of the driver on the executors."""
+    """Send a table of the driver to the executors."""
     pieces = [executors.as_bytes(batch) for batch in table.combine_chunks().to_batches(_PIECE)]
     given = broadcast(session, pieces)
     return session.range(0, len(pieces), 1, max(len(pieces), 1)).mapInArrow(executors.unpacked(given), schema)
 
 
 def broadcast(session: "SparkSession", value: Any) -> Any:
-    """Something that every executor gets once."""
+    """Send something to every executor once."""
     by_value()
     return session.sparkContext.broadcast(value)
 
 
 def let_go(frame: Any) -> None:
-    """Nobody asks for a frame any more; a cluster that is gone has none."""
+    """Let executors forget a frame that nobody uses any more; a cluster that is gone has none."""
     from py4j.protocol import Py4JError
 
     try:

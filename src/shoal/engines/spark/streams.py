@@ -38,11 +38,11 @@ class KeyColumn:
 
     place: Place
     values: pa.Array
-    """In a frame; where codes are many and labels few, a dictionary of these."""
+    """What each code shows in a frame; where codes are many and labels few, as a dictionary."""
     labels: Released
-    """In a file: the label of each code."""
+    """Label of each code in a file."""
     type: Any
-    """What Spark calls the type."""
+    """Type of the column in Spark."""
 
 
 def as_it_was(columns: SparkColumns, name: str, place: Place) -> KeyColumn:
@@ -65,9 +65,9 @@ class SparkFrame:
     """The released rows as a frame."""
 
     table: SparkColumns
-    """Where they came from."""
+    """The table that the rows came from."""
     keys: "Callable[[], DataFrame]"
-    """The keys of the rows that are released, k0, k1, …"""
+    """Makes a frame of the keys of the released rows, k0, k1, …"""
     columns: Mapping[str, KeyColumn]
 
     @property
@@ -92,7 +92,7 @@ class SparkFrame:
         return found.select(names).rename_columns(list(self.columns)), times
 
     def numbered(self, numbers: Mapping[str, Codes]) -> "DataFrame":
-        """The same rows as numbers, c0, c1, …: of each code of a column the one that is given."""
+        """Frame of the same rows as numbers, c0, c1, …, given the number of each code of a column."""
         schema = ", ".join(f"c{i} int" for i in range(len(self.columns)))
         return self._looked_up({name: pa.array(numbers[name], pa.int32()) for name in self.columns}, schema)
 
@@ -104,7 +104,7 @@ class SparkFrame:
 
 
 _TO_EVERYBODY = 2_000_000
-"""Classes that every executor is sent; of more, rows and classes meet by their hash."""
+"""Most classes that are sent to every executor; where there are more, Spark joins rows and classes by hash."""
 
 
 def node_frame(
@@ -115,7 +115,7 @@ def node_frame(
     *,
     show: bool,
 ) -> SparkFrame:
-    """The rows as a node shows them, suppressed ones left out or shown as all `*`."""
+    """Make a frame of the rows as a node shows them, suppressed ones left out or shown as all `*`."""
     quasi = list(recoding.levels)
     others = [name for name in columns if name not in recoding.levels]
     labels = {name: hierarchies[name].labels[level] for name, level in recoding.levels.items()}
@@ -143,7 +143,7 @@ def _labelled(labels: Sequence[str | None], place: Place, *, show: bool) -> KeyC
 
 @dataclass(frozen=True)
 class _Keys:
-    """The keys of the rows that are released; the quasi-identifiers are the first of the names."""
+    """Makes the keys of the released rows; the quasi-identifiers are the first of the names."""
 
     table: SparkColumns
     names: Sequence[str]
@@ -154,11 +154,12 @@ class _Keys:
     show: bool
 
     def made(self) -> "DataFrame":
-        """Rows whose class is released; with `show`, the others with the code after the last label everywhere."""
+        """Keys of rows whose class is released; with `show`, also of others, with the code after the last label."""
         from pyspark.sql import functions as f
 
         keys, layout, kept = keys_of(self.table, self.names, self.layout, self.steps), self.layout, self.kept
         assert kept is not None
+        # [word] the bits that belong to quasi-identifiers: they tell the class of a row
         masks = [0] * layout.words
         for i in range(len(self.steps)):
             masks[layout.word[i]] |= int(layout.mask[i]) << int(layout.shift[i])
@@ -172,6 +173,7 @@ class _Keys:
         names = [f"k{w}" for w in range(layout.words)]
         if not self.show:
             return marked.join(classes, joined_by, "left_semi").select(*names)
+        # [word] the same bits with the code of `*` in every quasi-identifier
         stars = [0] * layout.words
         for i in range(len(self.steps)):
             stars[layout.word[i]] |= (self.sizes[i] - 1) << int(layout.shift[i])
@@ -192,12 +194,12 @@ _ALL = (1 << 64) - 1
 
 
 def _signed(word: int) -> int:
-    """A word as Spark's long has it."""
+    """A word of 64 bits as Spark's signed long."""
     return word - (1 << 64) if word >> 63 else word
 
 
 def _packed(kept: FrequencySet, quasi: Sequence[str], layout: Layout, words: Sequence[int]) -> pa.Table:
-    """The classes as keys of this layout."""
+    """Classes as keys of this layout."""
     keys = np.zeros((layout.words, len(kept)), dtype=np.uint64)
     for i, name in enumerate(quasi):
         keys[layout.word[i]] |= kept.codes(name).astype(np.uint64) << np.uint64(layout.shift[i])
@@ -208,7 +210,7 @@ _NUMBER = count()
 
 
 def stream(frame: SparkFrame) -> ReleasedRows:
-    """The rows of a frame in the order of their texts; the driver holds one batch of them at a time."""
+    """Write the rows of a frame to a file in the order of their texts; the driver holds one batch at a time."""
     labels, places = {}, {}
     for name, seen in frame.columns.items():
         labels[name], places[name] = _ranked(seen.labels)
@@ -227,13 +229,13 @@ def stream(frame: SparkFrame) -> ReleasedRows:
 
 
 def _in_order(frame: SparkFrame, places: Mapping[str, Codes]) -> Iterator[pa.RecordBatch]:
-    """The places of the labels of each row, sorted by a range of them per executor."""
+    """Places of the labels of each row, sorted: every executor sorts a range of them."""
     numbered = frame.numbered(places)
     return streamed(numbered.orderBy(*numbered.columns))
 
 
 def _ranked(given: Released) -> tuple[Released, Codes]:
-    """The labels of a column in the order of their texts, null last, and the place of each of its codes."""
+    """Labels of a column in the order of their texts, null last, and the place of each code among them."""
     order = pc.sort_indices(given.texts)
     place = np.empty(len(order), dtype=np.int32)
     place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 def write_reports(
     places: Places, release: ReleasedTable, manifest: Manifest, told: PublicManifest, seen: Comparison | None
 ) -> None:
-    """Write both reports of a release that is in place; the public one knows the published files alone."""
+    """Write both reports of a release that is in place; the public one is made from the published files alone."""
     visible = look_at(told, release.shown, release.separate)
     page = private_page(manifest, told, release.plan, release.policy, release.source, visible, seen)
     write_report(places.private, render(page), private=True)
@@ -65,7 +65,7 @@ def private_page(
     visible: Visible,
     seen: Comparison | None,
 ) -> Page:
-    """What was asked, done, promised, lost, and how it was found.
+    """Build the owner's page: what was asked, done, promised and lost, and how the recoding was found.
 
     `told` and `visible` are what the public has; `seen` is the release beside its original, where that can be told.
     """
@@ -112,7 +112,7 @@ _MOST_COLUMNS = 60
 
 
 def public_page(manifest: PublicManifest, visible: Visible) -> Page:
-    """What the release is, what it promises, and what it does not."""
+    """Build the public page: what the release is, what it promises, and what it does not."""
     return Page(
         title="About this release",
         kind="Public report",
@@ -148,7 +148,7 @@ def _asked(manifest: PublicManifest) -> Section:
 
 
 def _done(manifest: PublicManifest, visible: Visible) -> Section:
-    """What the columns show now; after-figures only."""
+    """Say what the columns show now, with figures of the release alone."""
     blocks: list[Block] = []
     if manifest.data.separate is not None:
         blocks.append(
@@ -204,7 +204,7 @@ def _template() -> Any:
 
 
 def _width(share: float) -> str:
-    """A share as CSS tells a width.
+    """Return a share as a CSS width.
 
     >>> _width(1 / 3), _width(-0.1)
     ('33.3%', '0.0%')
@@ -213,6 +213,6 @@ def _width(share: float) -> str:
 
 
 def render(page: Page) -> str:
-    """The whole page as one text."""
+    """Render the whole page as one text."""
     text: str = _template().render(page=page)
     return text

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 _LARGE, _HUGE = 1e3, 1e12
-"""Numbers between these are told in full, without decimals."""
+"""Numbers between these are written in full, without decimals."""
 _MOST = 6
-"""Values of one parameter that are named."""
+"""Most values of one parameter that are named."""
 
 
 def number(value: float | None) -> str:
-    """A figure; None is one that no number is large enough for.
+    """Format a figure; None stands for infinity.
 
     >>> number(1 / 3), number(30162), number(54893.7), number(None), number(True)
     ('0.3333', '30,162', '54,894', '∞', 'yes')
@@ -26,7 +26,7 @@ def number(value: float | None) -> str:
 
 
 def asked(parameters: Mapping[str, Any]) -> str:
-    """The parameters of a promise, those of many values shortened.
+    """Format the parameters of a promise, shortening those of many values.
 
     >>> asked({"alpha": {"hiv": 0.6, "cold": 0.75}, "k": 3})
     'alpha = hiv 0.6 | cold 0.75, k = 3'
@@ -35,7 +35,7 @@ def asked(parameters: Mapping[str, Any]) -> str:
 
 
 def promise(model: str, attribute: str | None, parameters: Mapping[str, Any]) -> str:
-    """A promise in one line.
+    """Format a promise in one line.
 
     >>> promise("distinct-l-diversity", "disease", {"l": 3})
     'distinct-l-diversity of disease (l = 3)'
@@ -44,7 +44,7 @@ def promise(model: str, attribute: str | None, parameters: Mapping[str, Any]) ->
 
 
 def attained(figures: Mapping[str, Any]) -> str:
-    """What is reached; beside what was compared with the original, or alone, what was compared with the release.
+    """Format what is attained, and what is attained when compared with the release itself.
 
     >>> attained({"t": 0.25, "release": {"t": 0.5}})
     't = 0.25 (compared with the release itself: t = 0.5)'
@@ -115,7 +115,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Command:
-    """What to type to be told more."""
+    """A command that tells more."""
 
     kind: ClassVar[str] = "command"
     text: str
@@ -132,7 +132,7 @@ class PageTable:
 
 @dataclass(frozen=True)
 class ValueShare:
-    """One value of an attribute: its share of the rows before and after; before is known to the owner only."""
+    """One value of an attribute: its share of the rows before and after; only the owner knows the first."""
 
     label: str
     after: float
@@ -141,7 +141,7 @@ class ValueShare:
 
 @dataclass(frozen=True)
 class Bars:
-    """How often each value occurs, a bar for each."""
+    """How often each value occurs, one bar for each."""
 
     kind: ClassVar[str] = "bars"
     name: str
@@ -152,7 +152,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Curve:
-    """A distribution of numbers before and after, as the outlines of two histograms; the shape of `d` in SVG."""
+    """A distribution of numbers before and after, as the outlines of two histograms in SVG's path syntax."""
 
     kind: ClassVar[str] = "curve"
     name: str
@@ -161,7 +161,7 @@ class Curve:
     after: str
     ends: tuple[str, str]
     told: str
-    """The same for who cannot see it."""
+    """The same in words, for readers who cannot see it."""
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Grid:
     cards: Sequence[Bars | Curve]
     more: str = ""
     key: bool = False
-    """Whether it is to be said which colour is before and which after."""
+    """Whether to explain which colour is before and which after."""
 
 
 @dataclass(frozen=True)
@@ -234,11 +234,11 @@ class Page:
     foot: str
     warning: str = ""
     sign_off: Sequence[tuple[str, Sequence[str]]] = ()
-    """What the last page states before it is signed: a heading, and what is to be read there."""
+    """What the last page states before it is signed: headings, each with what is to be read there."""
 
 
 def and_more(left: int, what: str) -> str:
-    """A word about what is not listed.
+    """Format a remark about what is not listed.
 
     >>> and_more(3, "columns"), and_more(0, "columns")
     ('and 3 more columns', '')
@@ -247,7 +247,7 @@ def and_more(left: int, what: str) -> str:
 
 
 def percent(part: float, whole: float = 1.0) -> str:
-    """A share for people; what is not nothing is never told as nothing, and what is not all never as all.
+    """Format a share; one above 0 is never shown as 0 %, and one below 1 never as 100 %.
 
     >>> percent(1, 3), percent(1, 100_000), percent(99_999, 100_000), percent(0, 5), percent(3, 3)
     ('33.3 %', '<0.1 %', '>99.9 %', '0 %', '100 %')
@@ -261,7 +261,7 @@ def percent(part: float, whole: float = 1.0) -> str:
 
 
 def many(count: int, one: str, several: str | None = None) -> str:
-    """A number and its noun.
+    """Format a number with its noun.
 
     >>> many(1, "row"), many(2_000, "row"), many(2, "class", "classes")
     ('1 row', '2,000 rows', '2 classes')
@@ -270,7 +270,7 @@ def many(count: int, one: str, several: str | None = None) -> str:
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
-    """Names one after the other, of many only the first.
+    """Format names as a list; of many only the first.
 
     >>> listed(["age"]), listed(["age", "sex", "zip"]), listed(["a", "b", "c"], 2)
     ('age', 'age, sex and zip', 'a, b and 1 more')

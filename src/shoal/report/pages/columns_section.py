@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from shoal.report.pages.blocks import Block, Cell
 
 _MOST = 60
-"""Columns of one table."""
+"""Most columns that one table lists."""
 _LISTED = frozenset({"dates", "intervals"})
 _ROLES = {
     Role.QUASI_IDENTIFIER: "Identifying together (quasi-identifiers), made coarser",
@@ -53,7 +53,7 @@ _ROLES = {
 
 
 def asked(manifest: Manifest, policy: Policy, plan: Plan) -> Section:
-    """The roles, the promises and what the search was allowed."""
+    """Build the section on roles, promises and what the search was allowed."""
     said = [
         f"{words}: {listed(names, 12)}."
         for role, words in _ROLES.items()
@@ -73,7 +73,7 @@ def asked(manifest: Manifest, policy: Policy, plan: Plan) -> Section:
 
 
 def recoded(manifest: Manifest, plan: Plan, policy: Policy, source: Source, visible: Visible) -> Section:
-    """Every identifying column: its hierarchy, its level, its values and labels, and what detail is left."""
+    """Build the section on identifying columns: hierarchy, level, values and labels, and the detail left."""
     recoding = plan.recoding
     blocks: list[Block] = [Paragraph(SENTENCES[recoding.kind])]
     if recoding.levels is None and not recoding.keeps_values:
@@ -108,7 +108,7 @@ def _level(plan: Plan, name: str) -> str:
 
 
 def _hierarchy(plan: Plan, policy: Policy, name: str) -> str:
-    """How it was made, in few words."""
+    """Say in few words how a column's hierarchy was made."""
     if name not in plan.builders:
         return "by order"
     if policy.attributes[name].hierarchy is None:
@@ -125,9 +125,9 @@ def _hierarchy(plan: Plan, policy: Policy, name: str) -> str:
 Floats = NDArray[np.float64]
 _BINS = 24
 _WIDE, _HIGH = 240, 64
-"""Of the picture of a distribution, in its own units."""
+"""Width and height of the picture of a distribution, in its own units."""
 _MOST_CELLS = 1 << 22
-"""Labels times values of a column, up to which it is told."""
+"""Labels times values of a column, up to which its distribution is shown."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +141,12 @@ class Spread:
 
     @property
     def moved(self) -> float:
-        """The share of the rows that would have to change their value: half the sum of the differences."""
+        """Share of the rows that would have to change their value: half the sum of the differences."""
         return float(np.abs(_shares(self.before) - _shares(self.after)).sum() / 2)
 
 
 def compared(plan: Plan, source: Source, visible: Visible, seen: Comparison | None) -> list[Section]:
-    """One small picture per identifying and per sensitive column."""
+    """Build the section with one small picture for each identifying and each sensitive column."""
     if seen is None:
         return []
     facets = sorted(seen.facets, key=lambda facet: plan.quasi_identifiers.index(facet.name))
@@ -165,23 +165,25 @@ def compared(plan: Plan, source: Source, visible: Visible, seen: Comparison | No
 
 
 def _of_facet(seen: Comparison, facet: Facet, source: Source) -> Spread | None:
-    """An identifying column; None where it has too many values and labels."""
+    """Distribution of an identifying column; None where it has too many values and labels."""
     column, codes = source.table[facet.name], seen.points.codes(facet.name)
     label = facet.alike[facet.of]
     labels = int(label.max(initial=0)) + 1
     if labels * column.size > _MOST_CELLS:
         return None
     kept = ~seen.out[seen.line]
+    # rows[label, value]: kept rows by the label they show and the value they had
     pairs = label[seen.line[kept]].astype(np.int64) * column.size + codes[seen.point[kept]]
     rows = np.bincount(pairs, weights=seen.counts[kept], minlength=labels * column.size).reshape(labels, column.size)
     held = rows > 0
+    # each label's rows, spread evenly over the values that rows with this label had
     each = rows.sum(axis=1) / np.maximum(held.sum(axis=1), 1)
     numbers = None if facet.numbers is None else facet.numbers[0]
     return Spread(column, facet.rows.astype(np.float64), each @ held, numbers)
 
 
 def _of_values(column: Column, tally: LabelTally) -> Spread | None:
-    """A column that is shown as it was: rows that were left out or added are all that changed it."""
+    """Distribution of a column shown as it was, which changed only by rows left out or added."""
     if tally.rows is None:
         return None
     place = {text: code for code, text in enumerate(column.texts.to_pylist())}
@@ -212,7 +214,7 @@ def _card(spread: Spread) -> Bars | Curve:
 
 
 def _curve(spread: Spread, says: str) -> Curve:
-    """Two histograms over the same bins; heights are shares by width, since the last bin may be narrower."""
+    """Draw two histograms over the same bins; heights are shares per width, since the last bin may be narrower."""
     assert spread.numbers is not None
     known = ~np.isnan(spread.numbers)
     numbers = spread.numbers[known]
@@ -233,7 +235,7 @@ def _curve(spread: Spread, says: str) -> Curve:
 
 
 def _edges(numbers: Floats) -> Floats:
-    """Of equal bins; whole numbers are not cut between, so that every bin holds as many of them.
+    """Return the edges of equal bins; edges lie between whole numbers, so that bins hold equally many of them.
 
     >>> _edges(np.arange(50.0)).tolist()[:3]
     [-0.5, 2.5, 5.5]
@@ -249,7 +251,7 @@ def _edges(numbers: Floats) -> Floats:
 
 
 def _outline(across: Floats, heights: Floats) -> str:
-    """The outline of bars of these heights as a path."""
+    """Return the outline of bars of these heights as an SVG path."""
     ends = across[1:].tolist()
     steps = "".join(
         f"V{_HIGH * (1 - high):.1f}H{_WIDE * end:.1f}" for end, high in zip(ends, heights.tolist(), strict=True)

@@ -32,24 +32,24 @@ if TYPE_CHECKING:
     from shoal.attacks.attack import Attack
 
 MOST_MINED = 250_000
-"""Rows up to which rules are mined while a release is written: beyond, that would take longer than all the rest."""
+"""Most rows of which rules are mined while a release is written; more would take longer than all the rest."""
 MOST_LABELS = 200_000
-"""Different labels up to which singling out is measured while a release is written: each is read once."""
+"""Most different labels with which singling out is measured while a release is written; each is read once."""
 LATER = "it takes longer; `shoal audit` runs it"
 _LATER = ("similarity", "definetti", "downcode")
 
 
 @dataclass(frozen=True)
 class LabelTally:
-    """The labels of a released column that occur, and the rows of each."""
+    """The labels that occur in a released column, and the rows of each."""
 
     labels: tuple[str | None, ...]
     rows: Longs | None
-    """None where the rows are too many to be here."""
+    """Rows of each label; None where the rows do not fit in memory."""
 
     @property
     def starred(self) -> int:
-        """Rows that say nothing."""
+        """Rows that show `*`."""
         if self.rows is None or TOP not in self.labels:
             return 0
         return int(self.rows[self.labels.index(TOP)])
@@ -60,7 +60,7 @@ class Visible:
     """A release as its readers have it."""
 
     tallies: Mapping[str, LabelTally]
-    """Of each column; those of the other table of Anatomy too."""
+    """Tally of each column, those of Anatomy's other table included."""
     sizes: Longs | None
     """Rows of each class."""
     audit: Audit
@@ -89,7 +89,7 @@ def _tally(column: Released, shown: ReleasedRows) -> LabelTally:
 
 
 def _counted(column: Released, rows: Longs) -> LabelTally:
-    """The labels that occur, in the order that they have among themselves: values that were left out have no say."""
+    """Tally the labels that occur, in their own order, on which values that were left out have no effect."""
     used = np.flatnonzero(rows)
     texts = texts_in_use(column, used)
     order = np.argsort(encode("", texts).codes, kind="stable")
@@ -97,7 +97,7 @@ def _counted(column: Released, rows: Longs) -> LabelTally:
 
 
 def _of_values(manifest: PublicManifest, separate: Mapping[str, Released]) -> dict[str, LabelTally]:
-    """How often each sensitive value occurs, by the other table of Anatomy."""
+    """Count each sensitive value in Anatomy's other table."""
     _, values, counts = separate.values()
     often = counts.values.to_numpy()[counts.codes]
     rows = np.bincount(values.codes, weights=often, minlength=len(values.texts)).astype(np.int64)
@@ -107,7 +107,7 @@ def _of_values(manifest: PublicManifest, separate: Mapping[str, Released]) -> di
 def _published(
     manifest: PublicManifest, shown: ReleasedRows, separate: Mapping[str, Released] | None
 ) -> tuple[Published, bool]:
-    """The release as an attacker has it, without any hierarchy; and whether its rows are distinct ones that weigh."""
+    """Return the release as an attacker has it, without hierarchies; and whether its rows are distinct and weighted."""
     if shown.stream is not None:
         raise BadInput("the release: its rows do not fit in memory")
     roles = Columns(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
@@ -117,7 +117,7 @@ def _published(
 
 
 def _weighted(columns: Mapping[str, Released], times: Longs, roles: Columns) -> Published:
-    """Distinct rows, of which each stands for many: classes and their values are those of all of them."""
+    """Wrap distinct rows that each stand for several; class sizes and value counts are those of all rows."""
     if not len(times):
         raise BadInput("the release: there are no records")
     table = Table({name: shown_as(name, column) for name, column in columns.items()}, len(times))
@@ -131,13 +131,14 @@ def _weighted(columns: Mapping[str, Released], times: Longs, roles: Columns) -> 
 
 def _values(table: Table, name: str, of_row: Codes, times: Longs, count: int) -> ValueCounts:
     column = table[name]
+    # distinct (class, value) pairs, and the pair of each row
     pairs, at = np.unique(of_row.astype(np.int64) * column.size + column.codes, return_inverse=True)
     rows = np.bincount(at, weights=times).astype(np.int64)
     return ValueCounts(pairs // column.size, pairs % column.size, rows, labels_of(table, name), count)
 
 
 def _attacked(published: Published, *, weighted: bool) -> Audit:
-    """Every attack that reads the release alone and is quick; of the others, why not."""
+    """Run every quick attack that reads the release alone; for the others, say why not."""
     attacks: list[tuple[str, Attack | str]] = [("prosecutor", Prosecutor())]
     if published.sensitive:
         attacks += [("homogeneity", Homogeneity()), ("background", Background()), ("skewness", Skewness())]

@@ -26,7 +26,7 @@ _MOST_REASONS = 20
 
 
 def found(manifest: Manifest) -> Section:
-    """The algorithm, what it looked at, how long it took, and whether its answer is proved to be the best."""
+    """Build the section on the search: algorithm, work, time, and whether the answer is proved optimal."""
     method = manifest.method
     took = "" if method.seconds is None else f" in {method.seconds:.2f} s"
     does = WAYS[method.algorithm] if method.algorithm in WAYS else ALGORITHMS[method.algorithm].sentence
@@ -56,7 +56,7 @@ def _proof(manifest: Manifest) -> str:
 
 
 def left_out(manifest: Manifest, plan: Plan) -> list[Section]:
-    """The rows that were suppressed, by the promises that their classes do not keep; and who was alone before."""
+    """Build the section on suppressed rows, by the promises their classes fail; and who was alone before."""
     blocks: list[Block] = []
     before = plan.before.classes
     if before.rest is None and before.rows == manifest.rows.read:
@@ -76,7 +76,7 @@ def left_out(manifest: Manifest, plan: Plan) -> list[Section]:
 
 
 def _reasons(plan: Plan) -> list[list[str]]:
-    """Per set of failed promises, the suppressed classes and rows."""
+    """For each set of failed promises, the suppressed classes and rows."""
     after = plan.after
     out = np.flatnonzero(after.suppressed)
     sizes = after.classes.counts[out]
@@ -96,7 +96,7 @@ def _reasons(plan: Plan) -> list[list[str]]:
 
 
 def together(manifest: Manifest) -> list[Section]:
-    """What all releases of a growing table tell together."""
+    """Build the section on what all releases of a growing table tell together."""
     again = manifest.republish
     if again is None:
         return []
@@ -108,7 +108,7 @@ def together(manifest: Manifest) -> list[Section]:
 
 
 def blocked(manifest: Manifest) -> list[Section]:
-    """Inference channels: how many there were, what is left, and the rules themselves."""
+    """Build the section on inference channels: how many there were, what is left, and the rules."""
     done = manifest.blocking
     if done is None:
         return []

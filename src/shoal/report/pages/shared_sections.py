@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from shoal.report.pages.blocks import Block, Cell
 
 _MOST = 6
-"""Promises that fit on one sheet."""
+"""Most promises that fit on one sheet."""
 
 
 def verify_it(data: Data, *, private: bool = False) -> Section:
-    """The files, their hashes, and the command that checks them."""
+    """Build the section with the files, their hashes, and the command that checks them."""
     files = [(data.file, data.sha256)]
     if data.separate is not None:
         files.append((data.separate.file, data.separate.sha256))
@@ -58,7 +58,7 @@ def footer(version: str) -> str:
 
 
 def sign_off(manifest: Manifest, visible: Visible) -> Sequence[tuple[str, Sequence[str]]]:
-    """What the person who signs has to know, each under its heading, short enough for one sheet."""
+    """Return what the person who signs has to know, under headings, short enough for one sheet."""
     models = manifest.models[:_MOST]
     left = len(manifest.models) - len(models)
     more = [f"and {left} more, in the section on guarantees"] if left > 0 else []
@@ -80,7 +80,7 @@ def sign_off(manifest: Manifest, visible: Visible) -> Sequence[tuple[str, Sequen
 
 
 def _population(manifest: Manifest) -> str:
-    """What models of a population were judged with."""
+    """Say which population the models were judged with."""
     named = {str(model.asked["population"]) for model in manifest.models if "population" in model.asked}
     sizes = {int(model.asked["population_size"]) for model in manifest.models if "population_size" in model.asked}
     told = [*sorted(named), *(many(size, "person", "persons") for size in sorted(sizes))]
@@ -90,14 +90,14 @@ def _population(manifest: Manifest) -> str:
 MOST_CARDS = 24
 MOST_LABELS = 8
 _ONLY = {Channel.RULES: "rules", Channel.SINGLING_OUT: "singling-out"}
-"""Ways of betraying people that one attack alone looks at."""
+"""Channels that only one attack looks at."""
 _SMALL = 20
-"""A class below this size is worth a word."""
+"""Class size below which a remark is made."""
 _TONES: dict[str, Tone] = {"protected": "good", "exposed": "bad", "not looked at": "open"}
 
 
 def promised(models: Sequence[ModelSummary], *, persons: bool) -> Section:
-    """Each requirement: what was asked, what is attained, and how large the class is that keeps it least."""
+    """Build the section on requirements: what was asked, what is attained, and the size of the weakest class."""
     rows: list[list[Cell]] = [
         [
             f"{model.model} of {model.attribute}" if model.attribute else model.model,
@@ -129,7 +129,7 @@ def _held(model: ModelSummary) -> Mark:
 
 
 def attacked(visible: Visible, *, private: bool) -> Section:
-    """What an attacker can still learn: the verdict, then what was run and what was not."""
+    """Build the section on attacks: the verdict, then which were run and which not."""
     audit = visible.audit
     rows: list[list[Cell]] = [
         [
@@ -158,19 +158,19 @@ def attacked(visible: Visible, *, private: bool) -> Section:
 
 
 def verdict(line: Verdict) -> str:
-    """In one word, and of how many rows."""
+    """Format a verdict in one word, with the number of rows."""
     return f"exposed: {many(line.people, 'row')}" if line.verdict == "exposed" else line.verdict
 
 
 def _why(audit: Audit, line: Verdict) -> str:
-    """What was found, or else why nothing was looked for."""
+    """Say what was found, or else why nothing was looked for."""
     if line.verdict != "not looked at" or line.channel in audit.absent:
         return line.why
     return audit.skipped.get(_ONLY.get(line.channel, ""), line.why)
 
 
 def _sentence(text: str) -> str:
-    """One that begins and ends like a sentence.
+    """Capitalise a text and end it with a full stop.
 
     >>> _sentence("none of 3 classes shows one only")
     'None of 3 classes shows one only.'
@@ -179,7 +179,7 @@ def _sentence(text: str) -> str:
 
 
 def sized(visible: Visible, manifest: PublicManifest) -> Section:
-    """How many look alike: the smaller a class, the likelier a guess in it is right."""
+    """Build the section on class sizes: the smaller a class, the likelier a guess in it is right."""
     classes, word = manifest.classes, "group" if manifest.data.separate is not None else "class"
     several = "groups" if word == "group" else "classes"
     if manifest.data.separate is None:
@@ -206,7 +206,7 @@ def _span(least: int, most: int) -> str:
 
 
 def distributed(name: str, tally: LabelTally, says: str = "") -> Bars:
-    """How often each label of a column occurs in the release: all in their order, or of many the most frequent."""
+    """Show how often each label of a column occurs: all in their order, or of many the most frequent."""
     assert tally.rows is not None
     order = np.arange(len(tally.labels))
     if len(order) > MOST_LABELS:
@@ -217,14 +217,14 @@ def distributed(name: str, tally: LabelTally, says: str = "") -> Bars:
 
 
 def labelled(label: str | None) -> str:
-    """A label as a page shows it."""
+    """Return a label as a page shows it."""
     if label is None:
         return "(missing)"
     return label if label.strip() else "(empty)"
 
 
 def limits(manifest: PublicManifest) -> Section:
-    """What nobody should believe to be promised."""
+    """Build the section on what is not promised."""
     return Section("limits", "What it does not promise", [Bullets(list(_limits(manifest)))])
 
 

@@ -9,7 +9,7 @@ from shoal.report.pages.public_view import LabelTally, Visible
 
 
 def rows_card(manifest: PublicManifest) -> Card:
-    """How many rows are published of how many there were."""
+    """Build the card on how many rows are published, of how many."""
     rows = manifest.rows
     total, left = rows.released - rows.added + rows.suppressed, rows.suppressed
     if rows.shown:
@@ -25,7 +25,7 @@ def rows_card(manifest: PublicManifest) -> Card:
 
 
 def hiding_card(manifest: PublicManifest) -> Card:
-    """How many look alike at least."""
+    """Build the card on how many people look alike at least."""
     least, people = manifest.classes.min, "rows"
     if manifest.persons:  # classes are counted in rows: of people, only the promise is known
         asked = [k for model in manifest.models if isinstance(k := model.asked.get("k"), int)]
@@ -52,7 +52,7 @@ def _tone(least: int) -> Tone:
 
 
 def attacks_card(audit: Audit) -> Card:
-    """What the attacks that were run found."""
+    """Build the card on what the attacks found."""
     tried = [line for line in audit.lines if line.verdict != "not looked at"]
     exposed = [line for line in tried if line.verdict == "exposed"]
     left = len(audit.lines) - len(tried)
@@ -68,7 +68,7 @@ def attacks_card(audit: Audit) -> Card:
 
 
 def shown_card(manifest: PublicManifest, visible: Visible) -> Card:
-    """How much the release says, by itself: nothing is compared with what it was."""
+    """Build the card on how much the release shows, by itself: nothing is compared with the original."""
     quasi = {name: visible.tallies[name] for name in manifest.quasi_identifiers if name in visible.tallies}
     labels = {name: len(tally.labels) for name, tally in quasi.items()}
     finest, coarsest = max(labels, key=labels.__getitem__), min(labels, key=labels.__getitem__)
@@ -87,7 +87,7 @@ def _starred(tallies: Mapping[str, LabelTally]) -> float:
 
 
 def detail_card(metrics: Mapping[str, float], columns: int) -> Card:
-    """How much of the original's detail is left."""
+    """Build the card on how much of the original's detail is left."""
     if "loss" not in metrics:
         return Card("Detail left", "not told", "The measures that compare with the original were left out.", "open")
     left = 1 - metrics["loss"]

@@ -35,7 +35,7 @@ _MOST = 60
 
 
 def lost(manifest: Manifest) -> Section:
-    """First in plain words, then pair by pair, then every figure."""
+    """Build the section on utility: in plain words, then pair by pair, then every figure."""
     metrics, measures = manifest.metrics, manifest.measures
     plain: list[list[Cell]] = [
         [words, percent(metrics[name]) if name in _SHARES else number(metrics[name])]
@@ -56,7 +56,7 @@ def lost(manifest: Manifest) -> Section:
 
 
 def _related(measures: Mapping[str, Any]) -> list[Block]:
-    """Which columns go together, and whether they still do; the strongest first."""
+    """Show which columns are associated, and whether they still are; the strongest first."""
     pairs = measures.get("contingency-change", {}).get("pairs", ())
     strongest = sorted(pairs, key=lambda pair: (-pair["before"], pair["one"], pair["other"]))
     if not strongest:

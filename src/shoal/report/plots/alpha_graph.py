@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shoal.pipeline import Release
 
 COMPLETE = 100_000
-"""Edges up to which those of weight 0 are written too."""
+"""Most edges of a graph that is written with its edges of weight 0."""
 _HEADER = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
 <key id="kind" for="node" attr.name="kind" attr.type="string"/>
@@ -37,7 +37,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def lines_of(graph: "AlphaGraph") -> Iterator[str]:
-    """The lines of a file; of a large graph without its edges of weight 0, which it then says."""
+    """Yield the lines of a GraphML file; a large graph is written, and says so, without edges of weight 0."""
     complete = len(graph.values) * graph.counts.class_count <= COMPLETE
     yield _HEADER
     yield '<graph id="alpha" edgedefault="undirected">\n'
@@ -67,16 +67,16 @@ def _edges(graph: "AlphaGraph", *, complete: bool) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """Text as XML can hold it: what it cannot is shown as a replacement character."""
+    """Return a text as XML can hold it; other characters become replacement characters."""
     return escape(_NOT_XML.sub("\ufffd", text), {"\r": "&#13;"})
 
 
 Chosen = Sequence[int] | NDArray[np.integer] | None
 _DRAWN_EDGES = 60
-"""Edges that are drawn one by one, each with its weight; more are a map."""
+"""Most edges that are drawn one by one, each with its weight; more are drawn as a map."""
 _MOST_VALUES = 40
 _MOST_CLASSES = 200
-"""Rows and columns of the map; of more, those with the largest weights."""
+"""Most classes on the map; of more, those with the largest weights."""
 _VALUE, _CLASS, _EDGE = "#E69F00", "#9AD0F0", "#0072B2"
 
 
@@ -100,7 +100,7 @@ class AlphaGraph(Display):
 
     @classmethod
     def of(cls, attribute: str, counts: ValueCounts) -> "AlphaGraph":
-        """Without null, and without values that do not occur."""
+        """Build the graph without null, and without values that do not occur."""
         known = counts.non_null()
         codes, values = np.unique(known.values, return_inverse=True)
         labels = [known.labels[code] for code in codes.tolist()]
@@ -111,12 +111,12 @@ class AlphaGraph(Display):
 
     @classmethod
     def from_release(cls, release: "Release", sensitive: str) -> "AlphaGraph":
-        """Of the classes of a release."""
+        """Build the graph from the classes of a release."""
         return cls.of(sensitive, values_of(classes_of(release, [sensitive]), sensitive, release.columns[sensitive]))
 
     @classmethod
     def from_table(cls, table: Any, *, quasi_identifiers: Sequence[str], sensitive: str) -> "AlphaGraph":
-        """Of a table as it is: a pandas, polars or pyarrow frame."""
+        """Build the graph from a table as it is: a pandas, polars or pyarrow frame."""
         return cls.of(sensitive, classes_of_table(table, quasi_identifiers, sensitive))
 
     @property
@@ -125,19 +125,20 @@ class AlphaGraph(Display):
 
     @property
     def totals(self) -> Longs:
-        """Of each class, how many have a value."""
+        """Number of rows with a value, of each class."""
         return self.counts.totals
 
     @property
     def alphas(self) -> NDArray[np.float64]:
-        """The largest weight of each value: the lemma of section 4.2."""
+        """Largest weight of each value: the lemma of section 4.2."""
         return alphas(self.counts)
 
     def matrix(self, values: Chosen = None, classes: Chosen = None) -> NDArray[np.float64]:
-        """Values × classes: each value's share of each class; of all of them, or of some."""
+        """Return [value, class] shares of each value in each class, for all of them or some."""
         counts = self.counts
         row, height = _numbered(values, len(self.values))
         column, width = _numbered(classes, counts.class_count)
+        # entries whose value and class are both chosen
         at = (row[counts.values] >= 0) & (column[counts.classes] >= 0)
         where = counts.classes[at]
         weights = np.zeros((height, width))
@@ -145,7 +146,7 @@ class AlphaGraph(Display):
         return weights
 
     def graphml(self) -> Iterator[str]:
-        """The lines of a GraphML file."""
+        """Yield the lines of a GraphML file."""
         return lines_of(self)
 
     # --- the picture: the graph while its edges can be told apart, else a map -------------------------------------
@@ -170,9 +171,10 @@ class AlphaGraph(Display):
 
     @cached_property
     def _shown(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-        """The values of largest α, and the classes in which one value is likeliest, in their order."""
+        """Values of largest α, and classes in which some value is likeliest, each in their order."""
         values = np.sort(np.argsort(-self.alphas, kind="stable")[:_MOST_VALUES])
         counts = self.counts
+        # largest share of any value in each class
         highest = np.zeros(counts.class_count)
         np.maximum.at(highest, counts.classes, counts.counts / self.totals[counts.classes])
         return values, np.sort(np.argsort(-highest, kind="stable")[:_MOST_CLASSES])
@@ -186,7 +188,7 @@ class AlphaGraph(Display):
         return said
 
     def _draw_graph(self, axes: "Axes") -> None:
-        """Values on the left, classes on the right; the wider an edge the larger its weight, dotted where it is 0."""
+        """Draw values on the left and classes on the right; wider edges weigh more, dotted ones 0."""
         weights = self.matrix()
         high = max(*weights.shape, 2) - 1
         left, right = _places(len(self.values), high), _places(self.counts.class_count, high)
@@ -224,12 +226,12 @@ class AlphaGraph(Display):
 
 
 def _places(count: int, high: int) -> NDArray[np.float64]:
-    """From top to bottom, spread over the same height."""
+    """Return positions from top to bottom, spread over the same height."""
     return np.linspace(high, 0, count) if count > 1 else np.full(count, high / 2)
 
 
 def _numbered(chosen: Chosen, size: int) -> tuple[NDArray[np.int64], int]:
-    """The new number of each of `size` things, −1 where it is not chosen, and how many are."""
+    """Return the new number of each of `size` things, −1 where it is not chosen, and how many are chosen."""
     if chosen is None:
         return np.arange(size), size
     number = np.full(size, -1)

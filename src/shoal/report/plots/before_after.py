@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 _MOST_BARS = 30
-"""Texts that are drawn: the most frequent; the others together are one more."""
+"""Most texts that are drawn: the most frequent; the others together are one more bar."""
 _MOST_STEPS = 120
-"""Whole numbers that each have a step of their own; of more, and of a continuum, steps hold several."""
+"""Most whole numbers with a step of their own; beyond that, and in a continuum, steps hold several."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +45,19 @@ class BeforeAfter(Display):
 
     name: str
     before: Floats
-    """Rows of each value, or of each step."""
+    """Rows of each value or step."""
     after: Floats
     rows: tuple[int, int]
-    """Before and after, those without a value among them."""
+    """Number of rows before and after, including those without a value."""
     labels: tuple[str, ...] = ()
     """The values, where they are texts."""
     edges: tuple[float, ...] = ()
-    """Where the steps begin and the last one ends, where they are numbers or days."""
+    """Where the steps begin and the last one ends, for numbers and days."""
     days: bool = False
 
     @classmethod
     def from_release(cls, release: "Release", name: str) -> "BeforeAfter":
-        """Of a column that is released."""
+        """Compare a column that is released."""
         original, shown = faces_of(release, name)
         return _told(name, original, shown[name])
 
@@ -110,13 +110,13 @@ def _told(name: str, original: QueriedOriginal, after: ShownAttribute) -> Before
 
 
 def _held(attribute: ShownAttribute, asked: Sequence[Predicate]) -> Floats:
-    """How many rows satisfy each predicate, as far as what is shown of them tells."""
+    """Return the expected number of rows that satisfy each predicate, given what is shown of them."""
     rows = np.bincount(attribute.codes, minlength=attribute.size)
     return np.array([rows @ attribute.faces.see(predicate).share for predicate in asked], dtype=np.float64)
 
 
 def _steps(domain: Numbers) -> tuple[tuple[float, ...], list[Predicate]]:
-    """Steps of equal width, each a predicate; whole numbers lie in the middle of theirs."""
+    """Return steps of equal width, each as a predicate; whole numbers lie in the middle of theirs."""
 
     def value(number: float) -> Value:
         return date.fromordinal(int(number)).isoformat() if domain.kind == "date" else number

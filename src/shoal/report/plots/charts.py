@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 _MARKERS = "osD^vP*"
 _ROOM = 24.0
-"""Points between the figures and the title, for a legend."""
+"""Points between the figures and the title, as room for a legend."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """Figures of one kind; `x` are numbers, or names where they are bars."""
+    """Figures of one kind; `x` are numbers, or names for bars."""
 
     name: str
     x: Sequence[Any]
     y: Sequence[float]
     error: Sequence[float] | None = None
-    """Half the width of the interval of each."""
+    """Half the width of each figure's interval."""
     reported: bool = False
-    """Whether they are not ours but a paper's."""
+    """Whether the figures are a paper's, not ours."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Chart(Display):
     kind: Literal["lines", "bars"] = "lines"
     logarithmic: bool = False
     least: float | None = None
-    """Where the axis of the figures begins, if not where matplotlib lets it."""
+    """Where the axis of the figures begins; matplotlib decides unless given."""
 
     def draw(self, axes: "Axes") -> None:
         (self._bars if self.kind == "bars" else self._lines)(axes)
@@ -118,11 +118,11 @@ class LossAgainstK(Display):
 
     metric: str
     lines: dict[str, list[tuple[int, float]]]
-    """Per algorithm, k and the figure, by k."""
+    """For each algorithm, pairs of k and the figure, in the order of k."""
 
     @classmethod
     def from_releases(cls, releases: Iterable["Release"], metric: str = "loss") -> "LossAgainstK":
-        """Of releases of one table; any figure that `shoal metrics` lists."""
+        """Compare releases of one table; `metric` is any figure that `shoal metrics` lists."""
         lines: dict[str, list[tuple[int, float]]] = {}
         for release in releases:
             told = release.summary
@@ -144,7 +144,7 @@ class LossAgainstK(Display):
 
 
 _APART = 70, 16
-"""Dots aside or upward that two names beside marks keep from each other; who is nearer has none."""
+"""Least distance in dots, across and up, between two names beside marks; a mark nearer gets no name."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class ParetoFront(Display):
 
     @property
     def front(self) -> tuple[NodeRow, ...]:
-        """From few suppressed rows to many."""
+        """Nodes on the front, from few suppressed rows to many."""
         return tuple(sorted(self.table.front, key=lambda row: (row.suppressed, row.levels)))
 
     def draw(self, axes: "Axes") -> None:
@@ -200,7 +200,7 @@ class ParetoFront(Display):
         self._name(axes)
 
     def _name(self, axes: "Axes") -> None:
-        """Beside a mark, its levels, where there is room for them."""
+        """Write the levels beside each mark where there is room."""
         taken: list[Any] = []
         for row in self.front:
             place = row.suppressed, row.metrics[self.table.metric]

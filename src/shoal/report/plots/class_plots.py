@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 
 def known_column(name: str, columns: Mapping[str, object], what: str) -> str:
-    """A name, or a word about what else it may have been."""
+    """Return a name if it is a column; else refuse it with a hint of what it may have been."""
     if name not in columns:
         raise BadInput(f"{what} has no column {name!r}{nearest(name, columns)}")
     return name
 
 
 def faces_of(release: "Release", *names: str) -> tuple[QueriedOriginal, Mapping[str, ShownAttribute]]:
-    """The original, and what the release shows of some of its columns, row by row."""
+    """Return the original, and what the release shows of some of its columns, row by row."""
     others = [name for name in release.columns if name not in release.made]
     released = dict.fromkeys([*release.plan.released_as, *others])
     for name in names:
@@ -45,7 +45,7 @@ def faces_of(release: "Release", *names: str) -> tuple[QueriedOriginal, Mapping[
 
 
 def classes_of(release: "Release", beside: Sequence[str] = ()) -> FrequencySet:
-    """Rows that show the same of all quasi-identifiers, as released; and how often each value of others is in them."""
+    """Group rows by all released quasi-identifiers, and count the values of other columns in each class."""
     columns = release.row_by_row
     coded = {name: (column.codes, max(len(column.texts), 1)) for name, column in columns.items()}
     for name in beside:
@@ -55,12 +55,12 @@ def classes_of(release: "Release", beside: Sequence[str] = ()) -> FrequencySet:
 
 
 def values_of(classes: FrequencySet, name: str, column: "Released") -> ValueCounts:
-    """How often each value of a released column occurs in each class."""
+    """Count each value of a released column in each class."""
     return Reading({name: column.texts.to_pylist()}).values(name, classes.long[name], len(classes))
 
 
 def classes_of_table(table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> ValueCounts:
-    """The same of a frame as it is."""
+    """Count each sensitive value in each class of a frame as it is."""
     read = pa.table(table)
     known = dict.fromkeys(read.column_names)
     columns = {
@@ -77,7 +77,7 @@ def _texts(column: Column) -> list[str | None]:
 
 
 _MOST_BARS = 40
-"""One for each size up to here; of more sizes, each is wider than the last."""
+"""Most bars with one size each; for more sizes, each bar is wider than the last."""
 
 
 @dataclass(frozen=True)
@@ -94,17 +94,17 @@ class ClassSizes(Display):
 
     @classmethod
     def from_release(cls, release: "Release") -> "ClassSizes":
-        """Of the classes that are released."""
+        """Show the classes that are released."""
         return cls(classes_of(release).counts, release.policy.largest_k)
 
     @classmethod
     def from_risk(cls, found: "Assessment") -> "ClassSizes":
-        """Of a table or a folder as `sh.risk` found it."""
+        """Show a table or a folder as `sh.risk` found it."""
         return cls(sizes_of(found))
 
     @cached_property
     def edges(self) -> NDArray[np.int64]:
-        """A bar counts the sizes from one of these up to, but not with, the next."""
+        """Edges of the bars: a bar counts the sizes from one edge up to, but not including, the next."""
         if not len(self.sizes):
             return np.array([1, 2])
         low, high = int(self.sizes.min()), int(self.sizes.max())
@@ -114,7 +114,7 @@ class ClassSizes(Display):
 
     @cached_property
     def counts(self) -> Longs:
-        """Classes of each bar."""
+        """Number of classes in each bar."""
         return np.histogram(self.sizes, self.edges)[0].astype(np.int64)
 
     def draw(self, axes: "Axes") -> None:
@@ -154,24 +154,24 @@ class RiskDistribution(Display):
     """
 
     sizes: Mapping[str, Longs]
-    """Of the classes of each table."""
+    """Class sizes of each table."""
     threshold: float | None = None
 
     @classmethod
     def from_release(cls, release: "Release") -> "RiskDistribution":
-        """Of the original and of the release; rows that are left out of it have no risk there."""
+        """Compare the original and the release; rows that are left out have no risk in the release."""
         before = _classes(release.source.table, release.plan.quasi_identifiers)
         return cls({"the original": before, "the release": classes_of(release).counts}, 1 / release.policy.largest_k)
 
     @classmethod
     def from_risk(cls, found: "Assessment") -> "RiskDistribution":
-        """Of a table or a folder as `sh.risk` found it."""
+        """Show a table or a folder as `sh.risk` found it."""
         sizes = sizes_of(found)
         assert found.reidentification is not None
         return cls({found.name: sizes}, float(found.reidentification.threshold))
 
     def curve(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The risks that occur in one table, ascending, and the share of its rows that have each or a greater one."""
+        """Return the risks that occur in one table, ascending, and the share of its rows with that risk or more."""
         sizes, classes = np.unique(self.sizes[name], return_counts=True)
         rows = sizes * classes
         return 1 / sizes[::-1], (np.cumsum(rows) / max(rows.sum(), 1))[::-1]
@@ -202,7 +202,7 @@ class RiskDistribution(Display):
 
 
 def sizes_of(found: "Assessment") -> Longs:
-    """The sizes of the classes that were assessed."""
+    """Return the sizes of the classes that were assessed."""
     if found.reidentification is None:
         raise BadInput("nothing was asked about classes: name the quasi_identifiers")
     return found.reidentification.sizes

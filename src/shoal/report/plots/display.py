@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CHARACTER = 0.0078
-"""Width in inches of a character, for each point of its size."""
+"""Width of a character in inches, per point of its size."""
 _MOST_DOTS = 30_000
-"""Of a PNG in one direction: viewers open no larger one, and matplotlib draws none beyond 65,536."""
+"""Most dots of a PNG in one direction: viewers open no larger one, and matplotlib stops at 65,536."""
 _TEXT: dict[Any, Any] = {"text.parse_math": False}
-"""A name may hold a $."""
+"""Settings for text: a $ in a name is no mathematics."""
 _SETTINGS: dict[Any, Any] = {
     **_TEXT,
     "font.family": "sans-serif",
@@ -32,16 +32,16 @@ class Display(ABC):
     """Numbers that can be drawn, as scikit-learn's displays: `plot` onto given axes or onto a new figure's."""
 
     fills: ClassVar[bool] = False
-    """Whether the picture has no scales, so that it takes the whole of its figure."""
+    """Whether the picture has no scales, so that it fills its figure."""
 
     @property
     def figsize(self) -> tuple[float, float]:
-        """Of a figure of its own, in inches."""
+        """Size in inches of a figure of its own."""
         return 7.2, 4.2
 
     @abstractmethod
     def draw(self, axes: "Axes") -> None:
-        """Onto axes that somebody else made."""
+        """Draw onto given axes."""
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw onto these axes or, without any, onto those of a new figure of pyplot; nothing is shown or set."""
@@ -56,7 +56,7 @@ class Display(ABC):
         return ax
 
     def figure(self) -> "Figure":
-        """A figure that pyplot knows nothing of."""
+        """Return a new figure that pyplot does not know of."""
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=self.figsize, facecolor="white")
@@ -64,7 +64,7 @@ class Display(ABC):
         return figure
 
     def render(self, kind: str) -> bytes:
-        """As the bytes of an SVG or a PNG: the same for the same numbers, whatever matplotlib is set to."""
+        """Return the bytes of an SVG or a PNG: the same for the same numbers, whatever matplotlib's settings."""
         import matplotlib as mpl
 
         file = io.BytesIO()
@@ -86,7 +86,7 @@ class Display(ABC):
 
 
 def titled(axes: "Axes", title: str, across: str = "", up: str = "", pad: float | None = None) -> None:
-    """Title and names of the scales, as text and nothing else."""
+    """Set the title and the names of the scales, as plain text."""
     plain: dict[str, Any] = {"parse_math": False}
     axes.set_title(title[:1].upper() + title[1:], loc="left", size=11, pad=pad, **plain)
     axes.set_xlabel(shortened(across), **plain)
@@ -94,19 +94,19 @@ def titled(axes: "Axes", title: str, across: str = "", up: str = "", pad: float 
 
 
 def ruled(axes: "Axes", along: str = "y") -> None:
-    """Thin lines behind the figures, and no box around them."""
+    """Draw thin lines behind the figures, and no box around them."""
     axes.grid(visible=True, axis=along, alpha=0.3)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 
 def explained(axes: "Axes", **where: Any) -> None:
-    """A legend that covers what lies under it."""
+    """Add a legend that covers what lies under it."""
     axes.legend(edgecolor="none", framealpha=0.85, **where)
 
 
 def counted(axis: Any) -> None:
-    """Whole numbers along a scale, thousands told apart."""
+    """Label a scale with whole numbers, thousands separated."""
     from matplotlib.ticker import MaxNLocator
 
     if axis.get_scale() == "linear":
@@ -115,7 +115,7 @@ def counted(axis: Any) -> None:
 
 
 def logarithmic(axes: "Axes", which: Literal["x", "y"], label: Callable[[float, float], str] | None = None) -> None:
-    """A scale of powers whose labels are plain text: what matplotlib writes there is mathematics."""
+    """Make a logarithmic scale with labels in plain text, where matplotlib would write mathematics."""
     from matplotlib.ticker import NullFormatter
 
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
@@ -135,7 +135,7 @@ class Pen:
 
     @classmethod
     def on(cls, axes: "Axes", width: float, height: float) -> "Pen":
-        """Make axes so wide and high, whatever room they take in their figure."""
+        """Give the axes this width and height in inches, whatever room they take in their figure."""
         assert axes.figure is not None
         axes.set(xlim=(0, width), ylim=(0, height))
         axes.axis("off")
@@ -150,12 +150,12 @@ class Pen:
 
 
 def printable(text: str) -> str:
-    """Without what no XML may hold."""
+    """Remove the characters that XML cannot hold."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
 def shortened(text: str, longest: int = 40) -> str:
-    """Printable, and not longer than so many characters.
+    """Make a text printable and at most so many characters long.
 
     >>> shortened("Married-spouse-absent", 8)
     'Married…'

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_BOXES = 500
-"""Nodes that are drawn one by one."""
+"""Most nodes that are drawn one by one."""
 _MOST_DETAILED = 40
-"""Nodes whose loss and suppressed rows stand in their boxes."""
+"""Most nodes whose boxes also show loss and suppressed rows."""
 _WIDEST = 16.0
 """Inches that boxes of one height may take before their labels are turned upright."""
 
 _BAR = 0.26
-"""Inches for the bar of a height."""
+"""Height in inches of the bar of a lattice height."""
 _GAP = 0.25
-"""Between two boxes of a height."""
+"""Inches between two boxes of one height."""
 _BELOW = 1.5
-"""For the legend."""
+"""Inches for the legend."""
 
 # Okabe and Ito's colours, told apart by colour-blind people too; each kind also has an outline of its own
 _FILL = {"front": "#E69F00", "complies": "#9AD0F0", "fails": "#F2F2F2"}
@@ -78,7 +78,7 @@ class LatticeGraph(Display):
 
     @cached_property
     def _inner(self) -> tuple[float, float]:
-        """What boxes or bars take, in inches."""
+        """Width and height in inches of the boxes or bars."""
         heights = {row.height for row in self.table.nodes}
         if self._grid is None:
             return 10.0, _BAR * len(heights) + 0.3
@@ -99,7 +99,7 @@ class LatticeGraph(Display):
 
 
 def label(node: Node) -> str:
-    """A node as it stands in the picture.
+    """Return a node as it is written in the picture.
 
     >>> label((1, 0))
     '[1,0]'
@@ -125,16 +125,16 @@ def _look(kind: str, line: float | None = None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Grid:
-    """Where the boxes stand, in inches."""
+    """Where the boxes are placed, in inches."""
 
     widest: int
-    """Boxes of one height."""
+    """Most boxes of one height."""
     box: tuple[float, float]
     turned: bool
     size: float
-    """Of the letters, in points."""
+    """Size of the letters in points."""
     room: float
-    """Between two heights, to see the edges."""
+    """Room between two heights, so that edges can be seen."""
 
     @classmethod
     def of(cls, table: LatticeTable) -> "_Grid":
@@ -149,7 +149,7 @@ class _Grid:
 
     @property
     def step(self) -> tuple[float, float]:
-        """From one box to the next, aside and up."""
+        """Distance from one box to the next, across and up."""
         return self.box[0] + (_GAP / 3 if self.turned else _GAP), self.box[1] + self.room
 
 
@@ -178,7 +178,7 @@ def _draw_boxes(pen: Pen, table: LatticeTable, grid: _Grid, width: float) -> Non
 
 
 def _draw_edges(axes: "Axes", table: LatticeTable, places: Mapping[Node, tuple[float, float]], half: float) -> None:
-    """From the upper side of each box to the lower side of those that are one step more general."""
+    """Draw edges from the top of each box to the bottom of those one step more general."""
     from matplotlib.collections import LineCollection
 
     pairs = [(places[node], places[above]) for node in places for above in table.lattice.successors(node)]
@@ -237,7 +237,7 @@ def _draw_bars(pen: Pen, table: LatticeTable) -> None:
 
 
 def _promise(model: Mapping[str, Any]) -> str:
-    """`k-anonymity k = 5`; a limit for each of several values is only named."""
+    """Format a promise such as `k-anonymity k = 5`; limits for several values are only named."""
     said = (f"{key} = {value}" for key, value in model.items() if key != "model" and not isinstance(value, Mapping))
     return printable(" ".join([str(model["model"]), ", ".join(said)]).strip())
 

@@ -1,4 +1,4 @@
-"""The files that a lattice, and the graph of values and classes, may be written to, checked before any work."""
+"""Files that a lattice or the graph of values and classes may be written to, checked before any work."""
 
 import os
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _GRAPH_ENDINGS = (".graphml", ".svg", ".png")
 
 @dataclass(frozen=True)
 class GraphFile:
-    """Where the graph goes; it tells of the table, so it is not for publishing unless the table is published."""
+    """Where the graph is written; it reveals the table, so it may be published only if the table is."""
 
     path: Path
 
@@ -38,7 +38,7 @@ _ENDINGS = {"picture": (".svg", ".png"), "csv": (".csv",)}
 
 @dataclass(frozen=True)
 class LatticeFiles:
-    """Where the picture and the lines go, if anywhere; they tell of the original, so they are not for publishing."""
+    """Where picture and lines are written, if at all; they reveal the original, so they are not for publishing."""
 
     picture: Path | None = None
     csv: Path | None = None

@@ -25,7 +25,7 @@ Run = tuple[float, float]
 """Where a piece of a scale begins and ends."""
 _MOST_TICKS = 30
 _RASTER = 4_000
-"""Points and boxes beyond which they are drawn as dots of the picture, not one by one."""
+"""Most points and boxes that are drawn one by one; more are drawn as a raster."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +50,18 @@ class Boxes(Display):
     x: str
     y: str
     boxes: Floats
-    """Of each: left, right, bottom, top."""
+    """[box, 4]: left, right, bottom, top."""
     rows: NDArray[np.int64]
-    """Released rows that show each."""
+    """Released rows that show each box."""
     points: Floats
-    """The different x and y of the original."""
+    """[point, 2]: the distinct x and y of the original."""
     weights: NDArray[np.int64]
     """Rows of the original at each point."""
     suppressed: NDArray[np.bool_]
-    """Whether those rows were left out."""
+    """Whether the rows of each point were left out."""
     title: str = ""
     ticks: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """What stands at 0, 1, … of an attribute of texts."""
+    """Texts at 0, 1, … on the scale of a text attribute."""
     days: frozenset[str] = frozenset()
     """Attributes of dates, whose numbers are days."""
     tiled: bool = True
@@ -69,7 +69,7 @@ class Boxes(Display):
 
     @classmethod
     def from_release(cls, release: "Release", x: str, y: str) -> "Boxes":
-        """Over two quasi-identifiers of a release."""
+        """Show two quasi-identifiers of a release."""
         original, shown = faces_of(release, x, y)
         scales = {name: _Scale.of(name, release, original, shown[name]) for name in (x, y)}
         boxes, rows = _boxes(scales[x], scales[y])
@@ -123,7 +123,7 @@ class Boxes(Display):
             explained(axes, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0, fontsize=8)
 
     def _dots(self, at: NDArray[np.bool_]) -> Floats:
-        """Larger where there are more rows, smaller where there are many points."""
+        """Return the sizes of the dots: larger for more rows, smaller where there are many points."""
         least = 22 if len(self.points) <= 200 else 6 if len(self.points) <= 2_000 else 1.5
         share = self.weights[at] / self.weights.max()
         return least * (1 + 7 * share if self.weights.max() > 1 else np.ones(len(share)))
@@ -150,9 +150,9 @@ class _Scale:
     domain: Domain
     shown: ShownAttribute
     runs: Sequence[Sequence[Run]]
-    """Of each face."""
+    """Runs that each face covers."""
     places: Floats
-    """Of each row of the original; nan where it has no value."""
+    """Place of each row of the original; nan where it has no value."""
     ticks: tuple[str, ...] = ()
 
     @classmethod
@@ -169,7 +169,7 @@ class _Scale:
 
 
 def _runs_of_numbers(faces: Faces, size: int) -> list[list[Run]]:
-    """Ranges, half a unit wider on both sides where numbers are whole, so that neighbours touch."""
+    """Return the range of each face, half a unit wider on both sides for whole numbers, so that neighbours touch."""
     assert isinstance(faces, NumberFaces)
     half = 0.5 if faces.domain.whole else 0.0
     filled = np.broadcast_to(faces.filled, size)
@@ -183,7 +183,7 @@ def _runs_of_numbers(faces: Faces, size: int) -> list[list[Run]]:
 
 
 def _runs_of_texts(faces: Faces, size: int, place: Floats) -> list[list[Run]]:
-    """Neighbours together."""
+    """Return the runs of each face; texts that are neighbours become one run."""
     assert isinstance(faces, TextFaces)
     runs: list[list[Run]] = [[] for _ in range(size)]
     for face, members in _members(faces.sets):
@@ -199,7 +199,7 @@ def _members(sets: Sets) -> list[tuple[int, list[float]]]:
 
 
 def _in_order(domain: Texts, taxonomy: Taxonomy | None, given: Sequence[str]) -> list[str]:
-    """Texts so that those under one label are neighbours, on every level; without a hierarchy as given, or sorted."""
+    """Order texts so that those under one label are neighbours on every level; else as given, or sorted."""
     if taxonomy is None:
         return [*given, *sorted(set(domain.values) - set(given))]
     ranks = [{label: at for at, label in enumerate(dict.fromkeys(level))} for level in reversed(taxonomy.levels)]
@@ -210,7 +210,7 @@ def _in_order(domain: Texts, taxonomy: Taxonomy | None, given: Sequence[str]) ->
 
 
 def _boxes(x: _Scale, y: _Scale) -> tuple[Floats, NDArray[np.int64]]:
-    """Of every combination of faces that rows show: its boxes, and how many rows show it."""
+    """Return the boxes of every combination of faces that rows show, and how many rows show each."""
     pairs, counts = np.unique(np.stack([x.shown.codes, y.shown.codes], axis=1), axis=0, return_counts=True)
     found = [
         ((*across, *up), rows)
@@ -223,9 +223,10 @@ def _boxes(x: _Scale, y: _Scale) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def _points(x: _Scale, y: _Scale, released: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64], NDArray[np.bool_]]:
-    """The different places of rows, how many lie there, and whether they were left out."""
+    """Return the distinct places of rows, how many rows lie there, and whether they were left out."""
     kept = np.zeros(len(x.places), dtype=bool)
     kept[released[released >= 0]] = True
+    # [row, 3]: x, y, and whether the row was left out
     lines = np.stack([x.places, y.places, ~kept], axis=1)
     lines, weights = np.unique(lines[~np.isnan(lines).any(axis=1)], axis=0, return_counts=True)
     return lines[:, :2], weights.astype(np.int64), lines[:, 2] == 1

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_LINES = 60
-"""Leaves, and branches that are not followed further."""
+"""Most lines: leaves, and branches that are not followed further."""
 _LINE = 0.3
-"""Inches from one to the next."""
+"""Inches from one line to the next."""
 _SIZE = 9
 # Okabe and Ito's colours, made lighter: told apart by colour-blind people too, and every leaf also names its class
 _FILL = ("#9AD0F0", "#F5C67A", "#8FD6BE", "#F2B5D4", "#F7EE9E", "#E8A07A", "#A9C4E6", "#D9D9D9")
@@ -28,7 +28,7 @@ class _Drawn:
     node: Node
     sons: list["_Drawn"] = field(default_factory=list)
     line: float = 0.0
-    """From the top."""
+    """Line from the top."""
 
     @property
     def depth(self) -> int:
@@ -74,7 +74,7 @@ def _said(tree: FittedTree, shown: list[_Drawn]) -> str:
 
 
 def _chosen(tree: FittedTree) -> tuple[_Drawn, int]:
-    """The nodes to draw, the heaviest followed first, and how many lines they take."""
+    """Choose the nodes to draw, following the heaviest first; return also how many lines they take."""
     sons: dict[int, list[Node]] = {}
     ways: list[Node] = []
     for node in tree.nodes():
@@ -97,7 +97,7 @@ def _chosen(tree: FittedTree) -> tuple[_Drawn, int]:
 
 
 def _placed(root: _Drawn) -> list[_Drawn]:
-    """All that is drawn, each before those below it; a leaf has a line of its own, a node the middle of its sons."""
+    """Place all that is drawn, parents first; a leaf has a line of its own, a node the middle of its sons."""
     order, stack, lines = [], [root], 0
     while stack:
         drawn = stack.pop()
@@ -113,7 +113,7 @@ def _placed(root: _Drawn) -> list[_Drawn]:
 
 
 def _columns(tree: FittedTree, shown: list[_Drawn]) -> tuple[Mapping[int, tuple[float, float]], float]:
-    """By depth, where the branches begin and where the boxes do; and where all end."""
+    """Return, by depth, where branches and boxes begin; and where everything ends."""
     places, x = {}, 0.3
     for depth in range(max(drawn.depth for drawn in shown) + 1):
         here = [drawn for drawn in shown if drawn.depth == depth]

@@ -21,7 +21,7 @@ from walks import Walked, task_of, walked
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.policy.document import Policy
-from shoal.search.full_domain import Task
+from shoal.search.full_domain import LatticeSearch
 
 GENERATED = 600
 SEED = 0
@@ -75,7 +75,7 @@ def main() -> None:
     draw(cases)
 
 
-def all_tasks() -> Iterator[tuple[str, Task]]:
+def all_tasks() -> Iterator[tuple[str, LatticeSearch]]:
     rng = np.random.Generator(np.random.PCG64(SEED))
     print("hybrid: generated tables …", file=sys.stderr)
     for seed in range(GENERATED):
@@ -88,7 +88,7 @@ def all_tasks() -> Iterator[tuple[str, Task]]:
     yield from adult_tasks()
 
 
-def random_task(rng: np.random.Generator, seed: int) -> Task:
+def random_task(rng: np.random.Generator, seed: int) -> LatticeSearch:
     """Two to six columns of three to thirty values, hierarchies of one to four steps; any k and limit."""
     columns = {f"q{i}": random_column(rng) for i in range(rng.integers(2, 7))}
     rows = int(np.exp(rng.uniform(np.log(100), np.log(3000))))
@@ -101,7 +101,7 @@ def random_column(rng: np.random.Generator) -> Column:
     return Column(int(rng.integers(3, 31)), tuple(accumulate(factors, mul)), float(rng.uniform(0.3, 3)))
 
 
-def adult_tasks() -> Iterator[tuple[str, Task]]:
+def adult_tasks() -> Iterator[tuple[str, LatticeSearch]]:
     """The settings of the survey's comparison, and all nine quasi-identifiers."""
     whole = survey.complete_rows()
     for rows in survey.ROWS:
@@ -121,7 +121,7 @@ def read(table: Any) -> Source:
     return ArrowEngine().read(table, ReadOptions())
 
 
-def case_of(source: str, task: Task) -> Case:
+def case_of(source: str, task: LatticeSearch) -> Case:
     """Both on one table; they find the same nodes, or this fails."""
     plain, bounded, quick = (walked(task, name) for name in ("samarati", "hybrid", "datafly"))
     assert plain.nodes == bounded.nodes
@@ -130,7 +130,7 @@ def case_of(source: str, task: Task) -> Case:
     return Case(source, plain.height, quick.height, share, quick.tally.asked, *counts)
 
 
-def counts_of(task: Task, algorithm: str, found: Walked) -> Counts:
+def counts_of(task: LatticeSearch, algorithm: str, found: Walked) -> Counts:
     if task.lattice.size <= LARGEST_ASKED_TWICE:
         alone = walked(task, algorithm, infer=False)
         assert alone.nodes == found.nodes

@@ -16,8 +16,9 @@ from shoal.engines.arrow import ArrowEngine
 from shoal.partition.condition import Condition
 from shoal.partition.local import LocalResult, local
 from shoal.policy.document import Policy
+from shoal.problem import Problem
 from shoal.recoding.outcome import Before
-from shoal.search.full_domain import set_task
+from shoal.search.full_domain import LatticeSearch
 
 K = 5
 TABLES = {
@@ -58,8 +59,9 @@ def rows() -> Iterator[str]:
 def measured(table: str, times: int, beside: str) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         policy = Policy.load(written_policy(Path(folder), table, "suppression = 0", K))
-        task = set_task(ArrowEngine().read(SHARED / table / f"{table}.csv", ReadOptions()), policy, ArrowEngine())
-    before, found = task.before, []
+        read = ArrowEngine().read(SHARED / table / f"{table}.csv", ReadOptions())
+        task = LatticeSearch.of(Problem.of(read, policy, ArrowEngine()))
+    before, found = task.oracle.before, []
     condition = Condition(before.classes, policy.models, task.oracle.reading)
     spent = cpu(lambda: found.append(local(before, condition)), times)
     counts = [f"{before.rows:,}", str(len(before.hierarchies)), f"{task.lattice.size:.2g}", f"{len(before.classes):,}"]

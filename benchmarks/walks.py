@@ -10,8 +10,9 @@ from shoal.hierarchy.lattice import Node
 from shoal.methods import ALGORITHMS
 from shoal.metrics.catalogue import METRICS
 from shoal.policy.document import Policy
+from shoal.problem import Problem
 from shoal.search.driver import decide
-from shoal.search.full_domain import Task, set_task
+from shoal.search.full_domain import LatticeSearch
 from shoal.search.oracle import Oracle, Tally
 from shoal.search.walks import Setting
 
@@ -31,24 +32,24 @@ class Walked:
         return min(map(sum, self.nodes))
 
 
-def walked(task: Task, algorithm: str, *, infer: bool = True) -> Walked:
+def walked(task: LatticeSearch, algorithm: str, *, infer: bool = True) -> Walked:
     """An algorithm from the grouped table on, with nothing known beforehand."""
     oracle = fresh(task.oracle, infer=infer)
     lattice = oracle.pruned(task.lattice) if algorithm == "incognito" else task.lattice
     heights: Counter[int] = Counter()
-    walk = ALGORITHMS[algorithm].load()(Setting(lattice, task.before))
+    walk = ALGORITHMS[algorithm].load()(Setting(lattice, task.oracle.before))
     nodes = decide(walk, oracle, lambda ask, _: heights.update([sum(ask.node)]))
     return Walked(nodes, oracle.tally, heights)
 
 
-def grouped_and_walked(source: Source, task: Task, algorithm: str) -> Callable[[], Walked]:
+def grouped_and_walked(source: Source, task: LatticeSearch, algorithm: str) -> Callable[[], Walked]:
     """The same from the rows on, to be timed."""
     engine, names = ArrowEngine(), list(task.lattice.attributes)
 
     def work() -> Walked:
-        before = replace(task.before, classes=engine.count(source.table, names, []))
+        before = replace(task.oracle.before, classes=engine.count(source.table, names, []))
         oracle = replace(task.oracle, before=before, scorer=METRICS["loss"].on(before))
-        return walked(replace(task, before=before, oracle=oracle), algorithm)
+        return walked(replace(task, oracle=oracle), algorithm)
 
     return work
 
@@ -57,5 +58,5 @@ def fresh(oracle: Oracle, *, infer: bool) -> Oracle:
     return replace(oracle, infer=infer, tally=Tally())
 
 
-def task_of(source: Source, policy: Policy) -> Task:
-    return set_task(source, policy, ArrowEngine())
+def task_of(source: Source, policy: Policy) -> LatticeSearch:
+    return LatticeSearch.of(Problem.of(source, policy, ArrowEngine()))

@@ -16,7 +16,7 @@ from generated import EIGHT, people, policy_of
 from shoal.api.analysis import workload
 from shoal.data.codes import Table
 from shoal.engines.arrow import ArrowEngine
-from shoal.inputs import read_options
+from shoal.engines.choice import read_options
 from shoal.pipeline import Release, make_release
 from shoal.policy.document import Policy
 from shoal.publish.release_views import original_of, shown_in_memory

@@ -136,7 +136,7 @@ def test_a_dry_run_refuses_what_the_run_would_refuse(desk, monkeypatch):
     assert "seconds" not in document["method"]
     assert "seconds" in strict(desk.run(*run, "--json").out)["method"]
     assert desk.anonymize().code == 0
-    monkeypatch.setattr("shoal.pipeline.make_release", lambda *_, **__: pytest.fail("too late"))
+    monkeypatch.setattr("shoal.api.releases.make_release", lambda *_, **__: pytest.fail("too late"))
     desk.refused(2, *run, "--format", "xml", says="'xml'")
     desk.refused(2, *run, "--out", desk.out, says="--force")
     desk.refused(2, *run, "--out", desk.data, says="its own input")
@@ -428,7 +428,7 @@ def test_verify_knows_another_original(desk):
 
 @pytest.mark.parametrize(
     "where",
-    ["shoal.search.oracle.Oracle.ask", "shoal.engines.table_writer.write_bytes", "shoal.verify.judge.judge"],
+    ["shoal.search.oracle.Oracle.ask", "shoal.engines.table_writer.write_bytes", "shoal.publish.verification.judge"],
 )
 @pytest.mark.parametrize("older", [False, True])
 def test_an_interruption_leaves_nothing(desk, monkeypatch, where, older):
@@ -515,7 +515,7 @@ def test_parquet(desk, kind, flag):
 
 
 def test_another_format_is_refused_before_the_search(desk, monkeypatch):
-    monkeypatch.setattr("shoal.pipeline.make_release", lambda *_, **__: pytest.fail("too late"))
+    monkeypatch.setattr("shoal.api.releases.make_release", lambda *_, **__: pytest.fail("too late"))
     policy = desk.folder / "policy.toml"
     desk.refused(2, "anonymize", desk.data, "--policy", policy, "--out", desk.out, "--format", "xml", says="'xml'")
 

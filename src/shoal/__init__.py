@@ -29,14 +29,11 @@ _HOME = {
     "anonymize": "api",
     "apply": "api",
     "attack": "api",
-    "attacks": "",
     "audit": "api",
     "compare": "api",
-    "datasets": "",
     "lattice": "api",
     "learn": "api",
     "measure": "api",
-    "plot": "report",
     "register_algorithm": "extend",
     "register_attack": "extend",
     "register_hierarchy": "extend",
@@ -49,6 +46,8 @@ _HOME = {
     "workload": "api",
 }
 """Where each public name lives; loaded on first use, so that importing the package stays light."""
+_MODULES = {"attacks": "shoal.attacks", "datasets": "shoal.datasets", "plot": "shoal.report.plots"}
+"""Modules that are public as a whole."""
 
 __all__ = [
     "BadData",
@@ -130,12 +129,11 @@ sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'shoal' has no attribute {name!r}")
-    home = _HOME[name]
-    if name == "plot":
-        return import_module("shoal.report.plots")
-    return getattr(import_module(f"shoal.{home}"), name) if home else import_module(f"shoal.{name}")
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    if name in _HOME:
+        return getattr(import_module(f"shoal.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'shoal' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -121,7 +121,7 @@ class Problem:
         sensitive = self.reading if every else None
         return Before(self.classes, hierarchies, importance, self.population, sensitive, self.source.room)
 
-    def refuse_impossible(self) -> None:
+    def refuse_infeasible(self) -> None:
         """Refuse a policy that no recoding of the table can keep."""
         refuse_outsiders(self.policy.models, self.classes, self.reading, self.population)
         whole = as_one_class(self.classes, self.reading, self.population)

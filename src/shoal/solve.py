@@ -12,7 +12,7 @@ from shoal.search.full_domain import search_lattice
 
 def solve(problem: Problem) -> Plan:
     """Find the recoding of least loss that keeps the policy, or say why there is none."""
-    problem.refuse_impossible()
+    problem.refuse_infeasible()
     if not problem.policy.method.of_cells:
         return search_lattice(problem)
     return box_in_place(problem) if problem.in_place else recode_cells(problem)

@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 import shoal as sh
+from shoal.attacks import singling_out
 from shoal.attacks.singling_out import SinglingOut
 from shoal.errors import BadOutput
 from shoal.report import pages
-from shoal.report.pages import public_view as visible
 
 POLICY = {
     "attributes": {"age": "quasi-identifier", "ill": "sensitive"},
@@ -34,7 +34,7 @@ def test_memory_that_an_attack_lacks_is_said_on_the_page(tmp_path, monkeypatch):
 
 
 def test_too_many_labels_are_not_measured(tmp_path, monkeypatch):
-    monkeypatch.setattr(visible, "MOST_LABELS", 3)
+    monkeypatch.setattr(singling_out, "MOST_LABELS", 3)
     sh.anonymize(people(), POLICY).save(tmp_path / "out")
     assert "Not measured: there are more than 3 different labels" in (tmp_path / "out" / "report.html").read_text()
 

@@ -263,7 +263,7 @@ def learn(
 def _lattice_search(source: SourceLike, policy: Policy) -> LatticeSearch:
     engine = ArrowEngine()
     problem = Problem.of(read_for(source, policy, engine), policy, engine)
-    problem.refuse_impossible()
+    problem.refuse_infeasible()
     return LatticeSearch.of(problem)
 
 

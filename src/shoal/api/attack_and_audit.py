@@ -260,16 +260,19 @@ def audit(
     seen = published(release, *named, policy=rules_of(release, policy, private), private=private)
     right = None if original is None else truth(release, original, private)
     given = AuditInputs(register, others, control, width, seed)
-    fitting = [kind.for_audit(given) for kind in ATTACKS.values() if seen.sensitive or not kind.of_sensitive]
+    kinds = [kind for kind in ATTACKS.values() if seen.sensitive or not kind.of_sensitive]
+    fitting = [(kind, kind.for_audit(given)) for kind in kinds]
     absent = {Channel.COMPOSITION: "no other release about these people was given (--other)"}
     if not seen.sensitive:
         said = "no sensitive attribute was named (--sensitive)"
         absent |= {Channel.ATTRIBUTE: said, Channel.RULES: said, Channel.COMPOSITION: said}
-    return run_all(seen, [(how.name, _prepared(how, known)) for how in fitting], right, absent, tell)
+    return run_all(seen, [(kind.name, _prepared(how, known)) for kind, how in fitting], right, absent, tell)
 
 
-def _prepared(how: Attack, known: Known) -> Attack | str:
+def _prepared(how: Attack | str, known: Known) -> Attack | str:
     """An attack with everything read that it names; or why it cannot be run."""
+    if isinstance(how, str):
+        return how
     try:
         return how.lacking(known) or how.prepared(known)
     except BadInput as why:

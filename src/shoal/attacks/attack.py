@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import StrEnum
 from math import inf, isfinite, sqrt
 from statistics import NormalDist
@@ -251,6 +251,8 @@ ATTRIBUTE = "The sensitive attribute; the first unless named."
 REGISTER = "A table of people with their quasi-identifiers."
 KEY = "The column that tells persons apart."
 CONTROL = "A table of people like those in the release."
+LATER = "it takes longer; `shoal audit` runs it"
+"""Why an attack is not run while a release is written."""
 
 
 class Knowledge(Protocol):
@@ -329,6 +331,10 @@ class Attack(ABC):
     """Whether it tells what was learned of each person."""
     draws: ClassVar[str] = ""
     """The option that names a file for its picture, where it has one."""
+    needs: ClassVar[str] = ""
+    """What it needs beside the release, and the option that gives it."""
+    slow: ClassVar[bool] = False
+    """Whether it takes longer than writing a release: then only audits run it."""
 
     def __init_subclass__(cls) -> None:
         if "sentence" not in cls.__dict__ and cls.__doc__:
@@ -345,9 +351,26 @@ class Attack(ABC):
         return said.format(**{**figures, "exposed": exposed}) if said else None
 
     @classmethod
-    def for_audit(cls, given: AuditInputs) -> "Attack":  # noqa: ARG003
-        """Return the attack as an audit runs it."""
-        return cls()
+    def for_audit(cls, given: AuditInputs) -> "Attack | str":  # noqa: ARG003
+        """The attack as an audit runs it, or why it cannot."""
+        return cls.with_defaults()
+
+    @classmethod
+    def for_report(cls, published: Published, *, weighted: bool) -> "Attack | str":  # noqa: ARG003
+        """The attack as it is run while a release is written, or why it is not.
+
+        The release is all that is known then. Where it is `weighted`, equal rows are one, and counted.
+        """
+        if cls.needs:
+            return f"it needs {cls.needs}"
+        return LATER if cls.slow else cls.with_defaults()
+
+    @classmethod
+    def with_defaults(cls) -> "Attack | str":
+        """The attack with the defaults of its options, or the options that must be given."""
+        options = [each for each in fields(cls) if each.default is MISSING and each.default_factory is MISSING]  # type: ignore[arg-type]
+        needed = ", ".join(f"--{each.metadata.get('name') or each.name}" for each in options)
+        return f"it needs {needed}: run `shoal attack {cls.name}`" if needed else cls()
 
     def lacking(self, known: Knowledge) -> str | None:  # noqa: ARG002
         """Why an audit cannot run the attack with what is known; None where it can."""

@@ -56,6 +56,7 @@ class Compose(Attack):
     name: ClassVar[str] = "compose"
     sentence: ClassVar[str] = "What several releases about the same people tell together."
     channel: ClassVar[Channel] = Channel.COMPOSITION
+    needs: ClassVar[str] = "other releases about the same people (--other)"
     source: ClassVar[str] = "Ganta, Kasiviswanathan, Smith, KDD 2008"
     of_sensitive: ClassVar[bool] = True
 

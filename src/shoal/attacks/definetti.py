@@ -104,6 +104,7 @@ class DeFinetti(Attack):
     name: ClassVar[str] = "definetti"
     sentence: ClassVar[str] = "What all groups together teach about who in a group has which value."
     channel: ClassVar[Channel] = Channel.ATTRIBUTE
+    slow: ClassVar[bool] = True
     source: ClassVar[str] = "Kifer, SIGMOD 2009"
     of_sensitive: ClassVar[bool] = True
 

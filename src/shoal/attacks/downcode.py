@@ -163,6 +163,7 @@ class Downcode(Attack):
     name: ClassVar[str] = "downcode"
     sentence: ClassVar[str] = "Make labels finer again, from knowing that they are as fine as could be."
     channel: ClassVar[Channel] = Channel.SINGLING_OUT
+    slow: ClassVar[bool] = True
     source: ClassVar[str] = "Cohen, USENIX Security 2022"
     if_exposed: ClassVar[str] = "{exposed:,} show a label that can be made finer with certainty"
     if_not: ClassVar[str] = "no label can be made finer with certainty"

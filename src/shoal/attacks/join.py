@@ -119,6 +119,7 @@ class Join(Attack):
         "Join a release with a register of people: who matches few records, and what these tell of them."
     )
     channel: ClassVar[Channel] = Channel.RECORD
+    needs: ClassVar[str] = "people whom an attacker knows (--register)"
     source: ClassVar[str] = "Sweeney, IJUFKS 10(5), 2002"
     if_exposed: ClassVar[str] = "{exposed:,} of the register match one record only"
     if_not: ClassVar[str] = "everybody in the register has at least {least_candidates:,} candidates, or none"

@@ -116,6 +116,7 @@ class Minimality(Attack):
     name: ClassVar[str] = "minimality"
     sentence: ClassVar[str] = "What it tells that the algorithm generalised so far and no further."
     channel: ClassVar[Channel] = Channel.ATTRIBUTE
+    needs: ClassVar[str] = "people whom an attacker knows, and the policy (--register)"
     source: ClassVar[str] = "Wong, Fu, Wang, Pei, VLDB 2007"
     of_sensitive: ClassVar[bool] = True
 

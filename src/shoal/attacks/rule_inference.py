@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding, Rate, lift, option
+from shoal.attacks.attack import LATER, Attack, AuditInputs, Channel, Finding, Rate, lift, option
 from shoal.attacks.label_match import Matching
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags
@@ -41,6 +41,10 @@ def holds(test: Test, table: Table, builders: Mapping[str, Builder]) -> Flags:
     values = column.floats
     passing[: len(values)] = values <= limit if test.operator == "<=" else values > limit
     return np.asarray(passing[column.codes])
+
+
+MOST_MINED = 250_000
+"""Most rows of which rules are mined while a release is written; more would take longer than all the rest."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,10 @@ class Rules(Attack):
     """A `Table`; `shoal.attack` reads anything else that holds one."""
     held_out: float = option(0.0, "Share of the released rows to try the rules on instead.")
     seed: int = option(0, "Of which rows are held out.")
+
+    @classmethod
+    def for_report(cls, published: Published, *, weighted: bool) -> "Rules | str":
+        return LATER if weighted or published.rows > MOST_MINED else cls()
 
     @classmethod
     def for_audit(cls, given: AuditInputs) -> "Rules":

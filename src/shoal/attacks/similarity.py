@@ -38,6 +38,7 @@ class Similarity(Attack):
         "Find classes whose sensitive values differ and mean nearly the same: one node of a hierarchy, one band."
     )
     channel: ClassVar[Channel] = Channel.ATTRIBUTE
+    slow: ClassVar[bool] = True
     source: ClassVar[str] = "Li, Li, Venkatasubramanian, ICDE 2007"
     of_sensitive: ClassVar[bool] = True
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.attacks.attack import (
     CONTROL,
+    LATER,
     SEED,
     Attack,
     AuditInputs,
@@ -27,6 +28,10 @@ from shoal.data.codes import Table
 from shoal.errors import BadInput
 
 Shares = NDArray[np.float64]
+
+
+MOST_LABELS = 200_000
+"""Most different labels with which it is measured while a release is written; each is read once."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,14 @@ class SinglingOut(Attack):
     """A class breaches where its weight is less than this part of 1/n."""
     seed: int = option(0, SEED)
     """Of the hash."""
+
+    @classmethod
+    def for_report(cls, published: Published, *, weighted: bool) -> "SinglingOut | str":
+        if weighted:
+            return LATER
+        labels = sum(len(face.labels) for face in published.quasi_identifiers.values())
+        many = f"not measured: there are more than {MOST_LABELS:,} different labels; `shoal audit` measures it"
+        return many if labels > MOST_LABELS else cls()
 
     @classmethod
     def for_audit(cls, given: AuditInputs) -> "SinglingOut":

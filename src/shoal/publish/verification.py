@@ -81,7 +81,7 @@ def _judge(
     times: NDArray[np.int64] | None = None,
 ) -> list[Verdict]:
     """Judge every promise of a file or a table whose rows came from these rows of the input."""
-    claim, original = release.claim, original_of(release, rows)
+    claim, original = release.claim, original_behind(release, rows)
     listed = original.rows is not None
     with opened(table, claim.columns, how, listed=listed, times=times, room=release.room) as database:
         if separate is None:
@@ -103,7 +103,7 @@ def _judge_stream(release: "ReleasedTable") -> list[Verdict]:
         scratch.close()
 
 
-def original_of(release: "ReleasedTable", rows: NDArray[np.int64] | None) -> Original:
+def original_behind(release: "ReleasedTable", rows: NDArray[np.int64] | None) -> Original:
     """The input as verify needs it; `rows` are the input rows in the order of the release."""
     plan, source = release.plan, release.source
     reading, recoding = plan.reading, plan.recoding

@@ -2,22 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.attacks import ATTACKS
-from shoal.attacks.attack import Channel
+from shoal.attacks.attack import LATER, Channel
 from shoal.attacks.audit import Audit, audit
-from shoal.attacks.background import Background
-from shoal.attacks.homogeneity import Homogeneity
-from shoal.attacks.prosecutor import Prosecutor
-from shoal.attacks.release_under_attack import LabelColumn as _Face
-from shoal.attacks.release_under_attack import Published, labels_of
-from shoal.attacks.rule_inference import Rules
-from shoal.attacks.singling_out import SinglingOut
-from shoal.attacks.skewness import Skewness
+from shoal.attacks.release_under_attack import LabelColumn, Published, labels_of
 from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
 from shoal.data.codes import Codes, Table, encode
 from shoal.data.packed_keys import joined
@@ -27,16 +19,6 @@ from shoal.hierarchy.taxonomy import TOP
 from shoal.publish.manifest import PublicManifest
 from shoal.publish.release_views import Columns, published_in_memory, shown_as, texts_in_use
 from shoal.recoding.columns import Released
-
-if TYPE_CHECKING:
-    from shoal.attacks.attack import Attack
-
-MOST_MINED = 250_000
-"""Most rows of which rules are mined while a release is written; more would take longer than all the rest."""
-MOST_LABELS = 200_000
-"""Most different labels with which singling out is measured while a release is written; each is read once."""
-LATER = "it takes longer; `shoal audit` runs it"
-_LATER = ("similarity", "definetti", "downcode")
 
 
 @dataclass(frozen=True)
@@ -125,7 +107,7 @@ def _weighted(columns: Mapping[str, Released], times: Longs, roles: Columns) -> 
     of_row, count, _ = joined([(column.codes, column.size) for column in quasi])
     sizes = np.bincount(of_row, weights=times, minlength=count).astype(np.int64)
     values = {name: _values(table, name, of_row, times, count) for name in roles.sensitive}
-    faces = {column.name: _Face(column.codes, labels_of(table, column.name)) for column in quasi}
+    faces = {column.name: LabelColumn(column.codes, labels_of(table, column.name)) for column in quasi}
     return Published("the release", table, faces, tuple(roles.sensitive), of_row, ClassCounts(sizes, values))
 
 
@@ -139,24 +121,10 @@ def _values(table: Table, name: str, of_row: Codes, times: Longs, count: int) ->
 
 def _attacked(published: Published, *, weighted: bool) -> Audit:
     """Run every quick attack that reads the release alone; for the others, say why not."""
-    attacks: list[tuple[str, Attack | str]] = [("prosecutor", Prosecutor())]
-    if published.sensitive:
-        attacks += [("homogeneity", Homogeneity()), ("background", Background()), ("skewness", Skewness())]
-        few = not weighted and published.rows <= MOST_MINED
-        attacks.append(("rules", Rules() if few else LATER))
-    labels = sum(len(face.labels) for face in published.quasi_identifiers.values())
-    many = f"not measured: there are more than {MOST_LABELS:,} different labels; `shoal audit` measures it"
-    attacks.append(("singling-out", LATER if weighted else SinglingOut() if labels <= MOST_LABELS else many))
-    known = {name for name, _ in attacks} | {*_LATER, "join", "minimality", "compose"}
     fitting = [kind for kind in ATTACKS.values() if published.sensitive or not kind.of_sensitive]
-    attacks += [(kind.name, kind()) for kind in fitting if kind.name not in known]
-    attacks += [(name, LATER) for name in _LATER if published.sensitive or name == "downcode"]
-    attacks += [("join", "it needs people whom an attacker knows (--register)")]
-    if published.sensitive:
-        attacks += [
-            ("minimality", "it needs people whom an attacker knows, and the policy (--register)"),
-            ("compose", "it needs other releases about the same people (--other)"),
-        ]
+    attacks = [(kind.name, kind.for_report(published, weighted=weighted)) for kind in fitting]
+    # what is run first, then what is only slow, then what needs more than the release
+    attacks.sort(key=lambda each: (isinstance(each[1], str), each[1] != LATER))
     return audit(published, attacks, absent=_absent(published.sensitive))
 
 

@@ -5,7 +5,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import hypothesis
@@ -14,8 +16,8 @@ import pytest
 import tomli_w
 from spark_cluster import running, wait_for
 
-# how long an example takes is no matter of right or wrong
-hypothesis.settings.register_profile("shoal", deadline=None)
+# how long an example takes is no matter of right or wrong; what lands may not depend on luck
+hypothesis.settings.register_profile("shoal", naive.examples(100), derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("shoal")
 
 CANARY = "CANARY-7f3"
@@ -63,10 +65,28 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_collection_modifyitems(config, items):
     """What takes long is left to `make test-all` and to what is run before a change lands."""
-    late = [] if naive.THOROUGH else [item for item in items if item.get_closest_marker("thorough")]
-    if late:
-        config.hook.pytest_deselected(items=late)
-        items[:] = [item for item in items if item not in set(late)]
+    if naive.THOROUGH:
+        return
+    late = {item for item in items if item.get_closest_marker("thorough")}
+    grids = defaultdict(list)
+    for item in items:
+        if mark := item.get_closest_marker("covering"):
+            grids[item.nodeid.partition("[")[0], *mark.args].append(item)
+    for (_, strength), grid in grids.items():
+        late |= set(grid) - set(covering(grid, strength))
+    config.hook.pytest_deselected(items=[item for item in items if item in late])
+    items[:] = [item for item in items if item not in late]
+
+
+def covering(grid, strength):
+    """Some tests of a grid of parameters, in which any `strength` values of different parameters meet."""
+    values = {item: [(name, repr(value)) for name, value in item.callspec.params.items()] for item in grid}
+    meeting = {item: set(combinations(values[item], strength)) for item in grid}
+    open_ = set().union(*meeting.values())
+    while open_:
+        best = max(grid, key=lambda item: len(meeting[item] & open_))
+        open_ -= meeting[best]
+        yield best
 
 
 @dataclass(frozen=True)

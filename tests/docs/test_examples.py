@@ -11,9 +11,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 AS_WRITTEN = {"tutorial.md"}
 """Pages whose commands are processes of their own; others share one process, which is faster."""
-
-
 NEEDS_JAVA = {"engines/spark.md"}
+LONG = AS_WRITTEN | NEEDS_JAVA
+"""Pages that take half a minute and more."""
 
 
 @pytest.fixture
@@ -30,7 +30,9 @@ def reader(tmp_path, shoal, monkeypatch):
     return of
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.thorough) if page in LONG else page for page in PAGES]
+)
 def test_its_examples(page, reader):
     """With SHOAL_EXAMPLES=write, what really came out is written into the page, to be looked at."""
     if page in NEEDS_JAVA and shutil.which("java") is None:
@@ -41,4 +43,4 @@ def test_its_examples(page, reader):
     if os.environ.get("SHOAL_EXAMPLES") == "write":
         path.write_text(fresh, "utf-8")
     else:
-        assert masked(fresh) == masked(text)
+        assert masked(fresh) == masked(text), "SHOAL_EXAMPLES=write writes what comes out into the page"

@@ -71,7 +71,8 @@ def test_everything_public_is_in_the_reference():
         line.rsplit(".", 1)[-1] for text in PAGES.values() for line in re.findall(r"^::: (\S+)$", text, re.MULTILINE)
     }
     classes = {kind.__name__ for kind in facts._attacks().values()}
-    assert ({*shoal.__all__, *classes} - {"attacks", "plot"}) <= shown
+    missing = {*shoal.__all__, *classes} - {"attacks", "plot"} - shown
+    assert not missing, "write a line `::: shoal.….Name` for each into a page of docs/reference"
     assert "plots" in shown  # as `shoal.plot`
 
 

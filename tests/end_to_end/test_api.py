@@ -82,6 +82,7 @@ def test_the_input_is_not_changed(kind):
 MARKED = {"age": ["1"] * 60, "s": ["a", "", "?", " b"] * 15, "other": ["x", "?", "5.0", "5"] * 15}
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize(
     "make",
     [
@@ -174,6 +175,7 @@ ARROW = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("column", ARROW)
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 def test_every_type_goes_through_memory_and_disk(column, form, tmp_path):

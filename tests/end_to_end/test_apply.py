@@ -4,13 +4,14 @@ import csv
 import json
 import warnings
 
+import naive
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive import instances
 
@@ -349,7 +350,7 @@ BUILT = {
 
 @pytest.mark.parametrize("kind", BUILT)
 @given(data=st.data())
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@naive.examples(30)
 def test_a_value_has_one_label_per_level_in_both_releases(kind, data):
     spec, values = BUILT[kind]
     old = data.draw(st.lists(values, min_size=1, max_size=60))
@@ -398,7 +399,7 @@ def policy_of(instance):
 
 
 @given(instance=instances(show=st.booleans()), data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@naive.examples(60, fixtures=True)
 @pytest.mark.filterwarnings("ignore::shoal.ShoalWarning")
 def test_what_is_kept_is_what_the_definition_keeps(instance, data, tmp_path_factory):
     if any(not a.levels for a in instance.attributes.values()):

@@ -31,6 +31,7 @@ def released(require):
     return sh.anonymize(str(ADULT / "adult.csv"), policy)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not ADULT.exists(), reason="the Adult table is not beside the repository")
 def test_k_anonymity_alone_leaves_people_exposed_and_diversity_changes_the_lines():
     alone = sh.audit(released(K5))

@@ -11,7 +11,7 @@ import naive
 import pyarrow as pa
 import pytest
 import tomli_w
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal as sh
@@ -39,12 +39,7 @@ RACE_POLICY = {
     "require": [{"model": "k-anonymity", "k": 2}],
     "method": {"suppression": "k"},
 }
-many = settings(
-    max_examples=150,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+many = naive.examples(150)
 
 
 def with_method(policy, **method):
@@ -80,7 +75,7 @@ def test_equals_brute_force(instance):
 
 
 @pytest.mark.parametrize("metric", sorted(METRICS))
-@settings(many, max_examples=60)
+@naive.examples(60, fixtures=True)
 @given(instance=naive.instances(show=st.booleans()))
 def test_the_front_and_the_best_by_definition(metric, instance):
     table = listing(instance, metric)
@@ -97,7 +92,7 @@ def test_the_front_and_the_best_by_definition(metric, instance):
 
 
 @pytest.mark.parametrize("metric", sorted(METRICS))
-@settings(many, max_examples=60)
+@naive.examples(60, fixtures=True)
 @given(instance=naive.instances())
 def test_a_score_is_the_judged_one(metric, instance):
     before = instance.before()
@@ -325,7 +320,7 @@ def test_all_algorithms_side_by_side():
     assert {run.algorithm: run.solutions for run in found.runs}["samarati"] == 2
 
 
-@settings(many, max_examples=8)
+@naive.examples(8, fixtures=True)
 @given(data=st.data())
 def test_each_alone_finds_the_same(data):
     """Nothing that one algorithm learnt helps or harms the next."""

@@ -89,6 +89,7 @@ def test_b_t_privacy_with_anatomy_is_refused():
         sh.Policy(**policy({"age": QUASI, "ill": "sensitive"}, require, {"algorithm": "anatomy"}))
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("algorithm", ["mondrian", "mondrian-relaxed", "mondrian-single"])
 @pytest.mark.parametrize("ranges", ["cut", "observed"])
 @pytest.mark.parametrize("form", [["mean"], ["mode"], ["bounds"], ["bounds", "mean"], ["range", "median"]], ids=str)
@@ -102,6 +103,7 @@ def test_statistics_and_bounds_of_numbers_of_any_length(tmp_path, algorithm, ran
     assert publish(tmp_path, asked) == []
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("algorithm", ["mondrian", "mondrian-relaxed", "mondrian-single"])
 @pytest.mark.parametrize("ranges", ["cut", "observed"])
 @pytest.mark.parametrize("form", ["range", "mode", "median"])
@@ -123,6 +125,7 @@ REFERENCED = [
 ]
 
 
+@pytest.mark.covering(2)
 @pytest.mark.parametrize("model", REFERENCED, ids=lambda model: model["model"])
 @pytest.mark.parametrize("algorithm", ["optimal", "datafly", "greedy"])
 @pytest.mark.parametrize("suppression", [0.1, 0.5, 1.0])
@@ -198,6 +201,7 @@ TIMES = {
 }
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize("algorithm", ["anatomy", "optimal"])
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

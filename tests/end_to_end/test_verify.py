@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from naive import examples
 
 from shoal.api.releases import anonymize
 from shoal.data.codes import Table, encode
@@ -84,7 +85,7 @@ def counted(release, claim):
     return sorted((int(n), sorted(map(str, c.items()))) for n, c in zip(found.sizes, per_class, strict=True))
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, fixtures=True)
 @given(rows=st.lists(ROW, min_size=1, max_size=30), form=st.sampled_from(["csv", "parquet", "table"]))
 def test_the_counts_are_those_of_a_naive_count(rows, form, tmp_path):
     columns = released(rows)
@@ -221,7 +222,7 @@ def test_a_leading_apostrophe_is_undone_once():
             assert covers(release, claim, original).holds == holds
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, fixtures=True)
 @given(rows=st.lists(st.tuples(st.just("x"), st.just("y"), CELL), min_size=1, max_size=12))
 def test_what_was_defused_is_counted_as_it_was(rows, tmp_path):
     columns = released(rows)

@@ -5,12 +5,13 @@ import json
 import warnings
 from decimal import Decimal
 
+import naive
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -143,6 +144,7 @@ def written(folder, rows, kind):
     return str(path)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("algorithm", ["datafly", "samarati", "incognito", "hybrid", "greedy", "optimal"])
 def test_every_search_writes_the_same_bytes(tmp_path, engine, kind, algorithm):
@@ -167,6 +169,7 @@ def test_columns_of_every_sort(tmp_path, engine, kind, to):
     same(tmp_path, written(tmp_path, table(), kind), policy, engine, format=to)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("model", SENSITIVE, ids=lambda model: model["model"])
 @pytest.mark.parametrize("suppressed", ["drop", "show"])
 def test_models_of_sensitive_values(tmp_path, engine, model, suppressed):
@@ -241,7 +244,7 @@ def test_boxes_that_are_declared_are_those_of_memory(tmp_path, engine, to):
 CELLS = st.sampled_from(["", "1", "2", "10", "02", "-1", "1.5", "a", "b c", "*", "=a", "?", "1,5", "é", '"', "a;b"])
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@naive.examples(25, fixtures=True)
 @given(
     rows=st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), min_size=4, max_size=30),
     kind=st.sampled_from(["csv", "parquet"]),
@@ -293,6 +296,7 @@ def test_what_an_engine_lacks_is_said_before_any_work(tmp_path, engine, what):
         make_release(missing, policy, engine=engine)
 
 
+@pytest.mark.covering(1)
 @pytest.mark.parametrize("suppressed", ["drop", "show"])
 @pytest.mark.parametrize("algorithm", ["datafly", "optimal"])
 def test_classes_that_do_not_fit_are_spilled(tmp_path, monkeypatch, algorithm, suppressed):

@@ -480,6 +480,7 @@ def test_the_folders_that_cannot_be_moved(db, tmp_path, replaced, monkeypatch):
     assert (tables(db), files(tmp_path)) == replaced
 
 
+@pytest.mark.thorough
 def test_a_million_rows_come_and_go(db, tmp_path):
     """Written by binary COPY, read back: the same rows."""
     rows = 1_000_000
@@ -510,6 +511,7 @@ def test_a_million_rows_come_and_go(db, tmp_path):
         ), name
 
 
+@pytest.mark.thorough
 def test_a_million_rows_are_released(db, tmp_path):
     people(db, 1_000_000)
     publish("postgres:people", POLICY, tmp_path / "out", to="postgres:released", memory="500MB", engine="duckdb")

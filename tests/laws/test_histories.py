@@ -216,9 +216,10 @@ def told_of_two_values(histories):
 
 
 def test_one_of_two_values_changes(monkeypatch):  # S3.10
-    assert told_of_two_values(40) == 0
+    many = 40 if naive.THOROUGH else 12
+    assert told_of_two_values(many) == 0
     monkeypatch.setattr(RepublishContext, "bound", property(lambda stage: np.zeros(len(stage.history), dtype=bool)))
-    assert told_of_two_values(40) > 0, "the attacker finds nothing where nobody waits"
+    assert told_of_two_values(many) > 0, "the attacker finds nothing where nobody waits"
 
 
 @pytest.mark.slow

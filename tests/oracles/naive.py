@@ -437,13 +437,21 @@ THOROUGH = os.environ.get("SHOAL_TESTS") == "all"
 """Whether every law is tried on all its tables: `make test-all`, and before a change lands."""
 
 
-def examples(most):
-    """So many tables, or a quarter of them where it has to be quick; the same at every run."""
+QUICK = 12
+"""A quick run tries a law on a twelfth of its tables, and on so many at least: it misses no line of the package."""
+
+
+def examples(most, *, fewest=QUICK, fixtures=False):
+    """So many tables, or a few of them where it has to be quick; the same at every run.
+
+    With `fixtures`, a fixture of pytest may be shared by all tables.
+    """
+    shared = [HealthCheck.function_scoped_fixture] if fixtures else []
     return settings(
-        max_examples=most if THOROUGH else max(most // 4, 20),
+        max_examples=most if THOROUGH else min(most, max(most // QUICK, fewest)),
         deadline=None,
         derandomize=True,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much, *shared],
     )
 
 

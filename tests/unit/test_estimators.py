@@ -2,9 +2,10 @@
 
 from math import comb, exp, lgamma, log
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.estimators import (
@@ -93,7 +94,7 @@ def test_shlosser_is_haas_and_stokes():
     assert shlosser(Sample.counted(BAD, 1000)) == pytest.approx(129.2, abs=0.05)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(a=st.floats(0.05, 20), b=st.floats(0.01, 0.97), f=st.floats(0.01, 0.95))
 def test_snb_finds_its_parameters_again(a, b, f):
     one, two = snb_expected(np.array(a), np.array(b), f)
@@ -131,7 +132,7 @@ def test_everybody_sampled():
     assert population_uniques(Sample.counted({1: 5, 2: 1}, 7)).uniques == pytest.approx(5)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(st.dictionaries(st.integers(1, 30), st.integers(1, 40), min_size=1, max_size=8), st.integers(1, 200))
 def test_every_estimate_is_a_number_of_people(histogram, times):
     sample = Sample.counted(histogram, times * sum(i * c for i, c in histogram.items()))

@@ -6,7 +6,7 @@ import naive
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.engine_port import ReadOptions
@@ -372,12 +372,7 @@ def starred(instance):
     return all(a.levels and set(a.levels[-1].values()) == {"*"} for a in instance.attributes.values())
 
 
-@settings(
-    max_examples=100,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
-)
+@naive.examples(100)
 @given(naive.instances().filter(starred).filter(weighed), st.sampled_from(sorted(naive.EXACT)), st.data())
 def test_a_plan_is_the_optimum_whatever_the_order(instance, metric, data):
     """From frame to rows: the same levels and the same suppressed rows as brute force."""

@@ -91,6 +91,7 @@ def test_directions_of_invented_people(small, name):
     HOLD[name](small(name))
 
 
+@pytest.mark.thorough
 @needs_adult
 @pytest.mark.parametrize("name", HOLD)
 def test_directions_of_adult(adult, name):

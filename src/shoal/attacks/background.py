@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.attack import Attack, Channel, Finding, option, whole
-from shoal.attacks.homogeneity import sensitive_of
+from shoal.attacks.homogeneity import sensitive_attributes
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, ValueCounts
 
@@ -47,7 +47,7 @@ class Background(Attack):
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
         """Rule out more and more values, and count whom that exposes."""
-        sensitive, counts = sensitive_of(published), published.counts
+        sensitive, counts = sensitive_attributes(published), published.counts
         values = {name: counts.sensitive[name].non_null() for name in sensitive}
         steps = []
         for b in range(self.excluded + 1):

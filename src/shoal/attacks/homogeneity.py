@@ -44,7 +44,7 @@ class Homogeneity(Attack):
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
         """Find the homogeneous classes and count the records in them."""
-        sensitive, counts = sensitive_of(published), published.counts
+        sensitive, counts = sensitive_attributes(published), published.counts
         self._refuse_strange(counts, sensitive)
         found = {name: homogeneous(counts, [name], self.protected) for name in sensitive}
         any_ = np.logical_or.reduce(list(found.values()))
@@ -77,7 +77,7 @@ class Homogeneity(Attack):
             raise BadInput(f"none of the protected values occurs in {' or '.join(map(repr, sensitive))}")
 
 
-def sensitive_of(published: Published) -> tuple[str, ...]:
+def sensitive_attributes(published: Published) -> tuple[str, ...]:
     """Return the sensitive attributes; refuse a release without any."""
     if not published.sensitive:
         raise BadInput(f"{published.name}: name its sensitive attributes with --sensitive")

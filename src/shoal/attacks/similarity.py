@@ -8,7 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding, number, option
-from shoal.attacks.homogeneity import sensitive_of
+from shoal.attacks.homogeneity import sensitive_attributes
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, ValueCounts
 from shoal.data.codes import Column, encode
@@ -64,7 +64,7 @@ class Similarity(Attack):
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
         """Judge every attribute that has a hierarchy or, with a band, is of numbers."""
-        sensitive, counts = sensitive_of(published), published.counts
+        sensitive, counts = sensitive_attributes(published), published.counts
         alike = np.zeros(len(counts.sizes), dtype=bool)
         told: dict[str, dict[str, Any]] = {}
         for name in sensitive:

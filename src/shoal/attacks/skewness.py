@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.attacks.attack import Attack, Channel, Finding, number, option
-from shoal.attacks.homogeneity import sensitive_of
+from shoal.attacks.homogeneity import sensitive_attributes
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, ValueCounts
 from shoal.hierarchy.exact_numbers import exact
@@ -52,7 +52,7 @@ class Skewness(Attack):
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
         """Compare the shares of values in every class with those in the whole release."""
-        sensitive, counts = sensitive_of(published), published.counts
+        sensitive, counts = sensitive_attributes(published), published.counts
         skewed = np.zeros(len(counts.sizes), dtype=bool)
         told = {}
         for name in sensitive:

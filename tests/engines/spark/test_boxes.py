@@ -4,10 +4,11 @@ import datetime as dt
 import tempfile
 from pathlib import Path
 
+import naive
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 from spark_cluster import killed_in_the_middle, slowed
@@ -87,6 +88,7 @@ def levels(monkeypatch):
     return told
 
 
+@pytest.mark.thorough
 def test_a_file_and_a_frame(spark, tmp_path, monkeypatch, levels):
     """The bytes of all three engines, verified against the original by DuckDB and by Spark's own SQL."""
     monkeypatch.setattr(boxing, "_ROOM", 250)
@@ -107,6 +109,7 @@ def test_a_file_and_a_frame(spark, tmp_path, monkeypatch, levels):
     assert len(shown) == told.classes.count
 
 
+@pytest.mark.thorough
 def test_executors_without_this_shoal_are_refused_before_any_work(spark, tmp_path, monkeypatch, levels):
     source = written(tmp_path, people(50))
     monkeypatch.setattr(boxing, "_VERSION", "another")
@@ -124,7 +127,7 @@ def test_executors_without_this_shoal_are_refused_before_any_work(spark, tmp_pat
 
 
 @pytest.mark.slow
-@settings(max_examples=4, deadline=None, derandomize=True)
+@naive.examples(4)
 @given(
     seed=st.integers(0, 1000),
     rows=st.integers(2, 60),

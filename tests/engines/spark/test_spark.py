@@ -104,6 +104,7 @@ def test_it_writes_the_bytes_of_the_arrow_engine(spark, table, policy, tmp_path)
     assert manifest.data.sha256 == expected.data.sha256
 
 
+@pytest.mark.thorough
 def test_a_csv_hierarchy_and_a_folder_of_files_with_line_ends_in_cells(spark, tmp_path):
     tree = tmp_path / "town.csv"
     tree.write_text("a;north;*\nb;north;*\nc;south;*\n", "utf-8")

@@ -5,11 +5,12 @@ import datetime as dt
 import hashlib
 import re
 
+import naive
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal.engines.table_writer import (
@@ -52,7 +53,7 @@ CELL = (
     )
     | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4).filter(MARK.__ne__)
 )
-QUIET = settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUIET = naive.examples(80, fixtures=True)
 
 
 def coded(rows, width):

@@ -2,9 +2,10 @@
 
 from fractions import Fraction
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.attacks.homogeneity import attacked_rows, expected, expected_uniform, homogeneous
@@ -54,7 +55,7 @@ def test_side_by_side():
 one_class = st.lists(st.integers(0, 3), min_size=3, max_size=3).filter(any)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(st.lists(one_class, min_size=1, max_size=6))
 def test_as_defined(rows):
     known = [[row[0], row[1]] for row in rows]

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -148,7 +149,7 @@ def rollups(draw):
     return sizes, [np.array(column, np.int32) for column in columns], maps
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@naive.examples(300)
 @given(rollups())
 def test_rollup_is_mapping_each_code(instance):
     sizes, columns, maps = instance

@@ -6,7 +6,7 @@ from math import isclose
 import naive
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.metrics.catalogue import METRICS
@@ -14,12 +14,7 @@ from shoal.models.model import Closure
 from shoal.recoding.outcome import After
 from shoal.search.oracle import Oracle
 
-hard = settings(
-    max_examples=100,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+hard = naive.examples(100)
 every_metric = pytest.mark.parametrize("metric", sorted(METRICS))
 
 
@@ -33,7 +28,7 @@ def lifted(before, node):
 
 
 @every_metric
-@settings(hard, max_examples=300)
+@naive.examples(300)
 @given(instance=naive.instances(), data=st.data())
 def test_the_score_is_the_definition(metric, instance, data):
     """At any node with any classes suppressed, whether a model asks for it or not."""

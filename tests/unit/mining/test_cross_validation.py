@@ -116,6 +116,7 @@ def test_other_features():
     assert means(learned) == {"logistic": (1.0, 1.0)}
 
 
+@pytest.mark.thorough
 def test_the_same_for_the_same_seed():
     def learned(seed, **how):
         return sh.learn(

@@ -2,9 +2,10 @@
 
 from fractions import Fraction
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
@@ -46,7 +47,7 @@ def share(row):
     return max((Fraction(many + stray, len(known)) for many in held if many), default=Fraction(0)), sum(map(bool, held))
 
 
-@settings(max_examples=300, deadline=None)
+@naive.examples(300)
 @given(
     st.lists(st.lists(st.sampled_from(LABELS), min_size=1, max_size=8), min_size=1, max_size=5),
     st.sampled_from([0.25, 0.5, 0.6, 0.75, 1]),

@@ -2,9 +2,10 @@
 
 from itertools import combinations
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
@@ -53,7 +54,7 @@ def excess(row):
     return len(pairs) - 2 * alike
 
 
-@settings(max_examples=300, deadline=None)
+@naive.examples(300)
 @given(
     st.lists(st.lists(st.sampled_from(LABELS), min_size=1, max_size=8), min_size=1, max_size=5),
     st.integers(1, 3),

@@ -3,9 +3,10 @@
 from collections import Counter
 from math import log2
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, JointCounts
@@ -97,7 +98,7 @@ ROW = st.tuples(
 PAID = st.tuples(st.sampled_from(["20", "25", "40"]), st.sampled_from("fm"), st.sampled_from(["1", "2", "9"]))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(
     st.one_of(*(st.lists(st.lists(row, min_size=1, max_size=5), min_size=1, max_size=4) for row in (ROW, PAID))),
     st.sampled_from([0.2, 0.5, 1, 1.5]),

@@ -1,8 +1,9 @@
 """Categories of sensitive values."""
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -22,7 +23,7 @@ def counted(rows):
     return ValueCounts(classes, values, dense[classes, values], LABELS, len(dense))
 
 
-@settings(max_examples=300, deadline=None)
+@naive.examples(300)
 @given(st.lists(st.lists(st.sampled_from(LABELS), min_size=1, max_size=8), max_size=5))
 def test_counted_as_by_hand(rows):
     found = categorised(counted(rows), CATEGORIES)

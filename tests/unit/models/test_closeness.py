@@ -5,8 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from naive import examples
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.errors import BadPolicy
@@ -94,7 +95,7 @@ classes = st.lists(st.integers(0, 5), min_size=5, max_size=5).filter(any)
 groups = st.lists(st.integers(0, 2), min_size=5, max_size=5)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(
     st.lists(classes, min_size=1, max_size=4),
     st.lists(st.integers(0, 3), min_size=5, max_size=5),

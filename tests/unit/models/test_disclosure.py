@@ -3,9 +3,10 @@
 from dataclasses import replace
 from math import inf, log, log2, nextafter
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
@@ -71,7 +72,7 @@ def test_reference():
     assert (itself.needs, DeltaDisclosure(1).needs) == (frozenset(), {Need.ORIGINAL})
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(
     st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4).filter(any), min_size=1, max_size=4),
     st.lists(st.integers(0, 3), min_size=4, max_size=4),

@@ -5,10 +5,11 @@ from collections import Counter
 from fractions import Fraction
 from itertools import chain, product
 
+import naive
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -94,7 +95,7 @@ def test_who_knows_the_salary_learns_the_disease():
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model.name}-{model.null_is_value}")
 def test_it_is_its_definition(model):
-    @settings(max_examples=300, deadline=None)
+    @naive.examples(300)
     @given(st.one_of(tables, few))
     def check(table):
         expected = [definition(model, class_) for class_ in table]
@@ -110,7 +111,7 @@ def test_it_is_its_definition(model):
 def test_closed_under_unions(model):
     """M1: parts of equal other values merge, and each is diverse before."""
 
-    @settings(max_examples=300, deadline=None)
+    @naive.examples(300)
     @given(st.one_of(tables, few))
     def check(table):
         if model.holds(counted(table)):
@@ -132,7 +133,7 @@ def test_impossible_is_sound(model):
     """If it says impossible, no merging of the classes that stay complies."""
     said = []
 
-    @settings(max_examples=300, deadline=None)
+    @naive.examples(300)
     @given(st.one_of(tables, few), st.integers(0, 6))
     def check(table, suppressible):
         whole = counted([list(chain(*table))])

@@ -4,9 +4,10 @@ from collections import Counter
 from itertools import product
 from math import exp, log
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
@@ -65,7 +66,7 @@ classes = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@naive.examples(300)
 @given(classes, st.sampled_from([1, 1.5, 2, 2.5, 3.0]), st.booleans())
 def test_entropy_is_its_definition(rows, l, null):
     """n(ln n - ln l) >= Σ f ln f, as ARX has it."""
@@ -81,7 +82,7 @@ def test_entropy_is_its_definition(rows, l, null):
     assert entropy(l, null_is_value=null).complies(table).tolist() == [holds(row) for row in rows]
 
 
-@settings(max_examples=100, deadline=None)
+@naive.examples(100)
 @given(classes)
 def test_entropy_attained(rows):
     labels = ["a", "b", "c", "d", None]

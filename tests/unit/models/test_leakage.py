@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from naive import examples
 
 import shoal as sh
 from shoal.data.class_counts import ClassCounts, ValueCounts
@@ -99,7 +100,7 @@ def naive(rows, null):
     return out
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(st.lists(one_class, min_size=1, max_size=6), limits, limits, st.booleans())
 def test_as_defined(rows, most, above, null):
     table, found = counts(rows, LABELS), naive(rows, null)
@@ -114,7 +115,7 @@ def test_as_defined(rows, most, above, null):
     assert not found or AlpDif(attained["alp"], attained["dif"], "illness", null).holds(table)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(st.lists(one_class, min_size=2, max_size=6))
 def test_theorem_1(rows):
     """S3.2: ALP never rises when classes merge."""

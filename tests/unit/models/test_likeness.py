@@ -4,9 +4,10 @@ from dataclasses import replace
 from fractions import Fraction
 from math import log
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
@@ -53,7 +54,7 @@ def test_a_value_of_everybody_gains_nothing():
     assert BetaLikeness(0, "enhanced", "s").complies(table([[3], [7]])).all()
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(
     st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4).filter(any), min_size=1, max_size=4),
     st.lists(st.integers(0, 3), min_size=4, max_size=4),

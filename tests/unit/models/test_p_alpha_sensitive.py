@@ -2,9 +2,10 @@
 
 from fractions import Fraction
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
@@ -60,7 +61,7 @@ def weight(row, over):
 @every
 @pytest.mark.parametrize("over", ["tuples", "values"])
 def test_they_are_their_definitions(made, over):
-    @settings(max_examples=300, deadline=None)
+    @naive.examples(300)
     @given(
         st.lists(st.lists(st.sampled_from(LABELS), min_size=1, max_size=7), min_size=1, max_size=5),
         st.integers(1, 4),

@@ -1,8 +1,9 @@
 """p-sensitive and p⁺-sensitive."""
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
@@ -34,7 +35,7 @@ def test_two_values_of_one_category():
     assert PPlusSensitive(2, CATEGORIES, "disease").worst(table) == 0
 
 
-@settings(max_examples=300, deadline=None)
+@naive.examples(300)
 @given(st.lists(st.lists(st.sampled_from([*LABELS, "gout"]), min_size=1, max_size=7), max_size=5), st.integers(1, 4))
 def test_they_are_their_definitions(rows, p):
     table = counted(rows, [*LABELS, "gout"])
@@ -65,7 +66,7 @@ def test_impossible():
 def test_the_second_condition_of_truta_never_forbids_one_class():
     """floor((n - cf_{p-i}) / i) >= 1 for i < p wherever the table holds p values."""
 
-    @settings(max_examples=300, deadline=None)
+    @naive.examples(300)
     @given(st.lists(st.integers(1, 9), min_size=2, max_size=6), st.data())
     def check(frequencies, data):
         p = data.draw(st.integers(2, len(frequencies)))

@@ -3,9 +3,10 @@
 from collections import Counter
 from fractions import Fraction
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts
@@ -89,7 +90,7 @@ ROWS = st.tuples(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(
     st.lists(st.lists(ROWS, min_size=1, max_size=6), min_size=1, max_size=4),
     st.sampled_from([0.1, 0.25, 0.3333333333333333, 0.5, 1]),

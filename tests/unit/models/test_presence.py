@@ -3,9 +3,10 @@
 from fractions import Fraction
 from pathlib import Path
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts
@@ -64,7 +65,7 @@ def test_who_is_not_in_the_population_has_no_share():
     assert DeltaPresence("p.csv").attained(table) == {"min": 0.0, "max": None}
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(TABLES, SHARES, SHARES.filter(bool), st.integers(0, 2))
 def test_as_defined(pairs, least, most, strangers):
     if least > most:

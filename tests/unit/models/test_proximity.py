@@ -3,9 +3,10 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
@@ -41,7 +42,7 @@ def test_merging_can_break_it():
 numbers = st.sampled_from(["-3", "-1.5", "0", "0.1", "0.3", "1", "1.0", "2", "2.5", "10", "1000000000000000000000"])
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(
     st.lists(st.lists(numbers, min_size=1, max_size=7), min_size=1, max_size=4),
     st.sampled_from([0, 0.1, 0.2, 0.5, 1.0]),

@@ -3,9 +3,10 @@
 from collections import Counter
 from fractions import Fraction
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
@@ -79,7 +80,7 @@ def parts(row, l, null):
     return (ranked[0], sum(ranked[l - 1 :])) if len(ranked) >= l else (1, 0)
 
 
-@settings(max_examples=300, deadline=None)
+@naive.examples(300)
 @given(classes, st.integers(1, 4), st.sampled_from([0.5, 0.6, 1, 1.5, 2.0, 3, 7]), st.booleans())
 def test_it_is_its_definition(rows, l, c, null):
     table = counts([[row.count(value) for value in LABELS] for row in rows], LABELS)
@@ -92,7 +93,7 @@ def test_it_is_its_definition(rows, l, c, null):
     assert model.holds(table) == all(expected)
 
 
-@settings(max_examples=300, deadline=None)
+@naive.examples(300)
 @given(classes, st.integers(1, 4))
 def test_what_is_attained_complies_and_less_does_not(rows, l):
     table = counts([[row.count(value) for value in LABELS] for row in rows], LABELS)
@@ -109,7 +110,7 @@ def test_what_is_attained_complies_and_less_does_not(rows, l):
         assert ratios[worst] == max(ratios)
 
 
-@settings(max_examples=100, deadline=None)
+@naive.examples(100)
 @given(classes, st.integers(1, 4), st.sampled_from([0.5, 1, 1.5, 2.0]))
 def test_impossible_without_suppression_is_the_whole_table(rows, l, c):
     whole = counts([[sum(row.count(value) for row in rows) for value in LABELS]], LABELS)

@@ -2,9 +2,10 @@
 
 from fractions import Fraction
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts
@@ -32,7 +33,7 @@ def test_the_tiny_example():
     assert AverageRisk(0.5).worst(table) == SampleUniqueness(0).worst(table) == 2
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=12), st.integers(1, 20).map(lambda i: i / 20))
 def test_as_defined(of, most):
     rows = [size for size in of for _ in range(size)]

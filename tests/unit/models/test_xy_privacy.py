@@ -3,9 +3,10 @@
 from collections import Counter, defaultdict
 from fractions import Fraction
 
+import naive
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, JointCounts
@@ -84,7 +85,7 @@ ROW = st.tuples(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(
     st.lists(ROW, min_size=1, max_size=12),
     st.sampled_from([("person",), ("person", "ill"), ("ill",)]),
@@ -116,7 +117,7 @@ def test_as_defined(rows, y, x, k, h, null):
     assert attained["h"] == pytest.approx(max(shares, default=0))
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@naive.examples(300)
 @given(
     st.lists(ROW, min_size=1, max_size=10),
     st.sampled_from([None, ("age",), ("job",)]),

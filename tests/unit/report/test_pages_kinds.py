@@ -96,9 +96,9 @@ def test_the_first_screen_tells_the_manifest(releases, kind):
 
 
 def test_every_page_fits_a_phone_in_the_dark(releases):
-    """Both pages of every release; where it has to be quick, one of them in turn."""
-    turns = {kind: both if naive.THOROUGH else both[at % 2 :][:1] for at, (kind, both) in enumerate(releases.items())}
-    pages = {folder / "report.html": kind for kind, folders in turns.items() for folder in folders}
+    """Both pages of every release; where it has to be quick, of every fourth."""
+    some = list(releases.items())[:: 1 if naive.THOROUGH else 4]
+    pages = {folder / "report.html": kind for kind, folders in some for folder in folders}
     looks = look(*pages, widths=[390], schemes=["dark"])
     assert [(kind, seen.faults) for kind, seen in zip(pages.values(), looks, strict=True) if seen.faults] == []
 

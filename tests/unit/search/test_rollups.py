@@ -3,7 +3,7 @@
 import naive
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.frequency_set import FrequencySet
@@ -76,7 +76,7 @@ def test_small_old_sets_do_not_shelter_large_ones(before, room):
         assert memory._classes <= 1000
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@naive.examples(60, fixtures=True)
 @given(naive.instances(fewest=2), st.integers(1, 12), st.randoms(use_true_random=False))
 def test_forgetting_keeps_the_answers_and_the_memory_is_bounded(instance, room, random):
     """Sets that hardly shrink are kept here, so that the memory is soon full; faces are asked, too."""
@@ -98,7 +98,7 @@ def test_forgetting_keeps_the_answers_and_the_memory_is_bounded(instance, room, 
             assert sum(sizes) <= max(room, *sizes, 0)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@naive.examples(100, fixtures=True)
 @given(naive.instances(), st.data())
 def test_settled_sets_are_equal(instance, data):
     """The set that is settled on, what is rolled up from it, and what lies below it."""
@@ -135,7 +135,7 @@ def test_one_stone_serves_many_nodes(sources):
 
 
 @pytest.mark.parametrize("wide", [0, 1, 9])
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@naive.examples(60, fixtures=True)
 @given(instance=naive.instances(), random=st.randoms(use_true_random=False))
 def test_equals_counting_afresh(wide, instance, random):
     before = instance.before()

@@ -12,6 +12,7 @@ from shoal.studies.study import People
 ADULT = Path(__file__).resolve().parents[4] / "shared" / "data" / "adult_uci"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not ADULT.exists(), reason="UCI's Adult is not beside the repository")
 def test_accuracies_on_adult_are_those_of_the_paper():  # S1.6
     people = People.of(ADULT)

@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from naive import examples
 
 from shoal.data.codes import Table, encode
 from shoal.errors import NotVerified
@@ -53,7 +54,7 @@ def naive(kind, values):
     }[kind]
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(
     rows=st.lists(st.tuples(st.sampled_from("abc"), st.none() | st.integers(-9, 9)), min_size=1, max_size=15),
     kind=st.sampled_from(KINDS),

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
+import naive
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.codes import Table, encode
@@ -181,7 +182,7 @@ def test_a_spreadsheet_safe_csv_in_its_order(tmp_path):
 # what lies behind the classes
 
 
-@settings(deadline=None, max_examples=40)
+@naive.examples(40)
 @given(
     people=st.lists(
         st.tuples(st.integers(0, 3), st.sampled_from([None, "flu", "hiv"]), st.integers(0, 4)), min_size=1, max_size=20

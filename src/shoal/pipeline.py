@@ -76,6 +76,8 @@ def make_release(
     """
     earlier = policy if isinstance(policy, EarlierRelease) else None
     policy = policy_of(policy.policy if isinstance(policy, EarlierRelease) else policy)
+    if earlier is None:
+        policy.refuse_questions()
     asked = engine
     engine = choose_engine(engine, memory, source, spill, master) if isinstance(engine, str) else engine
     refuse_lacking(policy, engine)

@@ -195,6 +195,9 @@ def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dic
     roles = {n: policy.attributes[n].role if n in policy.attributes else other for n in table.columns}
     _refuse_units(roles)
     _refuse_unconfirmed(table, policy, roles)
+    _warn_of_guesses(policy)
+    if policy.unit is None:
+        warn_of_several_rows(table, [name for name, role in roles.items() if role is Role.IDENTIFIER])
     for model in policy.require:
         if isinstance(model, KAnonymity) and model.k == 1:
             warnings.warn(ShoalWarning("k = 1 gives no protection"), stacklevel=2)
@@ -209,14 +212,40 @@ def _refuse_units(roles: Mapping[str, Role]) -> None:
 
 def _refuse_unconfirmed(table: Table, policy: Policy, roles: Mapping[str, Role]) -> None:
     for name, role in roles.items():
-        confirmed = name in policy.attributes and policy.attributes[name].confirm
-        if role is not Role.INSENSITIVE or confirmed:
+        confirmed = policy.attributes[name].confirm if name in policy.attributes else False
+        if role is not Role.INSENSITIVE or confirmed in {True, "guessed"}:
             continue
         unique = table[name].uniques
         if Fraction(unique, max(table.rows, 1)) > _UNIQUE_SHARE:
             raise BadPolicy(
                 f"attributes.{name}: {unique} of {table.rows} rows hold a value that no other row has, so it may "
                 "identify people; give it another role, or confirm = true"
+            )
+
+
+def _warn_of_guesses(policy: Policy) -> None:
+    guessed = [name for name, attribute in policy.attributes.items() if attribute.confirm == "guessed"]
+    if guessed:
+        named = ", ".join(map(repr, guessed))
+        warnings.warn(ShoalWarning(f"the role of {named} is a guess that nobody has confirmed"), stacklevel=2)
+
+
+_ROWS_OF_A_PERSON = (Fraction(51, 50), 50)
+"""Rows for each value of a column that may tell persons apart: fewer are namesakes, more are groups of people."""
+
+
+def warn_of_several_rows(table: Table, names: Iterable[str]) -> None:
+    """Warn of columns that name persons and whose values repeat, where rows are counted."""
+    for name in names:
+        values, filled = len(table[name].values), int(table[name].counts[: len(table[name].values)].sum())
+        fewest, most = _ROWS_OF_A_PERSON
+        if values > 1 and fewest * values <= filled <= most * values:
+            warnings.warn(
+                ShoalWarning(
+                    f"{name!r} has {values:,} values on {filled:,} rows: if a person can have several rows, give it "
+                    "the role 'unit', so that persons are counted and not rows"
+                ),
+                stacklevel=2,
             )
 
 

@@ -11,7 +11,7 @@ from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import read_for, read_options
 from shoal.errors import BadInput
 from shoal.explore.compare import AlgorithmComparison, all_measures, compare_algorithms, known_algorithms, of_workload
-from shoal.explore.draft_policy import draft_policy
+from shoal.explore.draft_policy import PolicyDraft, draft_policy
 from shoal.explore.lattice_table import LatticeTable, list_nodes
 from shoal.explore.learn import figures_of, learn_from, set_lesson
 from shoal.explore.measure import measure_table
@@ -302,6 +302,7 @@ def measure(
     )
 
 
-def draft(source: SourceLike, *, k: int = 5, delimiter: str | None = None, encoding: str | None = None) -> str:
-    """A first policy for a table, as TOML with comments."""
-    return draft_policy(ArrowEngine().read(source, ReadOptions(delimiter=delimiter, encoding=encoding)), k)
+def draft(source: SourceLike, *, k: int = 5, delimiter: str | None = None, encoding: str | None = None) -> PolicyDraft:
+    """A first policy for a table, as TOML with comments, and why it is what it is."""
+    engine = ArrowEngine()
+    return draft_policy(engine.read(source, ReadOptions(delimiter=delimiter, encoding=encoding)), engine, k)

@@ -12,7 +12,7 @@ from shoal.cli.console import (
     print_warnings,
     progress,
     revealing,
-    say,
+    show_draft,
     show_manifest,
     show_measured,
     show_verdicts,
@@ -98,19 +98,19 @@ def init(
     from shoal.publish.folder import write_whole
 
     with print_warnings():
-        text = api.draft(data, k=k, delimiter=delimiter, encoding=encoding)
+        drafted = api.draft(data, k=k, delimiter=delimiter, encoding=encoding)
     if data != "-" and out.exists() and Path(data).exists() and out.samefile(data):
         raise BadInput(f"{out.name}: the policy would be written over the table; name another file with --out")
     if out.exists() and not force:
         raise BadInput(f"{out.name}: there is such a file already; use --force to replace it or --out to name another")
     try:
-        write_whole(out, text)
+        write_whole(out, drafted.text)
     except OSError as wrong:
         raise BadInput(f"{out.name}: the policy could not be written ({wrong.strerror})") from None
     if as_json:
-        print_json({"policy": out.name, "text": text})
+        print_json({"policy": out.name, **drafted.document()})
     else:
-        say(f"Wrote {out}. Check the roles, then: shoal anonymize {data} --policy {out} --out out/")
+        show_draft(drafted, data, out)
 
 
 @app.command()
@@ -175,6 +175,9 @@ def anonymize(
     keep_best: Annotated[
         bool, typer.Option("--keep-best", help="On Ctrl-C, release the best node so far instead of nothing.")
     ] = False,
+    accept_guesses: Annotated[
+        bool, typer.Option("--accept-guesses", help='Release columns whose role is marked confirm = "?" all the same.')
+    ] = False,
     engine: Engine = "auto",
     memory: Memory = None,
     to: To = None,
@@ -189,7 +192,8 @@ def anonymize(
     from shoal.policy.document import Policy
 
     refuse_nowhere(out, dry_run=dry_run)
-    rules = within(Policy.load(policy), time_limit)
+    asked = Policy.load(policy)
+    rules = within(asked.accepting_guesses() if accept_guesses else asked, time_limit)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     how |= {
         "partition_by": listed(partition_by),

@@ -13,6 +13,7 @@ from shoal.errors import ShoalError, ShoalWarning
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from shoal.explore.draft_policy import PolicyDraft
     from shoal.search.driver import Watch
     from shoal.verify.claim import Verdict
 
@@ -105,6 +106,23 @@ class _Announced:
             )
         self._said = True
         self._watch(ask, tally)
+
+
+def show_draft(drafted: "PolicyDraft", data: str, out: Path) -> None:
+    """What was guessed of each column, what the algorithms make of a sample, and what to do next."""
+    columns = [(g.column.name, str(g.role), str(g.certainty), g.why) for g in drafted.guesses]
+    show_table("What the columns seem to be", ("column", "role", "guess", "why"), columns)
+    for trial in drafted.trials:
+        if trial.loss is None:
+            say(f"{trial.algorithm}: {trial.why}")
+            continue
+        names = tuple(trial.rows[0]) if trial.rows else ()
+        title = f"{trial.algorithm}: loss {trial.loss:.3f} on a sample (0 intact … 1 nothing left); three of its rows"
+        show_table(title, names, [tuple(row[name] for name in names) for row in trial.rows])
+    if drafted.questions:
+        named = ", ".join(repr(name) for name in drafted.questions)
+        say(f'Decide on {named}: nothing tells what they are. Their lines confirm = "?" must go.')
+    say(f"Wrote {out}. Check the roles, then: shoal anonymize {data} --policy {out} --out out/")
 
 
 def show_measured(found: dict[str, Any], *, show_values: bool) -> None:

@@ -1,76 +1,175 @@
-"""A first policy for a table: roles guessed, hierarchies drafted, every guess with its reason as a comment."""
+"""A first policy for a table: roles guessed, hierarchies drafted, algorithms tried; every guess is marked as one."""
 
 import json
+import os
 import re
-from dataclasses import dataclass
+import tomllib
+import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
 from math import prod
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from shoal import __version__
-from shoal.data.codes import Column
-from shoal.engine_port import Source
-from shoal.errors import BadHierarchy
-from shoal.hierarchy.build import Builder, build
-from shoal.hierarchy.draft import draft, reason
-from shoal.policy.document import FORMAT
-from shoal.risk.identifiers import direct_finding
+from shoal.data.codes import Column, Table, encode, rows_of
+from shoal.engine_port import Engine, Source
+from shoal.engines.choice import recode
+from shoal.errors import BadOutput, ShoalError, ShoalWarning
+from shoal.explore.column_guess import Guess, guess_roles
+from shoal.hierarchy.build import build
+from shoal.hierarchy.draft import reason
+from shoal.policy.document import FORMAT, Policy
+from shoal.problem import Problem
+from shoal.publish.folder import write_whole
+from shoal.recoding.columns import Released
 from shoal.roles import Role
 from shoal.search.optimal import LARGEST_EXHAUSTED
+from shoal.solve import solve
 
 MARKERS = ("?", "NA", "N/A", "NULL", "null", "None", "nan", "NaN", "#N/A")
 """Texts that usually mean that a value is not known."""
-
-_NAMES: dict[Role, str] = {
-    Role.IDENTIFIER: "address street",
-    Role.SAMPLING_WEIGHT: "fnlwgt weights? sampling-?weight",
-    Role.SENSITIVE: "disease diagnos.* icd.* illness condition hiv.* salary.* income.* wage.* earnings religion party "
-    "crime.* drugs? test-?result score grade debt",
-    Role.QUASI_IDENTIFIER: "age sex gender zip.* post-?code plz pin-?code birth.* date-of-birth dob race ethnic.* "
-    "marital.* education.* occupation job.* work.* country native.* nationality citizenship city state region county "
-    "municipality language",
-}
-"""Patterns of usual column names, beside the names and looks of identifiers that `risk` knows."""
-
-_ID_SHARE = 0.9
+_FEW_VALUES = 3
+_SAMPLE = 2_000
+_SECONDS = 3
+_MOST_FOR_LOCAL = 100_000
+"""Rows up to which `local` is tried: it takes long for more."""
+TRIED = ("optimal", "mondrian", "local")
+"""Algorithms that a draft tries, a kind of recoding each."""
 
 
 @dataclass(frozen=True)
-class Guess:
-    """The guessed role of a column, and why."""
+class Trial:
+    """What an algorithm makes of a sample: its loss and how some rows look, or why it makes nothing."""
 
-    column: Column
-    role: Role
-    why: str
-    builder: Builder | None = None
+    algorithm: str
+    loss: float | None
+    rows: tuple[Mapping[str, str], ...] = ()
+    why: str = ""
 
 
-def draft_policy(source: Source, k: int = 5) -> str:
+@dataclass(frozen=True)
+class PolicyDraft:
+    """A first policy for a table: its TOML text, the guess for each column, and what algorithms make of a sample.
+
+    >>> import pyarrow as pa
+    >>> from shoal.api import draft
+    >>> draft(pa.table({"age": [31, 32, 33, 41, 42, 43] * 9, "disease": ["flu", "hiv"] * 27}), k=3)
+    PolicyDraft(quasi-identifier: 1, sensitive: 1)
+    """
+
+    text: str
+    guesses: tuple[Guess, ...] = field(repr=False)
+    trials: tuple[Trial, ...] = field(repr=False)
+
+    @property
+    def policy(self) -> Policy:
+        """The policy as it was drafted, its open questions too."""
+        return Policy(**tomllib.loads(self.text))
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write the text, its comments too, to a new file."""
+        file = Path(path)
+        if file.exists() and not force:
+            raise BadOutput(f"{file.name}: there is such a file already; use force=True to replace it")
+        try:
+            write_whole(file, self.text)
+        except OSError as wrong:
+            raise BadOutput(f"{file.name}: the policy could not be written ({wrong.strerror})") from None
+        return file
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        roles = Counter(str(found.role) for found in self.guesses)
+        return f"PolicyDraft({', '.join(f'{role}: {count}' for role, count in sorted(roles.items()))})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text)}</pre>"
+
+    @property
+    def questions(self) -> list[str]:
+        return [found.column.name for found in self.guesses if found.is_open]
+
+    def document(self) -> dict[str, Any]:
+        """Return the draft as a JSON object; it holds no cell of the table."""
+        return {
+            "text": self.text,
+            "columns": [
+                {"name": g.column.name, "role": str(g.role), "certainty": str(g.certainty), "why": g.why}
+                for g in self.guesses
+            ],
+            "questions": self.questions,
+            "algorithms": [{"algorithm": t.algorithm, "loss": t.loss, "why": t.why or None} for t in self.trials],
+        }
+
+
+def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
     """Draft a policy as TOML text with comments; it holds no value of the data but round edges of intervals."""
-    guesses = [guess(column, source.table.rows, k) for column in source.table.columns.values()]
-    parts = [_head(source), *(_attribute(found) for found in guesses), *_require(guesses, k), _method(guesses)]
+    table = _with_markers_read(source.table, _markers(source))
+    guesses = guess_roles(list(table.columns.values()), table.rows, k)
+    promises = _require(guesses, k)
+    body = [_head(source), *(_attribute(found) for found in guesses), *promises]
+    trials = _try(replace(source, table=table), engine, body) if _can_be_tried(guesses) else ()
+    parts = [*body, _method(guesses, trials)]
+    return PolicyDraft(_written(parts), tuple(guesses), trials)
+
+
+def _written(parts: Sequence[Sequence[str]]) -> str:
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def guess(column: Column, rows: int, k: int) -> Guess:
-    """Guess a role by the column's name, else by its share of unique values; in doubt, what protects more."""
-    direct = direct_finding(column)
-    if direct is not None:
-        seen = f"{100 * direct.rows // direct.filled} % of its cells look like {direct.kind.title}"
-        return Guess(column, Role.IDENTIFIER, "by its name" if direct.by == "name" else seen)
-    name = re.sub(r"[_\s]", "-", column.name.strip().casefold())
-    unique = int((column.counts == 1).sum())
-    known = [role for role, patterns in _NAMES.items() if any(re.fullmatch(p, name) for p in patterns.split())]
-    if known and known[0] is not Role.QUASI_IDENTIFIER:
-        return Guess(column, known[0], "by its name")
-    if rows > 1 and unique >= _ID_SHARE * rows and not known:
-        return Guess(column, Role.IDENTIFIER, f"{100 * unique // rows} % of the rows hold a value of their own")
+def _can_be_tried(guesses: Sequence[Guess]) -> bool:
+    return any(found.role is Role.QUASI_IDENTIFIER for found in guesses)
+
+
+def _with_markers_read(table: Table, markers: Sequence[str]) -> Table:
+    """Return the table with texts that usually mean null read so: they must not make a text of a number."""
+
+    def read(column: Column) -> Column:
+        if not pa.types.is_string(column.values.type) or not set(markers) & _few(column):
+            return column
+        values = pa.concat_arrays([column.values, pa.nulls(1, column.values.type)])
+        return encode(column.name, values.take(pa.array(column.codes)), missing=markers, decimal=column.decimal)
+
+    return replace(table, columns={name: read(column) for name, column in table.columns.items()})
+
+
+def _try(source: Source, engine: Engine, body: Sequence[Sequence[str]]) -> tuple[Trial, ...]:
+    """Run the algorithms on a sample of the rows, the same at every run."""
+    table = source.table
+    chosen = np.sort(np.random.default_rng(0).permutation(table.rows)[:_SAMPLE])
+    sample = replace(source, table=rows_of(table, chosen))
+    few = table.rows <= _MOST_FOR_LOCAL
+    return tuple(_tried(sample, engine, body, algorithm) for algorithm in TRIED if few or algorithm != "local")
+
+
+def _tried(sample: Source, engine: Engine, body: Sequence[Sequence[str]], algorithm: str) -> Trial:
+    method = ["[method]", f"algorithm = {_toml(algorithm)}", f"time-limit = {_SECONDS}", *_suppression(algorithm)]
+    policy = Policy(**tomllib.loads(_written([*body, method])))
     try:
-        builder = draft(column, k)
-        build(column, builder)
-    except BadHierarchy:
-        return Guess(column, Role.IDENTIFIER, "looks like an identifier: too many different values to generalise")
-    doubt = "not known by name: an outsider might know it; say 'insensitive' or 'sensitive' if not"
-    return Guess(column, Role.QUASI_IDENTIFIER, "by its name" if known else doubt, builder)
+        with warnings.catch_warnings(action="ignore", category=ShoalWarning):
+            problem = Problem.of(sample, policy, engine)
+            plan = solve(problem)
+            shown = recode(sample, plan, policy, engine).columns
+    except ShoalError as wrong:
+        return Trial(algorithm, None, why=str(wrong))
+    return Trial(algorithm, plan.metrics["loss"], _first_rows(shown, policy.quasi_identifiers))
+
+
+def _first_rows(shown: Mapping[str, Released], quasi: Sequence[str]) -> tuple[Mapping[str, str], ...]:
+    """Return what the quasi-identifiers of some released rows show."""
+    columns = {name: shown[name] for name in quasi if name in shown}
+    count = min((len(column.codes) for column in columns.values()), default=0)
+    places = [count * at // 3 for at in range(min(count, 3))]
+    return tuple({name: column.text(at) for name, column in columns.items()} for at in places)
 
 
 def _head(source: Source) -> list[str]:
@@ -86,28 +185,53 @@ def _head(source: Source) -> list[str]:
 
 
 def _attribute(found: Guess) -> list[str]:
-    lines = [f"[attributes.{_key(found.column.name)}]", f"role = {_toml(str(found.role))}  # {found.why}"]
+    said = f"{found.certainty}: {found.why}"
+    lines = [f"[attributes.{_key(found.column.name)}]", f"role = {_toml(str(found.role))}  # {said}"]
+    if found.is_open:
+        lines.append('confirm = "?"  # decide on the role, then delete this line')
     if found.builder is not None:
         lines.append(f"hierarchy = {_toml(found.builder.spec())}  # {reason(found.column, found.builder)}")
     return lines
 
 
-def _require(guesses: list[Guess], k: int) -> list[list[str]]:
-    size = ["[[require]]", 'model = "k-anonymity"', f"k = {k}  # every released combination is shared by {k} rows"]
-    values = ["[[require]]", 'model = "distinct-l-diversity"', "l = 2  # and shows at least two sensitive values"]
-    return [size, values] if any(found.role is Role.SENSITIVE for found in guesses) else [size]
+def _require(guesses: Sequence[Guess], k: int) -> list[list[str]]:
+    """Return what the release promises: k, and something of each sensitive column that is known to be one."""
+    of = "persons" if any(found.role is Role.UNIT for found in guesses) else "rows"
+    size = ["[[require]]", 'model = "k-anonymity"', f"k = {k}  # every released combination is shared by {k} {of}"]
+    secret = [found for found in guesses if found.role is Role.SENSITIVE and not found.is_open and found.values > 1]
+    return [size, *map(_promise, secret)]
 
 
-def _method(guesses: list[Guess]) -> list[str]:
+def _promise(found: Guess) -> list[str]:
+    """Return the promise for a sensitive column: several values in each class; of few values, the table's shares."""
+    named = f"attribute = {_toml(found.column.name)}"
+    if found.values <= _FEW_VALUES:
+        why = "it has few values: no class may hold a much larger share of one than the table"
+        return ["[[require]]", 'model = "t-closeness"', f"t = 0.4  # {why}", 'distance = "equal"', named]
+    return [
+        "[[require]]",
+        'model = "distinct-l-diversity"',
+        "l = 2  # every class holds two values of it at least",
+        named,
+    ]
+
+
+def _suppression(algorithm: str) -> list[str]:
+    if algorithm != "optimal":
+        return []
+    return ["suppression = 0.02  # at most 2 % of the rows may be left out", 'metric = "loss"']
+
+
+def _method(guesses: Sequence[Guess], trials: Sequence[Trial]) -> list[str]:
+    losses = {trial.algorithm: trial.loss for trial in trials if trial.loss is not None}
+    best = min(losses, key=losses.__getitem__, default="optimal")
+    told = ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+    why = f"of a sample it loses least (0 intact … 1 nothing left): {told}" if losses else "the least loss, proved"
+    lines = ["[method]", f"algorithm = {_toml(best)}  # {why}"]
     nodes = prod(build(g.column, g.builder).height + 1 for g in guesses if g.builder is not None)
-    lines = ["[method]", 'algorithm = "optimal"  # the least loss, proved']
-    if nodes > LARGEST_EXHAUSTED:
-        lines = [
-            "[method]",
-            f'algorithm = "optimal"  # {nodes:,} nodes are too many to prove the least loss: a gap will be stated',
-            "time-limit = 60  # seconds; Ctrl-C with --keep-best takes what was found by then",
-        ]
-    return [*lines, "suppression = 0.02  # at most 2 % of the rows may be left out", 'metric = "loss"']
+    if best == "local" or (best == "optimal" and nodes > LARGEST_EXHAUSTED):
+        lines.append("time-limit = 60  # seconds; Ctrl-C with --keep-best takes what was found by then")
+    return [*lines, *_suppression(best)]
 
 
 def _markers(source: Source) -> list[str]:
@@ -116,9 +240,6 @@ def _markers(source: Source) -> list[str]:
 
 
 def _few(column: Column) -> set[str]:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kept = column.texts.filter(pc.is_in(column.texts, value_set=pa.array(MARKERS)))
     return set(kept.to_pylist())
 

@@ -1,6 +1,6 @@
 """Every model's attained value for a table as it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -17,6 +17,8 @@ from shoal.errors import BadInput
 from shoal.hierarchy.taxonomy import TOP
 from shoal.metrics.alpha import alphas, largest, spread
 from shoal.models import measured
+from shoal.problem import warn_of_several_rows
+from shoal.risk.vocabulary import meaning_of
 
 
 def measured_homogeneity(counts: ClassCounts, sensitive: Sequence[str]) -> dict[str, Any]:
@@ -61,6 +63,7 @@ def measure_table(
         raise BadInput("name at least one quasi-identifier, e.g. --qi age,sex")
     refuse_roles(read, quasi, sensitive, unit)
     table = read.table
+    warn_of_persons(table, {*quasi, *sensitive}, unit)
     stars = suppressed_rows(table, quasi)
     rows = np.flatnonzero(~stars) if ignore_suppressed else np.arange(table.rows)
     if not len(rows):
@@ -83,6 +86,13 @@ def measure_table(
     if stars.any():
         out["suppressed"] = {"rows": int(stars.sum()), "ignored": ignore_suppressed}
     return out
+
+
+def warn_of_persons(table: Table, named: Collection[str], unit: str | None) -> None:
+    """Warn where rows are counted though another column seems to tell persons apart, who have several rows."""
+    others = [name for name in table.columns if name not in named and unit is None]
+    meant = {name: meaning_of(name) for name in others}
+    warn_of_several_rows(table, [name for name, found in meant.items() if found and found[0].name == "person_number"])
 
 
 def _count(

@@ -14,7 +14,7 @@ from shoal.data.codes import Table
 from shoal.data.frequency_set import FrequencySet
 from shoal.engine_port import Engine, ReadOptions, Source
 from shoal.errors import BadInput
-from shoal.explore.measure import refuse_roles, suppressed_rows
+from shoal.explore.measure import refuse_roles, suppressed_rows, warn_of_persons
 from shoal.models.model import refuse_unless_whole
 from shoal.problem import meet
 from shoal.publish.claims import load_public
@@ -136,6 +136,7 @@ def assess(
     others = [*asked.sensitive, *([asked.weight] if asked.weight is not None else [])]
     refuse_roles(read, asked.quasi_identifiers, others, asked.unit)
     table = read.table
+    warn_of_persons(table, {*asked.quasi_identifiers, *others}, asked.unit)
     notes: list[str] = []
     wanted = any(name == "hipaa-safe-harbor" for name in asked.presets)
     look = asked.looks_alone if asked.identifiers is None else asked.identifiers

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import pairwise
@@ -88,6 +88,36 @@ def _date(text: str, format_: str | None) -> date | None:
         return None
     other_iso = format_ is None and text[7:8] != "-"  # 20240331, 2024-W13-7
     return None if other_iso or found.year == _PLACEHOLDER_YEAR else found
+
+
+FORMATS = (
+    *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d"),
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%m-%y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%d %B %Y"),
+    *("%B %d, %Y", "%d. %B %Y"),
+)
+_TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
+_SHORTEST = len("1.1.24")
+_LEAST_YEAR = 1850
+_FEW = 20
+
+
+def formats_of(texts: Sequence[str], latest: int) -> list[str]:
+    """Return the usual formats in which all texts are dates of years up to `latest`; the day first before others.
+
+    >>> formats_of(["31/01/2024", "01/02/2024"], 2024), formats_of(["01/02/2024"], 2024)
+    (['%d/%m/%Y'], ['%d/%m/%Y', '%m/%d/%Y'])
+    >>> formats_of(["2024-01-31 10:30"], 2024), formats_of(["7"], 2024)
+    (['%Y-%m-%d %H:%M'], [])
+    """
+    if not texts or min(map(len, texts)) < _SHORTEST:
+        return []
+
+    def fits(format_: str, some: Sequence[str]) -> bool:
+        found = (_date(text, format_) for text in some)
+        return all(date is not None and _LEAST_YEAR <= date.year <= latest for date in found)
+
+    every = [day + time for time in _TIMES for day in (*FORMATS, *(["%Y-%m-%d"] if time else []))]
+    return [format_ for format_ in every if fits(format_, texts[:_FEW]) and fits(format_, texts)]
 
 
 def _tells(format_: Any, unit: str) -> bool:

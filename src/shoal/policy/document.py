@@ -217,6 +217,25 @@ class Policy(Part):
         return {name: given or least for name, least in asked.items()}
 
     @property
+    def questions(self) -> list[str]:
+        """The columns whose role is a guess that nobody has confirmed."""
+        return [name for name, attribute in self.attributes.items() if attribute.confirm == "?"]
+
+    def refuse_questions(self) -> None:
+        """Refuse to release a column whose role nobody has confirmed."""
+        if self.questions:
+            named = ", ".join(map(repr, self.questions))
+            raise BadPolicy(
+                f'nobody has confirmed the role of {named}: decide on each and delete its line confirm = "?", or '
+                "accept all guesses with --accept-guesses"
+            )
+
+    def accepting_guesses(self) -> "Policy":
+        """Return the policy with every guess accepted, which it says of itself: confirm = "guessed"."""
+        changed = {name: self.attributes[name].model_copy(update={"confirm": "guessed"}) for name in self.questions}
+        return self.model_copy(update={"attributes": {**self.attributes, **changed}})
+
+    @property
     def quasi_identifiers(self) -> list[str]:
         return self.named(Role.QUASI_IDENTIFIER)
 

@@ -188,6 +188,13 @@ Forms = Annotated[
 ]
 
 
+def _confirm(value: Any) -> Any:
+    if isinstance(value, bool) or value in ("?", "guessed"):
+        return value
+    raise ValueError(f'true, or "?" for a guess that is still a question, not {value!r}')
+
+
+Confirm = Annotated[bool | Literal["?", "guessed"], BeforeValidator(_confirm)]
 _USEFUL = {
     "hierarchy": {Role.QUASI_IDENTIFIER, Role.SENSITIVE},
     "order": {Role.SENSITIVE, Role.QUASI_IDENTIFIER},
@@ -211,8 +218,9 @@ class Attribute(Part):
     importance: Share | None = None
     min_level: Level | None = None
     max_level: Level | None = None
-    confirm: StrictBool = False
-    """Yes, release this column although many of its values are unique."""
+    confirm: Confirm = False
+    """True: yes, release this column although many of its values are unique. "?": the role is a guess that its owner
+    has not confirmed, so nothing is released; "guessed": it was released all the same."""
 
     @model_validator(mode="after")
     def _of_its_role(self) -> Self:

@@ -23,6 +23,10 @@ class Released:
     texts: pa.StringArray
     """The values as a CSV shows them."""
 
+    def text(self, row: int) -> str:
+        """Return what a row shows; nothing for a null."""
+        return str(self.texts[int(self.codes[row])].as_py() or "")
+
     @classmethod
     def of(cls, codes: Codes, texts: Sequence[str | None]) -> "Released":
         """Return a column of texts."""

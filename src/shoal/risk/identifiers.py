@@ -14,42 +14,8 @@ from numpy.typing import NDArray
 from shoal.data.codes import Column, Table
 from shoal.data.codes import Kind as Written
 from shoal.hierarchy.hipaa import RESTRICTED_ZIP3
-
-_VIN_VALUES = dict(zip("ABCDEFGHJKLMNPRSTUVWXYZ", map(int, "12345678123457923456789"), strict=True))
-_VIN_WEIGHTS = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
-
-
-def is_vin(text: str) -> bool:
-    """Whether the ninth character of a vehicle identification number is right (49 CFR 565.15).
-
-    >>> is_vin("1M8GDM9AXKP042788"), is_vin("1M8GDM9A1KP042788")
-    (True, False)
-    """
-    values = (int(c) if c.isdigit() else _VIN_VALUES[c] for c in text)
-    rest = sum(weight * value for weight, value in zip(_VIN_WEIGHTS, values, strict=True)) % 11
-    return text[8] == "0123456789X"[rest]
-
-
-def is_card(text: str) -> bool:
-    """Whether the last digit of a payment card is right (Luhn; ISO/IEC 7812-1).
-
-    >>> is_card("4111 1111 1111 1111"), is_card("4111 1111 1111 1112")
-    (True, False)
-    """
-    digits = [int(c) for c in reversed(text) if c.isdigit()]
-    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
-    return 13 <= len(digits) <= 19 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
-
-
-def is_iban(text: str) -> bool:
-    """Whether the remainder of an international bank account number is 1 (ISO 13616).
-
-    >>> is_iban("GB82 WEST 1234 5698 7654 32"), is_iban("GB83 WEST 1234 5698 7654 32")
-    (True, False)
-    """
-    plain = text.replace(" ", "")
-    return 15 <= len(plain) <= 34 and int("".join(str(int(c, 36)) for c in plain[4:] + plain[:4])) % 97 == 1
-
+from shoal.risk.check_digits import is_card, is_iban, is_vin, national_number
+from shoal.risk.vocabulary import is_person_name, is_shaped_like_a_name, meaning_of
 
 Flags = NDArray[np.bool_]
 Look = Callable[[pa.StringArray], Flags]
@@ -92,10 +58,42 @@ def passing(pattern: str, check: Callable[[str], bool]) -> Look:
     return look
 
 
+_FEWEST_NAMES = 10
+_MOST_READ = 2_000
+"""Most different texts that are looked up in a list."""
+
+
+def _person_names(texts: pa.StringArray) -> Flags:
+    """Flag the texts shaped like names, where they are many and a third of those looked up are usual names."""
+    read = texts[:: max(len(texts) // _MOST_READ, 1)].to_pylist()
+    usual = sum(map(is_person_name, read))
+    if len(texts) < _FEWEST_NAMES or 3 * usual < len(read):
+        return np.zeros(len(texts), dtype=bool)
+    return np.array([is_shaped_like_a_name(text) for text in texts.to_pylist()], dtype=bool)
+
+
+_STREET = (
+    r"(?i:str(asse|aße|\.)|weg|platz|allee|gasse|street|st\.|road|rd\.?|avenue|ave\.?|lane|drive|rue|boulevard|bd|via|viale|piazza|corso"
+    r"|calle|avenida|avda\.?|plaza|rua|travessa|largo|straat|laan|plein|gracht|ulica|ul\.|aleja|al\.|sokak|sk\.|cadde(si)?|cad\.|mahallesi)"
+)
+
+
+def _addresses(texts: pa.StringArray) -> Flags:
+    """Flag the texts that hold a word for a street, and a number."""
+    found: Flags = pc.and_(
+        pc.match_substring_regex(texts, rf"(?:^|[\s,]|\p{{L}}{{3}}){_STREET}(?:$|[\s,0-9])"),
+        pc.match_substring_regex(texts, r"(?:^|[\s,])[0-9]{1,4}[a-zA-Z]?(?:$|[\s,/-])"),
+    ).to_numpy(zero_copy_only=False)
+    return found
+
+
 _OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _HEX = "[0-9A-Fa-f]"
 IP = rf"{_OCTET}(\.{_OCTET}){{3}}|({_HEX}{{1,4}}:){{7}}{_HEX}{{1,4}}|({_HEX}{{1,4}}:){{0,6}}:(:?{_HEX}{{1,4}}){{0,6}}"
-PHONE = r"\+[0-9][0-9 ()./-]{6,18}[0-9]|(\+?1[ .-]?)?(\([0-9]{3}\) ?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}"
+PHONE = (
+    r"(\+|00)[0-9][0-9 ()./-]{6,18}[0-9]|0[0-9]{1,4}[ /-]([0-9]{5,9}|[0-9]{2,4}( [0-9]{2,4}){1,3})"
+    r"|(\+?1[ .-]?)?(\([0-9]{3}\) ?|[0-9]{3}[ .-])[0-9]{3}[ .-][0-9]{4}"
+)
 SSN = r"([1-578][0-9]{2}|0[1-9][0-9]|00[1-9]|6[0-57-9][0-9]|66[0-57-9])-([1-9][0-9]|0[1-9])-[0-9]{4}"
 ZIP = r"[0-9]{5}(-[0-9]{4})?"
 _TWO = "[0-9]{1,2}"
@@ -124,6 +122,7 @@ KINDS: tuple[IdentifierKind, ...] = (
         "a name",
         "names? full-?name first-?names? last-?name middle-?name maiden-?name given-?names? family-?name surname "
         "forename initials patient-name .*-surname nickname user-?name mother-.*-name",
+        _person_names,
     ),
     DATES,
     IdentifierKind("E", "a fax number", "fax.* .*-fax"),
@@ -132,6 +131,13 @@ KINDS: tuple[IdentifierKind, ...] = (
     ),
     IdentifierKind("F", "an e-mail address", "e-?mail.* .*-e-?mail", matching(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}")),
     IdentifierKind("G", "a social security number", "ssn social-?security.* .*-ssn national-?id.* nino", matching(SSN)),
+    IdentifierKind(
+        "R",
+        "a number by which a state knows a person",
+        "",
+        passing("[0-9A-Za-z][0-9A-Za-z .-]{7,20}", national_number),
+    ),
+    IdentifierKind("B", "a postal address", "", _addresses),
     IdentifierKind(
         "H", "a medical record number", "mrn medical-?record.* patient-(id|no|number|nr) chart-?(no|number)"
     ),
@@ -170,6 +176,8 @@ KINDS: tuple[IdentifierKind, ...] = (
     IdentifierKind("R", "an identifying number", "id .*-id identifier key record-?(no|number)"),
 )
 
+_TITLES = {"name": "a name", "contact": "a postal address", "person_number": "an identifying number"}
+"""Kinds of the meanings that name a person."""
 
 MOST = Fraction(4, 5)
 """The share of a column's cells that must look like an identifier."""
@@ -246,7 +254,17 @@ def plain_header(name: str) -> str:
 def named_kind(name: str) -> IdentifierKind | None:
     """Return the kind that has this name among its usual headers, if any."""
     header = plain_header(name)
-    return next((kind for kind in KINDS if any(re.fullmatch(p, header) for p in kind.headers.split())), None)
+    found = next((kind for kind in KINDS if any(re.fullmatch(p, header) for p in kind.headers.split())), None)
+    return found or _meant_kind(name)
+
+
+def _meant_kind(name: str) -> IdentifierKind | None:
+    """Return the kind that a header in another language means."""
+    found = meaning_of(name)
+    if found is None or not found[1].is_sure:
+        return None
+    title = _TITLES.get(found[0].name)
+    return next((kind for kind in KINDS if kind.title == title), None)
 
 
 def findings(column: Column) -> Iterator[IdentifierFinding]:

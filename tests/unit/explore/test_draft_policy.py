@@ -5,29 +5,33 @@ import tomllib
 import pyarrow as pa
 import pytest
 
+from shoal.data.codes import encode
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
-from shoal.explore.draft_policy import draft_policy
+from shoal.explore.column_guess import guess_roles
+from shoal.explore.draft_policy import _method, draft_policy
 from shoal.policy.document import Policy
 from shoal.roles import Role
 
 
 def drafted(**columns):
     table = pa.table({name: pa.array(values) for name, values in columns.items()})
-    return draft_policy(ArrowEngine().read(table, ReadOptions()))
+    return draft_policy(ArrowEngine().read(table, ReadOptions()), ArrowEngine()).text
 
 
 @pytest.mark.parametrize(
     ("name", "values", "role"),
     [
-        ("Name", ["Ann"] * 50, Role.IDENTIFIER),
+        ("Name", ["Ann", "Bob"] * 25, Role.UNIT),
+        ("Surname", [f"Ann {i}" for i in range(50)], Role.IDENTIFIER),
         ("patient_id", [str(i) for i in range(50)], Role.IDENTIFIER),
         ("anything", [f"x{i}" for i in range(50)], Role.IDENTIFIER),
-        ("Marital Status", ["single"] * 50, Role.QUASI_IDENTIFIER),
+        ("Marital Status", ["single", "married"] * 25, Role.QUASI_IDENTIFIER),
+        ("Status of all", ["single"] * 50, Role.INSENSITIVE),
         ("age", list(range(50)), Role.QUASI_IDENTIFIER),
-        ("unheard-of", ["a", "b"] * 25, Role.QUASI_IDENTIFIER),
-        ("Disease", ["flu"] * 50, Role.SENSITIVE),
-        ("fnlwgt", list(range(50)), Role.SAMPLING_WEIGHT),
+        ("unheard-of", ["a", "b"] * 25, Role.SENSITIVE),
+        ("Disease", ["flu", "hiv"] * 25, Role.SENSITIVE),
+        ("fnlwgt", [i * i for i in range(50)], Role.SAMPLING_WEIGHT),
     ],
 )
 def test_roles(name, values, role):
@@ -39,7 +43,7 @@ def test_roles(name, values, role):
     "name", ["Größe 😀", 'quo"te', "dot.ted", "[b]", "tab\there", "del\x7f", "back\\slash", "=1+1"]
 )
 def test_any_name_of_a_column_makes_a_policy(name):
-    assert name in Policy(**tomllib.loads(drafted(**{name: ["a", "b"] * 10}))).attributes
+    assert name in Policy(**tomllib.loads(drafted(**{name: ["a", "b"] * 10, "age": [31, 42] * 10}))).attributes
 
 
 def test_markers_are_proposed():
@@ -53,8 +57,6 @@ def test_no_value_of_the_data_is_in_it():
 
 
 def test_a_lattice_too_large_to_exhaust_gets_a_time_limit():
-    columns = {f"n{i}": [str(j * 7 % 97) for j in range(200)] for i in range(12)}
-    text = drafted(**columns)
-    assert tomllib.loads(text)["method"]["time-limit"] == 60
-    assert "a gap will be stated" in text
-    assert "time-limit" not in tomllib.loads(drafted(n=columns["n0"]))["method"]
+    guesses = guess_roles([encode(f"age {i}", pa.array([j * 7 % 97 for j in range(200)])) for i in range(12)], 200, 5)
+    assert "time-limit = 60  # seconds; Ctrl-C with --keep-best takes what was found by then" in _method(guesses, ())
+    assert _method(guesses[:1], ())[1:] == _method(guesses, ())[1:2] + _method(guesses, ())[3:]

@@ -1,6 +1,6 @@
 """One tree of exceptions.
 
-ShoalError
+ShoalError              a ValueError, so that who knows nothing of Shoal can catch it
 ├── BadInput            exit 2   usage, data, policy or hierarchy is wrong
 │   ├── BadData
 │   ├── BadPolicy
@@ -16,7 +16,7 @@ It never holds the content of a cell: values written in the policy may be named,
 from collections.abc import Sequence
 
 
-class ShoalError(Exception):
+class ShoalError(ValueError):
     """What Shoal raises on purpose; `exit_code` is what the command line ends with.
 
     `values` are cells that the message is about and does not hold: shown only to who asks (`--show-values`).

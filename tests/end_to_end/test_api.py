@@ -569,3 +569,23 @@ def test_a_policy_with_everything_keeps_to_its_schema():
         release={"order": "keep", "suppressed": "show", "spreadsheet-safe": False},
     )
     jsonschema.validate(everything.document(), generated()["policy.schema.json"])
+
+
+# at home in Python
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        sh.ShoalError,
+        sh.BadInput,
+        sh.BadData,
+        sh.BadPolicy,
+        sh.BadHierarchy,
+        sh.BadOutput,
+        sh.Infeasible,
+        sh.NotVerified,
+    ],
+)
+def test_errors_are_value_errors(error):
+    assert issubclass(error, ValueError)

@@ -16,7 +16,7 @@ from pyarrow import parquet
 from shoal.attacks.composition_over_time import Candidates
 from shoal.data.class_counts import Flags
 from shoal.data.codes import Codes, Column, Table, canonical, encode, united
-from shoal.errors import BadData, BadInput
+from shoal.errors import BadData, BadInput, ShoalError
 from shoal.hierarchy.taxonomy import Hierarchy
 
 if TYPE_CHECKING:
@@ -218,6 +218,8 @@ def load_history(folder: Path) -> History:
         if about["format"] != _FORMAT:
             raise BadInput(f"{folder.name}/{NAME}: it was written by another version")
         return _read(table, about)
+    except ShoalError:
+        raise
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
         raise BadInput(f"{folder.name}/{NAME}: the history is damaged; use a copy of the folder") from None
 

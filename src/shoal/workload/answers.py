@@ -9,7 +9,7 @@ import numpy as np
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
-from shoal.errors import BadInput
+from shoal.errors import BadInput, ShoalError
 from shoal.models.spec import nearest
 from shoal.workload.generalised_table import GeneralisedTable
 from shoal.workload.queries import KNOWN, Aggregate, Floats, Predicate, Query
@@ -102,6 +102,8 @@ def answers(shown: GeneralisedTable, queries: Sequence[Query]) -> Answers:
         for number in numbers:
             try:
                 sight.look(queries[number])
+            except ShoalError:
+                raise
             except ValueError as wrong:
                 raise BadInput(f"query {number + 1}: {wrong}") from None
         counting = [number for number in numbers if queries[number].of is None]
@@ -133,6 +135,8 @@ class _Sight:
         for name, predicate in query.where:
             try:
                 self.see(name, predicate)
+            except ShoalError:
+                raise
             except ValueError:
                 raise ValueError(f"where.{name}: the column has no such values to compare with") from None
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.reading.assemble import assemble, check_names, marker
 from shoal.engines.reading.content import Content
-from shoal.errors import BadData, ShoalWarning
+from shoal.errors import BadData, ShoalError, ShoalWarning
 
 _ENTRIES = 10_000
 _TOTAL = 512 << 20
@@ -36,6 +36,8 @@ def guard(content: Content) -> None:
             for entry in entries:
                 with archive.open(entry) as stream:  # reading to the end checks that its size is no lie
                     _check_extent(content.name, stream)
+    except ShoalError:
+        raise
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError):
         raise BadData(f"{content.name}: this is not an Excel file, or it is damaged") from None
 
@@ -96,6 +98,8 @@ def _cells(content: Content, sheet: str | None) -> list[list[Any]]:
         rows: list[list[Any]] = book.get_sheet_by_name(sheet or book.sheet_names[0]).to_python()
     except calamine.PasswordError:
         raise BadData(f"{content.name}: the file is protected by a password; save it without one") from None
+    except ShoalError:
+        raise
     except (calamine.CalamineError, OSError, IndexError, ValueError):
         raise BadData(f"{content.name}: this is not an Excel file, or it is damaged") from None
     return rows

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.reading.assemble import FRAME, assemble, check_names, marker
-from shoal.errors import BadData, ShoalWarning
+from shoal.errors import BadData, ShoalError, ShoalWarning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +63,8 @@ def _check_index(names: list[Any], titles: list[Any]) -> None:
 def _column(title: str, column: "pd.Series[Any]") -> Any:
     try:
         return _array(title, column)
+    except ShoalError:
+        raise
     except (pa.ArrowException, UnicodeError, TypeError, ValueError):  # what they say may hold cells
         raise BadData(f"{FRAME}: column {title!r} holds values that are not plain; turn it into text") from None
 

@@ -31,6 +31,7 @@ _HOME = {
     "attack": "api",
     "audit": "api",
     "compare": "api",
+    "draft": "api",
     "lattice": "api",
     "learn": "api",
     "measure": "api",
@@ -70,6 +71,7 @@ __all__ = [
     "audit",
     "compare",
     "datasets",
+    "draft",
     "lattice",
     "learn",
     "measure",
@@ -88,7 +90,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from shoal import attacks, datasets
-    from shoal.api.analysis import compare, lattice, learn, measure, risk, workload
+    from shoal.api.analysis import compare, draft, lattice, learn, measure, risk, workload
     from shoal.api.attack_and_audit import attack, audit
     from shoal.api.next_releases import remove, republish
     from shoal.api.releases import anonymize, apply, verify

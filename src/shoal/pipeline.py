@@ -30,7 +30,7 @@ from shoal.report.pages import write_reports
 from shoal.republish.next_release import plan_next_release
 from shoal.runtime.events import log_event
 from shoal.runtime.memory import bytes_of
-from shoal.search.driver import Stop, Watch
+from shoal.search.driver import Stop, Watch, never, unwatched
 from shoal.solve import make_plan, solve
 from shoal.verify.open_release import Room
 
@@ -63,8 +63,8 @@ def make_release(
     source: SourceLike,
     policy: PolicyLike,
     *,
-    watch: Watch = lambda *_: None,
-    stop: Stop = lambda: False,
+    watch: Watch | None = None,
+    stop: Stop | None = None,
     engine: Engine | str = "auto",
     memory: str | int | None = None,
     master: str | None = None,
@@ -78,7 +78,7 @@ def make_release(
     policy = policy_of(policy.policy if isinstance(policy, EarlierRelease) else policy)
     if earlier is None:
         policy.refuse_questions()
-    asked = engine
+    asked, watch, stop = engine, watch or unwatched, stop or never
     engine = choose_engine(engine, memory, source, spill, master) if isinstance(engine, str) else engine
     refuse_lacking(policy, engine)
     with nullcontext() if earlier is None else earlier.explained(), collect_warnings() as notes:

@@ -2,6 +2,7 @@
 
 import copy
 import datetime as dt
+import inspect
 import io
 import json
 import pickle
@@ -477,6 +478,7 @@ NAMES = [
         "audit",
         "compare",
         "datasets",
+        "draft",
         "lattice",
     ),
     *("learn", "measure", "plot"),
@@ -574,6 +576,37 @@ def test_a_policy_with_everything_keeps_to_its_schema():
 # at home in Python
 
 
+def people(count=60):
+    return pd.DataFrame(
+        {
+            "age": [20 + i % 40 for i in range(count)],
+            "sex": ["f", "m"] * (count // 2),
+            "disease": ["flu", "hiv", "cold"] * (count // 3),
+        }
+    )
+
+
+def test_a_draft_is_a_policy_that_can_be_read_and_saved(tmp_path):
+    found = sh.draft(people(), k=3)
+    assert str(found) == found.text
+    assert found.text.startswith("# Drafted by shoal")
+    assert found.policy.quasi_identifiers == ["age", "sex"]
+    assert repr(found) == "PolicyDraft(quasi-identifier: 2, sensitive: 1)"
+    assert found.save(tmp_path / "policy.toml") == tmp_path / "policy.toml"
+    assert (tmp_path / "policy.toml").read_text("utf-8") == found.text
+    assert sh.Policy.load(tmp_path / "policy.toml") == found.policy
+    with pytest.raises(sh.BadOutput, match="there is such a file already"):
+        found.save(tmp_path / "policy.toml")
+    with pytest.raises(sh.BadOutput, match="could not be written"):
+        found.save(tmp_path / "nowhere" / "policy.toml")
+    assert sh.anonymize(people(), found.policy).summary.rows.read == 60
+    assert found._repr_html_().startswith("<pre># Drafted")
+
+
+def test_a_draft_escapes_the_names_of_columns():
+    assert "<b>" not in sh.draft(people().rename(columns={"sex": "<b>"}))._repr_html_()
+
+
 @pytest.mark.parametrize(
     "error",
     [
@@ -589,3 +622,27 @@ def test_a_policy_with_everything_keeps_to_its_schema():
 )
 def test_errors_are_value_errors(error):
     assert issubclass(error, ValueError)
+
+
+def test_arguments_that_people_write_without_their_names(tmp_path):
+    frame = people()
+    file = tmp_path / "people.csv"
+    frame.to_csv(file, index=False)
+    named = sh.measure(frame, quasi_identifiers=["age", "sex"], sensitive="disease")
+    assert sh.measure(frame, ["age", "sex"], "disease") == named
+    found = sh.risk(frame, ["age", "sex"]).document()
+    assert found == sh.risk(frame, quasi_identifiers=["age", "sex"]).document()
+    drafted = sh.draft(file, 3).policy
+    assert sh.compare(frame, drafted, ["datafly"]).runs[0].algorithm == "datafly"
+    release = sh.anonymize(file, drafted)
+    release.save(tmp_path / "out")
+    assert all(verdict.holds for verdict in sh.verify(tmp_path / "out", file))
+    assert sh.audit(release).lines
+    assert sh.workload(file, release, [{"count": True}]).answered[0].actual == 60
+
+
+@pytest.mark.parametrize("name", [name for name in sh.__all__ if inspect.isfunction(getattr(sh, name))])
+def test_signatures_read_well(name):
+    said = str(inspect.signature(getattr(sh, name)))
+    assert "<" not in said  # neither a lambda nor an object without a name
+    assert "lambda" not in said

@@ -28,7 +28,7 @@ from shoal.publish.release_views import builders_of, original_of, shown_in_folde
 from shoal.report.plots.alpha_graph import AlphaGraph
 from shoal.report.plots.plot_files import GraphFile, LatticeFiles
 from shoal.risk import Assessment
-from shoal.search.driver import Stop, Watch
+from shoal.search.driver import Stop, Watch, never, unwatched
 from shoal.search.full_domain import LatticeSearch
 from shoal.workload.answer_errors import SANITY, WorkloadReport, compare_answers
 from shoal.workload.queries import Query, attributes_of
@@ -38,8 +38,8 @@ from shoal.workload.query_files import load_queries, queries_of, random_queries,
 def workload(
     source: SourceLike,
     out: PathLike | Release,
-    *,
     queries: PathLike | Iterable[Query | Mapping[str, Any]] | None = None,
+    *,
     random: int | None = None,
     attributes: int = 2,
     selectivity: float = 0.1,
@@ -124,9 +124,9 @@ def _new_file(path: PathLike, source: Path | None, *, force: bool) -> Path:
 
 def risk(
     source: SourceLike,
-    *,
     quasi_identifiers: str | Sequence[str] = (),
     sensitive: str | Sequence[str] = (),
+    *,
     weight: str | None = None,
     unit: str | None = None,
     population: SourceLike = None,
@@ -135,7 +135,7 @@ def risk(
     preset: str | Sequence[str] = (),
     missing: str | Sequence[str] = ("",),
     options: ReadOptions | None = None,
-    watch: Watch = lambda *_: None,
+    watch: Watch | None = None,
     **further: Any,
 ) -> Assessment:
     """How easily people are found in a table or in the folder of a release, which names its quasi-identifiers itself.
@@ -153,7 +153,7 @@ def risk(
     how, engine = options or ReadOptions(missing=tuple(several(missing))), ArrowEngine()
     read, about, dropped = read_for_risk(source, how, about, engine)
     everybody = None if about.population is None else engine.read(about.population, how)
-    return assess(read, about, everybody, watch, dropped)
+    return assess(read, about, everybody, watch or unwatched, dropped)
 
 
 def lattice(
@@ -163,7 +163,7 @@ def lattice(
     picture: PathLike | None = None,
     csv: PathLike | None = None,
     force: bool = False,
-    watch: Watch = lambda *_: None,
+    watch: Watch | None = None,
 ) -> LatticeTable:
     """Every node of the policy's lattice: whether it complies, what it costs, and whether any node is plainly better.
 
@@ -181,7 +181,7 @@ def lattice(
     files = LatticeFiles.choose(picture, csv, path_of(source), force=force)
     policy = policy_of(policy)
     search = _lattice_search(source, policy)
-    table = list_nodes(search.lattice, search.oracle, policy, watch)
+    table = list_nodes(search.lattice, search.oracle, policy, watch or unwatched)
     files.write(table)
     return table
 
@@ -189,16 +189,16 @@ def lattice(
 def compare(
     source: SourceLike,
     policy: Policy | PathLike | Mapping[str, Any],
+    algorithms: str | Sequence[str] | None = None,
     *,
-    algorithms: Sequence[str] | None = None,
     target: str | None = None,
     learners: str | Sequence[str] | None = None,
     queries: PathLike | Iterable[Query | Mapping[str, Any]] | None = None,
     random: int | None = None,
     seed: int = 0,
     sanity: float = SANITY,
-    watch: Watch = lambda *_: None,
-    stop: Stop = lambda: False,
+    watch: Watch | None = None,
+    stop: Stop | None = None,
 ) -> AlgorithmComparison:
     """What several algorithms, all unless named, make of one table and policy; the table is read and counted once.
 
@@ -222,22 +222,22 @@ def compare(
             further.append(of_workload(read, engine, asked, sanity))
         if target is not None:
             lesson = set_lesson(read, policy, target, learners=None if learners is None else several(learners))
-            further.append(figures_of(read, engine, lesson, stop))
-        return compare_algorithms(read, policy, engine, chosen, watch, stop, further)
+            further.append(figures_of(read, engine, lesson, stop or never))
+        return compare_algorithms(read, policy, engine, chosen, watch or unwatched, stop or never, further)
 
 
 def learn(
     source: SourceLike,
     policy: Policy | PathLike | Mapping[str, Any],
-    *,
     target: str,
+    *,
     learners: str | Sequence[str] | None = None,
     features: str | Sequence[str] | None = None,
     folds: int = 5,
     seed: int = 0,
     rows: int | None = None,
-    watch: Watch = lambda *_: None,
-    stop: Stop = lambda: False,
+    watch: Watch | None = None,
+    stop: Stop | None = None,
 ) -> Learned:
     """How well classifiers predict a column when trained on the original and on the release; needs `shoal[learn]`.
 
@@ -257,7 +257,7 @@ def learn(
     with once():
         read = read_for(source, policy, engine)
         lesson = set_lesson(read, policy, target, learners=asked, features=named, folds=folds, seed=seed, rows=rows)
-        return learn_from(read, policy, engine, lesson, watch, stop)
+        return learn_from(read, policy, engine, lesson, watch or unwatched, stop or never)
 
 
 def _lattice_search(source: SourceLike, policy: Policy) -> LatticeSearch:
@@ -269,9 +269,9 @@ def _lattice_search(source: SourceLike, policy: Policy) -> LatticeSearch:
 
 def measure(
     source: SourceLike,
-    *,
     quasi_identifiers: str | Sequence[str],
     sensitive: str | Sequence[str] = (),
+    *,
     unit: str | None = None,
     missing: str | Sequence[str] = ("",),
     ignore_suppressed: bool = False,
@@ -286,7 +286,7 @@ def measure(
     sensitive values and the classes. `show_values` names what the members of the worst classes share.
 
     >>> import pyarrow as pa
-    >>> measure(pa.table({"sex": ["f", "f", "m"]}), quasi_identifiers="sex")["models"][0]
+    >>> measure(pa.table({"sex": ["f", "f", "m"]}), "sex")["models"][0]
     {'model': 'k-anonymity', 'attained': {'k': 1}, 'worst': {'size': 1, 'rows': [3]}}
     """
     file = None if graph is None else GraphFile.choose(graph, path_of(source), several(sensitive), force=force)
@@ -302,7 +302,7 @@ def measure(
     )
 
 
-def draft(source: SourceLike, *, k: int = 5, delimiter: str | None = None, encoding: str | None = None) -> PolicyDraft:
+def draft(source: SourceLike, k: int = 5, *, delimiter: str | None = None, encoding: str | None = None) -> PolicyDraft:
     """A first policy for a table, as TOML with comments, and why it is what it is."""
     engine = ArrowEngine()
     return draft_policy(engine.read(source, ReadOptions(delimiter=delimiter, encoding=encoding)), engine, k)

@@ -243,7 +243,7 @@ def audit(
     control: SourceLike = None,
     width: float | None = None,
     seed: int = 0,
-    tell: Callable[[str, float], None] = lambda *_: None,
+    tell: Callable[[str, float], None] | None = None,
 ) -> Audit:
     """Run every attack that fits a release, and say of each way of betraying people whether it is protected or exposed.
 
@@ -266,7 +266,11 @@ def audit(
     if not seen.sensitive:
         said = "no sensitive attribute was named (--sensitive)"
         absent |= {Channel.ATTRIBUTE: said, Channel.RULES: said, Channel.COMPOSITION: said}
-    return run_all(seen, [(kind.name, _prepared(how, known)) for kind, how in fitting], right, absent, tell)
+    return run_all(seen, [(kind.name, _prepared(how, known)) for kind, how in fitting], right, absent, tell or _untold)
+
+
+def _untold(attack: str, share: float) -> None:
+    """Tell nobody which attack is run."""
 
 
 def _prepared(how: Attack | str, known: Known) -> Attack | str:

@@ -45,16 +45,25 @@ Stop = Callable[[], bool]
 """Returns whether to stop now with what was found."""
 
 
+def unwatched(ask: Ask, tally: Tally) -> None:
+    """Look at nothing: what watches where nobody does."""
+
+
+def never() -> bool:
+    """Return that there is no reason to stop."""
+    return False
+
+
 class Stopped(Exception):
     """Thrown into a search that has to stop; a search that is not anytime does not catch it."""
 
 
-def answer(search: Search, oracle: Oracle, watch: Watch = lambda *_: None, stop: Stop = lambda: False) -> Found:
+def answer(search: Search, oracle: Oracle, watch: Watch = unwatched, stop: Stop = never) -> Found:
     """Drive a search to its end, or until it has to stop."""
     return _drive(search, oracle.ask, oracle, watch, stop)
 
 
-def decide(walk: Walk, oracle: Oracle, watch: Watch = lambda *_: None, stop: Stop = lambda: False) -> tuple[Node, ...]:
+def decide(walk: Walk, oracle: Oracle, watch: Watch = unwatched, stop: Stop = never) -> tuple[Node, ...]:
     """Drive a walk to its end."""
     return _drive(walk, oracle.complies, oracle, watch, stop)
 

@@ -406,7 +406,7 @@ def test_a_single_name_is_one_name():
     frame = pd.DataFrame({"age": [1, 1, 2, 2], "s": ["NA", "x", "x", "y"]})
     several = sh.measure(frame, quasi_identifiers=["age", "age"], sensitive=["s"], missing=["NA"])
     assert sh.measure(frame, quasi_identifiers="age", sensitive="s", missing="NA") == several
-    found = {entry["model"]: entry["attained"] for entry in several["models"]}
+    found = {each.model: each.attained for each in several.models}
     assert (found["k-anonymity"], found["distinct-l-diversity"]) == ({"k": 2}, {"l": 1})
 
 
@@ -457,7 +457,7 @@ def test_a_population_that_no_promise_looks_at(tmp_path):
 
 def test_measure_needs_no_policy():
     found = sh.measure(pl.DataFrame(ROWS), quasi_identifiers=["seen"], sensitive=["disease"])
-    attained = {entry["model"]: entry["attained"] for entry in found["models"]}
+    attained = {each.model: each.attained for each in found.models}
     assert (attained["k-anonymity"], attained["distinct-l-diversity"]) == ({"k": 6}, {"l": 3})
 
 

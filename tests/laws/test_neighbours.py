@@ -306,7 +306,7 @@ def test_public_figures_are_those_of_the_release(tmp_path):
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     k, t = (model["attained"] for model in manifest["models"])
     found = sh.measure(tmp_path / "out" / "data.csv", quasi_identifiers=["age"], sensitive=["ill"])
-    measured = {each["model"]: each["attained"] for each in found["models"]}
+    measured = {each.model: each.attained for each in found.models}
     assert (k, t) == (measured["k-anonymity"], {"release": {"t": measured["t-closeness"]["t"]}})
     manifest["models"][1]["attained"]["release"]["t"] += 0.01
     (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest))

@@ -46,8 +46,8 @@ def pycanon(python, file, quasi, sensitive, kind="text"):
 
 
 def ours(file, quasi, sensitive):
-    found = measure(file, quasi_identifiers=quasi, sensitive=sensitive)["models"]
-    return {entry["model"]: entry["attained"] for entry in found}
+    found = measure(file, quasi_identifiers=quasi, sensitive=sensitive)
+    return {each.model: each.attained for each in found.models}
 
 
 def write(folder, rows):

@@ -14,7 +14,7 @@ from shoal.explore.compare import AlgorithmComparison, all_measures, compare_alg
 from shoal.explore.draft_policy import PolicyDraft, draft_policy
 from shoal.explore.lattice_table import LatticeTable, list_nodes
 from shoal.explore.learn import figures_of, learn_from, set_lesson
-from shoal.explore.measure import measure_table
+from shoal.explore.measure import TableMeasurement, measure_table
 from shoal.explore.table_risk import RiskAsked, assess, read_for_risk
 from shoal.inputs import PathLike, SourceLike, once, path_of, policy_of, private_of, several
 from shoal.mining.cross_validation import Learned
@@ -279,15 +279,18 @@ def measure(
     graph: PathLike | None = None,
     force: bool = False,
     show_values: bool = False,
-) -> dict[str, Any]:
+) -> TableMeasurement:
     """Every model's attained value for a table as it is; no policy needed.
 
     With a `unit`, persons are counted, not rows. `graph` is a file (.graphml, .svg, .png) for the graph of the
     sensitive values and the classes. `show_values` names what the members of the worst classes share.
 
     >>> import pyarrow as pa
-    >>> measure(pa.table({"sex": ["f", "f", "m"]}), "sex")["models"][0]
-    {'model': 'k-anonymity', 'attained': {'k': 1}, 'worst': {'size': 1, 'rows': [3]}}
+    >>> found = measure(pa.table({"sex": ["f", "f", "m"]}), "sex")
+    >>> found
+    TableMeasurement(3 rows in 2 classes, k = 1)
+    >>> found.models[0], dict(found.models[0].worst)
+    (ModelMeasurement(k-anonymity: k = 1), {'size': 1, 'rows': (3,)})
     """
     file = None if graph is None else GraphFile.choose(graph, path_of(source), several(sensitive), force=force)
     read = ArrowEngine().read(source, options or ReadOptions(missing=tuple(several(missing))))

@@ -154,9 +154,9 @@ def measure(
             show_values=show_values,
         )
     if as_json:
-        print_json(found)
+        print_json(found.to_dict())
     else:
-        show_measured(found, show_values=show_values)
+        show_measured(found.to_dict(), show_values=show_values)
 
 
 @app.command()

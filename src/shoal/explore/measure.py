@@ -1,6 +1,7 @@
 """Every model's attained value for a table as it is."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
@@ -16,9 +17,11 @@ from shoal.engine_port import Source
 from shoal.errors import BadInput
 from shoal.hierarchy.taxonomy import TOP
 from shoal.metrics.alpha import alphas, largest, spread
-from shoal.models import measured
+from shoal.models import KAnonymity, measured
 from shoal.problem import warn_of_several_rows
+from shoal.publish.manifest import fixed, plain
 from shoal.risk.vocabulary import meaning_of
+from shoal.runtime import html_table, short_number
 
 
 def measured_homogeneity(counts: ClassCounts, sensitive: Sequence[str]) -> dict[str, Any]:
@@ -45,6 +48,81 @@ def measured_alphas(counts: ClassCounts, sensitive: Sequence[str]) -> dict[str, 
 _ROWS_NAMED = 10
 
 
+@dataclass(frozen=True, repr=False)
+class ModelMeasurement:
+    """What one model attains on a table, and in which class it protects least."""
+
+    model: str
+    attribute: str | None
+    """The sensitive attribute that it is about, if it is about one."""
+    attained: Mapping[str, Any]
+    """Its best parameters; by value where a threshold is per value."""
+    worst: Mapping[str, Any] | None
+    """The size of the class, the numbers of its first rows and, where asked for, the values they share."""
+
+    @property
+    def figures(self) -> str:
+        """The parameters as text, without those that are told value by value."""
+        told = {name: value for name, value in self.attained.items() if not isinstance(value, Mapping)}
+        return ", ".join(f"{name} = {short_number(value)}" for name, value in told.items())
+
+    def to_dict(self) -> dict[str, Any]:
+        about = {} if self.attribute is None else {"attribute": self.attribute}
+        return {
+            "model": self.model,
+            **about,
+            "attained": plain(self.attained),
+            **({} if self.worst is None else {"worst": plain(self.worst)}),
+        }
+
+    def __repr__(self) -> str:
+        about = "" if self.attribute is None else f" of {self.attribute!r}"
+        return f"ModelMeasurement({self.model}{about}: {self.figures})"
+
+
+@dataclass(frozen=True, repr=False)
+class TableMeasurement:
+    """How anonymous a table is as it is: what every model attains, attribute by attribute."""
+
+    rows: int
+    classes: int
+    models: tuple[ModelMeasurement, ...]
+    homogeneity: Mapping[str, Any]
+    """Of each sensitive attribute, how many classes show one value only, and how many would by chance."""
+    alphas: Mapping[str, Any]
+    """Of each sensitive attribute, the largest share of each value in a class."""
+    alone: Mapping[str, int]
+    """The k of each quasi-identifier alone."""
+    persons: int | None = None
+    suppressed: Mapping[str, Any] | None = None
+    """How many rows are `*` in every quasi-identifier, and whether they were left out."""
+
+    @property
+    def k(self) -> int:
+        """The rows, or persons, of the smallest class."""
+        return int(next(each.attained["k"] for each in self.models if each.model == KAnonymity.name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the measurement as a JSON object."""
+        return {
+            "rows": self.rows,
+            "classes": self.classes,
+            **({} if self.persons is None else {"persons": self.persons}),
+            "models": [each.to_dict() for each in self.models],
+            "homogeneity": plain(self.homogeneity),
+            "alphas": plain(self.alphas),
+            "alone": plain(self.alone),
+            **({} if self.suppressed is None else {"suppressed": plain(self.suppressed)}),
+        }
+
+    def __repr__(self) -> str:
+        return f"TableMeasurement({self.rows:,} rows in {self.classes:,} classes, k = {self.k:,})"
+
+    def _repr_html_(self) -> str:
+        told = [(each.model, each.attribute or "", each.figures) for each in self.models]
+        return html_table(f"{self.rows:,} rows in {self.classes:,} classes", told)
+
+
 def measure_table(
     read: Source,
     quasi: Sequence[str],
@@ -54,7 +132,7 @@ def measure_table(
     ignore_suppressed: bool,
     graph: Callable[[str, ValueCounts], None] | None = None,
     show_values: bool = False,
-) -> dict[str, Any]:
+) -> TableMeasurement:
     """Rows, classes, what each model attains and in which class, the k of each quasi-identifier alone, suppressed rows.
 
     Attributes that hide people one by one may point at them together (S2.2b).
@@ -71,21 +149,25 @@ def measure_table(
     classes = _count(table, rows, quasi, sensitive, unit)
     reading = Reading({name: _labels(table[name]) for name in sensitive}, unit)
     counts = classes.class_counts(reading)
-    out: dict[str, Any] = {"rows": len(rows), "classes": len(classes)}
-    if unit is not None:
-        out["persons"] = int(classes.project([]).class_counts(reading).sizes[0])
     found = measured(counts, sensitive)
-    out["models"] = [_located(entry, counts, classes, rows) for entry in found]
+    worst = [_located(entry["worst"], counts, classes, rows) for entry in found]
     if show_values:
-        _name_values(out["models"], table, quasi)
-    out["homogeneity"] = measured_homogeneity(counts, sensitive)
-    out["alphas"] = measured_alphas(counts, sensitive)
+        _name_values(worst, table, quasi)
     if graph is not None:
         graph(sensitive[0], counts.sensitive[sensitive[0]])
-    out["alone"] = {name: int(classes.project([name]).class_counts(reading).sizes.min()) for name in quasi}
-    if stars.any():
-        out["suppressed"] = {"rows": int(stars.sum()), "ignored": ignore_suppressed}
-    return out
+    return TableMeasurement(
+        len(rows),
+        len(classes),
+        tuple(
+            ModelMeasurement(entry["model"], entry.get("attribute"), fixed(entry["attained"]), fixed(at))
+            for entry, at in zip(found, worst, strict=True)
+        ),
+        fixed(measured_homogeneity(counts, sensitive)),
+        fixed(measured_alphas(counts, sensitive)),
+        fixed({name: int(classes.project([name]).class_counts(reading).sizes.min()) for name in quasi}),
+        None if unit is None else int(classes.project([]).class_counts(reading).sizes[0]),
+        fixed({"rows": int(stars.sum()), "ignored": ignore_suppressed}) if stars.any() else None,
+    )
 
 
 def warn_of_persons(table: Table, named: Collection[str], unit: str | None) -> None:
@@ -106,23 +188,22 @@ def _count(
 
 
 def _located(
-    entry: dict[str, Any], counts: ClassCounts, classes: FrequencySet, rows: NDArray[np.int64]
-) -> dict[str, Any]:
-    """Add the size of the class that protects least, and the numbers of its first rows."""
-    at = entry.pop("worst")
-    if at is not None:
-        members = rows[np.flatnonzero(classes.classes == at)] + 1
-        entry["worst"] = {"size": int(counts.sizes[at]), "rows": members[:_ROWS_NAMED].tolist()}
-    return entry
+    at: int | None, counts: ClassCounts, classes: FrequencySet, rows: NDArray[np.int64]
+) -> dict[str, Any] | None:
+    """Return the size of the class that protects least, and the numbers of its first rows."""
+    if at is None:
+        return None
+    members = rows[np.flatnonzero(classes.classes == at)] + 1
+    return {"size": int(counts.sizes[at]), "rows": members[:_ROWS_NAMED].tolist()}
 
 
-def _name_values(entries: list[dict[str, Any]], table: Table, quasi: Sequence[str]) -> None:
+def _name_values(worst: Sequence[dict[str, Any] | None], table: Table, quasi: Sequence[str]) -> None:
     """Add the values that the members of the worst classes share."""
     labels = {name: _labels(table[name]) for name in quasi}
-    for entry in entries:
-        if "worst" in entry:
-            row = entry["worst"]["rows"][0] - 1
-            entry["worst"]["values"] = {name: labels[name][table[name].codes[row]] for name in quasi}
+    for found in worst:
+        if found is not None:
+            row = found["rows"][0] - 1
+            found["values"] = {name: labels[name][table[name].codes[row]] for name in quasi}
 
 
 def _labels(column: Column) -> list[str | None]:

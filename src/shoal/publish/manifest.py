@@ -36,6 +36,17 @@ def fixed(value: Any) -> Any:
     return tuple(fixed(part) for part in value) if isinstance(value, list | tuple) else value
 
 
+def plain(value: Any) -> Any:
+    """The same value as JSON has it: tuples as lists, fixed dictionaries as plain ones.
+
+    >>> plain(fixed({"require": [{"k": 5}]}))
+    {'require': [{'k': 5}]}
+    """
+    if isinstance(value, Mapping):
+        return {key: plain(part) for key, part in value.items()}
+    return [plain(part) for part in value] if isinstance(value, list | tuple) else value
+
+
 FIXED = AfterValidator(fixed)
 """Fixes what a field of a manifest holds; its JSON Schema stays that of the plain type."""
 

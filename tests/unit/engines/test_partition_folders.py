@@ -62,7 +62,7 @@ def test_others_read_the_same_rows(people, tmp_path):
     sql = f"SELECT * FROM read_parquet('{folder}/**/*.parquet', hive_partitioning=true, hive_types={{'year': BIGINT}})"
     assert listed(duckdb.sql(sql).to_arrow_table()) == expected
     frequencies = sh.measure(folder, quasi_identifiers=["age", "town"])
-    assert frequencies["rows"] == len(expected)
+    assert frequencies.rows == len(expected)
 
 
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian"])

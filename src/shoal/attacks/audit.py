@@ -8,6 +8,7 @@ from shoal.attacks import ATTACKS
 from shoal.attacks.attack import Attack, Channel, Finding
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.errors import BadInput
+from shoal.runtime import html_table
 
 Verdict = Literal["protected", "exposed", "not looked at"]
 
@@ -30,7 +31,7 @@ class AuditLine:
         return {"channel": str(self.channel), "verdict": self.verdict, "records": self.people, "why": self.why}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Audit:
     """What the attacks found, and which attacks could not be run."""
 
@@ -39,6 +40,17 @@ class Audit:
     """Why an attack was not run, by its name."""
     absent: Mapping[Channel, str]
     """What is missing to look at a channel at all."""
+
+    def __repr__(self) -> str:
+        return f"Audit({'; '.join(f'{line.channel}: {line.said}' for line in self.lines)})"
+
+    def _repr_html_(self) -> str:
+        told = [(line.channel, line.said, self._reason(line)) for line in self.lines]
+        return html_table(f"{len(self.findings)} attacks run, {len(self.skipped)} not", told)
+
+    def _reason(self, line: AuditLine) -> str:
+        """Why a channel was not looked at; sentences of attacks are left to who asks for them."""
+        return line.why if line.verdict == "not looked at" else ""
 
     @property
     def lines(self) -> tuple[AuditLine, ...]:

@@ -19,6 +19,7 @@ from shoal.problem import Problem, with_margin
 from shoal.publish.manifest import Fixed
 from shoal.publish.release_views import original_of, shown_in_memory
 from shoal.publish.summary import few_enough, metrics_of, seen_of
+from shoal.runtime import html_table, short_number
 from shoal.search.driver import Ask, Stop, Watch
 from shoal.search.full_domain import allowed_lattice
 from shoal.search.oracle import Tally
@@ -92,7 +93,7 @@ class NoRun:
     why: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AlgorithmComparison:
     """What several algorithms make of the same table and policy, in the order in which they were named."""
 
@@ -101,6 +102,20 @@ class AlgorithmComparison:
     nodes: int | None
     """Nodes of the lattice, where one was searched."""
     outcomes: tuple[Run | NoRun, ...]
+
+    def __repr__(self) -> str:
+        told = [f"{run.algorithm} {_score(run, self.metric)}" for run in self.runs]
+        without = [f"{len(self.others)} without a release"] if self.others else []
+        return f"AlgorithmComparison({self.metric} on {self.rows:,} rows: {', '.join([*told, *without])})"
+
+    def _repr_html_(self) -> str:
+        head = ("algorithm", self.metric, "classes", "suppressed", "seconds")
+        lines = [
+            (run.algorithm, _score(run, self.metric), *map(short_number, (run.classes, run.suppressed, run.seconds)))
+            for run in self.runs
+        ]
+        without = [(other.algorithm, other.why) for other in self.others]
+        return html_table(f"{self.rows:,} rows", [head, *lines, *without])
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -119,6 +134,10 @@ class AlgorithmComparison:
         """Return the comparison as a JSON object."""
         algorithms = [{**_as_document(outcome), "ran": isinstance(outcome, Run)} for outcome in self.outcomes]
         return {"metric": self.metric, "rows": self.rows, "nodes": self.nodes, "algorithms": algorithms}
+
+
+def _score(run: Run, metric: str) -> str:
+    return short_number(run.metrics.get(metric))
 
 
 def known_algorithms(names: Sequence[str] | None) -> tuple[str, ...] | None:

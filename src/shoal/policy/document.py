@@ -33,6 +33,7 @@ from shoal.policy.sections import (
     whole,
 )
 from shoal.roles import Role
+from shoal.runtime import html_table
 
 _LATER = {
     "categories": "categories of sensitive values are not in this version; leave the key out",
@@ -114,6 +115,13 @@ def _model_schema(name: str) -> dict[str, Any]:
 
 
 FORMAT: Final = 1
+_NAMED = 6
+"""Columns of a role that a glance at a policy names."""
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join([*names[:_NAMED], *([f"{more} more"] if more > 0 else [])])
 
 
 class Policy(Part):
@@ -182,6 +190,21 @@ class Policy(Part):
         if misfit is not None:
             raise ValueError(misfit)
         return self
+
+    def __repr__(self) -> str:
+        return f"Policy({'; '.join(f'{what}: {said}' for what, said in self._facts)})"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return html_table("Policy", self._facts)
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        """What a glance shows: columns by role, the promises and the algorithm; no value that is written in it."""
+        columns = [(str(role), _listed(self.named(role))) for role in Role if self.named(role)]
+        promises = ", ".join(dict.fromkeys(model.name for model in self.promises))
+        return [*columns, ("promises", promises), ("algorithm", self.method.algorithm)]
 
     @property
     def blocked(self) -> str | None:

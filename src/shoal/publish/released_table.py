@@ -22,27 +22,46 @@ from shoal.publish.summary import seen_if_few, summarise
 from shoal.publish.verification import judge_frame
 from shoal.recoding.columns import Released
 from shoal.roles import Role
+from shoal.runtime import html_table
 from shoal.verify.claim import Claim, Verdict
 from shoal.verify.open_release import Room
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReleasedTable:
     """A table that keeps its policy: as data and as a summary."""
 
     policy: Policy
-    source: Source = field(repr=False)
-    plan: Plan = field(repr=False)
-    shown: ReleasedRows = field(repr=False)
+    source: Source
+    plan: Plan
+    shown: ReleasedRows
     """What is released and, where the engine knows, of which rows of the input: private."""
     notes: tuple[str, ...] = ()
-    engine: Engine = field(default_factory=ArrowEngine, repr=False)
+    engine: Engine = field(default_factory=ArrowEngine)
     path: Path | None = None
     """The file that was read, so that it is never written over."""
     room: Room = field(default_factory=Room)
     """What the verification may use."""
     earlier: Path | None = None
     """The private folder whose recoding was applied, which is never written over either."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'; '.join(f'{what}: {said}' for what, said in self._facts)})"
+
+    def _repr_html_(self) -> str:
+        return html_table(type(self).__name__, self._facts)
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        """What a glance shows: figures and names of the policy, no cell."""
+        classes, left_out, metric = self.plan.after.kept, self.plan.after.suppressed_rows, self.policy.method.metric
+        sizes = f"{len(classes):,} of {classes.min():,} to {classes.max():,} rows" if len(classes) else "none"
+        return [
+            ("rows", f"{self.shown.count:,} released, {left_out:,} suppressed"),
+            ("classes", sizes),
+            ("promises", ", ".join(dict.fromkeys(model.name for model in self.policy.promises))),
+            (metric, f"{self.plan.score:.4g}"),
+        ]
 
     @property
     def columns(self) -> dict[str, Released]:

@@ -24,6 +24,7 @@ from shoal.risk.identifiers import IdentifierFinding, direct_finding, identifier
 from shoal.risk.individual import Individual, individual_risks, read_weights
 from shoal.risk.presets import PRESETS, Judged, Preset, PresetFigures, judged, known_preset
 from shoal.risk.suda import Suda, Told, coded, suda
+from shoal.runtime import html_table, short_number
 
 __all__ = [
     "PRESETS",
@@ -105,7 +106,12 @@ class Reidentification:
         return out
 
 
-@dataclass(frozen=True)
+def _said(attacker: Attacker) -> str:
+    figures = {"most": attacker.max, "average": attacker.average, "at risk": attacker.at_risk}
+    return ", ".join(f"{what} {short_number(value)}" for what, value in figures.items() if value is not None)
+
+
+@dataclass(frozen=True, repr=False)
 class Assessment:
     """The risk of a table: re-identification, identifiers left in it, telling combinations, presets."""
 
@@ -117,6 +123,26 @@ class Assessment:
     discovery: Discovery | None = None
     presets: tuple[Judged, ...] = ()
     notes: Sequence[str] = ()
+
+    def __repr__(self) -> str:
+        return f"Assessment({self.rows:,} rows; {'; '.join(f'{what}: {said}' for what, said in self._facts)})"
+
+    def _repr_html_(self) -> str:
+        return html_table(f"Risk of {self.rows:,} rows", self._facts)
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        """What a glance shows: figures and names of columns."""
+        found = self.reidentification
+        told = [] if found is None else [(each.name, _said(each)) for each in found.attackers]
+        if found is not None:
+            told.append(("unique", f"{short_number(found.uniqueness.sample)} rows"))
+        if self.identifiers is not None:
+            told.append(("identifiers", ", ".join(each.column for each in self.identifiers) or "none"))
+        if self.discovery is not None:
+            told.append(("telling combinations", short_number(len(self.discovery.minimal))))
+        words = {True: "holds", False: "fails", None: "not decided by a number"}
+        return [*told, *((each.preset.name, words[each.holds]) for each in self.presets)]
 
     def document(self) -> dict[str, Any]:
         """Return the assessment as a JSON object."""

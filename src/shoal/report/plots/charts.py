@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from shoal.errors import BadInput
 from shoal.explore.lattice_table import LatticeTable, NodeRow
@@ -116,6 +116,7 @@ class LossAgainstK(Display):
     'k'
     """
 
+    shows_values: ClassVar[bool] = False
     metric: str
     lines: dict[str, list[tuple[int, float]]]
     """For each algorithm, pairs of k and the figure, in the order of k."""
@@ -160,6 +161,7 @@ class ParetoFront(Display):
     ('rows suppressed', [(1,)])
     """
 
+    shows_values: ClassVar[bool] = False
     table: LatticeTable
 
     @property

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -89,6 +89,7 @@ class ClassSizes(Display):
     ([2, 1, 0, 0, 1], [2, 1, 0, 0, 1])
     """
 
+    shows_values: ClassVar[bool] = False
     sizes: Longs
     k: int | None = None
 
@@ -153,6 +154,7 @@ class RiskDistribution(Display):
     'share of the rows with this risk or more'
     """
 
+    shows_values: ClassVar[bool] = False
     sizes: Mapping[str, Longs]
     """Class sizes of each table."""
     threshold: float | None = None

@@ -3,8 +3,10 @@
 import io
 import warnings
 from abc import ABC, abstractmethod
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 if TYPE_CHECKING:
@@ -33,6 +35,20 @@ class Display(ABC):
 
     fills: ClassVar[bool] = False
     """Whether the picture has no scales, so that it fills its figure."""
+    shows_values: ClassVar[bool] = True
+    """Whether the picture shows values of a table; a notebook then shows it only to who calls `plot`."""
+
+    def __init_subclass__(cls) -> None:
+        cls.__repr__ = Display.__repr__  # type: ignore[method-assign]  # the one of a dataclass would list its numbers
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(call .plot() to draw it)"
+
+    def _repr_html_(self) -> str:
+        """Return the picture for a notebook, or only its name where it shows values."""
+        if self.shows_values:
+            return f"<p>{escape(repr(self))}</p>"
+        return f'<img src="data:image/svg+xml;base64,{b64encode(self.render("svg")).decode()}">'
 
     @property
     def figsize(self) -> tuple[float, float]:

@@ -51,6 +51,7 @@ class LatticeGraph(Display):
     ['[0]', '[1]', '[2]']
     """
 
+    shows_values: ClassVar[bool] = False
     table: LatticeTable
     fills: ClassVar[bool] = True
 

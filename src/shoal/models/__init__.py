@@ -16,7 +16,7 @@ from shoal.models.k_anonymity import KAnonymity, least_size
 from shoal.models.l_diversity import DistinctLDiversity, EntropyLDiversity
 from shoal.models.leakage import AlpDif
 from shoal.models.likeness import BetaLikeness
-from shoal.models.model import QUASI, Closure, Flags, Model, Need, asked, exact
+from shoal.models.model import DEFINED, QUASI, Closure, Flags, Model, Need, asked, exact
 from shoal.models.p_alpha_sensitive import LAlphaDiversity, PAlphaSensitive, PPlusAlphaSensitive
 from shoal.models.p_sensitive import PPlusSensitive, PSensitive
 from shoal.models.personal_privacy import Personalised
@@ -39,6 +39,7 @@ __all__ = [
     "Need",
     "asked",
     "exact",
+    "known_model",
     "least_size",
     "measured",
 ]
@@ -72,6 +73,11 @@ MODELS: Registry[Any] = Registry(
         BTPrivacy,
     ],
 )
+
+
+def known_model(name: str) -> Any:
+    """Return the class of a model by its name: a registered one, or one of your own that was imported; else None."""
+    return MODELS[name] if name in MODELS else DEFINED.get(name)
 
 
 def measured(counts: ClassCounts, sensitive: Sequence[str]) -> list[dict[str, Any]]:

@@ -89,6 +89,10 @@ QUASI = "*"
 """In `columns`: every quasi-identifier, as it was before it was generalised."""
 
 
+DEFINED: dict[str, type["Model"]] = {}
+"""Every class of models that was imported, by its name: those that a policy in Python may hold without registering."""
+
+
 class Model(ABC):
     """A promise about the classes of a release: a frozen dataclass whose fields are its parameters."""
 
@@ -109,6 +113,8 @@ class Model(ABC):
     def __init_subclass__(cls) -> None:
         if "sentence" not in cls.__dict__ and cls.__doc__:
             cls.sentence = " ".join(cls.__doc__.split("\n\n")[0].split())
+        if "name" in cls.__dict__:
+            DEFINED[cls.name] = cls
 
     @property
     def table_wide(self) -> bool:

@@ -1,11 +1,12 @@
 """Reads a model from a table of a policy, checking its names, and writes it back."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
+from numbers import Real
 from typing import Any
 
-from shoal.models import MODELS
+from shoal.models import MODELS, known_model
 from shoal.models.model import Model, asked
 
 
@@ -16,13 +17,14 @@ def model_of(spec: Any) -> Model:
     KAnonymity(k=5)
     """
     if isinstance(spec, Model):
-        return spec
+        return _complete(spec)
     if not isinstance(spec, Mapping):
         raise ValueError(f"a model is a table like {{model = 'k-anonymity', k = 5}}, not {spec!r}")  # noqa: TRY004
     name = spec.get("model")
-    if not isinstance(name, str) or name not in MODELS:
+    kind = known_model(name) if isinstance(name, str) else None
+    if kind is None:
         raise ValueError(f"model {name!r} is not known{nearest(str(name), MODELS)}; known: {', '.join(MODELS)}")
-    known = {kebab(field.name): field for field in fields(MODELS[name])}
+    known = {kebab(field.name): field for field in fields(kind)}
     given = {kebab(str(key)): value for key, value in spec.items() if key != "model"}
     for key in given:
         if key not in known:
@@ -30,8 +32,29 @@ def model_of(spec: Any) -> Model:
     missing = [key for key, field in known.items() if field.default is MISSING and key not in given]
     if missing:
         raise ValueError(f"{name} needs {', '.join(missing)}")
-    model: Model = MODELS[name](**{known[key].name: value for key, value in given.items()})
+    model: Model = kind(**{known[key].name: value for key, value in given.items()})
     return model
+
+
+def _complete(model: Model) -> Model:
+    """Return a model of somebody's own; refused where it lacks what a policy says of it."""
+    if not is_dataclass(model) or not isinstance(getattr(model, "name", None), str):
+        kind = type(model).__name__
+        raise ValueError(f"{kind}: a model is a frozen dataclass with a name, such as name = 'maximum-size'")
+    return model
+
+
+def unwritable(model: Model) -> str | None:
+    """Return the first parameter of a model that no policy file can hold, if there is one."""
+    return next((key for key, value in asked(model).items() if not _is_plain(value)), None)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(part) for key, part in value.items())
+    if isinstance(value, list | tuple):
+        return all(_is_plain(part) for part in value)
+    return isinstance(value, str | Real)
 
 
 def table_of(model: Model) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from shoal.methods import ALGORITHMS
 from shoal.metrics.catalogue import METRICS
 from shoal.models import MODELS
 from shoal.models.model import Model, exact
-from shoal.models.spec import kebab, nearest
+from shoal.models.spec import kebab, nearest, unwritable
 from shoal.policy.method import Method, misfit_of_cells
 from shoal.policy.optional_sections import Blocking, Republish, misfit_of_blocking, misfit_of_republish, values_asked
 from shoal.policy.sections import (
@@ -333,12 +333,18 @@ class Policy(Part):
             base.reset(token)
 
     def document(self) -> dict[str, Any]:
-        """The policy as it stands in TOML: defaults left out; refused where a hierarchy cannot be written down."""
+        """The policy as it stands in TOML: defaults left out; refused where part of it cannot be written down."""
         for name, attribute in self.attributes.items():
             try:
                 _ = attribute.hierarchy and attribute.hierarchy.spec()
             except BadHierarchy as wrong:
                 raise BadHierarchy(f"attributes.{name}: {wrong}") from None
+        for model in self.promises:
+            if (parameter := unwritable(model)) is not None:
+                raise BadPolicy(
+                    f"require: {model.name}: {kebab(parameter)} cannot be written down; give it as a number, a text, a "
+                    "list or a table of those"
+                )
         plain = self.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
         return {"format": FORMAT, **plain}
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from shoal.errors import BadInput
-from shoal.models import MODELS
+from shoal.models import known_model
 from shoal.models.model import Model, asked
 from shoal.policy.document import Policy
 from shoal.publish.manifest import COUNT, FILE, ModelSummary, PublicManifest
@@ -61,9 +61,12 @@ def _promised(said: ModelSummary, folder: Path) -> Model:
     """The model that a manifest says was asked for."""
     about = {} if said.attribute is None else {"attribute": said.attribute}
     try:
-        model: Model = MODELS[said.model](**said.asked, **about)
-    except (KeyError, TypeError, ValueError):
-        raise BadInput(f"{folder.name}/manifest.json: it promises a model that this version does not know") from None
+        model: Model = known_model(said.model)(**said.asked, **about)
+    except (TypeError, ValueError):
+        raise BadInput(
+            f"{folder.name}/manifest.json: it promises a model that this version does not know; import the class of a "
+            "model of your own first"
+        ) from None
     return model
 
 

@@ -11,6 +11,8 @@ from shoal.engine_port import ReleasedRows, WriteOptions
 from shoal.engines.partition_folders import deal, refuse_partitions
 from shoal.engines.postgres.tables import StoredTable
 from shoal.engines.table_writer import QUOTE, count_defused, refuse_marker, sorted_batches, style_of
+from shoal.models import MODELS
+from shoal.policy.document import Policy
 from shoal.publish.folder import known_format, partitioned_format
 from shoal.publish.manifest import Data, SeparateTable
 from shoal.publish.released_table import ReleasedTable
@@ -86,7 +88,7 @@ def write_data(
 def notes_on(release: ReleasedTable, data: Data) -> list[str]:
     """Notes on a release and on the file that it was written to."""
     unmapped = BY_POINT if release.plan.recoding.on_disk else NO_ROW_MAP
-    notes = [*release.notes, *([unmapped] if release.shown.rows is None else [])]
+    notes = [*release.notes, *([unmapped] if release.shown.rows is None else []), *_own_models(release.policy)]
     stream = release.shown.stream
     defused = count_defused(release.columns, release.shown.times) if stream is None else stream.defused()
     if not data.spreadsheet_safe or not defused:
@@ -96,6 +98,15 @@ def notes_on(release: ReleasedTable, data: Data) -> list[str]:
         "spreadsheet-safe = false under [release] to keep them as they are"
     )
     return [*notes, note]
+
+
+def _own_models(policy: Policy) -> list[str]:
+    """What is said of models that only their author's code knows."""
+    return [
+        f"{name} is a model of your own: the saved policy names it, and is read where its class was imported before"
+        for name in dict.fromkeys(model.name for model in policy.promises)
+        if name not in MODELS
+    ]
 
 
 def store_rows(release: ReleasedTable, written: DataFiles, stored: StoredTable) -> None:

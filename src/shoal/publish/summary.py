@@ -14,7 +14,6 @@ from shoal.errors import BadHierarchy
 from shoal.hierarchy.build import Rows as Lines
 from shoal.metrics.catalogue import catalogue, measured
 from shoal.metrics.comparison import Comparison, Measurement, see
-from shoal.models import MODELS
 from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.problem import drawn_margin
@@ -207,6 +206,7 @@ def public(
     `shown` are the values of each sensitive attribute in the table. `docs/design.md` lists every field with the reason
     why it may be public.
     """
+    promises = _promises(verdicts, {model.model for model in manifest.models})
     return PublicManifest(
         shoal=manifest.shoal,
         quasi_identifiers=tuple(column for columns in plan.released_as.values() for column in columns),
@@ -217,7 +217,7 @@ def public(
         by_label=(plan.by_label and _tells_ranges(plan)) or None,
         models=tuple(
             _published(model, verdict, shown.get(model.attribute or "", ()))
-            for model, verdict in zip(manifest.models, _promises(verdicts), strict=True)
+            for model, verdict in zip(manifest.models, promises, strict=True)
         ),
         labels=labels,
         rows=PublicRows(**manifest.rows.model_dump(exclude={"read"})),
@@ -260,7 +260,8 @@ def _named(category: Sequence[str], values: Collection[str | None], number: int)
 
 def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelSummary, ...]:
     out = []
-    for number, (model, verdict) in enumerate(zip(policy.promises, _promises(verdicts), strict=True)):
+    promises = _promises(verdicts, {model.name for model in policy.promises})
+    for number, (model, verdict) in enumerate(zip(policy.promises, promises, strict=True)):
         asked = {key: value for key, value in verdict.asked.items() if key != "attribute"}
         of = model.about
         out.append(
@@ -277,9 +278,9 @@ def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelS
     return tuple(out)
 
 
-def _promises(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The verdicts that are about a model."""
-    return [verdict for verdict in verdicts if verdict.promise in MODELS]
+def _promises(verdicts: Sequence[Verdict], names: Collection[str]) -> list[Verdict]:
+    """The verdicts that are about a model of these names."""
+    return [verdict for verdict in verdicts if verdict.promise in names]
 
 
 def _classes(verdicts: Sequence[Verdict]) -> Classes:

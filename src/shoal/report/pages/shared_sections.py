@@ -9,7 +9,7 @@ from shoal.attacks.attack import Channel
 from shoal.attacks.audit import Audit
 from shoal.attacks.audit import AuditLine as Verdict
 from shoal.metrics.class_size import histogram
-from shoal.models import MODELS
+from shoal.models import known_model
 from shoal.publish.manifest import Data, Manifest, ModelSummary, PublicManifest
 from shoal.report.pages.blocks import (
     Bars,
@@ -63,6 +63,7 @@ def sign_off(manifest: Manifest, visible: Visible) -> Sequence[tuple[str, Sequen
     left = len(manifest.models) - len(models)
     more = [f"and {left} more, in the section on guarantees"] if left > 0 else []
     rows, classes = manifest.rows, manifest.classes
+    adversaries = list(dict.fromkeys(known_model(model.model).adversary for model in models))
     asks = [f"{promise(m.model, m.attribute, m.asked)}: attained {attained(m.attained)}" for m in models]
     left_out = f"{rows.suppressed:,} suppressed ({percent(rows.suppressed, rows.read)})"
     worst, mean = (percent(1, max(size, 1)) for size in (classes.min, classes.mean))
@@ -72,7 +73,7 @@ def sign_off(manifest: Manifest, visible: Visible) -> Sequence[tuple[str, Sequen
     return (
         ("Release", [f"{manifest.data.file}, SHA-256 {manifest.data.sha256}"]),
         ("Threshold asked, and what is attained", [*asks, *more]),
-        ("Adversary assumed: somebody who …", list(dict.fromkeys(MODELS[model.model].adversary for model in models))),
+        ("Adversary assumed: somebody who …", adversaries),
         ("Population compared with", [_population(manifest)]),
         ("Rows", [f"{rows.released:,} released of {rows.read:,} read; {left_out}; {rows.added:,} added"]),
         ("What is left of the risk", [chances, "; ".join(f"{a.channel}: {verdict(a)}" for a in visible.audit.lines)]),
@@ -101,7 +102,7 @@ def promised(models: Sequence[ModelSummary], *, persons: bool) -> Section:
     rows: list[list[Cell]] = [
         [
             f"{model.model} of {model.attribute}" if model.attribute else model.model,
-            MODELS[model.model].sentence,
+            known_model(model.model).sentence,
             asked(model.asked),
             attained(model.attained),
             "–" if model.worst is None else f"{model.worst:,}",

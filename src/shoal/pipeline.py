@@ -23,7 +23,7 @@ from shoal.publish.data_files import notes_on, store_rows, write_data, write_opt
 from shoal.publish.fixed_recoding import EarlierRelease
 from shoal.publish.folder import Places
 from shoal.publish.manifest import Manifest
-from shoal.publish.released_table import ReleasedTable
+from shoal.publish.released_table import Frame, ReleasedTable
 from shoal.publish.summary import counterfeits_of, seen_if_few, summarise
 from shoal.publish.verification import judge_files
 from shoal.report.pages import write_reports
@@ -35,7 +35,7 @@ from shoal.solve import make_plan, solve
 from shoal.verify.open_release import Room
 
 
-class Release(ReleasedTable):
+class Release(ReleasedTable[Frame]):
     """A table that keeps its policy: as data, as a summary, and as folders on disk."""
 
     def save(

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -14,16 +15,40 @@ from shoal.data.codes import Table, alone
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import read_options
+from shoal.engines.postgres.connection import Postgres
 from shoal.errors import BadInput, BadPolicy
 from shoal.inputs import PathLike, PolicyLike, SourceLike, is_file, policy_of
 from shoal.pipeline import Release, make_release
 from shoal.publish.contents import load_private, load_rows
 from shoal.publish.fixed_recoding import EarlierRelease
+from shoal.publish.released_table import Frame
 from shoal.republish.history import NAME as HISTORY
 from shoal.republish.history import History
 from shoal.republish.previous_release import PreviousRelease, remember
 from shoal.runtime.events import run
 from shoal.verify.release_files import read_json
+
+
+@overload
+def republish(
+    private: PathLike,
+    source: PathLike | Postgres,
+    policy: PolicyLike | None = ...,
+    *,
+    original: SourceLike = ...,
+    increment: bool = ...,
+) -> Release[Any]: ...
+
+
+@overload
+def republish(
+    private: PathLike,
+    source: Frame,
+    policy: PolicyLike | None = ...,
+    *,
+    original: SourceLike = ...,
+    increment: bool = ...,
+) -> Release[Frame]: ...
 
 
 def republish(

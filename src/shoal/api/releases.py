@@ -4,11 +4,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, overload
 
 from shoal.engine_port import Ability, Engine, ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import choose_engine, read_options, refuse_lacking
-from shoal.engines.postgres.connection import parse_postgres_table
+from shoal.engines.postgres.connection import Postgres, parse_postgres_table
 from shoal.engines.postgres.tables import refuse_target
 from shoal.errors import BadInput, ShoalWarning
 from shoal.hierarchy.build import build
@@ -23,6 +24,7 @@ from shoal.publish.data_files import write_options
 from shoal.publish.fixed_recoding import EarlierRelease, FixedRecoding
 from shoal.publish.folder import Places, known_format, partitioned_format
 from shoal.publish.manifest import Manifest
+from shoal.publish.released_table import Frame
 from shoal.publish.verification import original_levels, original_table, tell_verdicts
 from shoal.runtime.events import run
 from shoal.runtime.memory import bytes_of, explain_memory_error
@@ -129,6 +131,32 @@ def _original(
     )
 
 
+@overload
+def anonymize(
+    source: PathLike | Postgres,
+    policy: PolicyLike,
+    *,
+    watch: Watch | None = ...,
+    stop: Stop | None = ...,
+    engine: Engine | str = ...,
+    memory: str | int | None = ...,
+    master: str | None = ...,
+) -> Release[Any]: ...
+
+
+@overload
+def anonymize(
+    source: Frame,
+    policy: PolicyLike,
+    *,
+    watch: Watch | None = ...,
+    stop: Stop | None = ...,
+    engine: Engine | str = ...,
+    memory: str | int | None = ...,
+    master: str | None = ...,
+) -> Release[Frame]: ...
+
+
 def anonymize(
     source: SourceLike,
     policy: PolicyLike,
@@ -160,6 +188,34 @@ def anonymize(
         return refuse_unverified(
             make_release(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master)
         )
+
+
+@overload
+def apply(
+    private: PathLike,
+    source: PathLike | Postgres,
+    *,
+    suppression: float | str | None = ...,
+    delimiter: str | None = ...,
+    encoding: str | None = ...,
+    engine: Engine | str = ...,
+    memory: str | int | None = ...,
+    master: str | None = ...,
+) -> Release[Any]: ...
+
+
+@overload
+def apply(
+    private: PathLike,
+    source: Frame,
+    *,
+    suppression: float | str | None = ...,
+    delimiter: str | None = ...,
+    encoding: str | None = ...,
+    engine: Engine | str = ...,
+    memory: str | int | None = ...,
+    master: str | None = ...,
+) -> Release[Frame]: ...
 
 
 def apply(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 import pyarrow as pa
@@ -26,10 +26,19 @@ from shoal.runtime import html_table
 from shoal.verify.claim import Claim, Verdict
 from shoal.verify.open_release import Room
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Frame = TypeVar("Frame", default=Any)
+else:
+    from typing import TypeVar
+
+    Frame = TypeVar("Frame")
+
 
 @dataclass(frozen=True, repr=False)
-class ReleasedTable:
-    """A table that keeps its policy: as data and as a summary."""
+class ReleasedTable(Generic[Frame]):
+    """A table that keeps its policy: as data, a frame of the kind that came in, and as a summary."""
 
     policy: Policy
     source: Source
@@ -87,15 +96,17 @@ class ReleasedTable:
         return to_table(self.columns)
 
     @property
-    def data(self) -> Any:
+    def data(self) -> Frame:
         """The release as the same kind of frame as came in; a pyarrow Table where a file came in.
 
         Where rows stay where they are: a fresh pyarrow RecordBatchReader of all rows in the order of the file; of
         the spark engine, a Spark frame whose rows are made when they are asked for, in no order.
         """
         if self.shown.frame is not None:
-            return self.shown.frame.data
-        return self._data if self.shown.rows is not None else sorted_batches(self.shown)
+            data: Frame = self.shown.frame.data
+        else:
+            data = self._data if self.shown.rows is not None else sorted_batches(self.shown)
+        return data
 
     @cached_property
     def _data(self) -> Any:
@@ -115,7 +126,7 @@ class ReleasedTable:
         return self.plan.recoding.separate(self.source.table)
 
     @cached_property
-    def separate_data(self) -> Any:
+    def separate_data(self) -> Frame | None:
         """The other table of Anatomy, as a frame of the kind that came in."""
         return None if self.separate is None else to_same_kind(self.source, to_table(self.separate))
 

@@ -23,6 +23,12 @@ PolicyLike = Policy | PathLike | Mapping[str, Any] | EarlierRelease
 
 
 def policy_of(given: Policy | PathLike | Mapping[str, Any]) -> Policy:
+    """Return the policy in effect: an option that its algorithm does not read is ignored, with a warning."""
+    return load_policy(given).in_effect()
+
+
+def load_policy(given: Policy | PathLike | Mapping[str, Any]) -> Policy:
+    """Return the policy as it was given, with what its own algorithm does not read."""
     if isinstance(given, Policy):
         return given
     if isinstance(given, str | os.PathLike):

@@ -75,7 +75,8 @@ def make_release(
     What does not fit in memory is spilled into a private folder in `spill`.
     """
     earlier = policy if isinstance(policy, EarlierRelease) else None
-    policy = policy_of(policy.policy if isinstance(policy, EarlierRelease) else policy)
+    with collect_warnings() as ignored:
+        policy = policy_of(policy.policy if isinstance(policy, EarlierRelease) else policy)
     if earlier is None:
         policy.refuse_questions()
     asked, watch, stop = engine, watch or unwatched, stop or never
@@ -99,7 +100,7 @@ def make_release(
             warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
     released = recode(table, plan, policy, engine)
     log_event("recoded", released=released.count, suppressed=plan.after.suppressed_rows, added=released.added)
-    said = tuple(dict.fromkeys([*notes, *(() if earlier is None else earlier.notes)]))
+    said = tuple(dict.fromkeys([*ignored, *notes, *(() if earlier is None else earlier.notes)]))
     room = Room(None if memory is None else bytes_of(memory), spill)
     folder = None if earlier is None else earlier.folder
     return Release(policy, table, plan, released, said, engine, path_of(source), room, folder)

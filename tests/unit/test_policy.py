@@ -12,6 +12,7 @@ import tomli_w
 from shoal.data.codes import encode
 from shoal.errors import BadHierarchy, BadPolicy
 from shoal.hierarchy.build import BUILDERS, build
+from shoal.methods import ALGORITHMS
 from shoal.models import MODELS
 from shoal.models.k_anonymity import KAnonymity
 from shoal.policy.document import Policy
@@ -268,9 +269,6 @@ def test_unknown_keys_name_the_nearest(document, says):
             "method: algorithm = 'datafly' does not fit generalise = 'cell' with suppress = 'tuple'; it is for ",
         ),
         (minimal(method={"algorithm": "mondrian-workload"}), "method: algorithm = 'mondrian-workload' needs a target"),
-        (minimal(method={"algorithm": "mondrian", "metric": "height"}), "method: metric = 'height' is for algorithms"),
-        (minimal(method={"algorithm": "mondrian", "suppression": 0.1}), "method: suppress = 'none' and suppression"),
-        (minimal(method={"algorithm": "mondrian-single", "suppression": 0.1}), "method: suppression has no meaning"),
         (minimal(release={"ranges": "observed"}), "release.ranges = 'observed' is for boxes"),
         (qi(form="mean"), "attributes.age: form has no meaning for algorithm = 'optimal'"),
         (qi(order=["a"]), "attributes.age: order has no meaning for algorithm = 'optimal'"),
@@ -412,6 +410,26 @@ def test_nothing_and_something_suppressed(share):
     said = refused(minimal(method={"suppress": "none", "suppression": share}))
     assert said == f"method: suppress = 'none' and suppression = {share!r} contradict each other; leave one of them out"
     assert accepted(minimal(method={"suppress": "none", "suppression": 0}))
+
+
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name not in {"anatomy", "mondrian-workload"}])
+def test_what_an_algorithm_does_not_read_is_no_contradiction(algorithm):
+    """Neither alone nor together with what would have to fit it, were it read."""
+    method = Policy(**minimal(method={"algorithm": algorithm, "suppression": "k", "time-limit": 9})).method
+    later = method.in_effect
+    assert later.ignored == {}
+    assert {key: getattr(later, key) for key in method.ignored} == {
+        key: Method.model_fields[key].default for key in method.ignored
+    }
+    unread = minimal(
+        require=[{"model": "distinct-l-diversity", "l": 2}],
+        attributes={"age": "quasi-identifier", "d": "sensitive"},
+        method={"algorithm": algorithm, "suppression": "k"},
+    )
+    if "suppression" in method.ignored:
+        assert accepted(unread)
+    else:
+        assert "needs a required model with a k" in refused(unread)
 
 
 def test_something_must_matter():

@@ -2,6 +2,7 @@
 
 import os
 import tomllib
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -10,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, TypeAdapter, ValidationError, model_validator
 
-from shoal.errors import BadHierarchy, BadPolicy
+from shoal.errors import BadHierarchy, BadPolicy, ShoalWarning
 from shoal.hierarchy.arx_csv import Csv
 from shoal.hierarchy.build import known_keys
 from shoal.methods import ALGORITHMS
@@ -177,9 +178,10 @@ class Policy(Part):
                 raise ValueError(f"require: {model.name} needs a column with the role 'sensitive'")
         if len({population_of(model) for model in self.require} - {None}) > 1:
             raise ValueError("require: the models name several populations; a table is compared with one")
-        if METRICS[self.method.metric].of_sensitive and not sensitive:
-            raise ValueError(f"method.metric = {self.method.metric!r} needs a column with the role 'sensitive'")
-        of_k = {"suppression = 'k'": self.method.suppression == "k", "margin": self.method.margin > 0}
+        method = self.method.in_effect
+        if METRICS[method.metric].of_sensitive and not sensitive:
+            raise ValueError(f"method.metric = {method.metric!r} needs a column with the role 'sensitive'")
+        of_k = {"suppression = 'k'": method.suppression == "k", "margin": method.margin > 0}
         for option in (name for name, used in of_k.items() if used and not any(hasattr(m, "k") for m in self.require)):
             raise ValueError(f"method.{option} needs a required model with a k")
         return self
@@ -205,6 +207,12 @@ class Policy(Part):
         columns = [(str(role), _listed(self.named(role))) for role in Role if self.named(role)]
         promises = ", ".join(dict.fromkeys(model.name for model in self.promises))
         return [*columns, ("promises", promises), ("algorithm", self.method.algorithm)]
+
+    def in_effect(self) -> "Policy":
+        """Return the policy without the options that its algorithm does not read, and warn of each."""
+        for key, why in self.method.ignored.items():
+            warnings.warn(ShoalWarning(f"method.{kebab(key)} is ignored: {why}"), stacklevel=3)
+        return self.model_copy(update={"method": self.method.in_effect}) if self.method.ignored else self
 
     @property
     def blocked(self) -> str | None:

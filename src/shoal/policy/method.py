@@ -74,6 +74,33 @@ class Method(Part):
         """Whether rows with equal values may be shown differently: no level per attribute is looked for."""
         return not is_search(self.algorithm) or self.suppress == "cell"
 
+    @property
+    def ignored(self) -> dict[str, str]:
+        """The options given that its algorithm does not read, and why; no promise depends on any of them.
+
+        >>> Method(algorithm="local", suppression=0.02).ignored
+        {'suppression': "'local' leaves no row out"}
+        """
+        algorithm = ALGORITHMS[self.algorithm]
+        leaves_out = any(suppress == "tuple" for _, suppress in algorithm.pairs) and is_search(self.algorithm)
+        unread = {
+            "suppression": (leaves_out, f"{self.algorithm!r} leaves no row out"),
+            "metric": (not self.of_cells, f"{self.algorithm!r} knows 'loss' only, and the report tells the others"),
+            "time_limit": (
+                algorithm.shape in {Shape.SEARCH, Shape.CELLS},
+                f"{self.algorithm!r} has nothing to show before its end",
+            ),
+        }
+        default = type(self).model_fields
+        return {
+            key: why for key, (read, why) in unread.items() if not read and getattr(self, key) != default[key].default
+        }
+
+    @property
+    def in_effect(self) -> "Method":
+        """The same method, with every option that its algorithm does not read at its default."""
+        return self.model_copy(update={key: type(self).model_fields[key].default for key in self.ignored})
+
     @model_validator(mode="before")
     @classmethod
     def _completed(cls, given: Any) -> Any:
@@ -102,13 +129,11 @@ class Method(Part):
                 f"{self.suppress!r}; it is for {fit}"
                 + (f", and that pair has {', '.join(map(repr, fitting))}" if fitting else "")
             )
-        if self.suppress != "tuple" and self.suppression != 0:
+        if self.suppress != "tuple" and self.suppression != 0 and "suppression" not in self.ignored:
             raise ValueError(
                 f"suppress = {self.suppress!r} and suppression = {self.suppression!r} contradict each other; "
                 "leave one of them out"
             )
-        if self.algorithm == "mondrian-single" and self.suppression != 0:
-            raise ValueError("suppression has no meaning for algorithm = 'mondrian-single', which leaves no row out")
         return self
 
     @model_validator(mode="after")
@@ -126,13 +151,8 @@ class Method(Part):
         secret = {"ties": self.ties != "first", "margin": self.margin > 0}
         for option in (name for name, used in secret.items() if used and self.seed == 0):
             raise ValueError(f"{option} is drawn from the seed, and 0 is no secret; give a seed and keep it private")
-        if self.margin and self.suppression == "k":
+        if self.margin and self.suppression == "k" and "suppression" not in self.ignored:
             raise ValueError("margin and suppression = 'k' contradict each other: k is larger by what nobody may know")
-        if self.of_cells and self.metric != "loss":
-            raise ValueError(
-                f"metric = {self.metric!r} is for algorithms that look for one level per attribute; "
-                f"{self.algorithm!r} knows 'loss' only, and the report tells the others"
-            )
         return self
 
 

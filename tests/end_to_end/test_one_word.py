@@ -1,0 +1,104 @@
+"""Changing one word of a drafted policy: the algorithm. It runs, or is refused for a reason of the field."""
+
+import json
+import tomllib
+import warnings
+
+import pyarrow as pa
+import pytest
+import small_census
+
+import shoal as sh
+from shoal.methods import ALGORITHMS
+from shoal.policy.document import Policy
+
+FIELD = {
+    "anatomy": "k-anonymity is about who is in the table",
+    "mondrian-workload": "needs a target",
+    "microaggregation": "needs numbers, dates, or an order",
+    "suppress": "may be suppressed",
+}
+"""What a draft lacks, or asks, that an algorithm cannot do without."""
+LEAVES_OUT = {"optimal", "datafly", "samarati", "incognito", "hybrid", "greedy", "suppress"}
+
+
+@pytest.fixture
+def drafted(desk):
+    """A drafted policy of a table with numbers and texts."""
+    rows = small_census.table(400, seed=2).to_pylist()
+    desk.table("age,town,disease\n" + "".join(f"{r['age']},{r['$town']},{r['ill']}\n" for r in rows))
+    assert desk.run("init", desk.data, "--out", desk.folder / "draft.toml").code == 0
+    text = (desk.folder / "draft.toml").read_text()
+    assert 'algorithm = "optimal"' in text
+    assert "suppression = 0.02" in text
+
+    def changed(algorithm, *lines):
+        path = desk.folder / f"{algorithm}.toml"
+        word = text.replace('algorithm = "optimal"', f'algorithm = "{algorithm}"')
+        path.write_text("\n".join([word, *lines]) + "\n")
+        return path
+
+    return changed
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_any_algorithm_in_a_draft(desk, drafted, algorithm):
+    where = ("anonymize", desk.data, "--policy", drafted(algorithm), "--out", desk.folder / "out", "--json")
+    if algorithm in FIELD:
+        ran = desk.run(*where)
+        assert ran.code in {2, 3}
+        assert FIELD[algorithm] in ran.err
+        return
+    document = json.loads(desk.run(*where).out)
+    assert document["method"]["algorithm"] == algorithm
+    assert all(model["holds"] for model in document["models"])
+    noted = [note for note in document.get("warnings", []) if note.startswith("method.suppression is ignored")]
+    assert bool(noted) == (algorithm not in LEAVES_OUT)
+    assert desk.run("verify", desk.folder / "out", "--original", desk.data).code == 0
+
+
+@pytest.mark.parametrize("algorithm", [name for name in ALGORITHMS if name not in FIELD])
+@pytest.mark.parametrize("line", ['metric = "discernibility"', "time-limit = 60", 'suppression = "k"'])
+def test_an_option_that_does_not_apply_is_ignored_with_a_note(desk, drafted, algorithm, line):
+    path = drafted(algorithm)
+    key = line.split(" = ")[0]
+    kept = [each for each in path.read_text().splitlines() if not each.startswith(f"{key} =")]
+    path.write_text("\n".join([*kept, line]) + "\n")
+    document = json.loads(desk.run("anonymize", desk.data, "--policy", path, "--dry-run", "--json").out)
+    ignored = {"metric": document["method"].get("nodes") is None, "suppression": algorithm not in LEAVES_OUT}
+    ignored["time-limit"] = ALGORITHMS[algorithm].shape not in {"one level per attribute", "cells"}
+    assert any(note.startswith(f"method.{key} is ignored: ") for note in document.get("warnings", [])) == ignored[key]
+    if ignored["metric"]:
+        assert document["method"]["metric"] == "loss"
+
+
+def test_people_see_the_note(desk, drafted):
+    ran = desk.run("anonymize", desk.data, "--policy", drafted("local"), "--out", desk.folder / "out")
+    assert ran.code == 0
+    assert "note: method.suppression is ignored: 'local' leaves no row out" in ran.err
+    kept = tomllib.loads((desk.folder / "out.private" / "policy.toml").read_text())
+    assert "suppression" not in kept["method"], "what was ignored is not what was done"
+
+
+def test_a_saved_policy_is_the_same(tmp_path):
+    policy = Policy(**small_census.policy(algorithm="local", suppression=0.02, metric="discernibility"))
+    policy.save(tmp_path / "policy.toml")
+    assert Policy.load(tmp_path / "policy.toml") == policy
+
+
+def test_python_warns_once(tmp_path):
+    policy = small_census.policy(algorithm="mondrian", suppression=0.02)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        release = sh.anonymize(small_census.table(60), policy)
+    said = "method.suppression is ignored: 'mondrian' leaves no row out"
+    assert [str(each.message) for each in caught].count(said) == 1
+    assert said in release.notes
+
+
+@pytest.mark.parametrize("level", ["min-level", "max-level"])
+def test_what_is_asked_of_a_column_is_not_ignored(level):
+    policy = small_census.policy(algorithm="local")
+    ages = {**policy["attributes"]["age"], level: 1}
+    with pytest.raises(sh.BadPolicy, match="min-level and max-level are for one level per attribute"):
+        sh.anonymize(pa.table({"age": [1, 2]}), {**policy, "attributes": {**policy["attributes"], "age": ages}})

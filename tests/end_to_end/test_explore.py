@@ -21,7 +21,7 @@ from shoal.engines.arrow import ArrowEngine
 from shoal.explore import lattice_table
 from shoal.explore.lattice_table import LatticeTable, NodeRow, list_nodes
 from shoal.hierarchy.lattice import Lattice
-from shoal.methods import readers_of, searches
+from shoal.methods import ALGORITHMS, readers_of, searches
 from shoal.metrics.catalogue import METRICS
 from shoal.policy.document import Policy
 from shoal.search.oracle import Oracle
@@ -302,7 +302,7 @@ def test_the_wrong_table_is_refused(desk):
 
 
 def test_all_algorithms_side_by_side():
-    found = sh.compare(pa.table(RACE), RACE_POLICY)
+    found = sh.compare(pa.table(RACE), RACE_POLICY, algorithms=searches())
     assert [run.algorithm for run in found.runs] == list(searches())
     assert (found.metric, found.rows, found.nodes, found.others) == ("loss", 9, 6, ())
     table = {node.levels: node for node in sh.lattice(pa.table(RACE), RACE_POLICY).nodes}
@@ -348,7 +348,7 @@ def test_the_table_is_read_and_counted_once(monkeypatch):
         monkeypatch.setattr(
             ArrowEngine, name, lambda *given, real=real, name=name: (calls.append(name), real(*given))[1]
         )
-    sh.compare(pa.table(RACE), RACE_POLICY)
+    sh.compare(pa.table(RACE), RACE_POLICY, algorithms=searches())
     assert calls == ["read", "count"]
 
 
@@ -382,7 +382,8 @@ def test_options_of_one_algorithm_are_no_hindrance_to_others(monkeypatch, option
             real(problem),
         )[1],
     )
-    found = sh.compare(pa.table(RACE), with_method(RACE_POLICY, algorithm=algorithm, **{option: value}))
+    policy = with_method(RACE_POLICY, algorithm=algorithm, **{option: value})
+    found = sh.compare(pa.table(RACE), policy, algorithms=searches())
     assert not found.others
     default = Policy(**RACE_POLICY).method
     for name in searches():
@@ -506,8 +507,58 @@ def test_the_nodes_of_the_lattice_are_all_there():
     assert {node.levels for node in table.nodes} == set(product(range(2), range(3)))
 
 
+def test_every_kind_unless_named():
+    """Searches, boxes, cells, clusters and groups: what does not fit the policy says why, and stops nothing."""
+    found = sh.compare(pa.table(RACE), MASKED)
+    assert [outcome.algorithm for outcome in found.outcomes] == [*ALGORITHMS, "cell-suppression", "suppress-cells"]
+    reasons = {other.algorithm: other.why for other in found.others}
+    assert {name: why.split(":")[0] for name, why in reasons.items()} == {
+        "mondrian-workload": "method",
+        "microaggregation": "attributes.Race",
+        "anatomy": "require",
+    }
+    runs = {run.algorithm: run for run in found.runs}
+    assert runs["cell-suppression"].suppressed == runs["suppress-cells"].suppressed == 0
+    assert runs["cell-suppression"].metrics["loss"] < runs["optimal"].metrics["loss"]
+
+
+def test_every_kind_runs_somewhere():
+    """Numbers, a target and a promise about the sensitive value alone suit all but those who need k."""
+    table = pa.table({"age": [21, 22, 23, 51] * 20, "ill": list("uuuuvvvvwwwwxxxxyyyy") * 4})
+    policy = {
+        "attributes": {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}, "ill": "sensitive"},
+        "require": [{"model": "distinct-l-diversity", "l": 5}],
+        "method": {"algorithm": "mondrian-workload", "target": "ill"},
+    }
+    assert sh.compare(table, policy).others == ()
+
+
+def test_an_algorithm_changes_nothing_else():
+    """What its own algorithm does not read still counts for the others."""
+    one = sh.compare(pa.table(RACE), with_method(MASKED, algorithm="local"), algorithms=["optimal"])
+    other = sh.compare(pa.table(RACE), MASKED, algorithms=["optimal"])
+    assert one.without_times().runs == other.without_times().runs
+    assert one.runs[0].suppressed > 0
+
+
+def test_boxes_have_their_time_too():
+    policy = with_method(FREE, **{"time-limit": 1e-9})
+    found = sh.compare(pa.table(RACE), policy, algorithms=["optimal", "mondrian", "mondrian-relaxed"])
+    assert [run.algorithm for run in found.runs] == ["optimal"]
+    ages = {"attributes": {"age": {"role": "quasi-identifier"}}, "require": [{"model": "k-anonymity", "k": 5}]}
+    with pytest.raises(sh.Infeasible, match="microaggregation was not done after 1e-09 s"):
+        sh.compare(
+            pa.table({"age": [*range(40)]}), {**ages, "method": policy["method"]}, algorithms=["microaggregation"]
+        )
+    assert [other.why for other in found.others] == [
+        f"{name} was not done after 1e-09 s; allow more time" for name in ("mondrian", "mondrian-relaxed")
+    ]
+
+
+MASK = {"mask": "right"}
 FREE = {**RACE_POLICY, "attributes": {**RACE_POLICY["attributes"], "ZIP": {"role": "quasi-identifier"}}}
 """Without a highest level, which only one level per attribute can have."""
+MASKED = {**FREE, "attributes": {**FREE["attributes"], "ZIP": {"role": "quasi-identifier", "hierarchy": MASK}}}
 
 
 def test_recodings_of_cells_beside_searches():

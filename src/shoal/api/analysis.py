@@ -16,7 +16,7 @@ from shoal.explore.lattice_table import LatticeTable, list_nodes
 from shoal.explore.learn import figures_of, learn_from, set_lesson
 from shoal.explore.measure import TableMeasurement, measure_table
 from shoal.explore.table_risk import RiskAsked, assess, read_for_risk
-from shoal.inputs import PathLike, SourceLike, once, path_of, policy_of, private_of, several
+from shoal.inputs import PathLike, SourceLike, load_policy, once, path_of, policy_of, private_of, several
 from shoal.mining.cross_validation import Learned
 from shoal.pipeline import Release
 from shoal.policy.document import Policy
@@ -200,10 +200,10 @@ def compare(
     watch: Watch | None = None,
     stop: Stop | None = None,
 ) -> AlgorithmComparison:
-    """What several algorithms, all unless named, make of one table and policy; the table is read and counted once.
+    """What several algorithms, every kind unless named, make of one table and policy; what does not fit says why.
 
-    Every measure is among the `figures` of a run; with `queries`, or so many `random` ones, the errors of their answers
-    too, and with a `target` what `learn` would tell.
+    Each may take as long as the policy's time limit says. Every measure is among the `figures` of a run; with
+    `queries`, or so many `random` ones, the errors of their answers too, and with a `target` what `learn` would tell.
 
     >>> import pyarrow as pa
     >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
@@ -213,7 +213,7 @@ def compare(
     [('optimal', 2, True), ('datafly', 2, False)]
     """
     chosen = known_algorithms(None if algorithms is None else several(algorithms))
-    policy, engine = policy_of(policy), ArrowEngine()
+    policy, engine = load_policy(policy), ArrowEngine()
     with once():
         read = read_for(source, policy, engine)
         further = [all_measures(read)]

@@ -50,7 +50,7 @@ def compare(
     data: Table,
     policy: PolicyFile,
     algorithms: Annotated[
-        list[str] | None, typer.Option(help="Which to run, separated by commas; all unless given.")
+        list[str] | None, typer.Option(help="Which to run, separated by commas; every kind unless given.")
     ] = None,
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds that each search may take; instead of the policy's own.")
@@ -65,7 +65,7 @@ def compare(
     show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
-    """Run several algorithms on one table and policy, side by side; release nothing."""
+    """Run every kind of algorithm, or those named, on one table and policy, side by side; release nothing."""
     from shoal import api
     from shoal.policy.document import Policy
 

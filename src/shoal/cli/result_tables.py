@@ -128,9 +128,33 @@ def _show_heights(title: str, table: "LatticeTable") -> None:
     show_table(title, header, rows)
 
 
+_MOST_COLUMNS = 6
+
+
 def show_comparison(found: "AlgorithmComparison") -> None:
-    """One column for each algorithm that gave a release, then why the others did not."""
-    runs = found.runs
+    """A column for each algorithm that gave a release, a line for each where they are many, and why others did not."""
+    for start in range(0, len(found.runs), _MOST_COLUMNS):
+        _show_columns(found, found.runs[start : start + _MOST_COLUMNS])
+    if len(found.runs) > _MOST_COLUMNS:
+        _show_runs(found)
+    if found.others:
+        rows = [(other.algorithm, other.why) for other in found.others]
+        show_table("Without a release", ("algorithm", "why"), rows)
+
+
+def _show_runs(found: "AlgorithmComparison") -> None:
+    """The chief figures of every run, the least loss first."""
+    timed = _timed(found.runs)
+    rows = []
+    for run in sorted(found.runs, key=lambda run: run.metrics["loss"]):
+        figures = (_number(run.metrics["loss"]), _told(run.metrics.get("average-class")))
+        took = (f"{run.seconds:.3f}",) if timed else ()
+        rows.append((run.algorithm, *figures, f"{run.classes:,}", f"{run.suppressed:,}", *took))
+    header = ("algorithm", "loss", "average class", "classes", "suppressed", *(["seconds"] if timed else []))
+    show_table(f"{len(rows)} algorithms, the least loss first", header, rows)
+
+
+def _show_columns(found: "AlgorithmComparison", runs: Sequence["Run"]) -> None:
     metrics = dict.fromkeys(name for run in runs for name in run.metrics)
     further = dict.fromkeys(name for run in runs for name in run.figures)
     leveled = dict.fromkeys(name for run in runs for name in run.levels or {})
@@ -145,9 +169,6 @@ def show_comparison(found: "AlgorithmComparison") -> None:
     ]
     title = f"{found.rows:,} rows" + (f", {found.nodes:,} nodes" if found.nodes is not None else "")
     show_table(title, ("", *(run.algorithm for run in runs)), facts, narrow=True)
-    if found.others:
-        rows = [(other.algorithm, other.why) for other in found.others]
-        show_table("Without a release", ("algorithm", "why"), rows)
 
 
 def show_catalogue(entries: Sequence["Entry"]) -> None:

@@ -1,20 +1,21 @@
-"""Several searches on one table and one policy, side by side, and further figures of what they release."""
+"""Several algorithms on one table and one policy, side by side, and further figures of what they release."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from time import perf_counter, process_time
 from typing import Any
 
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
-from shoal.errors import BadInput, ShoalError, ShoalWarning
-from shoal.methods import ALGORITHMS, readers_of, searches, serving
+from shoal.errors import BadInput, Infeasible, ShoalError, ShoalWarning
+from shoal.methods import ALGORITHMS, readers_of, serving
 from shoal.metrics.catalogue import measured
 from shoal.models.spec import nearest
 from shoal.plan import Plan
 from shoal.policy.document import Policy
-from shoal.policy.method import OPTIONS
+from shoal.policy.method import OPTIONS, Method
 from shoal.problem import Problem, with_margin
 from shoal.publish.manifest import Fixed
 from shoal.publish.release_views import original_of, shown_in_memory
@@ -27,6 +28,11 @@ from shoal.solve import solve
 from shoal.workload.answer_errors import compare_answers
 from shoal.workload.queries import Query, attributes_of
 
+VARIANTS: Mapping[str, Mapping[str, str]] = {
+    "cell-suppression": {"algorithm": "optimal", "suppress": "cell"},
+    "suppress-cells": {"algorithm": "suppress", "suppress": "cell"},
+}
+"""Kinds of recoding that are an algorithm and a pair of options: single cells become `*`, after levels or alone."""
 Figures = Callable[[Policy, Plan], Mapping[str, float]]
 """Computes further figures of a release by name, from the policy with its algorithm and the plan."""
 
@@ -140,18 +146,23 @@ def _score(run: Run, metric: str) -> str:
     return short_number(run.metrics.get(metric))
 
 
+def every_kind() -> tuple[str, ...]:
+    """Return the names of all that can be compared: every algorithm, and the variants that suppress cells."""
+    return (*ALGORITHMS, *VARIANTS)
+
+
 def known_algorithms(names: Sequence[str] | None) -> tuple[str, ...] | None:
     """Return the algorithms to compare, each once; None when none is named.
 
     >>> known_algorithms(["datafly", "optimal", "datafly"])
     ('datafly', 'optimal')
     """
+    every = every_kind()
     if names is not None and not names:
-        raise BadInput(f"name at least one algorithm; known: {', '.join(ALGORITHMS)}")
+        raise BadInput(f"name at least one algorithm; known: {', '.join(every)}")
     for name in names or ():
-        if name not in ALGORITHMS:
-            known = ", ".join(ALGORITHMS)
-            raise BadInput(f"algorithm {name!r} is not known{nearest(name, ALGORITHMS)}; known: {known}")
+        if name not in every:
+            raise BadInput(f"algorithm {name!r} is not known{nearest(name, every)}; known: {', '.join(every)}")
     return tuple(dict.fromkeys(names)) if names else None
 
 
@@ -164,49 +175,82 @@ def compare_algorithms(
     stop: Stop = lambda: False,
     further: Sequence[Figures] = (),
 ) -> AlgorithmComparison:
-    """Run the algorithms in turn; one that is refused or finds nothing does not stop the others, unless all do."""
+    """Run the algorithms in turn, every kind unless named; one without a release does not stop the others."""
+    cases = {name: partial(with_algorithm, policy, name) for name in algorithms or every_kind()}
+    problems: dict[object, Problem] = {}
+    outcomes = run_each(source, cases, engine, watch, stop, further, problems)
+    searched = [problem for problem in problems.values() if not problem.policy.method.of_cells]
+    nodes = allowed_lattice(searched[0].policy, searched[0].hierarchies).size if searched else None
+    return AlgorithmComparison(policy.method.metric, source.table.rows, nodes, outcomes)
+
+
+def run_each(
+    source: Source,
+    cases: Mapping[str, Callable[[], Policy]],
+    engine: Engine,
+    watch: Watch = lambda *_: None,
+    stop: Stop = lambda: False,
+    further: Sequence[Figures] = (),
+    problems: dict[object, Problem] | None = None,
+) -> tuple[Run | NoRun, ...]:
+    """Solve the policy of each case by name, in turn; the first error is raised if none of them gives a release.
+
+    With `problems`, cases whose policies differ in the search alone share what is counted there.
+    """
     outcomes: list[Run | NoRun] = []
     errors: list[ShoalError] = []
-    chosen = algorithms or _usual(policy)
-    problems: dict[object, Problem] = {}
-    for done, algorithm in enumerate(chosen):
+    for done, (name, case) in enumerate(cases.items()):
         try:
-            changed = _with_algorithm(policy, algorithm)
-            method = changed.method
-            alike = method.generalise, method.suppress, method.suppression, method.metric
-            sought = with_margin(changed)
-            if alike not in problems or method.of_cells:
-                problems[alike] = Problem.of(source, sought, engine)  # searches share what is counted
-            share = _share(watch, done, len(chosen))
-            run, plan = _run(replace(problems[alike], policy=sought, watch=share, stop=stop))
+            given = case()
+            changed = given.model_copy(update={"method": given.method.in_effect})
+            share = _share(_bounded(watch, given.method), done, len(cases))
+            problem = _problem(source, with_margin(changed), engine, problems)
+            run, plan = _run(name, replace(problem, watch=share, stop=stop))
             outcomes.append(replace(run, figures=_figures(changed, plan, further)))
         except ShoalError as wrong:
             errors.append(wrong)
-            outcomes.append(NoRun(algorithm, str(wrong)))
-    if len(errors) == len(chosen):
+            outcomes.append(NoRun(name, str(wrong)))
+    if len(errors) == len(cases):
         raise errors[0]
-    searched = [problem for problem in problems.values() if not problem.policy.method.of_cells]
-    nodes = allowed_lattice(searched[0].policy, searched[0].hierarchies).size if searched else None
-    return AlgorithmComparison(policy.method.metric, source.table.rows, nodes, tuple(outcomes))
+    return tuple(outcomes)
 
 
-def _usual(policy: Policy) -> tuple[str, ...]:
-    """Return the algorithms that do the same kind of recoding as the policy's own."""
-    known = searches()
-    return known if policy.method.algorithm in known else serving((policy.method.generalise, policy.method.suppress))
+def _problem(source: Source, policy: Policy, engine: Engine, known: dict[object, Problem] | None) -> Problem:
+    """State the problem, or take over what was counted for another search of the same lattice."""
+    method = policy.method
+    alike = method.generalise, method.suppress, method.suppression, method.metric
+    if known is None or method.of_cells:
+        return Problem.of(source, policy, engine)
+    if alike not in known:
+        known[alike] = Problem.of(source, policy, engine)
+    return replace(known[alike], policy=policy)
 
 
-def _with_algorithm(policy: Policy, algorithm: str) -> Policy:
-    """Return the policy with another algorithm; options that it does not read return to their defaults."""
-    pair = policy.method.generalise, policy.method.suppress
+def with_algorithm(policy: Policy, name: str) -> Policy:
+    """Return the policy with another algorithm or variant; options that it does not read return to their defaults."""
+    wanted = VARIANTS.get(name, {"algorithm": name})
+    algorithm = wanted["algorithm"]
     foreign = {option for option in OPTIONS if algorithm not in readers_of(option)}
-    if algorithm == "mondrian-single":
-        foreign |= {"suppression"}
-    if algorithm not in serving(pair):
-        foreign |= {"generalise", "suppress", "suppression", "metric"}
+    if "suppress" in wanted or algorithm not in serving((policy.method.generalise, policy.method.suppress)):
+        foreign |= {"generalise", "suppress"}
+        if "suppress" in {*wanted, algorithm, policy.method.algorithm}:
+            foreign |= {"suppression"}  # a share of rows means another thing where nothing is generalised
     said = {option for option in policy.method.model_fields_set if option not in foreign}
-    method = {option: getattr(policy.method, option) for option in said} | {"algorithm": algorithm}
-    return Policy(**{**dict(policy), "method": method})
+    return Policy(**{**dict(policy), "method": {option: getattr(policy.method, option) for option in said} | wanted})
+
+
+def _bounded(watch: Watch, method: Method) -> Watch:
+    """Report progress, and end what knows no time limit itself when that of the policy is over."""
+    if "time_limit" not in method.ignored or method.time_limit is None:
+        return watch
+    limit, ends = method.time_limit, perf_counter() + method.time_limit
+
+    def bounded(ask: Ask, tally: Tally) -> None:
+        if perf_counter() >= ends:
+            raise Infeasible(f"{method.algorithm} was not done after {limit:g} s; allow more time")
+        watch(ask, tally)
+
+    return bounded
 
 
 def _share(watch: Watch, done: int, of: int) -> Watch:
@@ -229,13 +273,13 @@ def _figures(policy: Policy, plan: Plan, further: Sequence[Figures]) -> Fixed:
     return Fixed(found)
 
 
-def _run(problem: Problem) -> tuple[Run, Plan]:
+def _run(name: str, problem: Problem) -> tuple[Run, Plan]:
     wall, cpu = perf_counter(), process_time()
     plan = solve(problem)
     wall, cpu = perf_counter() - wall, process_time() - cpu
     search, levels = plan.search, plan.recoding.levels
     run = Run(
-        algorithm=problem.policy.method.algorithm,
+        algorithm=name,
         seconds=round(wall, 6),
         cpu_seconds=round(cpu, 6),
         asked=None if search is None else search.tally.asked,

@@ -1,6 +1,6 @@
 """MDAV: clusters of k to 2k-1 rows that lie near each other (Domingo-Ferrer & Mateo-Sanz 2002)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,12 @@ from shoal.partition.condition import Condition
 Rows = NDArray[np.intp]
 
 
-def mdav(points: Floats, k: int) -> Codes:
+def mdav(points: Floats, k: int, watch: Callable[[float], None] = lambda _: None) -> Codes:
     """Return the cluster of each row: k to 2k-1 rows each, or one cluster of all rows if they are fewer than k.
 
     While at least 3k rows are left, one cluster is the row farthest from their centroid with the k-1 rows nearest to
     it, another the row farthest from that one with its k-1 nearest. Ties go to the row that comes first: sort the rows
-    by their values, or the result depends on the order of the table.
+    by their values, or the result depends on the order of the table. `watch` is told the share that is done.
 
     >>> ages = np.array([[21.0], [22], [23], [41], [42], [80], [81]])
     >>> mdav(ages, 2).tolist()
@@ -34,6 +34,7 @@ def mdav(points: Floats, k: int) -> Codes:
             found += 1
         left = np.flatnonzero(rows >= 0)
         axes, rows = axes.take(left, axis=1), rows[left]
+        watch(1 - len(rows) / len(points))
     clusters[rows] = found
     return clusters
 

@@ -151,7 +151,7 @@ def clusters(problem: Problem) -> Partitioning:
     lines = [axes[name].values[axes[name].positions[items.codes(name)]] for name in problem.quasi]
     points = standardised(lines, [problem.importance(name) for name in problem.quasi])
     condition = condition_of(problem, items)
-    part = merged_until(condition, mdav(points, problem.policy.largest_k), points)
+    part = merged_until(condition, mdav(points, problem.policy.largest_k, tell_share(problem)), points)
     parts = int(part.max()) + 1
     ranges = {name: held_ends(axes[name], part, items.codes(name), parts) for name in problem.quasi}
     part, showing = _shown(problem, items, part, axes, ranges)

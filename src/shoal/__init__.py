@@ -43,6 +43,7 @@ _HOME = {
     "remove": "api",
     "republish": "api",
     "risk": "api",
+    "sweep": "api",
     "verify": "api",
     "workload": "api",
 }
@@ -84,13 +85,14 @@ __all__ = [
     "remove",
     "republish",
     "risk",
+    "sweep",
     "verify",
     "workload",
 ]
 
 if TYPE_CHECKING:
     from shoal import attacks, datasets
-    from shoal.api.analysis import compare, draft, lattice, learn, measure, risk, workload
+    from shoal.api.analysis import compare, draft, lattice, learn, measure, risk, sweep, workload
     from shoal.api.attack_and_audit import attack, audit
     from shoal.api.next_releases import remove, republish
     from shoal.api.releases import anonymize, apply, verify

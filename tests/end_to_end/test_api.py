@@ -483,7 +483,7 @@ NAMES = [
     ),
     *("learn", "measure", "plot"),
     *("register_algorithm", "register_attack", "register_hierarchy", "register_metric", "register_model"),
-    *("remove", "republish", "risk", "verify", "workload"),
+    *("remove", "republish", "risk", "sweep", "verify", "workload"),
 ]
 
 

@@ -38,8 +38,8 @@ def folder(tmp_path, monkeypatch):
 def test_the_commands(folder, shoal):
     named = [shlex.split(command)[1] for command in COMMANDS]
     assert named == [
-        *("init", "anonymize", "verify", "measure", "apply", "lattice", "compare", "workload", "learn"),
-        *("risk", "audit", "attack", "study", "metrics"),
+        *("init", "anonymize", "verify", "measure", "apply", "lattice", "compare", "sweep", "workload"),
+        *("learn", "risk", "audit", "attack", "study", "metrics"),
     ]
     for command in COMMANDS:
         ran = shoal(*shlex.split(command)[1:])

@@ -1,6 +1,6 @@
 """The public functions: the joiner of all that lies below."""
 
-from shoal.api.analysis import PolicyDraft, compare, draft, lattice, learn, measure, risk, workload
+from shoal.api.analysis import PolicyDraft, Sweep, compare, draft, lattice, learn, measure, risk, sweep, workload
 from shoal.api.attack_and_audit import attack, audit, rule_tree
 from shoal.api.next_releases import again, remove, removing, republish
 from shoal.api.releases import NEED_ORIGINAL, anonymize, apply, dry_run, publish, verify
@@ -10,6 +10,7 @@ __all__ = [
     "NEED_ORIGINAL",
     "PolicyDraft",
     "Release",
+    "Sweep",
     "again",
     "anonymize",
     "apply",
@@ -28,6 +29,7 @@ __all__ = [
     "republish",
     "risk",
     "rule_tree",
+    "sweep",
     "verify",
     "workload",
 ]

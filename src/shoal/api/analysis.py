@@ -1,10 +1,10 @@
-"""measure, lattice, compare, learn, draft, workload, risk: looking at a table or a release, publishing nothing."""
+"""measure, lattice, compare, sweep, learn, draft, workload, risk: looking at a table or a release, and no more."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.arrow import ArrowEngine
@@ -15,9 +15,11 @@ from shoal.explore.draft_policy import PolicyDraft, draft_policy
 from shoal.explore.lattice_table import LatticeTable, list_nodes
 from shoal.explore.learn import figures_of, learn_from, set_lesson
 from shoal.explore.measure import TableMeasurement, measure_table
+from shoal.explore.sweep import ParameterSweep, Value, parameter_of, refuse_unknown, sweep_parameter
 from shoal.explore.table_risk import RiskAsked, assess, read_for_risk
 from shoal.inputs import PathLike, SourceLike, load_policy, once, path_of, policy_of, private_of, several
 from shoal.mining.cross_validation import Learned
+from shoal.models.spec import kebab
 from shoal.pipeline import Release
 from shoal.policy.document import Policy
 from shoal.problem import Problem
@@ -26,13 +28,18 @@ from shoal.publish.contents import load_private
 from shoal.publish.folder import write_whole
 from shoal.publish.release_views import builders_of, original_of, shown_in_folder, shown_in_memory
 from shoal.report.plots.alpha_graph import AlphaGraph
-from shoal.report.plots.plot_files import GraphFile, LatticeFiles
+from shoal.report.plots.charts import LossCurve
+from shoal.report.plots.lattice_graph import LatticeGraph
+from shoal.report.plots.plot_files import GraphFile, ListFiles
 from shoal.risk import Assessment
 from shoal.search.driver import Stop, Watch, never, unwatched
 from shoal.search.full_domain import LatticeSearch
 from shoal.workload.answer_errors import SANITY, WorkloadReport, compare_answers
 from shoal.workload.queries import Query, attributes_of
 from shoal.workload.query_files import load_queries, queries_of, random_queries, toml_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def workload(
@@ -178,11 +185,11 @@ def lattice(
     >>> table.best.levels, table.best.metrics["average-class"]
     ((2,), 2.0)
     """
-    files = LatticeFiles.choose(picture, csv, path_of(source), force=force)
+    files = ListFiles.choose(picture, csv, path_of(source), force=force)
     policy = policy_of(policy)
     search = _lattice_search(source, policy)
     table = list_nodes(search.lattice, search.oracle, policy, watch or unwatched)
-    files.write(table)
+    files.write(table.csv, lambda: LatticeGraph(table))
     return table
 
 
@@ -224,6 +231,63 @@ def compare(
             lesson = set_lesson(read, policy, target, learners=None if learners is None else several(learners))
             further.append(figures_of(read, engine, lesson, stop or never))
         return compare_algorithms(read, policy, engine, chosen, watch or unwatched, stop or never, further)
+
+
+class Sweep(ParameterSweep):
+    """What each value of a parameter costs, and how that looks."""
+
+    def plot(self, metric: str | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw a figure, the policy's metric unless named, against the parameter; return the axes."""
+        return LossCurve.from_sweep(self, metric).plot(ax)
+
+
+def sweep(
+    source: SourceLike,
+    policy: Policy | PathLike | Mapping[str, Any],
+    *,
+    over: str | None = None,
+    picture: PathLike | None = None,
+    csv: PathLike | None = None,
+    force: bool = False,
+    watch: Watch | None = None,
+    stop: Stop | None = None,
+    **parameter: Any,
+) -> Sweep:
+    """What a policy costs at several values of one parameter, which is named here or in `over`; nothing is released.
+
+    A parameter is an option of [method], e.g. `suppression`, or of the models required, e.g. `k`; in `over` also
+    `attributes.age.max-level=0..3` and `release.suppressed=drop,show`. `picture` (an SVG or a PNG) and `csv` are files
+    to write it to as well; what they tell of the table is private.
+
+    >>> import pyarrow as pa
+    >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    >>> policy = Policy(attributes={"age": age}, require=[{"model": "k-anonymity", "k": 2}])
+    >>> found = sweep(pa.table({"age": [31, 34, 38, 39, 52, 53, 57, 58]}), policy, k=[2, 4, 16])
+    >>> [(run.value, run.feasible, run.classes) for run in found.runs]
+    [(2, True, 4), (4, True, 2), (16, False, None)]
+    >>> found.plot().get_ylabel()
+    'loss'
+    """
+    name, values = _swept(over, parameter)
+    files = ListFiles.choose(picture, csv, path_of(source), force=force)
+    policy, engine = load_policy(policy), ArrowEngine()
+    refuse_unknown(policy, name, values)
+    with once():
+        read = read_for(source, policy, engine)
+        found = Sweep(**vars(sweep_parameter(read, policy, engine, name, values, watch or unwatched, stop or never)))
+    files.write(found.csv, lambda: LossCurve.from_sweep(found))
+    return found
+
+
+def _swept(over: str | None, given: Mapping[str, Any]) -> tuple[str, tuple[Value, ...]]:
+    """The one parameter that is named, and its values."""
+    named = [(kebab(name), (values,) if isinstance(values, str) else tuple(values)) for name, values in given.items()]
+    named += [] if over is None else [parameter_of(over)]
+    if not named:
+        raise BadInput("name one parameter and its values, e.g. k from 2 to 50")
+    if len(named) > 1:
+        raise BadInput(f"a sweep is over one parameter at a time, not {' and '.join(name for name, _ in named)}")
+    return named[0]
 
 
 def learn(

@@ -1,15 +1,22 @@
-"""The commands that look around and release nothing: lattice, compare, metrics, workload, learn, study."""
+"""The commands that look around and release nothing: lattice, compare, sweep, metrics, workload, learn, study."""
 
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.cli.commands import Json, Private, Reproducible, ShowValues, Table, app
 from shoal.cli.console import print_json, print_warnings, progress, revealing, say, show_table
 from shoal.cli.options import listed, within
-from shoal.cli.result_tables import show_catalogue, show_comparison, show_lattice, show_learned, show_workload
+from shoal.cli.result_tables import (
+    show_catalogue,
+    show_comparison,
+    show_lattice,
+    show_learned,
+    show_sweep,
+    show_workload,
+)
 from shoal.errors import BadInput
 
 if TYPE_CHECKING:
@@ -88,6 +95,48 @@ def compare(
         print_json(found.document())
     else:
         show_comparison(found)
+
+
+@app.command()
+def sweep(
+    data: Table,
+    policy: PolicyFile,
+    k: Annotated[str | None, typer.Option(metavar="VALUES", help="Values of k, e.g. 2..50, 2..50:4 or 2,5,10.")] = None,
+    over: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="Any other parameter: suppression=0..0.2:0.05, l=1..5, algorithm=optimal,local, "
+            "attributes.age.max-level=0..3.",
+        ),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the metric against the parameter: .svg or .png.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Write a line for each value into this file, .csv.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace older files.")] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds that each search may take; instead of the policy's own.")
+    ] = None,
+    reproducible: Reproducible = False,
+    show_values: ShowValues = False,
+    as_json: Json = False,
+) -> None:
+    """Run a policy at several values of one parameter and tell what each costs; release nothing."""
+    from shoal import api
+    from shoal.explore.sweep import values_of
+    from shoal.policy.document import Policy
+
+    rules = within(Policy.load(policy), time_limit)
+    named: dict[str, Any] = {} if k is None else {"k": values_of(k)}
+    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
+        found = api.sweep(data, rules, over=over, picture=plot, csv=csv, force=force, watch=watch, **named)
+    shown = found.without_times() if reproducible else found
+    if as_json:
+        print_json(shown.to_dict())
+        return
+    show_sweep(shown)
+    for path in (plot, csv):
+        if path is not None:
+            say(f"Wrote {path}. It tells of the original table: do not publish it.")
 
 
 @app.command()

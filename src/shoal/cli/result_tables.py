@@ -1,4 +1,4 @@
-"""What people see of a lattice, of several algorithms side by side, of what was learned, and of a workload."""
+"""What people see of a lattice, of algorithms side by side, of a sweep, of what was learned, and of a workload."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -9,6 +9,7 @@ from shoal.cli.console import clean, say, show_table
 if TYPE_CHECKING:
     from shoal.explore.compare import AlgorithmComparison, Run
     from shoal.explore.lattice_table import LatticeTable, NodeRow
+    from shoal.explore.sweep import ParameterSweep
     from shoal.metrics.catalogue import Entry
     from shoal.mining.cross_validation import Accuracy, Learned
     from shoal.workload.answer_errors import Answered, WorkloadReport
@@ -169,6 +170,22 @@ def _show_columns(found: "AlgorithmComparison", runs: Sequence["Run"]) -> None:
     ]
     title = f"{found.rows:,} rows" + (f", {found.nodes:,} nodes" if found.nodes is not None else "")
     show_table(title, ("", *(run.algorithm for run in runs)), facts, narrow=True)
+
+
+def show_sweep(found: "ParameterSweep") -> None:
+    """A line for each value: what it costs, or why it gives no release."""
+    timed = any(run.seconds is not None for run in found.runs)
+    failed = not all(run.feasible for run in found.runs)
+    rows = []
+    for run in found.runs:
+        figures = (_told(run.metrics.get(found.metric)), _told(run.average_class))
+        took = (_NONE if run.seconds is None else f"{run.seconds:.3f}",) if timed else ()
+        why = (run.why or "",) if failed else ()
+        rows.append((str(run.value), *figures, _count(run.classes), _count(run.suppressed), *took, *why))
+    header = (found.parameter, found.metric, "average class", "classes", "suppressed")
+    by = "" if found.parameter == "algorithm" else f", by {found.algorithm}"
+    title = f"{found.metric} against {found.parameter}: {found.rows:,} rows{by}"
+    show_table(title, (*header, *(["seconds"] if timed else []), *(["why not"] if failed else [])), rows)
 
 
 def show_catalogue(entries: Sequence["Entry"]) -> None:

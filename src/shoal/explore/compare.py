@@ -236,7 +236,8 @@ def with_algorithm(policy: Policy, name: str) -> Policy:
         if "suppress" in {*wanted, algorithm, policy.method.algorithm}:
             foreign |= {"suppression"}  # a share of rows means another thing where nothing is generalised
     said = {option for option in policy.method.model_fields_set if option not in foreign}
-    return Policy(**{**dict(policy), "method": {option: getattr(policy.method, option) for option in said} | wanted})
+    kept = {option: getattr(policy.method, option) for option in said}
+    return Policy(**{**dict(policy), "method": {**kept, **wanted}})
 
 
 def _bounded(watch: Watch, method: Method) -> Watch:

@@ -2,7 +2,7 @@
 
 from shoal.report.plots.alpha_graph import AlphaGraph
 from shoal.report.plots.before_after import BeforeAfter
-from shoal.report.plots.charts import Chart, LossAgainstK, ParetoFront, Series
+from shoal.report.plots.charts import Chart, LossCurve, ParetoFront, Series
 from shoal.report.plots.class_plots import ClassSizes, RiskDistribution
 from shoal.report.plots.display import Display
 from shoal.report.plots.lattice_graph import LatticeGraph
@@ -18,7 +18,7 @@ __all__ = [
     "DecisionTree",
     "Display",
     "LatticeGraph",
-    "LossAgainstK",
+    "LossCurve",
     "ParetoFront",
     "RiskDistribution",
     "Series",

@@ -1,4 +1,4 @@
-"""Charts of measured figures: lines or bars with intervals, loss against k, and loss against suppressed rows."""
+"""Charts of measured figures: lines or bars with intervals, loss against a parameter or against suppressed rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from shoal.errors import BadInput
 from shoal.explore.lattice_table import LatticeTable, NodeRow
+from shoal.explore.sweep import ParameterSweep
 from shoal.models.spec import nearest
 from shoal.report.plots.display import COLOURS, Display, counted, explained, logarithmic, ruled, titled
 from shoal.report.plots.lattice_graph import DIAMOND, STAR, label
@@ -101,30 +102,33 @@ class Chart(Display):
 
 
 @dataclass(frozen=True)
-class LossAgainstK(Display):
-    """A figure of several releases of one table against the k that they keep, a line for each algorithm.
+class LossCurve(Display):
+    """A figure of several releases of one table against the parameter they differ in, a line for each algorithm.
 
     >>> import pyarrow as pa
     >>> import shoal as sh
     >>> people = pa.table({"age": [31, 34, 38, 39, 52, 53, 57, 58]})
     >>> ages = {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}}
     >>> def kept(k): return {"attributes": ages, "require": [{"model": "k-anonymity", "k": k}]}
-    >>> shown = LossAgainstK.from_releases(sh.anonymize(people, kept(k)) for k in (2, 4))
+    >>> shown = LossCurve.from_releases(sh.anonymize(people, kept(k)) for k in (2, 4))
     >>> [(k, round(loss, 3)) for k, loss in shown.lines["optimal"]]
     [(2, 0.143), (4, 0.429)]
+    >>> shown == LossCurve.from_sweep(sh.sweep(people, kept(2), k=(2, 4)))
+    True
     >>> shown.plot().get_xlabel()
     'k'
     """
 
     shows_values: ClassVar[bool] = False
     metric: str
-    lines: dict[str, list[tuple[int, float]]]
-    """For each algorithm, pairs of k and the figure, in the order of k."""
+    lines: dict[str, list[tuple[Any, float]]]
+    """For each algorithm, pairs of the parameter and the figure, in ascending order; names in the order given."""
+    across: str = "k"
 
     @classmethod
-    def from_releases(cls, releases: Iterable["Release"], metric: str = "loss") -> "LossAgainstK":
-        """Compare releases of one table; `metric` is any figure that `shoal metrics` lists."""
-        lines: dict[str, list[tuple[int, float]]] = {}
+    def from_releases(cls, releases: Iterable["Release"], metric: str = "loss") -> "LossCurve":
+        """Compare releases of one table that keep different k; `metric` is any figure that `shoal metrics` lists."""
+        lines: dict[str, list[tuple[Any, float]]] = {}
         for release in releases:
             told = release.summary
             if metric not in told.metrics:
@@ -132,16 +136,57 @@ class LossAgainstK(Display):
             lines.setdefault(told.method.algorithm, []).append((release.policy.largest_k, told.metrics[metric]))
         return cls(metric, {name: sorted(line) for name, line in lines.items()})
 
+    @classmethod
+    def from_sweep(cls, sweep: ParameterSweep, metric: str | None = None) -> "LossCurve":
+        """Show the values of a sweep that gave a release; the figure is the policy's metric unless named."""
+        metric = metric or sweep.metric
+        known = dict.fromkeys(name for run in sweep.runs for name in run.metrics)
+        if metric not in known:
+            raise BadInput(f"the sweep has no {metric!r}{nearest(metric, known)}; it has {', '.join(known)}")
+        pairs = [(run.value, run.metrics[metric]) for run in sweep.runs if metric in run.metrics]
+        ordered = pairs if any(isinstance(value, str | bool) for value, _ in pairs) else sorted(pairs)
+        return cls(metric, {sweep.algorithm: ordered}, sweep.parameter)
+
+    @property
+    def values(self) -> list[Any]:
+        """The values of the parameter, each once."""
+        return list(dict.fromkeys(value for line in self.lines.values() for value, _ in line))
+
     def draw(self, axes: "Axes") -> None:
         series = tuple(
-            Series(name, [k for k, _ in line], [value for _, value in line]) for name, line in self.lines.items()
+            Series(name, [value for value, _ in line], [figure for _, figure in line])
+            for name, line in self.lines.items()
         )
-        Chart(f"{self.metric} against k", "k", self.metric, series).draw(axes)
-        ks = sorted({k for line in self.lines.values() for k, _ in line})
-        if len(ks) > 1 and ks[-1] > 10 * ks[0]:
-            axes.set_xscale("log")
-        axes.set_xticks(ks, [f"{k:,}" for k in ks])
-        axes.minorticks_off()
+        named = any(isinstance(value, str | bool) for value in self.values)
+        kind: Literal["lines", "bars"] = "bars" if named else "lines"
+        Chart(f"{self.metric} against {self.across}", self.across, self.metric, series, kind).draw(axes)
+        if not named:
+            _scale(axes, sorted(self.values))
+
+
+_MOST_TICKS = 12
+
+
+def _scale(axes: "Axes", values: Sequence[Any]) -> None:
+    """Mark the values themselves where they are few; a wide range of them becomes logarithmic."""
+    wide = len(values) > 1 and 0 < 10 * values[0] < values[-1]
+    if wide:
+        logarithmic(axes, "x")
+    if len(values) <= _MOST_TICKS:
+        axes.set_xticks(values, [f"{value:,g}" for value in values])
+    elif wide:
+        marked = [value for value in values if f"{value:g}".rstrip("0")[:1] in "125" and _round(value)]
+        axes.set_xticks(marked, [f"{value:,g}" for value in marked])
+    axes.minorticks_off()
+
+
+def _round(value: float) -> bool:
+    """Return whether a number has one digit other than 0.
+
+    >>> [number for number in (2, 12, 20, 0.5, 25) if _round(number)]
+    [2, 20, 0.5]
+    """
+    return len(f"{value:g}".replace(".", "").strip("0")) == 1
 
 
 _APART = 70, 16

@@ -1,13 +1,14 @@
-"""Files that a lattice or the graph of values and classes may be written to, checked before any work."""
+"""Files that a lattice, a sweep or the graph of values and classes may be written to, checked before any work."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from shoal.errors import BadInput
-from shoal.explore.lattice_table import LatticeTable
 from shoal.publish.folder import kind_of, refuse_file, write_file
 from shoal.report.plots.alpha_graph import AlphaGraph
+from shoal.report.plots.display import Display
 
 _GRAPH_ENDINGS = (".graphml", ".svg", ".png")
 
@@ -37,8 +38,8 @@ _ENDINGS = {"picture": (".svg", ".png"), "csv": (".csv",)}
 
 
 @dataclass(frozen=True)
-class LatticeFiles:
-    """Where picture and lines are written, if at all; they reveal the original, so they are not for publishing."""
+class ListFiles:
+    """Where a list and its picture are written, if at all; they reveal the original, so they are not for publishing."""
 
     picture: Path | None = None
     csv: Path | None = None
@@ -51,17 +52,16 @@ class LatticeFiles:
         source: Path | None,
         *,
         force: bool,
-    ) -> "LatticeFiles":
+    ) -> "ListFiles":
         """Refuse what cannot or must not be written."""
         chosen = {kind: Path(path) for kind, path in (("picture", picture), ("csv", csv)) if path is not None}
         for kind, path in chosen.items():
             refuse_file(path, _ENDINGS[kind], source, force=force)
         return cls(**chosen)
 
-    def write(self, table: LatticeTable) -> None:
+    def write(self, lines: Callable[[], str], drawn: Callable[[], Display]) -> None:
+        """Write what was asked for."""
         if self.csv is not None:
-            write_file(self.csv, table.csv())
+            write_file(self.csv, lines())
         if self.picture is not None:
-            from shoal.report.plots.lattice_graph import LatticeGraph
-
-            write_file(self.picture, LatticeGraph(table).render(kind_of(self.picture)))
+            write_file(self.picture, drawn().render(kind_of(self.picture)))

@@ -25,7 +25,7 @@ def every(release, boxed, nodes):
         "AlphaGraph": sh.plot.AlphaGraph.from_release(release, "ill"),
         "LatticeGraph": sh.plot.LatticeGraph(nodes),
         "ParetoFront": sh.plot.ParetoFront(nodes),
-        "LossAgainstK": sh.plot.LossAgainstK.from_releases([release]),
+        "LossCurve": sh.plot.LossCurve.from_releases([release]),
         "Boxes": sh.plot.Boxes.from_release(boxed, "age", "$town"),
         "BeforeAfter": sh.plot.BeforeAfter.from_release(boxed, "$town"),
         "DecisionTree": sh.plot.DecisionTree(C45().fit(people.select(["$x"]), people["y"].to_pylist()).tree_),
@@ -93,7 +93,7 @@ def few(rows):
     yield sh.plot.RiskDistribution({"t": sizes}, 0.2)
     yield sh.plot.AlphaGraph.of("ill", counts)
     yield sh.plot.Boxes("x", "y", none, sizes, none[:, :2], sizes, sizes == 0)
-    yield sh.plot.LossAgainstK("loss", {"optimal": [(2, 0.5)][:rows]})
+    yield sh.plot.LossCurve("loss", {"optimal": [(2, 0.5)][:rows]})
 
 
 @pytest.mark.parametrize("rows", [0, 1])
@@ -145,7 +145,7 @@ def test_columns_that_are_not_there_are_said(release):
     with pytest.raises(BadInput, match="name the quasi_identifiers"):
         sh.plot.ClassSizes.from_risk(sh.risk(pa.table({"age": [1, 2]})))
     with pytest.raises(BadInput, match=r"has no 'los'.*'loss'"):
-        sh.plot.LossAgainstK.from_releases([release], "los")
+        sh.plot.LossCurve.from_releases([release], "los")
 
 
 @pytest.mark.parametrize("top", [30.0, 4e8])

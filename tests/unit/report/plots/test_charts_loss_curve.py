@@ -9,7 +9,7 @@ def test_lines(people):
     made = {
         (name, k): sh.anonymize(people, policy(k, algorithm=name)) for name in ("optimal", "mondrian") for k in (20, 2)
     }
-    shown = sh.plot.LossAgainstK.from_releases(made.values(), "c-avg")
+    shown = sh.plot.LossCurve.from_releases(made.values(), "c-avg")
     axes = shown.plot()
     for container, name in zip(axes.containers, ("optimal", "mondrian"), strict=True):
         line = container.lines[0]

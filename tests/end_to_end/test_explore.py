@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+import shlex
 from fractions import Fraction
 from itertools import product
 from math import isclose
@@ -193,7 +194,7 @@ def test_lattice_as_json(race):
 
 def test_lattice_for_people(race):
     ran = lattice(race)
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.err.count("\n")) == (0, 1)
     for word in ("6 nodes [Race, ZIP], 5 of which comply", "[1,0]", "fails", "◆★", "0.3519"):
         assert word in ran.out
 
@@ -265,6 +266,82 @@ def test_a_file_that_cannot_be_written(race, monkeypatch):
     monkeypatch.setattr("shoal.publish.folder.write_whole", full)
     where = ("lattice", race.data, "--policy", race.folder / "policy.toml", "--csv", race.folder / "nodes.csv")
     race.refused(2, *where, says="nodes.csv: the file could not be written (No space left on device)")
+
+
+# a node that was listed
+
+
+@pytest.mark.parametrize("order", ["names", "listed"])
+def test_each_listed_node_can_be_taken(race, order):
+    """Those that comply are released as they were listed; of others it is said which promise fails."""
+    table = sh.lattice(pa.table(RACE), RACE_POLICY)
+    for row in table.nodes:
+        named = ",".join(f"{name}={level}" for name, level in table.levels_of(row).items())
+        node = named if order == "names" else str(list(row.levels))
+        where = ("--policy", race.folder / "policy.toml", "--node", node, "--json")
+        listed = json.loads(race.run("lattice", race.data, *where).out)
+        assert [each["levels"] for each in listed["nodes"]] == [list(row.levels)]
+        ran = race.run("anonymize", race.data, *where, "--dry-run")
+        if not row.complies:
+            assert (ran.code, "fail k-anonymity" in ran.err) == (3, True)
+            continue
+        document = json.loads(ran.out)
+        assert document["recoding"]["levels"] == table.levels_of(row)
+        assert document["rows"]["suppressed"] == row.suppressed
+        assert document["method"]["score"] == pytest.approx(row.metrics["loss"])
+
+
+def test_the_way_that_lattice_tells(race):
+    told = race.run("lattice", race.data, "--policy", race.folder / "policy.toml").err
+    command = shlex.split(told.split("complies: shoal ")[1].splitlines()[0])
+    assert command[0] == "anonymize"
+    assert race.run(*command[:-1], race.folder / "out").code == 0
+    assert race.run("verify", race.folder / "out", "--original", race.data).code == 0
+
+
+@pytest.mark.parametrize("algorithm", searches())
+def test_a_node_by_any_search(algorithm):
+    policy = Policy(**with_method(RACE_POLICY, algorithm=algorithm)).at_node({"Race": 1, "ZIP": 1})
+    assert dict(sh.anonymize(pa.table(RACE), policy).summary.recoding.levels) == {"Race": 1, "ZIP": 1}
+
+
+@pytest.mark.parametrize(
+    ("node", "says"),
+    [
+        ("Race=1", "no level for 'ZIP'"),
+        ("Race=1,ZIP=0,age=2", "'age', which is no quasi-identifier"),
+        ("Rac=1,ZIP=0", "did you mean 'Race'"),
+        ("Race=1,ZIP=3", "levels of 0 to 2, and the node has 3"),
+        ("Race=9,ZIP=1", "levels 0 to 1 only"),
+        ("Race=1,ZIP=-1", "write the level of every"),
+        ("Race=1,Race=1", "write the level of every"),
+        ("[1]", "write the level of every"),
+        ("", "write the level of every"),
+    ],
+)
+def test_what_is_no_node(race, node, says):
+    where = (race.data, "--policy", race.folder / "policy.toml", "--node", node)
+    race.refused(2, "anonymize", *where, "--out", race.folder / "out", says=says)
+    race.refused(2, "lattice", *where, says=says)
+
+
+@pytest.mark.parametrize("name", ["a,b", ' "c"', "d=e", " f"])
+def test_strange_names_are_told_and_taken(desk, name):
+    quoted = '"' + name.replace('"', '""') + '"'
+    desk.table(quoted + "\n" + "1\n" * 4)
+    desk.policy({name: {"role": "quasi-identifier", "hierarchy": {"flat": True}}})
+    told = desk.run("lattice", desk.data, "--policy", desk.folder / "policy.toml").err
+    command = shlex.split(told.split("complies: shoal ")[1].splitlines()[0])
+    assert desk.run(*command[:-1], desk.folder / "out").code == 0
+
+
+def test_a_least_level_is_not_given_up():
+    ages = {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}, "min-level": 1}}
+    policy = Policy(attributes=ages, require=[{"model": "k-anonymity", "k": 1}])
+    with pytest.raises(sh.BadPolicy, match="levels of at least 1, and the node has 0"):
+        policy.at_node({"age": 0})
+    with pytest.raises(sh.BadPolicy, match="algorithm = 'local' does not look for that"):
+        Policy(**with_method(MASKED, algorithm="local")).at_node({"Race": 0, "ZIP": 0})
 
 
 def test_a_lattice_too_large_to_list(desk):

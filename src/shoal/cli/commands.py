@@ -17,7 +17,7 @@ from shoal.cli.console import (
     show_measured,
     show_verdicts,
 )
-from shoal.cli.options import listed, logged, number_or_text, stopping, within
+from shoal.cli.options import at_node, listed, logged, number_or_text, stopping, within
 from shoal.errors import BadInput
 
 app = typer.Typer(
@@ -70,6 +70,10 @@ Reproducible = Annotated[
     bool, typer.Option("--reproducible", help="Leave times out, so that equal runs give equal bytes.")
 ]
 ShowValues = Annotated[bool, typer.Option("--show-values", help="Let errors name the cells they are about.")]
+Node = Annotated[
+    str | None,
+    typer.Option(metavar="LEVELS", help="Take this node and search for no other: age=2,sex=0, or [2,0] as listed."),
+]
 NAMES = 'separated by commas, "a,b" in quotes; may be repeated.'
 
 
@@ -172,6 +176,7 @@ def anonymize(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds that the search may take; instead of the policy's own.")
     ] = None,
+    node: Node = None,
     keep_best: Annotated[
         bool, typer.Option("--keep-best", help="On Ctrl-C, release the best node so far instead of nothing.")
     ] = False,
@@ -193,7 +198,7 @@ def anonymize(
 
     refuse_nowhere(out, dry_run=dry_run)
     asked = Policy.load(policy)
-    rules = within(asked.accepting_guesses() if accept_guesses else asked, time_limit)
+    rules = at_node(within(asked.accepting_guesses() if accept_guesses else asked, time_limit), node)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     how |= {
         "partition_by": listed(partition_by),

@@ -1,14 +1,15 @@
 """The commands that look around and release nothing: lattice, compare, sweep, metrics, workload, learn, study."""
 
+import shlex
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.commands import Json, Private, Reproducible, ShowValues, Table, app
+from shoal.cli.commands import Json, Node, Private, Reproducible, ShowValues, Table, app
 from shoal.cli.console import print_json, print_warnings, progress, revealing, say, show_table
-from shoal.cli.options import listed, within
+from shoal.cli.options import at_node, listed, node_option, within
 from shoal.cli.result_tables import (
     show_catalogue,
     show_comparison,
@@ -32,21 +33,28 @@ Learners = Annotated[
 def lattice(
     data: Table,
     policy: PolicyFile,
+    node: Node = None,
     picture: Annotated[Path | None, typer.Option(help="Draw it into this file, .svg or .png.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Write all nodes into this file, .csv.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace older files.")] = False,
     show_values: ShowValues = False,
     as_json: Json = False,
 ) -> None:
-    """List every node of a policy's lattice with what it costs; release nothing."""
+    """List every node of a policy's lattice, or one, with what it costs; release nothing."""
     from shoal import api
+    from shoal.policy.document import Policy
 
+    rules = at_node(Policy.load(policy), node)
     with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
-        table = api.lattice(data, policy, picture=picture, csv=csv, force=force, watch=watch)
+        table = api.lattice(data, rules, picture=picture, csv=csv, force=force, watch=watch)
     if as_json:
         print_json(table.document())
         return
     show_lattice(table)
+    if table.best is not None:
+        taken = node_option(table.levels_of(table.best))
+        where = f"{shlex.quote(data)} --policy {shlex.quote(str(policy))}"
+        say(f"To release a node that complies: shoal anonymize {where} --node {taken} --out out/")
     for path in (picture, csv):
         if path is not None:
             say(f"Wrote {path}. It tells of the original table: do not publish it.")

@@ -1,9 +1,10 @@
 """What several commands share: names and numbers in one option, how a search is told to stop, where events go."""
 
 import re
+import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,42 @@ def number_or_text(option: str) -> float | str:
         return float(option)
     except ValueError:
         return option
+
+
+def at_node(policy: "Policy", node: str | None) -> "Policy":
+    """The policy at a node that is written as `age=2,sex=0`, or as `shoal lattice` lists it, `[2,0]`; as it is without.
+
+    >>> from shoal.policy.document import Policy
+    >>> both = {"sex": "quasi-identifier", "age": "quasi-identifier"}
+    >>> policy = Policy(attributes=both, require=[{"model": "k-anonymity", "k": 2}])
+    >>> at_node(policy, "[2,0]") == at_node(policy, "sex=0, age=2")
+    True
+    """
+    if node is None:
+        return policy
+    from shoal.problem import order_of_attributes
+
+    pairs = [part.rpartition("=") for part in _parts(node.strip().removeprefix("[").removesuffix("]"))]
+    names = [name if name in policy.quasi_identifiers else name.strip() for name, _, _ in pairs]
+    if pairs and not any(names):
+        listed_as = order_of_attributes(policy.quasi_identifiers, policy.method)
+        names = listed_as if len(listed_as) == len(pairs) else names
+    levels = [level.strip() for _, _, level in pairs]
+    if not pairs or not all(names) or len(set(names)) < len(names) or not all(level.isdecimal() for level in levels):
+        raise BadInput(f"--node {node!r}: write the level of every quasi-identifier, e.g. age=2,sex=0")
+    return policy.at_node(dict(zip(names, map(int, levels), strict=True)))
+
+
+def node_option(levels: Mapping[str, int]) -> str:
+    """A node as `--node` reads it, for a shell; a name with a comma, a quote or an outer space stands in quotes.
+
+    >>> print(node_option({"age": 2, "a,b": 0}))
+    'age=2,"a,b=0"'
+    """
+    pairs = [f"{name}={level}" for name, level in levels.items()]
+    plain = [not {*',"'} & {*pair} and pair == pair.strip() for pair in pairs]
+    quoted = [one if fine else '"' + one.replace('"', '""') + '"' for one, fine in zip(pairs, plain, strict=True)]
+    return shlex.quote(",".join(quoted))
 
 
 def _parts(option: str) -> list[str]:

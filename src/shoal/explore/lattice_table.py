@@ -68,6 +68,10 @@ class LatticeTable:
         least = min((node.metrics[self.metric] for node in complying), default=inf)
         return next((node for node in complying if node.metrics[self.metric] <= least + slack(least)), None)
 
+    def levels_of(self, node: NodeRow) -> dict[str, int]:
+        """Return the level of each attribute at a node, as `Policy.at_node` takes it."""
+        return dict(zip(self.lattice.attributes, node.levels, strict=True))
+
     def document(self) -> dict[str, Any]:
         """Return the table as a JSON object."""
         return {

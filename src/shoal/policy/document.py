@@ -19,7 +19,7 @@ from shoal.metrics.catalogue import METRICS
 from shoal.models import MODELS
 from shoal.models.model import Model, exact
 from shoal.models.spec import kebab, nearest, unwritable
-from shoal.policy.method import Method, misfit_of_cells
+from shoal.policy.method import OPTIONS, Method, misfit_of_cells
 from shoal.policy.optional_sections import Blocking, Republish, misfit_of_blocking, misfit_of_republish, values_asked
 from shoal.policy.sections import (
     AnyModel,
@@ -213,6 +213,39 @@ class Policy(Part):
         for key, why in self.method.ignored.items():
             warnings.warn(ShoalWarning(f"method.{kebab(key)} is ignored: {why}"), stacklevel=3)
         return self.model_copy(update={"method": self.method.in_effect}) if self.method.ignored else self
+
+    def at_node(self, levels: Mapping[str, int]) -> "Policy":
+        """Return the policy whose lattice is one node: these levels, and what it allows and promises as before.
+
+        >>> policy = Policy(attributes={"age": "quasi-identifier"}, require=[{"model": "k-anonymity", "k": 2}])
+        >>> policy.at_node({"age": 1}).attributes["age"].max_level
+        1
+        """
+        self._refuse_node(levels)
+        attributes = {name: dict(attribute) for name, attribute in self.attributes.items()}
+        for name, level in levels.items():
+            attributes[name] |= {"min_level": level, "max_level": level}
+        # at one node there is nothing to search, so that any search is as good as the others
+        kept = {*self.method.model_fields_set} - {"algorithm", *OPTIONS}
+        method = {option: getattr(self.method, option) for option in kept}
+        return Policy(**{**dict(self), "attributes": attributes, "method": method})
+
+    def _refuse_node(self, levels: Mapping[str, int]) -> None:
+        """Refuse what is no node of the policy's lattice."""
+        if self.method.of_cells or self.method.generalise == "none":
+            named = self.method.algorithm
+            raise BadPolicy(f"a node is one level for each column, and algorithm = {named!r} does not look for that")
+        for name, level in levels.items():
+            if name not in self.quasi_identifiers:
+                hint = nearest(name, self.quasi_identifiers)
+                raise BadPolicy(f"the node has a level for {name!r}, which is no quasi-identifier{hint}")
+            least, most = self.attributes[name].min_level or 0, self.attributes[name].max_level
+            if level < least or (most is not None and level > most):
+                allowed = f"at least {least}" if most is None else f"{least} to {most}"
+                raise BadPolicy(f"attributes.{name}: the policy allows levels of {allowed}, and the node has {level}")
+        missing = [repr(name) for name in self.quasi_identifiers if name not in levels]
+        if missing:
+            raise BadPolicy(f"the node has no level for {', '.join(missing)}; it needs one for each quasi-identifier")
 
     @property
     def blocked(self) -> str | None:

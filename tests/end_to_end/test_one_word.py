@@ -102,3 +102,22 @@ def test_what_is_asked_of_a_column_is_not_ignored(level):
     ages = {**policy["attributes"]["age"], level: 1}
     with pytest.raises(sh.BadPolicy, match="min-level and max-level are for one level per attribute"):
         sh.anonymize(pa.table({"age": [1, 2]}), {**policy, "attributes": {**policy["attributes"], "age": ages}})
+
+
+def test_the_next_release_notes_it_too(desk):
+    """A note of the release, not a warning from somewhere inside."""
+    method = {"algorithm": "optimal", "suppression": 0.05}
+    policy = {**small_census.policy(2, **method), "republish": {"way": "monotone", "key": "id"}}
+    people = small_census.table(80)
+    people = people.append_column("id", pa.array([str(i) for i in range(80)]))
+    policy["attributes"] = {**policy["attributes"], "id": "identifier"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sh.ShoalWarning)
+        sh.anonymize(people, policy).save(desk.folder / "one")
+    other = {**policy, "method": {**method, "algorithm": "local"}}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        release = sh.republish(desk.folder / "one.private", people, other)
+    said = "method.suppression is ignored: 'local' leaves no row out"
+    assert [str(each.message) for each in caught].count(said) == 1
+    assert said in release.notes

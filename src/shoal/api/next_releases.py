@@ -17,7 +17,7 @@ from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import read_options
 from shoal.engines.postgres.connection import Postgres
 from shoal.errors import BadInput, BadPolicy
-from shoal.inputs import PathLike, PolicyLike, SourceLike, is_file, policy_of
+from shoal.inputs import PathLike, PolicyLike, SourceLike, is_file, load_policy
 from shoal.pipeline import Release, make_release
 from shoal.publish.contents import load_private, load_rows
 from shoal.publish.fixed_recoding import EarlierRelease
@@ -104,7 +104,7 @@ def again(
     """What the next release follows."""
     if isinstance(policy, EarlierRelease):
         raise BadInput("give a policy, not an earlier release: that is named by its private folder")
-    found = PreviousRelease.load(private, None if policy is None else policy_of(policy), increment=increment)
+    found = PreviousRelease.load(private, None if policy is None else load_policy(policy), increment=increment)
     if found.history is not None:
         return found
     if load_private(found.folder).policy.republish is not None:

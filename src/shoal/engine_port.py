@@ -51,7 +51,11 @@ class ReadOptions:
     encoding: str | None = None
     decimal: str | None = None
     sheet: str | None = None
+    header_row: int | None = None
+    """Row of a sheet, or line of a CSV, that names the columns; the first is 1."""
     normalise: bool = False
+    guess_encoding: bool = False
+    """Whether the encoding of a CSV that is not UTF-8 is guessed, and said, instead of asked for."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Source:
 
     table: Table
     format: str
-    """csv, parquet, arrow, excel, database or frame."""
+    """csv, parquet, arrow, excel, statistics, database or frame."""
     name: str
     """What errors call it: the file's name, `-`, or `the frame`."""
     delimiter: str = ","
@@ -72,8 +76,10 @@ class Source:
     """The frame that came in (pandas, polars, pyarrow …)."""
     index: tuple[str, ...] = ()
     """Columns of `table` that were the index of a pandas frame."""
-    guessed: Mapping[str, str] = field(default_factory=dict)
-    """What was sniffed, for people to check: {"delimiter": ";", …}."""
+    guessed: Mapping[str, str | int] = field(default_factory=dict)
+    """What was found out, by its key under [data], for people to check: {"delimiter": ";", …}."""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """What the caller said about reading, by its key under [data], where a policy is drafted from it."""
     room: int | None = None
     """How many classes a search may remember; None means no limit."""
     population: Table | None = None

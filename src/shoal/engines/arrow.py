@@ -1,5 +1,6 @@
 """The engine for tables that fit in memory."""
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -8,6 +9,7 @@ from shoal.data.codes import Codes, Table
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import Counted, joined
 from shoal.engine_port import Ability, ReadOptions, ReleasedRows, Source, WriteOptions, Written
+from shoal.engines.duckdb.relations import database_of, read_database
 from shoal.engines.postgres.connection import parse_postgres_table
 from shoal.engines.postgres.tables import read_postgres
 from shoal.engines.reading import read
@@ -24,7 +26,10 @@ class ArrowEngine:
 
     def read(self, source: Any, options: ReadOptions) -> Source:
         table = parse_postgres_table(source)
-        return read(source, options) if table is None else read_postgres(table, options)
+        if table is not None:
+            return read_postgres(table, options)
+        database = database_of(os.fsdecode(source)) if isinstance(source, str | os.PathLike) else None
+        return read(source, options) if database is None else read_database(database, options)
 
     def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
         def coded(name: str) -> tuple[Codes, int]:

@@ -9,9 +9,11 @@ from typing import Any
 from shoal.blocking.block import with_added
 from shoal.engine_port import Ability, Engine, ReadOptions, ReleasedRows, Source
 from shoal.engines.arrow import ArrowEngine
+from shoal.engines.duckdb.relations import cells_in, database_of, many_or_database
 from shoal.engines.postgres.connection import parse_postgres_table
 from shoal.engines.postgres.tables import seems_to_need
-from shoal.errors import BadInput
+from shoal.engines.reading.content import files_of, is_many, local_path, shown
+from shoal.errors import BadData, BadInput
 from shoal.models.k_anonymity import KAnonymity
 from shoal.plan import Plan
 from shoal.policy.document import Policy
@@ -98,6 +100,8 @@ AUTO = "auto"
 _OF_FREE = 0.6
 _PER_BYTE = 3
 """Rough number of bytes in memory for a byte of a CSV: its codes, its texts, and what is made of them."""
+_PER_PACKED_BYTE = 30
+"""The same for a byte of a CSV that is packed."""
 _PER_CELL = 16
 """Rough number of bytes in memory for a cell of a Parquet file."""
 
@@ -126,23 +130,40 @@ def choose_engine(
 
 def _fits(source: Any, limit: int | None) -> bool:
     """Whether a source is one table that seems to fit in what may be used."""
-    from shoal.engines.duckdb.relations import many_or_database
-
     most = limit if limit is not None else _free() * _OF_FREE
+    return not many_or_database(source) and _seems_to_need(source) <= most
+
+
+def read_whole(source: Any, options: ReadOptions) -> Source:
+    """Read any table into memory: a file, a folder, a pattern, a database; refuse one that seems not to fit."""
+    need, free = _seems_to_need(source), _free()
+    if need > free:
+        raise BadData(
+            f"{shown(Path(source).name)}: the table seems to need {need / 1e9:,.1f} GB of memory, of which "
+            f"{free / 1e9:,.1f} GB are free; give a sample of its rows"
+        )
+    return ArrowEngine().read(source, options)
+
+
+def _seems_to_need(source: Any) -> int:
+    """About how many bytes of memory a source takes; 0 for what is in memory already, or can be read only once."""
     table = parse_postgres_table(source)
     if table is not None:
-        return seems_to_need(table) <= most
-    if many_or_database(source):
-        return False
-    if not isinstance(source, str | os.PathLike) or not Path(source).is_file():
-        return True  # a frame is in memory already; standard input can be read only once
-    path = Path(source)
-    return _needed_bytes(path) <= most
+        return seems_to_need(table)
+    if not isinstance(source, str | os.PathLike):
+        return 0
+    database = database_of(os.fsdecode(source))
+    if database is not None:
+        return cells_in(database) * _PER_CELL
+    path = local_path(source)
+    if path is not None and is_many(path):
+        return sum(_needed_bytes(file) for file in files_of(path, shown(path.name))[1])
+    return _needed_bytes(path) if path is not None and path.is_file() else 0
 
 
 def _needed_bytes(path: Path) -> int:
     if path.suffix.lower() != ".parquet":
-        return path.stat().st_size * _PER_BYTE
+        return path.stat().st_size * (_PER_PACKED_BYTE if path.suffix.lower() in {".gz", ".zst"} else _PER_BYTE)
     import pyarrow as pa
     from pyarrow import parquet
 

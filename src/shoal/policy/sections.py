@@ -137,6 +137,7 @@ def _suppression(value: Any) -> Any:
 Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(number)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(number)]
 Level = Annotated[int, Field(ge=0), BeforeValidator(whole)]
+Row = Annotated[int, Field(ge=1), BeforeValidator(whole)]
 Suppression = Annotated[Annotated[float, Field(ge=0, le=1)] | Literal["k"], BeforeValidator(_suppression)]
 AnyHierarchy = Annotated[
     Any, BeforeValidator(_hierarchy), PlainSerializer(lambda b: b.spec(), return_type=dict[str, Any])
@@ -170,6 +171,8 @@ class DataOptions(Part):
     encoding: str | None = None
     decimal: str | None = None
     sheet: str | None = None
+    header_row: Row | None = None
+    """Row of a sheet, or line of a CSV, that names the columns; the first is 1."""
     normalise: StrictBool = False
     """Join values that differ in form only: outer spaces, 5 and 5.0."""
     others: Literal["insensitive", "drop"] | None = None

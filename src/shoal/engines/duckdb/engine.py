@@ -17,7 +17,7 @@ from shoal.engines.duckdb.session import Session, damaged
 from shoal.engines.duckdb.streams import stream
 from shoal.engines.postgres.connection import parse_postgres_table
 from shoal.engines.postgres.tables import spill_postgres
-from shoal.engines.reading.assemble import marker
+from shoal.engines.reading.assemble import marker, tell_row_names
 from shoal.engines.row_stream import Stream
 from shoal.engines.table_writer import style_of, write_shown
 from shoal.errors import BadData
@@ -64,6 +64,9 @@ class DuckDBEngine:
                 db.execute("SET preserve_insertion_order = false")
                 rows = session.number(f"SELECT count(*) FROM {SOURCE}")
                 refuse_surplus(place, options, found, rows, session)
+                if header is not None and header.row_names:
+                    apart = session.number(f"SELECT count(DISTINCT c0) FROM {SOURCE} WHERE c0 <> ''")
+                    tell_row_names(place.name, unique=apart == rows)
         except duckdb.Error:  # what it says may hold cells
             explain(place, options)
             raise BadData(damaged(place.name)) from None

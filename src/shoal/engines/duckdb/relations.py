@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from shoal.data.codes import Relation
-from shoal.engine_port import ReadOptions
+from shoal.engine_port import ReadOptions, Source
 from shoal.engines.duckdb.groups import SOURCE
 from shoal.engines.duckdb.session import Session, damaged, readable
-from shoal.engines.reading.assemble import check_names, check_type
+from shoal.engines.reading.assemble import assemble, check_names, check_type, marker
 from shoal.engines.reading.binary import partitions, refuse_both
-from shoal.engines.reading.content import PATTERN, files_of, is_many, local_path, open_content, shown
+from shoal.engines.reading.content import PATTERN, files_of, is_many, local_path, open_content, packing_of, shown
 from shoal.engines.reading.csv_reader import Header, diagnose, in_turn, read_header
 from shoal.engines.reading.sniff import format_of
 from shoal.errors import BadData
@@ -44,7 +44,7 @@ def many_or_database(source: Any) -> bool:
     if not isinstance(source, str | os.PathLike):
         return False
     text = os.fsdecode(source)
-    return _database(text) is not None or is_many(local_path(text))
+    return database_of(text) is not None or is_many(local_path(text))
 
 
 def place_of(source: Any, engine: str = "duckdb") -> Place:
@@ -56,7 +56,7 @@ def place_of(source: Any, engine: str = "duckdb") -> Place:
         raise BadData(
             f"-: the {engine} engine reads a table several times, so it cannot read standard input; name a file"
         )
-    database = _database(text)
+    database = database_of(text)
     if database is not None and engine != "duckdb":
         raise BadData(f"{database.name}: only the duckdb engine reads DuckDB databases")
     if database is not None:
@@ -70,12 +70,7 @@ def place_of(source: Any, engine: str = "duckdb") -> Place:
         root, found = files_of(path, name)
     else:
         open_content(path)
-    kinds = {format_of(open_content(each)) for each in found}
-    if len(kinds) > 1:
-        raise BadData(f"{name}: its files are of different formats ({', '.join(sorted(kinds))}); name those of one")
-    (kind,) = kinds
-    if kind not in _READ:
-        raise BadData(f"{name}: the {engine} engine reads CSV and Parquet files, not {kind}")
+    kind = _kind_of(name, found, engine)
     below = [file.relative_to(root) if root else file for file in found] if is_many(path) else []
     told = partitions(name, below) if below else {}
     if told and kind != "parquet":
@@ -83,7 +78,22 @@ def place_of(source: Any, engine: str = "duckdb") -> Place:
     return Place(name, kind, tuple(found), told=told)
 
 
-def _database(text: str) -> Place | None:
+def _kind_of(name: str, files: Sequence[Path], engine: str) -> str:
+    """Tell whether all of the files are CSV or Parquet."""
+    contents = [open_content(file) for file in files]
+    packed = [content.name for content in contents if packing_of(content)]
+    if packed:
+        raise BadData(f"{packed[0]}: the {engine} engine reads no packed files; unpack it, or use --engine arrow")
+    kinds = {format_of(content) for content in contents}
+    if len(kinds) > 1:
+        raise BadData(f"{name}: its files are of different formats ({', '.join(sorted(kinds))}); name those of one")
+    (kind,) = kinds
+    if kind not in _READ:
+        raise BadData(f"{name}: the {engine} engine reads CSV and Parquet files, not {kind}")
+    return kind
+
+
+def database_of(text: str) -> Place | None:
     """Place that `people.duckdb::table` names; None for no database. One with one table needs no name for it."""
     file, _, table = text.partition("::")
     path = Path(file)
@@ -152,7 +162,7 @@ def _csv(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
             raise BadData(f"{header.name}: its header, delimiter or line ends differ from those of {first.name}")
         delimiters += _delimiters(header, file)
     if len(first.names) == 1 or first.first_line != 1:
-        raise BadData(f"{first.name}: only the arrow engine reads one column, or empty lines before the header; use it")
+        raise BadData(f"{first.name}: only the arrow engine reads one column, or lines before the header; use it")
     names = _named(first.names)
     types = "{" + ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names.values()) + "}"
     quote = quoted(first.dialect.quote)
@@ -287,11 +297,45 @@ def _plain(of: pa.DataType) -> pa.DataType:
 def _read_database(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
     """A table or view of a database, which is opened for reading only."""
     del options
+    full, setup, schema = _table_of(place, session)
+    _check_types(place, schema)
+    names = _named(schema.names)
+    types = {column.name: _plain(column.type) for column in schema}
+    return FoundRelation(Relation(f"SELECT * FROM {full} AS r({', '.join(names.values())})", names, (setup,)), types)
+
+
+def read_database(place: Place, options: ReadOptions) -> Source:
+    """Read a table or view of a database into memory."""
+    session = Session(None, None)
+    full, _, schema = _table_of(place, session)
+    with readable(damaged(place.name)):
+        session.db.execute("SET preserve_insertion_order = true")
+        table = session.table(f"SELECT * FROM {full}")
+    columns = dict(zip(schema.names, table.columns, strict=True))
+    return Source(assemble(place.name, columns, options), format="database", name=place.name, missing=marker(options))
+
+
+def cells_in(place: Place) -> int:
+    """About how many cells a table of a database has; 0 for a view, of which nobody can tell."""
+    session = Session(None, None)
+    full, _, schema = _table_of(place, session)
+    tables = session.db.execute(
+        "SELECT schema_name, table_name, estimated_size FROM duckdb_tables() WHERE database_name = 'given'"
+    ).fetchall()
+    return sum(int(rows) for of, name, rows in tables if _full_name(of, name) == full) * len(schema.names)
+
+
+def _full_name(*parts: str) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in ("given", *parts))
+
+
+def _table_of(place: Place, session: Session) -> tuple[str, str, pa.Schema]:
+    """Return the full name in SQL of the table that a place names, how its database is opened, and its schema."""
     import duckdb
 
-    setup = (f"ATTACH IF NOT EXISTS {quoted(str(place.files[0].absolute()))} AS given (READ_ONLY)",)
+    setup = f"ATTACH IF NOT EXISTS {quoted(str(place.files[0].absolute()))} AS given (READ_ONLY)"
     try:
-        session.db.execute(setup[0]).fetchall()
+        session.db.execute(setup).fetchall()
     except duckdb.Error:
         raise BadData(f"{place.name}: this is no DuckDB database, or another program is writing to it") from None
     listed_tables = session.db.execute(
@@ -302,11 +346,8 @@ def _read_database(place: Place, options: ReadOptions, session: Session) -> Foun
     if len(wanted) != 1:
         known = ", ".join(sorted(repr(name) for _, name in listed_tables)) or "none"
         raise BadData(f"{place.name}: name one of its tables after two colons, file.duckdb::table (there are {known})")
-    full = ".".join('"' + part.replace('"', '""') + '"' for part in ("given", *wanted[0]))
+    full = _full_name(*wanted[0])
     with readable(damaged(place.name)):  # a view of what is gone
         schema = session.table(f"SELECT * FROM {full} LIMIT 0").schema
     check_names(place.name, schema.names)
-    _check_types(place, schema)
-    names = _named(schema.names)
-    types = {column.name: _plain(column.type) for column in schema}
-    return FoundRelation(Relation(f"SELECT * FROM {full} AS r({', '.join(names.values())})", names, setup), types)
+    return full, setup, schema

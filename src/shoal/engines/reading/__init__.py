@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Any
 
 from shoal.engine_port import ReadOptions, Source
-from shoal.engines.reading.binary import read_arrow, read_parquet, read_several
+from shoal.engines.reading.binary import partitions, read_arrow, read_parquet, read_several
 from shoal.engines.reading.content import (
     Content,
     files_of,
@@ -16,11 +16,14 @@ from shoal.engines.reading.content import (
     open_content,
     open_remote,
     shown,
+    unpacked,
 )
-from shoal.engines.reading.csv_reader import read_csv
+from shoal.engines.reading.csv_reader import read_csv, read_csv_files
 from shoal.engines.reading.excel import read_excel
 from shoal.engines.reading.input_frames import read_frame
 from shoal.engines.reading.sniff import format_of
+from shoal.engines.reading.statistics_files import read_statistics
+from shoal.errors import BadData
 
 __all__ = ["read"]
 _READERS: Mapping[str, Callable[[Content, ReadOptions], Source]] = {
@@ -28,6 +31,7 @@ _READERS: Mapping[str, Callable[[Content, ReadOptions], Source]] = {
     "parquet": read_parquet,
     "arrow": read_arrow,
     "excel": read_excel,
+    "statistics": read_statistics,
 }
 
 
@@ -37,9 +41,22 @@ def read(source: Any, options: ReadOptions) -> Source:
         return read_frame(source, options)
     several, files = _opened(source)
     if several:
-        return read_several(_name(source), files, options)
-    ((_, content),) = files
+        return _read_several(_name(source), [(path, unpacked(content)) for path, content in files], options)
+    content = unpacked(files[0][1])
     return _READERS[format_of(content)](content, options)
+
+
+def _read_several(name: str, files: Sequence[tuple[PurePath, Content]], options: ReadOptions) -> Source:
+    kinds = sorted({format_of(content) for _, content in files})
+    if len(kinds) > 1:
+        raise BadData(f"{name}: its files are of different formats ({', '.join(kinds)}); name those of one")
+    if kinds == ["parquet"]:
+        return read_several(name, files, options)
+    if kinds != ["csv"]:
+        raise BadData(f"{name}: of several files, only CSV and Parquet are read, not {kinds[0]}; name one of them")
+    if partitions(name, [path for path, _ in files]):
+        raise BadData(f"{name}: folders that name a column (key=value) are read of Parquet files only; rename them")
+    return read_csv_files(name, [content for _, content in files], options)
 
 
 def _name(source: str | os.PathLike[str]) -> str:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time
 from typing import Any
 
 import pyarrow as pa
@@ -68,6 +69,32 @@ def check_names(name: str, titles: Sequence[Any]) -> None:
         first[title] = at
 
 
+ROW_NAMES = "row names"
+"""What a first column without a name is called where it only numbers or names the rows."""
+
+
+def with_row_names(titles: Sequence[Any]) -> list[Any]:
+    """Return the titles of a table, a first one that is empty as "row names".
+
+    >>> with_row_names(["", "age"]), with_row_names(["age", ""])
+    (['row names', 'age'], ['age', ''])
+    """
+    unnamed = len(titles) > 1 and isinstance(titles[0], str) and not titles[0].strip()
+    return [ROW_NAMES, *titles[1:]] if unnamed and ROW_NAMES not in titles else list(titles)
+
+
+def tell_row_names(name: str, *, unique: bool) -> None:
+    """Say that the first column is read as row names; refuse it where its values do not tell every row apart."""
+    if not unique:
+        raise BadData(f"{name}: column 1 has no name; give it one")
+    warnings.warn(
+        f"{name}: the first column has no name and another value in every row, so it is read as {ROW_NAMES!r}; shoal "
+        "init drops it as an identifier, and a policy must give it a role like any other column",
+        ShoalWarning,
+        stacklevel=2,
+    )
+
+
 def check_type(name: str, title: str, of: pa.DataType) -> None:
     """Refuse a column that does not hold one plain value per row."""
     plain = of.value_type if pa.types.is_dictionary(of) else of
@@ -99,3 +126,55 @@ def warn_of_look_alikes(column: Column) -> None:
             ShoalWarning,
             stacklevel=2,
         )
+
+
+_EXACT = 2**53
+
+
+def typed_column(name: str, cells: Sequence[Any]) -> pa.Array:
+    """Turn the cells of a column into its one type, or into text."""
+    sorts = {_sort(cell) for cell in cells if cell is not None}
+    if sorts == {"number"}:
+        return _numbers(cells)
+    if sorts == {"date"}:
+        return _moments(cells)
+    if len(sorts) > 1:
+        warnings.warn(
+            f"column {name!r} mixes {' and '.join(sorted(sorts))} cells and is read as text",
+            ShoalWarning,
+            stacklevel=2,
+        )
+    of = pa.bool_() if sorts == {"true/false"} else pa.string()
+    return pa.array([None if c is None else c if sorts == {"true/false"} else cell_text(c) for c in cells], of)
+
+
+def _sort(cell: Any) -> str:
+    if isinstance(cell, bool):
+        return "true/false"
+    if isinstance(cell, int | float):
+        return "number"
+    if isinstance(cell, date):
+        return "date"
+    return "text" if isinstance(cell, str) else "time"
+
+
+def _numbers(cells: Sequence[Any]) -> pa.Array:
+    """Numbers of a column; many formats know floats only, so that whole ones become integers where that is exact."""
+    if all(cell is None or (abs(cell) < _EXACT and cell == int(cell)) for cell in cells):
+        return pa.array([None if cell is None else int(cell) for cell in cells], pa.int64())
+    return pa.array(cells, pa.float64())
+
+
+def _moments(cells: Sequence[Any]) -> pa.Array:
+    """Moments of a column; Excel knows no dates, so that moments become dates where all are at midnight."""
+    moments = [cell if cell is None or isinstance(cell, datetime) else datetime.combine(cell, time()) for cell in cells]
+    stamps = pa.array(moments, pa.timestamp("us"))
+    return stamps.cast(pa.date32()) if all(m is None or m.time() == time() for m in moments) else stamps
+
+
+def cell_text(cell: Any) -> str:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and abs(cell) < _EXACT and cell.is_integer():
+        return str(int(cell))
+    return str(cell)

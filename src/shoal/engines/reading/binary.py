@@ -11,7 +11,6 @@ import pyarrow as pa
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.reading.assemble import assemble, check_names, check_type, marker
 from shoal.engines.reading.content import Content
-from shoal.engines.reading.sniff import format_of
 from shoal.errors import BadData
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -40,10 +39,6 @@ def refuse_both(name: str, columns: Sequence[str], told: Collection[str]) -> Non
 
 def read_several(name: str, files: Sequence[tuple[PurePath, Content]], options: ReadOptions) -> Source:
     """Read Parquet files with the same columns into one table."""
-    if any(format_of(content) != "parquet" for _, content in files):
-        raise BadData(
-            f"{name}: of several files, only Parquet is read into memory; for a folder of CSV use --engine duckdb"
-        )
     tables = [parquet_table(content) for _, content in files]
     first = tables[0].schema
     for (_, content), table in zip(files, tables, strict=True):

@@ -5,7 +5,7 @@ import mmap
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -69,6 +69,42 @@ def _filled(content: Content) -> Content:
     if not len(content.data):
         raise BadData(f"{content.name}: the file is empty: no columns")
     return content
+
+
+_PACKED: Mapping[bytes, str] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_RATIO = 200
+_LARGE = 10 << 20
+_STEP = 4 << 20
+
+
+def packing_of(content: Content) -> str | None:
+    """Tell gzip or zstd by the first bytes; None for what is not packed."""
+    return next((name for magic, name in _PACKED.items() if content.data[: len(magic)] == magic), None)
+
+
+def unpacked(content: Content) -> Content:
+    """Return what a gzip or zstd file holds, or the content itself; refuse one that unpacks to far more than it is."""
+    packing = packing_of(content)
+    if packing is None:
+        return content
+    import pyarrow as pa
+
+    try:
+        with pa.input_stream(pa.BufferReader(content.data), compression=packing) as stream:
+            data = b"".join(_steps(content, stream))
+    except (pa.ArrowException, OSError):
+        raise BadData(f"{content.name}: this is not a {packing} file, or it is damaged or cut short") from None
+    return _filled(Content(content.name, PurePath(PurePath(content.name).stem).suffix.lower(), data))
+
+
+def _steps(content: Content, stream: Any) -> Iterator[bytes]:
+    """Yield a packed file in steps, as long as it has the size of a table."""
+    most, size = max(_LARGE, _RATIO * len(content.data)), 0
+    while step := stream.read(_STEP):
+        size += len(step)
+        if size > most:
+            raise BadData(f"{content.name}: the file unpacks to more than {_RATIO} times its size; unpack it yourself")
+        yield step
 
 
 def _near(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.engine_port import ReadOptions, Source
-from shoal.engines.reading.assemble import assemble, check_names, marker
+from shoal.engines.reading.assemble import assemble, check_names, marker, tell_row_names, with_row_names
 from shoal.engines.reading.content import Content
 from shoal.engines.reading.sniff import (
     DecodedText,
@@ -57,7 +57,7 @@ def diagnose(text: DecodedText, dialect: Dialect) -> None:
     """Raise BadData for the first thing wrong: encoding, quotes, cell size, number of fields; else return."""
     refuse_other_than_utf8(text)
     rows = rows_of(lines_of(text), dialect, strict=True)
-    width, row, line = 0, 0, 1
+    width, row, line = 0, 0, text.line
     with large_cells():
         try:
             for fields in rows:
@@ -66,7 +66,7 @@ def diagnose(text: DecodedText, dialect: Dialect) -> None:
                     if len(fields or [""]) != width:
                         raise _ragged(text.name, row, line, width, len(fields))
                 width = width or len(fields)
-                line = rows.line_num + 1
+                line = rows.line_num + text.line
         except csv.Error as error:
             trouble = next((said for part, said in _TROUBLES.items() if part in str(error)), "is malformed")
             where = f"row {row + 1}" if width else "the header"
@@ -194,48 +194,87 @@ class Header:
     first_line: int
     """Line, from 1, that the header stands in."""
     encoding: str
-    guessed: dict[str, str]
+    guessed: dict[str, str | int]
     body: int
     """Where in the file the records begin."""
     text: tuple[DecodedText, Dialect]
     """Text and dialect, for finding out what is wrong with the file."""
+    row_names: bool = False
+    """Whether the first column has no name: its values must tell every row apart."""
 
 
 def read_header(content: Content, options: ReadOptions) -> Header:
     """Read the header of a CSV whose records somebody else reads; only the beginning is looked at."""
     check_options(content.name, options)
-    text = begun(content, options.encoding)
+    text = begun(content, options)
     dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
-    names, body = _header(text, dialect)
+    titles, body = _header(text, dialect)
+    names = with_row_names(titles)
     check_names(text.name, names)
     end = bytes(text.data[max(body - 2, 0) : body])
     ended = "\r\n" if end == b"\r\n" else "\r" if end[-1:] == b"\r" else "\n"
     before = bytes(text.data[text.start : body]).decode()
-    first = 1 + len(before) - len(before.lstrip("\r\n"))
+    first = text.line + len(before) - len(before.lstrip("\r\n"))
     guessed = _guessed(text, dialect, ".", options)
-    return Header(text.name, names, dialect, ended, first, text.encoding, guessed, body, (text, dialect))
+    row_names = names != titles
+    return Header(text.name, names, dialect, ended, first, text.encoding, guessed, body, (text, dialect), row_names)
 
 
 def read_csv(content: Content, options: ReadOptions) -> Source:
     """Read delimited text; what the options leave open is sniffed and told in `guessed`."""
-    check_options(content.name, options)
-    text = decoded(content, options.encoding)
-    dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
-    names, body = _header(text, dialect)
-    check_names(text.name, names)
-    columns = cut(text, body, dialect, len(names))
+    return read_csv_files(content.name, [content], options)
+
+
+def read_csv_files(name: str, files: Sequence[Content], options: ReadOptions) -> Source:
+    """Read files of delimited text with the same header into one table."""
+    parts = [_cut_file(content, options) for content in files]
+    first = parts[0]
+    for part in parts:
+        if (part.titles, part.dialect) != (first.titles, first.dialect):
+            raise BadData(f"{part.text.name}: its header or delimiter differs from that of {first.text.name}")
+    dialect, names = first.dialect, with_row_names(first.titles)
+    columns = [_united([part.columns[i] for part in parts]) for i in range(len(names))]
+    if names != first.titles:
+        tell_row_names(name, unique=_tells_rows_apart(columns[0]))
     decimals = [decimal_of(column, dialect, options) for column in columns]
     decimal = "," if "," in decimals else "."
     return Source(
-        assemble(text.name, dict(zip(names, columns, strict=True)), options, decimals),
+        assemble(name, dict(zip(names, columns, strict=True)), options, decimals),
         format="csv",
-        name=text.name,
+        name=name,
         delimiter=dialect.delimiter,
-        encoding=text.encoding,
+        encoding=first.text.encoding,
         decimal=decimal,
         missing=marker(options),
-        guessed=_guessed(text, dialect, decimal, options),
+        guessed=_guessed(first.text, dialect, decimal, options),
     )
+
+
+@dataclass(frozen=True)
+class CutFile:
+    """A file of delimited text, cut into columns of texts."""
+
+    text: DecodedText
+    dialect: Dialect
+    titles: list[str]
+    columns: list[pa.DictionaryArray]
+
+
+def _cut_file(content: Content, options: ReadOptions) -> CutFile:
+    check_options(content.name, options)
+    text = decoded(content, options)
+    dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
+    titles, body = _header(text, dialect)
+    check_names(text.name, with_row_names(titles))
+    return CutFile(text, dialect, titles, cut(text, body, dialect, len(titles)))
+
+
+def _united(columns: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:
+    return columns[0] if len(columns) == 1 else pa.chunked_array(columns).unify_dictionaries().combine_chunks()
+
+
+def _tells_rows_apart(column: pa.DictionaryArray) -> bool:
+    return len(column.dictionary) == len(column) and not pc.any(pc.equal(column.dictionary, "")).as_py()
 
 
 def check_options(name: str, options: ReadOptions) -> None:
@@ -293,8 +332,8 @@ def decimal_of(column: pa.DictionaryArray, dialect: Dialect, options: ReadOption
     return "," if numbers and pc.any(pc.match_substring(present, ",")).as_py() else "."
 
 
-def _guessed(text: DecodedText, dialect: Dialect, decimal: str, options: ReadOptions) -> dict[str, str]:
-    found = {"delimiter": dialect.delimiter, "encoding": text.encoding, "decimal": decimal}
+def _guessed(text: DecodedText, dialect: Dialect, decimal: str, options: ReadOptions) -> dict[str, str | int]:
+    found: dict[str, str | int] = {"delimiter": dialect.delimiter, "encoding": text.encoding, "decimal": decimal}
     if dialect.quote == "'":
         found["quote"] = dialect.quote
     return {what: guess for what, guess in found.items() if getattr(options, what) is None}

@@ -1,18 +1,25 @@
-"""Excel and OpenDocument sheets: the first row names the columns, a column has one type or is text."""
+"""Excel and OpenDocument sheets: where the table is, which row names its columns, and of which type each column is."""
 
 import io
 import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Sequence
-from datetime import date, datetime, time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import IO, Any
 
-import pyarrow as pa
-
 from shoal.engine_port import ReadOptions, Source
-from shoal.engines.reading.assemble import assemble, check_names, marker
+from shoal.engines.reading.assemble import (
+    assemble,
+    cell_text,
+    check_names,
+    marker,
+    tell_row_names,
+    typed_column,
+    with_row_names,
+)
 from shoal.engines.reading.content import Content
 from shoal.errors import BadData, ShoalError, ShoalWarning
 
@@ -72,102 +79,159 @@ def _number(letters: bytes) -> int:
     return result
 
 
-_EXACT = 2**53
+Merged = Sequence[tuple[tuple[int, int], tuple[int, int]]]
+
+
+@dataclass(frozen=True)
+class FilledSheet:
+    """The filled part of a sheet: from its first column in use to its last."""
+
+    name: str
+    rows: Mapping[int, list[Any]]
+    """Rows in use by their number, from 1; an empty cell is None."""
+    groups: Mapping[int, Sequence[tuple[int, int]]]
+    """By row, the first and last column of cells that are merged into one, from 0; without titles."""
+    titles: Collection[int]
+    """Rows with one cell that is merged over several columns, from the first on."""
+    width: int
+
+    @classmethod
+    def of(cls, name: str, cells: Sequence[Sequence[Any]], merged: Merged) -> "FilledSheet":
+        filled = [[None if cell == "" else cell for cell in row] for row in cells]
+        used = {at for row in filled for at, cell in enumerate(row) if cell is not None}
+        if not used:
+            return cls(name, {}, {}, (), 0)
+        left, right = min(used), max(used) + 1
+        rows = {number: row[left:right] for number, row in enumerate(filled, 1)}
+        last = max(number for number, row in rows.items() if not _empty(row))
+        # in a sheet of one column an empty row is a missing value, but not before and after the others
+        first = min(number for number, row in rows.items() if not _empty(row))
+        one = right - left == 1
+        kept = {n: row for n, row in rows.items() if first <= n <= last and (one or not _empty(row))}
+        wide = [(top + 1, begin - left, end - left) for (top, begin), (_, end) in merged if begin < end]
+        alone = {n for n, begin, _ in wide if n in kept and begin == 0 and sum(c is not None for c in kept[n]) == 1}
+        groups: dict[int, list[tuple[int, int]]] = {}
+        for number, begin, end in wide:
+            if number not in alone:
+                groups.setdefault(number, []).append((begin, end))
+        return cls(name, kept, groups, alone, right - left)
+
+    @cached_property
+    def header_row(self) -> int:
+        """The row that names the columns: the first that is no title, if it holds texts, else the first."""
+        first = min(self.rows, default=1)
+        found = next((number for number in self.rows if not self._is_title(number)), first)
+        return found if found in self.rows and self._is_text(found) else first
+
+    def _is_title(self, number: int) -> bool:
+        """Whether a row has too few cells to name the columns: one cell alone, or less than half of them."""
+        filled = sum(cell is not None for cell in self._spread(number))
+        apart = number in self.titles or number + 1 not in self.rows
+        return filled * 2 < self.width or (filled == 1 < self.width and apart)
+
+    def _is_text(self, number: int) -> bool:
+        return all(cell is None or isinstance(cell, str) for cell in self.rows[number])
+
+    @property
+    def is_table(self) -> bool:
+        """Whether all columns but perhaps the first have names of their own, and there are rows below them."""
+        if not self.rows:
+            return False
+        names, depth = self.names(self.header_row)
+        named = names[1:] if self.width > 1 else names
+        return all(named) and len({*names}) == len(names) and self.header_row + depth <= max(self.rows)
+
+    def names(self, number: int) -> tuple[list[str], int]:
+        """Return the names of the columns, those of merged cells before those below them, and how many rows tell them.
+
+        "Blood pressure" over "systolic" and "diastolic" makes "Blood pressure systolic" and "Blood pressure diastolic".
+        """
+        below = number
+        while self.groups.get(below):
+            below += 1
+        told = [self._spread(at) for at in range(number, below + 1) if at in self.rows]
+        cells = [[row[column] for row in told if row[column] is not None] for column in range(self.width)]
+        return [" ".join(cell_text(cell).strip() for cell in each) for each in cells], below - number + 1
+
+    def _spread(self, number: int) -> list[Any]:
+        """Return a row in which a merged cell fills all the columns that it covers."""
+        row = list(self.rows[number])
+        for begin, end in self.groups.get(number, ()):
+            row[begin : end + 1] = [row[begin]] * (end + 1 - begin)
+        return row
 
 
 def read_excel(content: Content, options: ReadOptions) -> Source:
-    """Read one sheet: the one named in the options, else the first."""
+    """Read one sheet: the one named in the options, else the first that holds a table."""
     guard(content)
-    names, rows = _table(_cells(content, options.sheet))
+    sheet, is_first = _chosen(_sheets(content, options.sheet))
+    row = options.header_row or sheet.header_row
+    if sheet.rows and row not in sheet.rows:
+        raise BadData(f"{content.name}: sheet {sheet.name!r} has nothing in row {row}; give another header row")
+    titles, depth = sheet.names(row) if sheet.rows else ([], 1)
+    names = with_row_names(titles)
     check_names(content.name, names)
+    rows = [cells for number, cells in sheet.rows.items() if number >= row + depth]
     if not rows:
         raise BadData(f"{content.name}: the sheet has a header but no records")
-    columns = {name: _column(name, [row[i] for row in rows]) for i, name in enumerate(names)}
+    if names != titles:
+        tell_row_names(content.name, unique=_tells_rows_apart([cells[0] for cells in rows]))
+    found: dict[str, str | int] = {"sheet": sheet.name, "header-row": row}
+    given = {"sheet": options.sheet, "header-row": options.header_row}
+    guessed = {key: value for key, value in found.items() if given[key] is None}
+    under_titles = options.header_row is None and row > min(sheet.rows)
+    if not is_first or under_titles or (guessed and depth > 1):
+        _tell_found(content.name, sheet, row, depth)
+    columns = {name: typed_column(name, [cells[i] for cells in rows]) for i, name in enumerate(names)}
     table = assemble(content.name, columns, options)
-    return Source(table, format="excel", name=content.name, missing=marker(options))
+    return Source(table, format="excel", name=content.name, missing=marker(options), guessed=guessed)
 
 
-def _cells(content: Content, sheet: str | None) -> list[list[Any]]:
+def _chosen(sheets: Iterator[FilledSheet]) -> tuple[FilledSheet, bool]:
+    """Return the first sheet with a table of several columns, else of one, else the first; and whether it is that."""
+    seen: list[FilledSheet] = []
+    for sheet in sheets:
+        seen.append(sheet)
+        if sheet.is_table and sheet.width > 1:
+            return sheet, len(seen) == 1
+    chosen = next((sheet for sheet in seen if sheet.is_table), seen[0])
+    return chosen, chosen is seen[0]
+
+
+def _tell_found(name: str, sheet: FilledSheet, row: int, depth: int) -> None:
+    where = f"rows {row} to {row + depth - 1}, joined" if depth > 1 else f"row {row}"
+    warnings.warn(
+        f"{name}: the table is read from sheet {sheet.name!r}, its column names from {where}; give another sheet or "
+        "header row if that is wrong",
+        ShoalWarning,
+        stacklevel=3,
+    )
+
+
+def _sheets(content: Content, wanted: str | None) -> Iterator[FilledSheet]:
+    """Yield the sheets of a file, or the one that is wanted."""
     import python_calamine as calamine
 
     try:
         book = calamine.load_workbook(io.BytesIO(content.data))
-        if sheet is not None and sheet not in book.sheet_names:
-            names = ", ".join(map(repr, book.sheet_names))
-            raise BadData(f"{content.name}: there is no sheet {sheet!r}; there is {names}")
-        rows: list[list[Any]] = book.get_sheet_by_name(sheet or book.sheet_names[0]).to_python()
+        names = [one.name for one in book.sheets_metadata if one.typ == calamine.SheetTypeEnum.WorkSheet]
+        if wanted not in {None, *names}:
+            raise BadData(f"{content.name}: there is no sheet {wanted!r}; there is {', '.join(map(repr, names))}")
+        for name in names if wanted is None else [wanted]:
+            sheet = book.get_sheet_by_name(name)
+            cells: list[list[Any]] = sheet.to_python(skip_empty_area=False)
+            yield FilledSheet.of(name, cells, sheet.merged_cell_ranges or ())
     except calamine.PasswordError:
         raise BadData(f"{content.name}: the file is protected by a password; save it without one") from None
     except ShoalError:
         raise
     except (calamine.CalamineError, OSError, IndexError, ValueError):
         raise BadData(f"{content.name}: this is not an Excel file, or it is damaged") from None
-    return rows
 
 
-def _table(cells: list[list[Any]]) -> tuple[list[str], list[list[Any]]]:
-    """Split off the header; leave out empty columns at the right and, as a CSV's blank lines, empty rows.
-
-    In a sheet of one column an empty row is a missing value, but not at the end.
-    """
-    filled = [[None if cell == "" else cell for cell in row] for row in cells]
-    while filled and _empty(filled[-1]):
-        filled.pop()
-    if not filled:
-        return [], []
-    width = max(at for row in filled for at, cell in enumerate(row, 1) if cell is not None)
-    kept = [row for row in filled if width == 1 or not _empty(row)]
-    return ["" if cell is None else _text(cell) for cell in kept[0][:width]], kept[1:]
+def _tells_rows_apart(cells: Sequence[Any]) -> bool:
+    return None not in cells and len({*map(cell_text, cells)}) == len(cells)
 
 
-def _empty(row: list[Any]) -> bool:
+def _empty(row: Sequence[Any]) -> bool:
     return all(cell is None for cell in row)
-
-
-def _column(name: str, cells: Sequence[Any]) -> pa.Array:
-    """Turn the cells of a column into its one type, or into text."""
-    sorts = {_sort(cell) for cell in cells if cell is not None}
-    if sorts == {"number"}:
-        return _numbers(cells)
-    if sorts == {"date"}:
-        return _moments(cells)
-    if len(sorts) > 1:
-        warnings.warn(
-            f"column {name!r} mixes {' and '.join(sorted(sorts))} cells and is read as text",
-            ShoalWarning,
-            stacklevel=2,
-        )
-    of = pa.bool_() if sorts == {"true/false"} else pa.string()
-    return pa.array([None if c is None else c if sorts == {"true/false"} else _text(c) for c in cells], of)
-
-
-def _sort(cell: Any) -> str:
-    if isinstance(cell, bool):
-        return "true/false"
-    if isinstance(cell, int | float):
-        return "number"
-    if isinstance(cell, date):
-        return "date"
-    return "text" if isinstance(cell, str) else "time"
-
-
-def _numbers(cells: Sequence[Any]) -> pa.Array:
-    """Numbers of a column; Excel knows floats only, so that whole ones become integers where that is exact."""
-    if all(cell is None or (abs(cell) < _EXACT and cell == int(cell)) for cell in cells):
-        return pa.array([None if cell is None else int(cell) for cell in cells], pa.int64())
-    return pa.array(cells, pa.float64())
-
-
-def _moments(cells: Sequence[Any]) -> pa.Array:
-    """Moments of a column; Excel knows no dates, so that moments become dates where all are at midnight."""
-    moments = [cell if cell is None or isinstance(cell, datetime) else datetime.combine(cell, time()) for cell in cells]
-    stamps = pa.array(moments, pa.timestamp("us"))
-    return stamps.cast(pa.date32()) if all(m is None or m.time() == time() for m in moments) else stamps
-
-
-def _text(cell: Any) -> str:
-    if isinstance(cell, bool):
-        return str(cell).lower()
-    if isinstance(cell, float) and abs(cell) < _EXACT and cell.is_integer():
-        return str(int(cell))
-    return str(cell)

@@ -5,14 +5,15 @@ import csv
 import io
 import pickletools
 import re
+import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from shoal.engine_port import ReadOptions
 from shoal.engines.reading.content import Bytes, Content
-from shoal.errors import BadData
+from shoal.errors import BadData, ShoalWarning
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader
@@ -38,38 +39,101 @@ class DecodedText:
     data: Bytes
     start: int
     encoding: str
+    line: int = 1
+    """Line of the file that the text begins with."""
 
     def __len__(self) -> int:
         return len(self.data) - self.start
 
 
-def decoded(content: Content, encoding: str | None) -> DecodedText:
+def decoded(content: Content, options: ReadOptions) -> DecodedText:
     """Return the content as UTF-8; a file that is UTF-8 already is not copied."""
-    text = begun(content, encoding)
+    text = begun(content, options)
     _refuse_nul(text)
     return text
 
 
-def begun(content: Content, encoding: str | None) -> DecodedText:
+def begun(content: Content, options: ReadOptions) -> DecodedText:
     """Return the content as UTF-8, without looking at the whole of it where it is UTF-8 already."""
     marked = next((codec for mark, codec in _MARKS.items() if content.data[: len(mark)] == mark), None)
-    codec = _known(content.name, encoding) if encoding is not None else marked or "utf-8"
+    given = None if options.encoding is None else _known(content.name, options.encoding)
+    codec = given or marked or (_guessed_codec(content) if options.guess_encoding else "utf-8")
     data = content.data if codec in _UTF8 else _recoded(content, codec)
     start = len(codecs.BOM_UTF8) if data[:3] == codecs.BOM_UTF8 else 0
-    return DecodedText(content.name, data, start, codec)
+    return _from_line(DecodedText(content.name, data, start, codec), options.header_row or 1)
+
+
+def _from_line(text: DecodedText, line: int) -> DecodedText:
+    """Return the text from a line on, counted from 1."""
+    if line == 1:
+        return text
+    ends = re.compile(rb"\r\n|\n|\r").finditer(text.data, text.start)
+    start = next(islice((end.end() for end in ends), line - 2, None), len(text.data))
+    if start == len(text.data):
+        raise BadData(f"{text.name}: there is no line {line} to name the columns; give another header row")
+    return replace(text, start=start, line=line)
+
+
+_EXAMINED = 16 << 20
+_WITHIN_WORDS = b"\x8a\x8c\x8e\x91\x92\x96\x97\x9a\x9c\x9e\x9f"
+"""Letters, apostrophes and dashes among the bytes 0x80 to 0x9F of cp1252."""
+_AMID_LETTERS = re.compile(rb"[A-Za-z]([\x80-\x9f])(?=[A-Za-z])")
+
+
+def _guessed_codec(content: Content) -> str:
+    """Return utf-8, or where the bytes are none: latin-1 or cp1252, with a warning, if they look like that."""
+    at = _first_other_than_utf8(content.data, 0)
+    if at is None:
+        return "utf-8"
+    codec = western(bytes(content.data[max(at - 1, 0) : at + _EXAMINED]))
+    if codec is None:
+        raise BadData(f"{content.name}: byte offset {at} is not UTF-8, nor does the file look like cp1252; {_ADVICE}")
+    warnings.warn(
+        f"{content.name}: this is not UTF-8; it is read as {codec}, Western European, which is a guess from its bytes: "
+        "check that letters with accents look right, else give the encoding",
+        ShoalWarning,
+        stacklevel=2,
+    )
+    return codec
+
+
+def western(sample: bytes) -> str | None:
+    """Tell cp1252, or latin-1 where both mean the same; None where the bytes look like neither.
+
+    In Western European text an accented letter mostly stands alone between plain ones; in Cyrillic or Greek whole words
+    are above 0x7F, and in the code pages of DOS the bytes 0x80 to 0x9F are letters within words.
+
+    >>> western("Müller, 5 €".encode("cp1252")), western("Müller".encode("cp1252"))
+    ('cp1252', 'latin-1')
+    >>> print(western("Мария".encode("cp1251")), western("Mädchen".encode("cp850")))
+    None None
+    """
+    runs = [len(run) for run in re.findall(rb"[\x80-\xff]+", sample)]
+    if sum(run for run in runs if run > 1) * 2 > sum(runs):
+        return None
+    if not re.search(rb"[\x80-\x9f]", sample):
+        return "latin-1"
+    odd = any(byte not in _WITHIN_WORDS for byte in _AMID_LETTERS.findall(sample))
+    return None if odd or re.search(rb"[\x81\x8d\x8f\x90\x9d]", sample) else "cp1252"
 
 
 def refuse_other_than_utf8(text: DecodedText) -> None:
     """Raise BadData with the offset of the first byte that is not UTF-8, if there is one."""
+    offset = _first_other_than_utf8(text.data, text.start)
+    if offset is not None:
+        raise BadData(f"{text.name}: byte offset {offset} is not UTF-8; {_ADVICE}") from None
+
+
+def _first_other_than_utf8(data: Bytes, start: int) -> int | None:
+    """Return the offset of the first byte that is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    for at in range(text.start, len(text.data), _STEP):
+    for at in range(start, len(data), _STEP):
         pending = len(decoder.getstate()[0])
-        chunk = text.data[at : at + _STEP]
         try:
-            decoder.decode(chunk, final=at + _STEP >= len(text.data))
+            decoder.decode(data[at : at + _STEP], final=at + _STEP >= len(data))
         except UnicodeDecodeError as error:
-            offset = at - pending + error.start
-            raise BadData(f"{text.name}: byte offset {offset} is not UTF-8; {_ADVICE}") from None
+            return at - pending + error.start
+    return None
 
 
 def _known(name: str, encoding: str) -> str:
@@ -111,6 +175,12 @@ _BY_SUFFIX: Mapping[str, str] = {
     ".xlsx": "excel",
     ".xls": "excel",
     ".ods": "excel",
+    ".dta": "statistics",
+    ".sav": "statistics",
+    ".zsav": "statistics",
+    ".por": "statistics",
+    ".sas7bdat": "statistics",
+    ".xpt": "statistics",
 }
 _BY_MAGIC: Mapping[bytes, tuple[str, str]] = {
     b"PAR1": ("parquet", "a Parquet file"),
@@ -138,7 +208,7 @@ class Dialect:
 
 
 def format_of(content: Content) -> str:
-    """Tell csv, parquet, arrow or excel: by extension, else by the first bytes."""
+    """Tell csv, parquet, arrow, excel or statistics: by extension, else by the first bytes."""
     of, what = next((it for magic, it in _BY_MAGIC.items() if content.data[: len(magic)] == magic), ("", ""))
     by_suffix = _BY_SUFFIX.get(content.suffix)
     if not what and by_suffix in {None, "csv"} and _is_pickle(content.data):

@@ -48,6 +48,8 @@ class ClusterRows:
 def of_place(session: "SparkSession", place: Place, options: ReadOptions) -> ClusterRows:
     """Read the rows of files, which every executor must see under the same path."""
     found = find_relation(place, options, Session(None, None))
+    if found.header is not None and found.header.row_names:
+        raise BadData(f"{place.name}: column 1 has no name; give it one")
     frame = _csv(session, place, found, options) if place.format == "csv" else _parquet(session, place, found)
     return ClusterRows(frame, found.relation.columns, found.types, found.relation, found.header)
 

@@ -1,7 +1,9 @@
 """Files that are not there, or are no files."""
 
+import gzip
 import os
 
+import pyarrow as pa
 import pytest
 
 from shoal.engine_port import ReadOptions
@@ -44,3 +46,31 @@ def test_a_pipe(tmp_path):
     os.close(writing)
     assert read(f"/dev/fd/{reading}", ReadOptions()).table.rows == 1
     os.close(reading)
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+def test_packed_files(packing, cells_of, tmp_path):
+    path = tmp_path / f"people.csv.{packing}"
+    with pa.output_stream(path, compression=packing) as stream:
+        stream.write(b"age,sex\n31,f\n")
+    source = read(path, ReadOptions())
+    assert (source.format, source.name) == ("csv", path.name)
+    assert cells_of(source, "age") == ["31"]
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+def test_a_packed_file_that_is_a_bomb(packing, tmp_path, sentence):
+    path = tmp_path / f"people.csv.{packing}"
+    with pa.output_stream(path, compression=packing) as stream:
+        for _ in range(16):
+            stream.write(b"a" * (1 << 20))
+    with pytest.raises(BadData) as caught:
+        read(path, ReadOptions())
+    said = sentence(caught.value)
+    assert said == f"{path.name}: the file unpacks to more than 200 times its size; unpack it yourself"
+
+
+def test_a_packed_file_that_is_cut_short(refused):
+    packed = gzip.compress(b"age,sex\n31,CANARY-7f3\n" * 1000)
+    said = refused(packed[:-20], "people.csv.gz")
+    assert said == "people.csv.gz: this is not a gzip file, or it is damaged or cut short"

@@ -170,7 +170,9 @@ def test_duplicate_names(refused):
 
 
 def test_names_that_are_empty(refused):
-    assert "column 1 has no name" in refused(",b\n1,2\n")
+    assert "column 1 has no name" in refused(",b\n1,2\n1,3\n")
+    assert "column 1 has no name" in refused(",b\n1,2\n,3\n")
+    assert "column 1 has no name" in refused(",row names\n1,2\n")
     assert "column 2 has no name" in refused("a,  \n1,2\n")
 
 
@@ -231,3 +233,23 @@ def test_as_pythons_reader_or_refused(cells_of, body):
     rows = [list(row) for row in zip(cells_of(source, "a"), cells_of(source, "b"), strict=True)]
     assert expected is not None
     assert rows == expected[1:]
+
+
+def test_a_header_below_other_lines(load, cells_of, refused):
+    text = "Report\r\n\r\nage;sex\r\n31;f\r\n"
+    source = load(text, header_row=3)
+    assert list(source.table.columns) == ["age", "sex"]
+    assert cells_of(source, "sex") == ["f"]
+    assert "row 2 (line 5): expected 2 fields as in the header, got 1" in refused(text + "32\r\n", header_row=3)
+    assert "there is no line 9 to name the columns" in refused(text, header_row=9)
+
+
+def test_files_of_one_header_are_one_table(tmp_path, cells_of):
+    (tmp_path / "a.csv").write_text("x;y\n1;a\n")
+    (tmp_path / "b.csv").write_text("x;y\n2,5;b\n")
+    source = read(tmp_path, ReadOptions())
+    assert cells_of(source, "x") == ["1", "2,5"]
+    assert source.decimal == ","
+    (tmp_path / "c.csv").write_text("x;z\n2;b\n")
+    with pytest.raises(BadData, match=r"c\.csv: its header or delimiter differs from that of a\.csv"):
+        read(tmp_path, ReadOptions())

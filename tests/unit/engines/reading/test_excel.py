@@ -1,6 +1,7 @@
 """Excel sheets."""
 
 import io
+import warnings
 import zipfile
 from datetime import date, datetime, time
 
@@ -125,3 +126,70 @@ def test_a_sheet_of_two_far_cells(refused):
     stream = io.BytesIO()
     workbook.save(stream)
     assert "spans 1,048,576 rows × 16,384 columns" in refused(stream.getvalue(), "x.xlsx")
+
+
+def table_of(load, *sheets, merged=(), **options):
+    """Read a workbook in which cells of the last sheet are merged; return its names, its source and what was said."""
+    workbook = openpyxl.load_workbook(io.BytesIO(book(*sheets)))
+    for cells in merged:
+        workbook.worksheets[-1].merge_cells(cells)
+    stream = io.BytesIO()
+    workbook.save(stream)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        source = load(stream.getvalue(), "x.xlsx", **options)
+    return list(source.table.columns), source, [str(one.message) for one in caught]
+
+
+def test_the_first_sheet_with_a_table(load):
+    cover = [["A study"], [], ["by us"]]
+    names, source, said = table_of(load, cover, [["age", "sex"], [1, "f"]], [["b", "c"], [2, 3]])
+    assert names == ["age", "sex"]
+    assert dict(source.guessed) == {"sheet": "sheet1", "header-row": 1}
+    assert len(said) == 1
+    assert "x.xlsx: the table is read from sheet 'sheet1', its column names from row 1; give another sheet" in said[0]
+
+
+def test_rows_of_titles_are_skipped_and_footers_kept(load, cells_of):
+    rows = [["Report"], ["of", 2024], [], ["age", "sex", "zip", "ill", "x"], [1, "f", "a", "b", "c"], ["Total", 1]]
+    names, source, said = table_of(load, rows)
+    assert names == ["age", "sex", "zip", "ill", "x"]
+    assert source.guessed["header-row"] == 4
+    assert any("its column names from row 4" in one for one in said)
+    assert cells_of(source, "age") == ["1", "Total"]
+    names, source, said = table_of(load, rows, header_row=4)
+    assert (names[0], "header-row" in source.guessed) == ("age", False)
+    assert not any("column names" in one for one in said)
+
+
+def test_merged_headers_are_joined(load, cells_of):
+    rows = [["Blood pressure", None, "age"], ["systolic", "diastolic", None], [120, 80, 31], [130, 85, 40]]
+    names, source, said = table_of(load, rows, merged=["A1:B1", "C1:C2"])
+    assert names == ["Blood pressure systolic", "Blood pressure diastolic", "age"]
+    assert cells_of(source, "Blood pressure diastolic") == ["80", "85"]
+    assert "from rows 1 to 2, joined" in said[0]
+
+
+def test_row_names_of_a_sheet(load, cells_of, refused):
+    names, source, said = table_of(load, [[None, "age"], [1, 31], [2, 31]])
+    assert names == ["row names", "age"]
+    assert cells_of(source, "row names") == ["1", "2"]
+    assert "so it is read as 'row names'" in said[0]
+    assert "column 1 has no name" in refused(book([[None, "age"], [1, 31], [1, 32]]), "x.xlsx")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["a", None, "c"], ["CANARY-7f3", "d", "e"], ["f", "g", "h"]],
+        [["a", None], ["CANARY-7f3", "d"], ["f", "g"]],
+        [["a"], ["CANARY-7f3", 1, 2], ["f", 3, 4]],
+    ],
+)
+def test_no_row_of_data_is_taken_for_the_header(refused, rows):
+    assert refused(book(rows), "x.xlsx") == "x.xlsx: column 2 has no name; give it one"
+
+
+def test_a_header_row_that_is_empty(refused):
+    said = refused(book([["a", "b"], [], [1, 2]]), "x.xlsx", header_row=2)
+    assert said == "x.xlsx: sheet 'sheet0' has nothing in row 2; give another header row"

@@ -1,6 +1,6 @@
 """Formats by extension and by their first bytes."""
 
-import gzip
+import bz2
 import pickle
 
 import pytest
@@ -8,6 +8,7 @@ import pytest
 from shoal.engine_port import ReadOptions
 from shoal.engines.reading.content import Content
 from shoal.engines.reading.sniff import Dialect, format_of, sniff_dialect
+from shoal.errors import ShoalWarning
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_a_pickle_is_refused(refused, protocol, name):
 
 @pytest.mark.parametrize(
     "content",
-    [b"PAR1CANARY-7f3", b"PK\x03\x04CANARY-7f3", gzip.compress(b"a,b", mtime=0), b"SQLite format 3\x00", b"%PDF-1.7"],
+    [b"PAR1CANARY-7f3", b"PK\x03\x04CANARY-7f3", bz2.compress(b"a,b"), b"SQLite format 3\x00", b"%PDF-1.7"],
 )
 def test_what_is_no_text_is_refused(refused, content):
     # bad input 11
@@ -70,3 +71,30 @@ def test_delimiters(sample, delimiter):
 def test_a_cut_sample_does_not_mislead():
     sample = "a;b\n" + "1;2\n" * 20 + '"3;'
     assert sniff_dialect(sample, complete=False, suffix="", options=ReadOptions()).delimiter == ";"
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "found"),
+    [
+        ("name\nMüller\n", "latin-1", "latin-1"),
+        ("name\nMüller 5 €\n", "cp1252", "cp1252"),
+        ("name\nO’Brien\n", "cp1252", "cp1252"),
+    ],
+)
+def test_an_encoding_is_guessed_and_said(load, cells_of, text, encoding, found):
+    with pytest.warns(ShoalWarning, match=f"it is read as {found}, Western European, which is a guess"):
+        source = load(text.encode(encoding), guess_encoding=True)
+    assert (source.encoding, source.guessed["encoding"]) == (found, found)
+    assert cells_of(source, "name") == [text.split("\n")[1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"), [("name\nМария\n", "cp1251"), ("name\nMädchen\n", "cp850"), ("name\nMüller\n", "cp850")]
+)
+def test_what_does_not_look_western_is_not_guessed(refused, text, encoding):
+    said = refused(text.encode(encoding), guess_encoding=True)
+    assert "is not UTF-8, nor does the file look like cp1252; give the encoding" in said
+
+
+def test_utf8_is_no_guess(load):
+    assert load("name\nMüller €\n", guess_encoding=True).encoding == "utf-8"

@@ -31,7 +31,7 @@ def test_the_desk_itself_is_good(desk):
         ("\n\n", "no columns"),  # bad input 1
         ("name,age,sex,disease\n", "no records"),  # bad input 2
         ("age,sex,age,sex\n1,f,2,m\n", "columns 1 and 3 are both named 'age'"),  # bad input 8
-        ("name,age,sex,disease\nJos\u00e9,31,f,CANARY-7f3\n".encode("latin-1"), "byte offset 24 is not UTF-8"),  # 10
+        ("name,age,sex,disease\nМария,31,f,CANARY-7f3\n".encode("cp1251"), "byte offset 21 is not UTF-8"),  # 10
         (b"\xff\xfename,age\n", "utf-16"),  # bad input 10: a mark, and then no UTF-16
         (b"name,age,sex,disease\nCANARY-7f3,3\x001,f,flu\n", "line 2 holds a NUL byte"),  # bad input 11
         (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "NUL byte"),  # bad input 11

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.arrow import ArrowEngine
-from shoal.engines.choice import read_for, read_options
+from shoal.engines.choice import read_for, read_options, read_whole
 from shoal.errors import BadInput
 from shoal.explore.compare import AlgorithmComparison, all_measures, compare_algorithms, known_algorithms, of_workload
 from shoal.explore.draft_policy import PolicyDraft, draft_policy
@@ -157,9 +158,9 @@ def risk(
     """
     quasi, secret, presets = (tuple(several(given)) for given in (quasi_identifiers, sensitive, preset))
     about = RiskAsked(quasi, secret, weight, unit, population, population_size, threshold, presets, **further)
-    how, engine = options or ReadOptions(missing=tuple(several(missing))), ArrowEngine()
-    read, about, dropped = read_for_risk(source, how, about, engine)
-    everybody = None if about.population is None else engine.read(about.population, how)
+    how = _reading(missing, options)
+    read, about, dropped = read_for_risk(source, how, about, read_whole)
+    everybody = None if about.population is None else read_whole(about.population, how)
     return assess(read, about, everybody, watch or unwatched, dropped)
 
 
@@ -357,7 +358,7 @@ def measure(
     (ModelMeasurement(k-anonymity: k = 1), {'size': 1, 'rows': (3,)})
     """
     file = None if graph is None else GraphFile.choose(graph, path_of(source), several(sensitive), force=force)
-    read = ArrowEngine().read(source, options or ReadOptions(missing=tuple(several(missing))))
+    read = read_whole(source, _reading(missing, options))
     return measure_table(
         read,
         several(quasi_identifiers),
@@ -369,7 +370,17 @@ def measure(
     )
 
 
-def draft(source: SourceLike, k: int = 5, *, delimiter: str | None = None, encoding: str | None = None) -> PolicyDraft:
-    """A first policy for a table, as TOML with comments, and why it is what it is."""
-    engine = ArrowEngine()
-    return draft_policy(engine.read(source, ReadOptions(delimiter=delimiter, encoding=encoding)), engine, k)
+def draft(
+    source: SourceLike, k: int = 5, *, missing: str | Sequence[str] = ("",), options: ReadOptions | None = None
+) -> PolicyDraft:
+    """A first policy for a table, as TOML with comments; how the table was read stands in it."""
+    how = _reading(missing, options)
+    keys = ("delimiter", "quote", "encoding", "decimal", "sheet", "header_row")
+    given = {key.replace("_", "-"): getattr(how, key) for key in keys if getattr(how, key) is not None}
+    read = replace(read_whole(source, how), given={"missing": how.missing, **given})
+    return draft_policy(read, ArrowEngine(), k)
+
+
+def _reading(missing: str | Sequence[str], options: ReadOptions | None) -> ReadOptions:
+    """How to read a table for which there is no policy: what is not said is found out, even its encoding."""
+    return replace(options or ReadOptions(missing=tuple(several(missing))), guess_encoding=True)

@@ -1,7 +1,7 @@
 """anonymize, apply, verify: from a table and a policy to a release, and back."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
@@ -223,8 +223,7 @@ def apply(
     source: SourceLike,
     *,
     suppression: float | str | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
+    reading: Mapping[str, Any] | None = None,
     engine: Engine | str = "auto",
     memory: str | int | None = None,
     master: str | None = None,
@@ -232,6 +231,7 @@ def apply(
     """The recoding of an earlier release, found in its private folder, applied to new rows; verified like any other.
 
     Rows are suppressed where needed, as many as the earlier policy or `suppression` allows, else Infeasible is raised.
+    `reading` holds keys of [data], e.g. {"delimiter": ";"}, for rows that are written in another way.
 
     >>> import tempfile
     >>> import pyarrow as pa
@@ -245,7 +245,7 @@ def apply(
     ['[20, 30)', '[20, 30)', '[20, 30)']
     """
     with run("apply"), explain_memory_error():
-        earlier = FixedRecoding.load(private, suppression=suppression, delimiter=delimiter, encoding=encoding)
+        earlier = FixedRecoding.load(private, suppression=suppression, reading=reading)
         return refuse_unverified(make_release(source, earlier, engine=engine, memory=memory, master=master))
 
 

@@ -1,5 +1,6 @@
 """The commands: each is one call of the API."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +18,17 @@ from shoal.cli.console import (
     show_measured,
     show_verdicts,
 )
-from shoal.cli.options import at_node, listed, logged, number_or_text, stopping, within
+from shoal.cli.options import (
+    at_node,
+    listed,
+    logged,
+    number_or_text,
+    read_as,
+    read_options_of,
+    reads_table,
+    stopping,
+    within,
+)
 from shoal.errors import BadInput
 
 app = typer.Typer(
@@ -29,13 +40,12 @@ app = typer.Typer(
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout, nothing else.")]
-Table = Annotated[str, typer.Argument(metavar="DATA", help="CSV, Parquet, Arrow or Excel file; - for stdin.")]
-Tables = Annotated[
+Table = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, Parquet, Arrow or Excel file; - for stdin; a folder or 'pattern' of CSV or Parquet files; "
-        "file.duckdb::table; postgres:schema.table; s3://… and others through fsspec.",
+        help="CSV (also .gz, .zst), Parquet, Arrow, Excel, Stata, SPSS or SAS file; - for stdin; a folder or 'pattern' "
+        "of CSV or Parquet files; file.duckdb::table; postgres:schema.table; s3://… and others through fsspec.",
     ),
 ]
 To = Annotated[str | None, typer.Option(help="Store the release in a table too: postgres:schema.table.")]
@@ -51,11 +61,6 @@ Engine = Annotated[
 ]
 Master = Annotated[str | None, typer.Option(help="Of the spark engine, e.g. spark://host:7077; local[*] unless given.")]
 Memory = Annotated[str | None, typer.Option(help="What may be used, e.g. 2GB; the rest is spilled beside the output.")]
-Delimiter = Annotated[str | None, typer.Option(help="Of a CSV; sniffed unless given.")]
-Encoding = Annotated[str | None, typer.Option(help="Of a CSV, e.g. latin-1; UTF-8 unless given.")]
-Missing = Annotated[
-    list[str] | None, typer.Option(help="Texts that mean: not known; separated by commas. Empty cells always do.")
-]
 Out = Annotated[Path | None, typer.Option(help="The folder to write the release into.")]
 Private = Annotated[
     Path | None, typer.Option(help="The folder for what must not be published; OUT.private unless given.")
@@ -88,21 +93,22 @@ def root(
 
 
 @app.command()
+@reads_table
 def init(
     data: Table,
     out: Annotated[Path, typer.Option(help="The policy file to write.")] = Path("policy.toml"),
     k: Annotated[int, typer.Option(min=1, help="The k to ask for.")] = 5,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Draft a policy for a table, reasons as comments."""
     from shoal import api
     from shoal.publish.folder import write_whole
 
     with print_warnings():
-        drafted = api.draft(data, k=k, delimiter=delimiter, encoding=encoding)
+        drafted = api.draft(data, k, options=read_options_of(reading))
     if data != "-" and out.exists() and Path(data).exists() and out.samefile(data):
         raise BadInput(f"{out.name}: the policy would be written over the table; name another file with --out")
     if out.exists() and not force:
@@ -118,6 +124,7 @@ def init(
 
 
 @app.command()
+@reads_table
 def measure(
     data: Table,
     qi: Annotated[list[str], typer.Option(help=f"Quasi-identifiers, {NAMES}")],
@@ -125,9 +132,6 @@ def measure(
     unit: Annotated[
         str | None, typer.Option(help="The column that tells persons apart: count them instead of rows.")
     ] = None,
-    missing: Missing = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
     ignore_suppressed: Annotated[
         bool, typer.Option("--ignore-suppressed", help="Leave out rows that are * in every quasi-identifier.")
     ] = False,
@@ -139,12 +143,12 @@ def measure(
         bool, typer.Option("--show-values", help="Name sensitive values, and what the worst classes share.")
     ] = False,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Measure every privacy model on a table as it is."""
     from shoal import api
-    from shoal.engine_port import ReadOptions
 
-    options = ReadOptions(missing=("", *listed(missing)), delimiter=delimiter, encoding=encoding)
     with print_warnings():
         found = api.measure(
             data,
@@ -152,7 +156,7 @@ def measure(
             sensitive=listed(sensitive),
             unit=unit,
             ignore_suppressed=ignore_suppressed,
-            options=options,
+            options=read_options_of(reading),
             graph=graph,
             force=force,
             show_values=show_values,
@@ -164,8 +168,9 @@ def measure(
 
 
 @app.command()
+@reads_table
 def anonymize(
-    data: Tables,
+    data: Table,
     policy: Annotated[Path, typer.Option(help="The policy file.")],
     out: Out = None,
     private: Private = None,
@@ -192,13 +197,16 @@ def anonymize(
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Make the release of least loss that keeps a policy."""
     from shoal.policy.document import Policy
 
     refuse_nowhere(out, dry_run=dry_run)
     asked = Policy.load(policy)
-    rules = at_node(within(asked.accepting_guesses() if accept_guesses else asked, time_limit), node)
+    asked = asked.accepting_guesses() if accept_guesses else asked
+    rules = at_node(read_as(within(asked, time_limit), reading), node)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     how |= {
         "partition_by": listed(partition_by),
@@ -214,16 +222,15 @@ def anonymize(
 
 
 @app.command()
+@reads_table
 def apply(
     earlier: Annotated[Path, typer.Argument(metavar="PRIVATE", help="The private folder of an earlier release.")],
-    data: Tables,
+    data: Table,
     out: Out = None,
     private: Private = None,
     suppression: Annotated[
         str | None, typer.Option(help="Share of the rows that may be suppressed, or k; as before unless given.")
     ] = None,
-    delimiter: Annotated[str | None, typer.Option(help="Of a CSV; as before unless given.")] = None,
-    encoding: Annotated[str | None, typer.Option(help="Of a CSV, e.g. latin-1; as before unless given.")] = None,
     file_format: Format = None,
     partition_by: PartitionBy = None,
     force: Force = False,
@@ -237,13 +244,15 @@ def apply(
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Apply the recoding of an earlier release to new rows."""
     from shoal.publish.fixed_recoding import FixedRecoding
 
     refuse_nowhere(out, dry_run=dry_run)
     share = None if suppression is None else number_or_text(suppression)
-    rules = FixedRecoding.load(earlier, suppression=share, delimiter=delimiter, encoding=encoding)
+    rules = FixedRecoding.load(earlier, suppression=share, reading=reading)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     how |= {
         "partition_by": listed(partition_by),
@@ -322,7 +331,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and judge, write n
 @app.command()
 def republish(
     earlier: Earlier,
-    data: Tables,
+    data: Table,
     policy: PolicyFile = None,
     out: Out = None,
     original: Annotated[

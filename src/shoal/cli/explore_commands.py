@@ -1,6 +1,7 @@
 """The commands that look around and release nothing: lattice, compare, sweep, metrics, workload, learn, study."""
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,7 @@ import typer
 
 from shoal.cli.commands import Json, Node, Private, Reproducible, ShowValues, Table, app
 from shoal.cli.console import print_json, print_warnings, progress, revealing, say, show_table
-from shoal.cli.options import at_node, listed, node_option, within
+from shoal.cli.options import at_node, listed, node_option, read_as, reads_table, within
 from shoal.cli.result_tables import (
     show_catalogue,
     show_comparison,
@@ -30,6 +31,7 @@ Learners = Annotated[
 
 
 @app.command()
+@reads_table
 def lattice(
     data: Table,
     policy: PolicyFile,
@@ -39,12 +41,14 @@ def lattice(
     force: Annotated[bool, typer.Option("--force", help="Replace older files.")] = False,
     show_values: ShowValues = False,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """List every node of a policy's lattice, or one, with what it costs; release nothing."""
     from shoal import api
     from shoal.policy.document import Policy
 
-    rules = at_node(Policy.load(policy), node)
+    rules = at_node(read_as(Policy.load(policy), reading), node)
     with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
         table = api.lattice(data, rules, picture=picture, csv=csv, force=force, watch=watch)
     if as_json:
@@ -61,6 +65,7 @@ def lattice(
 
 
 @app.command()
+@reads_table
 def compare(
     data: Table,
     policy: PolicyFile,
@@ -79,6 +84,8 @@ def compare(
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Run every kind of algorithm, or those named, on one table and policy, side by side; release nothing."""
     from shoal import api
@@ -86,7 +93,7 @@ def compare(
 
     if learners is not None and target is None:
         raise BadInput("--learners says who learns; say what with --learn TARGET")
-    rules = within(Policy.load(policy), time_limit)
+    rules = read_as(within(Policy.load(policy), time_limit), reading)
     with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
         found = api.compare(
             data,
@@ -106,6 +113,7 @@ def compare(
 
 
 @app.command()
+@reads_table
 def sweep(
     data: Table,
     policy: PolicyFile,
@@ -127,13 +135,15 @@ def sweep(
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Run a policy at several values of one parameter and tell what each costs; release nothing."""
     from shoal import api
     from shoal.explore.sweep import values_of
     from shoal.policy.document import Policy
 
-    rules = within(Policy.load(policy), time_limit)
+    rules = read_as(within(Policy.load(policy), time_limit), reading)
     named: dict[str, Any] = {} if k is None else {"k": values_of(k)}
     with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
         found = api.sweep(data, rules, over=over, picture=plot, csv=csv, force=force, watch=watch, **named)
@@ -201,6 +211,7 @@ def workload(
 
 
 @app.command()
+@reads_table
 def learn(
     data: Table,
     policy: PolicyFile,
@@ -218,12 +229,14 @@ def learn(
     ] = None,
     show_values: ShowValues = False,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Learn a column from the table and from its release, and compare; release nothing."""
     from shoal import api
     from shoal.policy.document import Policy
 
-    rules = within(Policy.load(policy), time_limit)
+    rules = read_as(within(Policy.load(policy), time_limit), reading)
     with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json, doing="learning") as watch:
         found = api.learn(
             data,

@@ -1,18 +1,23 @@
-"""What several commands share: names and numbers in one option, how a search is told to stop, where events go."""
+"""What several commands share: how a table is read, names and numbers in one option, how a search is told to stop."""
 
+import inspect
 import re
 import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from shoal.errors import BadInput, BadOutput, Infeasible
 from shoal.runtime.events import telling
 
 if TYPE_CHECKING:
+    from shoal.engine_port import ReadOptions
     from shoal.policy.document import Policy
 
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|\Z)')
@@ -86,6 +91,55 @@ def _parts(option: str) -> list[str]:
         found.append(part[1].replace('""', '"') if quoted else part[1])
         at = part.end()
     return [name for name in found if name]
+
+
+_READING: Mapping[str, Any] = {
+    "missing": Annotated[
+        list[str] | None, typer.Option(help="Texts that mean: not known; separated by commas. Empty cells always do.")
+    ],
+    "delimiter": Annotated[str | None, typer.Option(help="Of a CSV; found out unless given.")],
+    "encoding": Annotated[str | None, typer.Option(help="Of a CSV, e.g. cp1252 or latin-1.")],
+    "decimal": Annotated[str | None, typer.Option(help="Decimal mark of a CSV, . or ,; found out unless given.")],
+    "sheet": Annotated[str | None, typer.Option(help="Of an Excel file; the first with a table unless given.")],
+    "header_row": Annotated[
+        int | None, typer.Option(min=1, help="Row of the sheet, or line of the CSV, that names the columns.")
+    ],
+}
+"""Options of every command that reads a table; with a policy, they replace what stands under its [data]."""
+
+
+def reads_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of reading a table; it gets those that were given as `reading`, keys of [data]."""
+
+    @wraps(command)
+    def with_options(*args: Any, **options: Any) -> None:
+        given = {key: options.pop(key) for key in _READING}
+        reading = {key: value for key, value in given.items() if value is not None}
+        if "missing" in reading:
+            reading["missing"] = ("", *listed(reading["missing"]))
+        command(*args, reading=reading, **options)
+
+    own = inspect.signature(command, eval_str=True)
+    kept = [each for name, each in own.parameters.items() if name != "reading"]
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    added = [inspect.Parameter(key, by_name, default=None, annotation=of) for key, of in _READING.items()]
+    parameters = [*(each.replace(kind=by_name) for each in kept), *added]
+    with_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return with_options
+
+
+def read_options_of(reading: Mapping[str, Any]) -> "ReadOptions":
+    """The options of reading for a command without a policy."""
+    from shoal.engine_port import ReadOptions
+
+    return ReadOptions(**reading)
+
+
+def read_as(policy: "Policy", reading: Mapping[str, Any]) -> "Policy":
+    """The policy, its table read as the options of the command say."""
+    if not reading:
+        return policy
+    return type(policy)(**{**dict(policy), "data": {**policy.data.model_dump(), **reading}})
 
 
 def within(policy: "Policy", time_limit: float | None) -> "Policy":

@@ -1,14 +1,14 @@
 """The command that tells how easily people are found in a table, and what people see of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.commands import NAMES, Delimiter, Encoding, Json, Missing, app
+from shoal.cli.commands import NAMES, Json, app
 from shoal.cli.console import clean, print_json, print_warnings, progress, revealing, say, show_table
-from shoal.cli.options import listed
+from shoal.cli.options import listed, read_options_of, reads_table
 from shoal.errors import BadInput
 
 if TYPE_CHECKING:
@@ -212,8 +212,11 @@ def _number(value: float | None) -> str:
 
 
 @app.command()
+@reads_table
 def risk(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A table, - for stdin, or the folder of a release.")] = "",
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A table as for measure, or the folder of a release.")
+    ] = "",
     qi: Annotated[
         list[str] | None, typer.Option(help=f"Quasi-identifiers; without them it looks what they could be; {NAMES}")
     ] = None,
@@ -241,17 +244,15 @@ def risk(
     identifiers: Annotated[
         bool, typer.Option("--identifiers", help="Look for the identifiers that HIPAA Safe Harbor names.")
     ] = False,
-    missing: Missing = None,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
     show_values: Annotated[
         bool, typer.Option("--show-values", help="Let errors name the cells they are about.")
     ] = False,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Tell how easily people are found in a table or a release."""
     from shoal import api
-    from shoal.engine_port import ReadOptions
 
     presets = listed(preset)
     if presets == ["list"]:
@@ -261,7 +262,6 @@ def risk(
         raise BadInput("name a table or the folder of a release, e.g. shoal risk people.csv --qi age,sex")
     # without a word of what to look at, the table decides; else only what was named
     unsaid = False if identifiers or discover or discover_size or presets else None
-    options = ReadOptions(missing=("", *listed(missing)), delimiter=delimiter, encoding=encoding)
     with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json, doing="counting") as watch:
         found = api.risk(
             data,
@@ -273,7 +273,7 @@ def risk(
             population_size=population_size,
             threshold=threshold,
             preset=presets,
-            options=options,
+            options=read_options_of(reading),
             watch=watch,
             suda=suda or suda_size is not None,
             suda_size=suda_size,

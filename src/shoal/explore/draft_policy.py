@@ -173,15 +173,22 @@ def _first_rows(shown: Mapping[str, Released], quasi: Sequence[str]) -> tuple[Ma
 
 
 def _head(source: Source) -> list[str]:
-    sniffed = {key: value for key, value in source.guessed.items() if not value.startswith("utf-8")}
+    sniffed = {key: value for key, value in source.guessed.items() if value not in {"utf-8", "utf-8-sig"}}
     return [
         f"# Drafted by shoal {__version__} for {source.name}. Check every role: only you know what outsiders know.",
         f"format = {FORMAT}",
         "",
         "[data]",
         f"missing = {_toml(_markers(source))}  # read as null",
-        *(f"{key} = {_toml(value)}  # sniffed" for key, value in sniffed.items()),
+        *(f"{key} = {_toml(value)}  # as given" for key, value in source.given.items() if key != "missing"),
+        *(f"{key} = {_toml(value)}  # {_found(key, value)}" for key, value in sniffed.items()),
     ]
+
+
+def _found(key: str, value: str | int) -> str:
+    """Say how sure it is what was found out about a file."""
+    guessed = key == "encoding" and value in {"cp1252", "latin-1"}
+    return "a guess: check that letters with accents look right" if guessed else "sniffed"
 
 
 def _attribute(found: Guess) -> list[str]:
@@ -236,7 +243,8 @@ def _method(guesses: Sequence[Guess], trials: Sequence[Trial]) -> list[str]:
 
 def _markers(source: Source) -> list[str]:
     found = {marker for c in source.table.columns.values() for marker in MARKERS if marker in _few(c)}
-    return [source.missing, *sorted(found - {source.missing})]
+    given = source.given.get("missing", (source.missing,))
+    return [*given, *sorted(found - {*given})]
 
 
 def _few(column: Column) -> set[str]:

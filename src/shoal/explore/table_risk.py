@@ -1,7 +1,7 @@
 """The risk of a table or a release: reads it and assesses what was asked for."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Table
 from shoal.data.frequency_set import FrequencySet
-from shoal.engine_port import Engine, ReadOptions, Source
+from shoal.engine_port import ReadOptions, Source
 from shoal.errors import BadInput
 from shoal.explore.measure import refuse_roles, suppressed_rows, warn_of_persons
 from shoal.models.model import refuse_unless_whole
@@ -108,11 +108,11 @@ def _refuse_unless_whole(what: str, value: object) -> None:
 
 
 def read_for_risk(
-    source: Any, options: ReadOptions, asked: RiskAsked, engine: Engine
+    source: Any, options: ReadOptions, asked: RiskAsked, read: Callable[[Any, ReadOptions], Source]
 ) -> tuple[Source, RiskAsked, int | None]:
     """Read the table; from a published folder also its quasi-identifiers and how many rows it left out."""
-    if not isinstance(source, str | os.PathLike) or not Path(source).is_dir():
-        return engine.read(source, options), asked, None
+    if not isinstance(source, str | os.PathLike) or not (Path(source) / "manifest.json").is_file():
+        return read(source, options), asked, None
     folder = Path(source)
     manifest = load_public(folder)
     data = manifest.data
@@ -125,7 +125,7 @@ def read_for_risk(
         quasi_identifiers=asked.quasi_identifiers or shown,
         sensitive=asked.sensitive or hidden,
     )
-    return engine.read(file, how if data.format == "csv" else options), about, manifest.rows.suppressed
+    return read(file, how if data.format == "csv" else options), about, manifest.rows.suppressed
 
 
 def assess(

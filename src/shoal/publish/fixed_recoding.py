@@ -58,10 +58,9 @@ class FixedRecoding(EarlierRelease):
         private: str | os.PathLike[str],
         *,
         suppression: float | str | None = None,
-        delimiter: str | None = None,
-        encoding: str | None = None,
+        reading: Mapping[str, Any] | None = None,
     ) -> "FixedRecoding":
-        """Read a private folder; what is given here replaces what its policy says."""
+        """Read a private folder; what is given here, `reading` for [data], replaces what its policy says."""
         folder = Path(os.path.abspath(private))
         if not folder.is_dir():
             raise BadInput(f"{folder.name}: there is no such folder; give the private one of a release: OUT.private")
@@ -71,8 +70,7 @@ class FixedRecoding(EarlierRelease):
             raise BadInput(f"{folder.name}: its recoding was made row by row and fits no other rows; anonymize afresh")
         _refuse_broken(folder, policy, levels)
         method = {} if suppression is None else {"suppress": "tuple", "suppression": suppression}
-        read = {"delimiter": delimiter, "encoding": encoding}
-        return cls(folder, _fixed(policy, levels, method, {key: value for key, value in read.items() if value}))
+        return cls(folder, _fixed(policy, levels, method, reading or {}))
 
     @contextmanager
     def explained(self) -> Iterator[None]:

@@ -1,0 +1,199 @@
+"""Tables as people have them, from `init` to a verified release: sheets, encodings, packed files, databases."""
+
+import gzip
+import json
+import tomllib
+from datetime import date
+from pathlib import Path
+
+import duckdb
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyreadstat
+import pytest
+from pyarrow import csv, parquet
+from typer.testing import CliRunner
+
+import shoal as sh
+from shoal import api
+from shoal.cli.main import app
+from shoal.engine_port import ReadOptions
+from shoal.errors import BadData, ShoalWarning
+
+PEOPLE = [(age, sex, ill) for age in (21, 24, 33, 38) for sex in ("f", "m") for ill in ("flu", "cold", "asthma")] * 2
+HEADER = ("age", "sex", "disease")
+
+
+def written(delimiter=",", people=PEOPLE, header=HEADER):
+    return "".join(delimiter.join(map(str, row)) + "\n" for row in [header, *people])
+
+
+@pytest.fixture
+def shoal(tmp_path, monkeypatch):
+    """Run a command in a folder of its own; return its output."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        done = CliRunner().invoke(app, [str(each) for each in arguments])
+        assert done.exit_code == 0, done.stderr
+        return done.stdout, done.stderr
+
+    return run
+
+
+def through(shoal, data, *reading):
+    """Draft, measure, assess and anonymize a table; return the drafted policy and all that was said."""
+    said = [shoal("init", data, "--out", "policy.toml", *reading)[1]]
+    policy = tomllib.loads(Path("policy.toml").read_text("utf-8"))
+    measured, told = shoal("measure", data, "--qi", "age,sex", *reading, "--json")
+    assert json.loads(measured)["rows"] == len(PEOPLE)
+    said.append(told)
+    assessed, told = shoal("risk", data, "--qi", "age,sex", *reading, "--json")
+    assert json.loads(assessed)["reidentification"]["rows"] == len(PEOPLE)
+    said.append(told)
+    shoal("anonymize", data, "--policy", "policy.toml", "--out", "out")
+    shoal("verify", "out", "--original", data)
+    return policy, "".join(said)
+
+
+def a_workbook(path):
+    book = openpyxl.Workbook()
+    cover = book.active
+    cover.title = "Cover"
+    cover["B2"] = "A study of people"
+    cover["B4"] = "Do not pass on"
+    sheet = book.create_sheet("Data 2024")
+    sheet["A1"] = "People of the study"
+    sheet.merge_cells("A1:D1")
+    sheet.append([])
+    sheet.append(["age", "sex", "Findings", None])
+    sheet.merge_cells("A3:A4")
+    sheet.merge_cells("B3:B4")
+    sheet.merge_cells("C3:D3")
+    sheet.append([None, None, "disease", "seen"])
+    for age, sex, ill in PEOPLE:
+        sheet.append([age, sex, ill, date(2024, 1, 2)])
+    book.save(path)
+
+
+def test_a_workbook_with_cover_titles_and_merged_headers(shoal, tmp_path):
+    a_workbook(tmp_path / "people.xlsx")
+    policy, said = through(shoal, "people.xlsx")
+    assert list(policy["attributes"]) == ["age", "sex", "Findings disease", "Findings seen"]
+    assert (policy["data"]["sheet"], policy["data"]["header-row"]) == ("Data 2024", 3)
+    assert "sheet 'Data 2024', its column names from rows 3 to 4, joined" in said
+
+
+def test_a_sheet_and_a_header_row_that_are_given(shoal, tmp_path):
+    a_workbook(tmp_path / "people.xlsx")
+    policy, said = through(shoal, "people.xlsx", "--sheet", "Data 2024", "--header-row", "3")
+    assert (policy["data"]["sheet"], policy["data"]["header-row"]) == ("Data 2024", 3)
+    assert "is read from sheet" not in said
+
+
+@pytest.mark.parametrize("reading", [(), ("--encoding", "cp1252")])
+def test_cp1252_is_kept_from_init_to_the_release(shoal, tmp_path, reading):
+    people = [(*row, "5 € für Müller") for row in PEOPLE]
+    (tmp_path / "people.csv").write_bytes(written(";", people, (*HEADER, "größe")).encode("cp1252"))
+    policy, said = through(shoal, "people.csv", *reading)
+    assert policy["data"]["encoding"] == "cp1252"
+    assert "größe" in policy["attributes"]
+    assert ("a guess" in said) == (not reading)
+
+
+def test_without_an_encoding_in_the_policy_another_one_is_refused(tmp_path):
+    (tmp_path / "people.csv").write_bytes(written(people=[(21, "ä", "flu")]).encode("latin-1"))
+    policy = {"attributes": {"age": "quasi-identifier"}, "data": {"others": "drop"}}
+    with pytest.raises(BadData, match=r"byte offset 19 is not UTF-8; give the encoding"):
+        sh.anonymize(tmp_path / "people.csv", {**policy, "require": [{"model": "k-anonymity", "k": 1}]})
+
+
+def test_row_names_are_recognised_and_dropped(shoal, tmp_path):
+    frame = pd.DataFrame(PEOPLE, columns=list(HEADER), index=range(1, len(PEOPLE) + 1))
+    frame.to_csv(tmp_path / "people.csv")
+    policy, said = through(shoal, "people.csv")
+    assert policy["attributes"]["row names"]["role"] == "identifier"
+    assert "the first column has no name and another value in every row, so it is read as 'row names'" in said
+
+
+@pytest.mark.parametrize("engine", ["arrow", "duckdb"])
+def test_row_names_have_the_same_name_in_every_engine(tmp_path, engine):
+    pd.DataFrame(PEOPLE, columns=list(HEADER)).to_csv(tmp_path / "people.csv")
+    policy = {"attributes": {"age": "quasi-identifier", "row names": "identifier"}, "data": {"others": "insensitive"}}
+    with pytest.warns(ShoalWarning, match="'row names'"):
+        release = sh.anonymize(
+            tmp_path / "people.csv", {**policy, "require": [{"model": "k-anonymity", "k": 3}]}, engine=engine
+        )
+    assert sorted(release.data.schema.names) == ["age", "disease", "sex"]
+
+
+def test_decimal_commas(shoal, tmp_path):
+    people = [(*row, f"{i % 3},5") for i, row in enumerate(PEOPLE)]
+    (tmp_path / "people.csv").write_text(written(";", people, (*HEADER, "dose")), encoding="utf-8")
+    policy, _ = through(shoal, "people.csv", "--decimal", ",")
+    assert policy["data"]["decimal"] == ","
+    shoal("measure", "people.csv", "--qi", "dose", "--decimal", ",")
+
+
+@pytest.mark.parametrize("packing", ["gz", "zst"])
+def test_packed_csv(shoal, tmp_path, packing):
+    if packing == "gz":
+        (tmp_path / "people.csv.gz").write_bytes(gzip.compress(written().encode()))
+    else:
+        with pa.output_stream(tmp_path / "people.csv.zst", compression="zstd") as stream:
+            stream.write(written().encode())
+    policy, _ = through(shoal, f"people.csv.{packing}")
+    assert list(policy["attributes"]) == list(HEADER)
+
+
+@pytest.mark.parametrize("kind", ["dta", "sav", "zsav"])
+def test_stata_and_spss_show_labels(shoal, tmp_path, kind):
+    coded = pd.DataFrame([(age, "fm".index(sex) + 1, ill) for age, sex, ill in PEOPLE], columns=list(HEADER))
+    labels = {"sex": {1: "female", 2: "male"}}
+    write, how = (pyreadstat.write_dta, {}) if kind == "dta" else (pyreadstat.write_sav, {"compress": kind == "zsav"})
+    write(coded, tmp_path / f"people.{kind}", variable_value_labels=labels, **how)
+    through(shoal, f"people.{kind}")
+    released = csv.read_csv(tmp_path / "out" / "data.csv")
+    assert set(released["sex"].to_pylist()) <= {"female", "male", "*"}
+
+
+def test_folders_patterns_and_databases(shoal, tmp_path):
+    people_table = pa.Table.from_pylist([dict(zip(HEADER, row, strict=True)) for row in PEOPLE])
+    for name in ("csvs", "parquets"):
+        (tmp_path / name).mkdir()
+    for i, part in enumerate((people_table.slice(0, 20), people_table.slice(20))):
+        csv.write_csv(part, tmp_path / "csvs" / f"{i}.csv")
+        parquet.write_table(part, tmp_path / "parquets" / f"{i}.parquet")
+    with duckdb.connect(str(tmp_path / "people.duckdb")) as db:
+        db.execute("CREATE TABLE everybody AS FROM people_table")
+        db.execute("CREATE TABLE nobody (a INTEGER)")
+    drafts = []
+    for data in ("csvs", "csvs/*.csv", "parquets", "people.duckdb::everybody"):
+        policy, _ = through(shoal, data)
+        drafts.append(policy["attributes"])
+        for name in ("policy.toml", "out", "out.private"):
+            (tmp_path / name).rename(tmp_path / f"{len(drafts)} {name}")
+    assert all(draft == drafts[0] for draft in drafts)
+
+
+def test_a_table_that_does_not_fit_is_one_sentence(tmp_path, monkeypatch):
+    (tmp_path / "people.csv").write_text(written())
+    monkeypatch.setattr("shoal.engines.choice._free", lambda: 10)
+    with pytest.raises(BadData, match=r"people\.csv: the table seems to need 0\.0 GB of memory"):
+        sh.measure(tmp_path / "people.csv", quasi_identifiers="age")
+
+
+@pytest.mark.parametrize("command", [("init",), ("measure", "--qi", "age"), ("risk",)])
+def test_two_columns_of_one_name_are_one_sentence(tmp_path, command):
+    (tmp_path / "people.csv").write_text("age,age\n1,2\n")
+    done = CliRunner().invoke(app, [command[0], str(tmp_path / "people.csv"), *command[1:]])
+    assert isinstance(done.exception, BadData)
+    assert str(done.exception) == "people.csv: columns 1 and 2 are both named 'age'; rename one"
+
+
+def test_the_draft_keeps_what_was_said(tmp_path):
+    (tmp_path / "people.csv").write_text("Report\nage|sex\n31|-9\n32|f\n")
+    options = ReadOptions(missing=("", "-9"), delimiter="|", header_row=2)
+    data = tomllib.loads(api.draft(tmp_path / "people.csv", options=options))["data"]
+    assert (data["missing"], data["delimiter"], data["header-row"]) == (["", "-9"], "|", 2)

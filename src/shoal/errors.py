@@ -13,7 +13,7 @@ A message is one sentence for a person: file, column, row number, what is wrong,
 It never holds the content of a cell: values written in the policy may be named, values of the data may not.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 
 class ShoalError(ValueError):
@@ -63,3 +63,22 @@ class NotVerified(ShoalError):
 
 class ShoalWarning(UserWarning):
     """Something a careful user would want to know; never about a cell's content."""
+
+
+KINDS: Mapping[str, int] = {
+    "BadUsage": 2,
+    **{kind.__name__: kind.exit_code for kind in (BadInput, BadData, BadPolicy, BadHierarchy, BadOutput)},
+    **{kind.__name__: kind.exit_code for kind in (Infeasible, NotVerified)},
+    "Interrupted": 130,
+    "InternalError": 1,
+}
+"""Every kind of failure that a command can report, with its exit code."""
+
+
+def kind_of_failure(wrong: ShoalError) -> str:
+    """Return the name of an error, or that of the nearest class above it that is one of `KINDS`.
+
+    >>> kind_of_failure(BadPolicy("k is missing"))
+    'BadPolicy'
+    """
+    return next((above.__name__ for above in type(wrong).__mro__ if above.__name__ in KINDS), "InternalError")

@@ -29,7 +29,7 @@ from shoal.cli.options import (
     stopping,
     within,
 )
-from shoal.errors import BadInput
+from shoal.errors import BadInput, NotVerified
 
 app = typer.Typer(
     name="shoal",
@@ -319,8 +319,9 @@ def verify(
         print_json({"verified": kept, "verdicts": [as_document(v) for v in verdicts]})
     else:
         show_verdicts(verdicts)
-    if any(v.status == "fails" for v in verdicts):
-        raise typer.Exit(4)
+    failed = [verdict.promise for verdict in verdicts if verdict.status == "fails"]
+    if failed:
+        raise NotVerified(f"{out.name}: {len(failed)} of {len(verdicts)} promises fail: {', '.join(failed)}")
 
 
 Earlier = Annotated[Path, typer.Argument(metavar="PRIVATE", help="The private folder of the release before.")]

@@ -295,7 +295,7 @@ def study(
     from shoal.studies.study import People, write_index
 
     if name == "list":
-        show_table("Studies", ("name", "about"), list(SAID.items()))
+        _list_studies(as_json=as_json)
         return
     if name not in {*SAID, EVERY}:
         raise BadInput(f"study {name!r} is not known{nearest(name, [*SAID, EVERY])}; known: {', '.join(SAID)}, all")
@@ -315,6 +315,13 @@ def study(
         _show(one, seconds)
     for path in written:
         say(f"Wrote {path}")
+
+
+def _list_studies(*, as_json: bool) -> None:
+    if as_json:
+        print_json({"studies": [{"study": name, "about": about} for name, about in SAID.items()]})
+    else:
+        show_table("Studies", ("name", "about"), list(SAID.items()))
 
 
 def _run(name: str, people: "People", repeats: int | None, seed: int, *, quiet: bool) -> tuple["Study", float]:

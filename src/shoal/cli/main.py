@@ -1,5 +1,6 @@
-"""Runs a command; what goes wrong becomes one sentence and an exit code."""
+"""Runs a command; what goes wrong becomes one sentence, or one JSON object with `--json`, and an exit code."""
 
+import json
 import sys
 from importlib.abc import MetaPathFinder
 from pathlib import Path
@@ -9,9 +10,9 @@ import typer
 from shoal.cli import attack_commands, explore_commands, risk_commands  # noqa: F401 - each adds its commands to `app`
 from shoal.cli.commands import app
 from shoal.cli.console import clean
-from shoal.errors import ShoalError
+from shoal.errors import KINDS, ShoalError, kind_of_failure
 
-_INTERRUPTED = 130
+_INTERRUPTED = KINDS["Interrupted"]
 
 
 def script() -> None:
@@ -30,32 +31,33 @@ class _WithoutPandas(MetaPathFinder):
 
 
 def main() -> None:
-    """Run the command line; errors are one sentence and an exit code."""
+    """Run the command line; a failure is one sentence, or one JSON object with `--json`, and an exit code."""
     try:
         code = app(standalone_mode=False)  # what a command raises as its exit code comes back as a number
         if code == _INTERRUPTED:
             raise KeyboardInterrupt  # noqa: TRY301 - typer has caught it and made a number of it
         sys.exit(code)
-    except KeyboardInterrupt:
-        _fail("interrupted; nothing was written", _INTERRUPTED)
-    except ShoalError as wrong:
-        _fail(str(wrong), wrong.exit_code)
-    except typer.Abort:
-        _fail("interrupted; nothing was written", _INTERRUPTED)
     except typer.Exit as done:
         sys.exit(done.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
-    except Exception as wrong:  # noqa: BLE001 - a person gets a sentence; the message itself could hold a cell
-        if _is_interrupt(wrong):
-            _fail("interrupted; nothing was written", _INTERRUPTED)
-        if hasattr(wrong, "format_message"):  # the parser's own: a wrong option or argument
-            _fail(wrong.format_message(), 2)
-        _fail(f"internal error ({type(wrong).__name__} at {_place(wrong)}); please report it", 1)
+    except (Exception, KeyboardInterrupt) as wrong:  # noqa: BLE001 - a person gets a sentence, a program an object
+        _fail(*_told(wrong))
 
 
-def _is_interrupt(wrong: Exception) -> bool:
+def _told(wrong: BaseException) -> tuple[str, str]:
+    """Return the kind of a failure and a sentence about it, which never holds a cell."""
+    if isinstance(wrong, ShoalError):
+        return kind_of_failure(wrong), str(wrong)
+    if isinstance(wrong, KeyboardInterrupt | typer.Abort) or _is_interrupt(wrong):
+        return "Interrupted", "interrupted; nothing was written"
+    if hasattr(wrong, "format_message"):  # the parser's own: a wrong option or argument
+        return "BadUsage", wrong.format_message()
+    return "InternalError", f"internal error ({type(wrong).__name__} at {_place(wrong)}); please report it"
+
+
+def _is_interrupt(wrong: BaseException) -> bool:
     """DuckDB makes an error of its own of a Ctrl-C that comes in the middle of a query."""
     duckdb = sys.modules.get("duckdb")  # who has not imported it has raised nothing
     return (type(wrong) is RuntimeError and str(wrong) == "Query interrupted") or (
@@ -70,6 +72,15 @@ def _place(wrong: BaseException) -> str:
     return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "unknown"
 
 
-def _fail(sentence: str, code: int) -> None:
-    print(f"shoal: {clean(sentence)}", file=sys.stderr)  # noqa: T201
+def _fail(kind: str, sentence: str) -> None:
+    """Print a failure on stderr and end with the exit code of its kind."""
+    message, code = clean(sentence), KINDS[kind]
+    document = {"error": {"kind": kind, "message": message, "exit_code": code}}
+    print(json.dumps(document) if _asked_for_json() else f"shoal: {message}", file=sys.stderr)  # noqa: T201
     sys.exit(code)
+
+
+def _asked_for_json() -> bool:
+    """Return whether `--json` is on the command line: what the parser refuses must be told in JSON, too."""
+    words = sys.argv[1:]
+    return "--json" in (words[: words.index("--")] if "--" in words else words)

@@ -33,7 +33,7 @@ from shoal.policy.method import Method
 from shoal.policy.requirements import refuse_misfits
 from shoal.recoding.outcome import Before
 from shoal.roles import Role
-from shoal.runtime.events import log_event
+from shoal.runtime.events import log_event, phase
 
 if TYPE_CHECKING:
     from shoal.search.driver import Stop, Watch
@@ -63,6 +63,7 @@ class Problem:
     stop: "Stop" = lambda: False
 
     @classmethod
+    @phase("counting")
     def of(
         cls,
         source: Source,

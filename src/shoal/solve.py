@@ -6,10 +6,12 @@ from shoal.partition.solver import recode_cells
 from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.problem import Problem, with_margin
+from shoal.runtime.events import phase
 from shoal.search.driver import Stop, Watch
 from shoal.search.full_domain import search_lattice
 
 
+@phase("searching")
 def solve(problem: Problem) -> Plan:
     """Find the recoding of least loss that keeps the policy, or say why there is none."""
     problem.refuse_infeasible()

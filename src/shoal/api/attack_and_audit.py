@@ -24,6 +24,7 @@ from shoal.publish.claims import load_public
 from shoal.publish.contents import PeopleFile, load_private, load_rows
 from shoal.publish.release_views import Columns, builders_of, published_in_folder, published_in_memory, published_of
 from shoal.roles import Role
+from shoal.runtime.events import phase
 from shoal.solve import make_plan
 
 
@@ -137,7 +138,8 @@ def attack(
     named = several(quasi_identifiers), several(sensitive)
     seen = published(release, *named, policy=rules_of(release, policy, private), private=private)
     right = None if original is None else truth(release, original, private)
-    found = how.prepared(Known(release, policy, private, original, named)).on(seen, right)
+    with phase("attacking"):
+        found = how.prepared(Known(release, policy, private, original, named)).on(seen, right)
     if file is not None:
         file.write(found)
     return found

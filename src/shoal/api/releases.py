@@ -26,7 +26,7 @@ from shoal.publish.folder import Places, known_format, partitioned_format
 from shoal.publish.manifest import Manifest
 from shoal.publish.released_table import Frame
 from shoal.publish.verification import original_levels, original_table, tell_verdicts
-from shoal.runtime.events import run
+from shoal.runtime.events import phase, run
 from shoal.runtime.memory import bytes_of, explain_memory_error
 from shoal.search.driver import Stop, Watch
 from shoal.verify.claim import Original, Status, Verdict, refuse_failures
@@ -56,6 +56,7 @@ def verify(
         return verdicts
 
 
+@phase("verifying")
 def _verified(
     folder: Path, original: SourceLike, population: SourceLike, private: PathLike | None, memory: str | int | None
 ) -> list[Verdict]:

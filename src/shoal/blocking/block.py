@@ -28,6 +28,7 @@ from shoal.recoding.columns import Released
 from shoal.recoding.kinds import NodeRecoding, Recoding, recode
 from shoal.recoding.outcome import After
 from shoal.roles import Role
+from shoal.runtime.events import phase
 from shoal.search.full_domain import LatticeSearch
 
 
@@ -276,6 +277,7 @@ def _planned(channels: _ChannelProblem, plan: Plan, standing: _Standing, done: B
     )
 
 
+@phase("blocking")
 def block_channels(source: Source, policy: Policy, plan: Plan, engine: Engine) -> Plan:
     """Block the channels of a plan as the policy asks; warn of those that are left."""
     done = _blocked(source, policy, plan, engine)

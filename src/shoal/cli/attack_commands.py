@@ -152,7 +152,7 @@ def run_attack(
     if picture is not None:
         _refuse_picture(picture, force=force)
     columns: dict[str, Any] = {"quasi_identifiers": listed(qi), "sensitive": listed(sensitive)}
-    with print_warnings():
+    with print_warnings(), progress(quiet=as_json):
         found = api.attack(release, how, **columns, force=force, **known)
         if picture is not None:
             _draw_tree(picture, api.rule_tree(release, **columns, policy=known["policy"], private=known["private"]))
@@ -239,7 +239,7 @@ def audit(
     from shoal.search.driver import Ask
     from shoal.search.oracle import Tally
 
-    with print_warnings(), progress(quiet=as_json, doing="attacking") as watch:
+    with print_warnings(), progress(quiet=as_json, doing="auditing") as watch:
         found = api.audit(
             release,
             register=register,

@@ -107,7 +107,7 @@ def init(
     from shoal import api
     from shoal.publish.folder import write_whole
 
-    with print_warnings():
+    with print_warnings(), progress(quiet=as_json):
         drafted = api.draft(data, k, options=read_options_of(reading))
     if data != "-" and out.exists() and Path(data).exists() and out.samefile(data):
         raise BadInput(f"{out.name}: the policy would be written over the table; name another file with --out")
@@ -149,7 +149,7 @@ def measure(
     """Measure every privacy model on a table as it is."""
     from shoal import api
 
-    with print_warnings():
+    with print_warnings(), progress(quiet=as_json):
         found = api.measure(
             data,
             quasi_identifiers=listed(qi),
@@ -311,7 +311,7 @@ def verify(
     from shoal import api
 
     true = _table(original, connection_file)
-    with print_warnings(), logged(log_json):
+    with print_warnings(), progress(quiet=as_json), logged(log_json):
         verdicts = api.verify(out, original=true, population=population, private=private, memory=memory)
     if as_json:
         # what needs the original is no promise of the manifest: without it, that is said to be open

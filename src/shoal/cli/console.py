@@ -9,9 +9,11 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import ShoalError, ShoalWarning
+from shoal.runtime.events import listening
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
     from shoal.explore.draft_policy import PolicyDraft
     from shoal.search.driver import Watch
@@ -71,8 +73,11 @@ def revealing(*, show_values: bool) -> Iterator[None]:
 
 
 @contextmanager
-def progress(*, quiet: bool, doing: str = "partitioning") -> Iterator["Watch"]:
-    """Nodes checked, the share of the lattice that is settled and the time left, on stderr when it is a terminal."""
+def progress(*, quiet: bool, doing: str = "") -> Iterator["Watch"]:
+    """Show on a terminal the phase of a run, how long it takes already and, where its share is known, the time left.
+
+    A command that measures the whole of its work says what it is `doing`, and that is shown from its first share on.
+    """
     if quiet or not sys.stderr.isatty():
         yield (lambda *_: None) if quiet else _Announced(lambda *_: None)
         return
@@ -80,13 +85,37 @@ def progress(*, quiet: bool, doing: str = "partitioning") -> Iterator["Watch"]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=_console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=1.0)
+        shown = _PhaseBar(bar, doing)
+        with listening(shown.hear):
+            yield _Announced(shown.watch)
 
-        def watch(ask: Any, tally: Any) -> None:
-            said = _checked(tally.checked, tally.nodes) if tally.nodes else doing
-            bar.update(task, completed=ask.settled, description=said)
 
-        yield _Announced(watch)
+class _PhaseBar:
+    """One line for the phase that a run is in; each phase has a clock of its own."""
+
+    def __init__(self, bar: "Progress", doing: str) -> None:
+        self._bar, self._doing, self._measured = bar, doing, False
+        self._task = bar.add_task("starting", total=None)
+
+    def hear(self, phase: str, share: float | None) -> None:
+        if self._measured:
+            return
+        if share is None:
+            self._begin(phase)
+        else:
+            self._bar.update(self._task, total=1.0, completed=share)
+
+    def watch(self, ask: Any, tally: Any) -> None:
+        """See a search, or a command that tells which share of its work is done."""
+        if self._doing and not self._measured:
+            self._begin(self._doing)
+            self._measured = True
+        said = _checked(tally.checked, tally.nodes) if tally.nodes and not self._doing else None
+        self._bar.update(self._task, total=1.0, completed=ask.settled, description=said)
+
+    def _begin(self, doing: str) -> None:
+        self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(doing, total=None)
 
 
 class _Announced:

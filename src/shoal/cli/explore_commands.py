@@ -94,7 +94,7 @@ def compare(
     if learners is not None and target is None:
         raise BadInput("--learners says who learns; say what with --learn TARGET")
     rules = read_as(within(Policy.load(policy), time_limit), reading)
-    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
+    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json, doing="comparing") as watch:
         found = api.compare(
             data,
             rules,
@@ -188,7 +188,7 @@ def workload(
     """Answer aggregate queries from a release and compare with the original."""
     from shoal import api
 
-    with print_warnings():
+    with print_warnings(), progress(quiet=as_json):
         found = api.workload(
             data,
             out,

@@ -262,7 +262,7 @@ def risk(
         raise BadInput("name a table or the folder of a release, e.g. shoal risk people.csv --qi age,sex")
     # without a word of what to look at, the table decides; else only what was named
     unsaid = False if identifiers or discover or discover_size or presets else None
-    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json, doing="counting") as watch:
+    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
         found = api.risk(
             data,
             quasi_identifiers=listed(qi),

@@ -16,6 +16,7 @@ from shoal.engines.reading import read
 from shoal.engines.table_writer import write_shown
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.recoding.kinds import Recoding, recode
+from shoal.runtime.events import phase
 
 
 class ArrowEngine:
@@ -24,6 +25,7 @@ class ArrowEngine:
     name: ClassVar[str] = "arrow"
     abilities: ClassVar[frozenset[Ability]] = frozenset(Ability)
 
+    @phase("reading")
     def read(self, source: Any, options: ReadOptions) -> Source:
         table = parse_postgres_table(source)
         if table is not None:

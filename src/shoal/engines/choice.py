@@ -19,6 +19,7 @@ from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.problem import meet
 from shoal.registry import Registry
+from shoal.runtime.events import phase
 from shoal.runtime.memory import bytes_of
 
 
@@ -195,6 +196,7 @@ def read_for(source: Any, policy: Policy, engine: Engine) -> Source:
     return meet(read, engine.read(policy.population, read_options(policy)), policy.quasi_identifiers)
 
 
+@phase("recoding")
 def recode(source: Source, plan: Plan, policy: Policy, engine: Engine) -> ReleasedRows:
     """Recode every row as the plan decided, with the rows that it added, as `with_added` numbers them."""
     names = [name for name, role in plan.roles.items() if role.released]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shoal.engine_port import ReleasedRows, RowStream, Source, WriteOptions, Written
 from shoal.errors import BadInput
 from shoal.recoding.columns import Released
+from shoal.runtime.events import advance
 
 CHUNK = 1 << 17
 """Rows that are joined, or encoded, at a time."""
@@ -72,6 +73,7 @@ class Order:
         ends = np.cumsum(self.times)
         total = int(ends[-1]) if len(ends) else 0
         for start in range(0, total, size):
+            advance(start / total)
             stop = min(start + size, total)
             first, last = np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop, side="left")
             upto = np.minimum(ends[first : last + 1], stop)

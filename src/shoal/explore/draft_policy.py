@@ -30,6 +30,7 @@ from shoal.problem import Problem
 from shoal.publish.folder import write_whole
 from shoal.recoding.columns import Released
 from shoal.roles import Role
+from shoal.runtime.events import phase
 from shoal.search.optimal import LARGEST_EXHAUSTED
 from shoal.solve import solve
 
@@ -111,6 +112,7 @@ class PolicyDraft:
         }
 
 
+@phase("drafting")
 def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
     """Draft a policy as TOML text with comments; it holds no value of the data but round edges of intervals."""
     table = _with_markers_read(source.table, _markers(source))

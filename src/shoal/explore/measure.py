@@ -22,6 +22,7 @@ from shoal.problem import warn_of_several_rows
 from shoal.publish.manifest import fixed, plain
 from shoal.risk.vocabulary import meaning_of
 from shoal.runtime import html_table, short_number
+from shoal.runtime.events import phase
 
 
 def measured_homogeneity(counts: ClassCounts, sensitive: Sequence[str]) -> dict[str, Any]:
@@ -123,6 +124,7 @@ class TableMeasurement:
         return html_table(f"{self.rows:,} rows in {self.classes:,} classes", told)
 
 
+@phase("counting")
 def measure_table(
     read: Source,
     quasi: Sequence[str],

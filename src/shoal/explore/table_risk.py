@@ -36,6 +36,7 @@ from shoal.risk.identifiers import identifiers
 from shoal.risk.individual import Individual, individual_risks, read_weights
 from shoal.risk.presets import PresetFigures, judged, known_preset
 from shoal.risk.suda import Told, coded, suda
+from shoal.runtime.events import phase
 from shoal.search.driver import Ask, Watch
 from shoal.search.oracle import Tally
 from shoal.verify.release_files import table_in
@@ -128,6 +129,7 @@ def read_for_risk(
     return read(file, how if data.format == "csv" else options), about, manifest.rows.suppressed
 
 
+@phase("counting")
 def assess(
     read: Source, asked: RiskAsked, everybody: Source | None, watch: Watch, dropped: int | None = None
 ) -> Assessment:

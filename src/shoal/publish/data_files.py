@@ -16,7 +16,7 @@ from shoal.policy.document import Policy
 from shoal.publish.folder import known_format, partitioned_format
 from shoal.publish.manifest import Data, SeparateTable
 from shoal.publish.released_table import ReleasedTable
-from shoal.runtime.events import log_event
+from shoal.runtime.events import log_event, phase
 from shoal.verify.judge import refuse_other_rows
 from shoal.verify.open_release import opened
 
@@ -52,6 +52,7 @@ def write_options(release: ReleasedTable, format: str | None, partition_by: Sequ
     return options
 
 
+@phase("writing")
 def write_data(
     release: ReleasedTable, folder: Path, options: WriteOptions, partition_by: Sequence[str] = ()
 ) -> DataFiles:
@@ -109,6 +110,7 @@ def _own_models(policy: Policy) -> list[str]:
     ]
 
 
+@phase("storing")
 def store_rows(release: ReleasedTable, written: DataFiles, stored: StoredTable) -> None:
     """Store the rows in a database, and compare what it gives back with the verified file."""
     stored.fill(sorted_batches(release.shown))

@@ -21,6 +21,7 @@ from shoal.policy.document import Policy
 from shoal.publish.manifest import PublicManifest
 from shoal.recoding.columns import Released
 from shoal.roles import Role
+from shoal.runtime.events import phase
 from shoal.verify.open_release import opened
 from shoal.verify.release_files import table_in
 from shoal.verify.two_tables import GroupTable, read_separate
@@ -38,6 +39,7 @@ class Columns:
     statistics: Mapping[str, tuple[str, str]]
 
 
+@phase("reading")
 def published_in_folder(
     folder: Path, manifest: PublicManifest, builders: Mapping[str, Builder] | None = None
 ) -> Published:

@@ -21,7 +21,7 @@ from shoal.hierarchy.top_bottom import TopBottom
 from shoal.publish.contents import write_boxes
 from shoal.recoding.columns import decoded
 from shoal.recoding.kinds import stored_boxes
-from shoal.runtime.events import log_event
+from shoal.runtime.events import advance, log_event, phase
 from shoal.runtime.tempdir import SPILL, Scratch
 from shoal.verify.claim import Original, PointFiles, Verdict, refuse_failures
 from shoal.verify.judge import judge, judge_people
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _OF_NUMBERS = (Edges, Intervals, TopBottom)
 
 
+@phase("verifying")
 def judge_frame(release: "ReleasedTable") -> list[Verdict]:
     """Judge every promise on the frame that is handed out, its columns read and counted afresh (design 14)."""
     shown = release.shown
@@ -55,6 +56,7 @@ def judge_frame(release: "ReleasedTable") -> list[Verdict]:
     return _judge(release, decoded(handed_out), second, {}, release.rows)
 
 
+@phase("verifying")
 def judge_files(release: "ReleasedTable", written: "DataFiles") -> list[Verdict]:
     """Re-read what was written and judge it; a file that does not keep its promises is never published."""
     data, file, other = written.data, written.file, written.separate
@@ -85,8 +87,12 @@ def _judge(
     listed = original.rows is not None
     with opened(table, claim.columns, how, listed=listed, times=times, room=release.room) as database:
         if separate is None:
+            advance(1 / 4)  # it is read; then it is counted, judged, and held against the original
             counted = count(database, claim, original)
-            return [*judge(claim, counted), *judge_people(claim, counted), covers(database, claim, original)]
+            advance(2 / 4)
+            verdicts = [*judge(claim, counted), *judge_people(claim, counted)]
+            advance(3 / 4)
+            return [*verdicts, covers(database, claim, original)]
         told = read_separate(separate, list(release.separate or ()), how)
         counted = count_groups(database, told, claim, original)
         return [*judge(claim, counted), covers_groups(database, counted, claim, original)]

@@ -14,16 +14,18 @@
 | `failed` | `error`: its kind, never its text |
 
 Every record also has `time` (UTC), `event` and `seconds` since the start.
+
+What takes long is marked as a phase, and tells its share where it knows it: whoever is `listening` sees both.
 """
 
 import json
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from time import perf_counter
-from typing import IO
+from typing import IO, TypeVar
 
 FIELDS: Mapping[str, frozenset[str]] = {
     "start": frozenset({"doing"}),
@@ -42,6 +44,11 @@ _WORDS = frozenset({"doing", "name", "format", "engine", "algorithm", "error"})
 """Fields that are words; all others are counts."""
 LOGGER = logging.getLogger("shoal")
 _started: ContextVar[float | None] = ContextVar("started", default=None)
+Item = TypeVar("Item")
+Listener = Callable[[str, float | None], None]
+"""Hears the phase that a run is in, and the share of it that is done, where that is known."""
+_listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_phase: ContextVar[str] = ContextVar("phase", default="")
 
 
 def log_event(event: str, **fields: str | int | None) -> None:
@@ -82,6 +89,52 @@ def run(doing: str) -> Iterator[None]:
         raise
     finally:
         _started.reset(token)
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """Let a listener hear the phases of all runs inside the block."""
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+@contextmanager
+def phase(name: str) -> Iterator[None]:
+    """Mark a phase of a run, as a block or as a decorator; at its end the phase around it goes on.
+
+    >>> heard = []
+    >>> with listening(lambda name, share: heard.append((name, share))), phase("verifying"):
+    ...     with phase("reading"):
+    ...         advance(0.5)
+    >>> heard
+    [('verifying', None), ('reading', None), ('reading', 0.5), ('verifying', None)]
+    """
+    listener, token = _listener.get(), _phase.set(name)
+    if listener is not None:
+        listener(name, None)
+    try:
+        yield
+    finally:
+        _phase.reset(token)
+        if listener is not None and _phase.get():
+            listener(_phase.get(), None)
+
+
+def advance(share: float) -> None:
+    """Tell which share of the current phase is done."""
+    listener = _listener.get()
+    if listener is not None and _phase.get():
+        listener(_phase.get(), share)
+
+
+def step_through(items: Collection[Item]) -> Iterator[Item]:
+    """Yield items that take about equally long, telling before each which share of them is done."""
+    for done, item in enumerate(items):
+        advance(done / len(items))
+        yield item
 
 
 class JsonLines(logging.Formatter):

@@ -10,6 +10,7 @@ import numpy as np
 from shoal.data.class_counts import Flags
 from shoal.errors import BadInput
 from shoal.models.spec import nearest
+from shoal.runtime.events import phase
 from shoal.workload.answers import Answers, answers
 from shoal.workload.generalised_table import GeneralisedTable, QueriedOriginal
 from shoal.workload.queries import Floats, Numbers, Query, attributes_of
@@ -72,6 +73,7 @@ class WorkloadReport:
         }
 
 
+@phase("answering")
 def compare_answers(
     release: GeneralisedTable, original: QueriedOriginal, queries: Sequence[Query], *, sanity: float = SANITY
 ) -> WorkloadReport:

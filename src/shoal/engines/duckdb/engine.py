@@ -26,6 +26,7 @@ from shoal.partition.axes import Axis
 from shoal.partition.mondrian import Watch
 from shoal.partition.out_of_core import Boxed
 from shoal.recoding.kinds import NodeRecoding, Recoding, never, recode_items
+from shoal.runtime.events import phase
 from shoal.runtime.memory import bytes_of, explain_memory_error
 
 
@@ -42,6 +43,7 @@ class DuckDBEngine:
         self.memory = None if memory is None else bytes_of(memory)
         self.spill = spill
 
+    @phase("reading")
     def read(self, source: Any, options: ReadOptions) -> Source:
         import duckdb
 

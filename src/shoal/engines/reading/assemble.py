@@ -10,6 +10,7 @@ import pyarrow as pa
 from shoal.data.codes import Column, Table, encode
 from shoal.engine_port import ReadOptions
 from shoal.errors import BadData, ShoalWarning
+from shoal.runtime.events import step_through
 
 FRAME = "the frame"
 """What errors call a frame."""
@@ -47,7 +48,7 @@ def assemble(
     marks = decimals or [options.decimal or "."] * len(columns)
     encoded = {
         title: _encoded(name, title, array, mark, options)
-        for (title, array), mark in zip(columns.items(), marks, strict=True)
+        for (title, array), mark in step_through(list(zip(columns.items(), marks, strict=True)))
     }
     for column in encoded.values():
         warn_of_look_alikes(column)

@@ -23,6 +23,7 @@ from shoal.partition.axes import Axis
 from shoal.partition.mondrian import Watch
 from shoal.partition.out_of_core import Boxed
 from shoal.recoding.kinds import NodeRecoding, Recoding, never, recode_items
+from shoal.runtime.events import phase
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,6 +44,7 @@ class SparkEngine:
     ) -> None:
         self.session, self.master, self.spill = session, master, spill
 
+    @phase("reading")
     def read(self, source: Any, options: ReadOptions) -> Source:
         if is_spark_frame(source):
             return self._read_frame(source, options)

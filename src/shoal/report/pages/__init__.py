@@ -41,11 +41,13 @@ from shoal.report.pages.shared_sections import (
 )
 from shoal.report.pages.summary_cards import attacks_card, detail_card, hiding_card, rows_card, shown_card
 from shoal.report.pages.utility_section import lost
+from shoal.runtime.events import phase
 
 if TYPE_CHECKING:
     from shoal.report.pages.blocks import Block
 
 
+@phase("reporting")
 def write_reports(
     places: Places, release: ReleasedTable, manifest: Manifest, told: PublicManifest, seen: Comparison | None
 ) -> None:

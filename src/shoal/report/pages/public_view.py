@@ -19,6 +19,7 @@ from shoal.hierarchy.taxonomy import TOP
 from shoal.publish.manifest import PublicManifest
 from shoal.publish.release_views import Columns, published_in_memory, shown_as, texts_in_use
 from shoal.recoding.columns import Released
+from shoal.runtime.events import advance, phase
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class Visible:
     """Why no attack was run."""
 
 
+@phase("auditing")
 def look_at(manifest: PublicManifest, shown: ReleasedRows, separate: Mapping[str, Released] | None = None) -> Visible:
     """Count what is shown, and run the attacks that take next to no time."""
     tallies = {name: _tally(column, shown) for name, column in shown.columns.items()}
@@ -125,7 +127,7 @@ def _attacked(published: Published, *, weighted: bool) -> Audit:
     attacks = [(kind.name, kind.for_report(published, weighted=weighted)) for kind in fitting]
     # what is run first, then what is only slow, then what needs more than the release
     attacks.sort(key=lambda each: (isinstance(each[1], str), each[1] != LATER))
-    return audit(published, attacks, absent=_absent(published.sensitive))
+    return audit(published, attacks, absent=_absent(published.sensitive), tell=lambda _, share: advance(share))
 
 
 def _absent(sensitive: tuple[str, ...]) -> dict[Channel, str]:

@@ -1,0 +1,48 @@
+"""What a terminal shows while a run goes on."""
+
+from rich.progress import Progress
+
+from shoal.cli.console import _PhaseBar
+from shoal.runtime.events import advance, listening, phase
+from shoal.search.driver import Ask
+from shoal.search.oracle import Tally
+
+
+def shown(bar):
+    """What the one line of a bar says: the words, and the share if it is known."""
+    (task,) = bar.tasks
+    return task.description, task.total and task.completed / task.total
+
+
+def test_a_phase_with_a_share_and_one_without():
+    bar = Progress(disable=True)
+    with listening(_PhaseBar(bar, "").hear):
+        with phase("verifying"):
+            advance(0.75)
+            assert shown(bar) == ("verifying", 0.75)
+            with phase("reading"):
+                assert shown(bar) == ("reading", None)
+                advance(0.5)
+                assert shown(bar) == ("reading", 0.5)
+            assert shown(bar) == ("verifying", None)
+        advance(0.25)  # in no phase
+        assert shown(bar) == ("verifying", None)
+
+
+def test_a_search_tells_its_nodes():
+    bar = Progress(disable=True)
+    line = _PhaseBar(bar, "")
+    line.hear("searching", None)
+    line.watch(Ask((0,), 0.25), Tally(nodes=8, checked=2))
+    assert shown(bar) == ("2 of 8 nodes checked", 0.25)
+
+
+def test_a_command_that_measures_itself_is_not_reset_by_phases():
+    bar = Progress(disable=True)
+    line = _PhaseBar(bar, "learning")
+    line.hear("reading", None)
+    assert shown(bar) == ("reading", None)
+    line.watch(Ask((), 0.5), Tally())
+    line.hear("searching", None)
+    line.hear("searching", 0.1)
+    assert shown(bar) == ("learning", 0.5)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type
 import typer
 from typer.core import TyperGroup
 
-from shoal.cli.commands import Json, app
+from shoal.cli.commands import ATTACK, Json, app
 from shoal.cli.console import print_json, print_warnings, progress, say, say_out, show_table
 from shoal.cli.options import listed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from dataclasses import Field
 
     from shoal.attacks.attack import Attack, Finding
@@ -37,10 +38,19 @@ attack_app = typer.Typer(
     cls=AttackGroup,
     name="attack",
     help="Attack a release: what can still be learned from it.",
-    no_args_is_help=True,
+    invoke_without_command=True,
+    epilog="Example: shoal attack homogeneity out/",
     rich_markup_mode=None,
 )
-app.add_typer(attack_app)
+app.add_typer(attack_app, rich_help_panel=ATTACK)
+
+
+@attack_app.callback()
+def list_attacks(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        print(context.get_help())  # noqa: T201
+        raise typer.Exit
+
 
 Release = Annotated[str, typer.Argument(metavar="RELEASE", help="The folder of a release, or any table.")]
 Qi = Annotated[list[str] | None, typer.Option(help="Quasi-identifiers, separated by commas; a release names its own.")]
@@ -95,8 +105,15 @@ def command_of(kind: "type[Attack]") -> Any:
     run.__annotations__ = {each.name: each.annotation for each in [release, *options]}
     run.__doc__ = kind.sentence
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
-    alone.command(kind.name)(run)
+    alone.command(kind.name, epilog=f"Example: {_example(kind.name, own.values())}")(run)
     return typer.main.get_command(alone)
+
+
+def _example(name: str, options: "Iterable[Field[Any]]") -> str:
+    """Return a call of an attack with all that it needs."""
+    needed = [field for field in options if field.default is MISSING and field.default_factory is MISSING]
+    given = ["later/" if field.metadata["name"] else f"--{field.name} {field.name}.csv" for field in needed]
+    return " ".join([f"shoal attack {name} out/", *given])
 
 
 def _keyword(name: str, of: Any, default: Any) -> Parameter:
@@ -215,7 +232,7 @@ def _rate(rate: Any) -> str:
     return f"{rate.right:,} of {rate.guesses:,} = {rate.share:.1%} (95 %: {low:.1%} to {high:.1%})"
 
 
-@app.command()
+@app.command(rich_help_panel=ATTACK, epilog="Example: shoal audit out/ --original people.csv")
 def audit(
     release: Release,
     register: Annotated[str | None, typer.Option(help="A table of people whom an attacker knows.")] = None,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from shoal import __version__
 from shoal.cli.console import (
@@ -31,10 +32,26 @@ from shoal.cli.options import (
 )
 from shoal.errors import BadInput, NotVerified
 
+TASKS = START, PUBLISH, CHECK, EXPLORE, ATTACK = ("Start", "Publish", "Check", "Explore", "Attack")
+"""The headings of `shoal --help`; a command names its own as `rich_help_panel`."""
+
+
+class TaskGroup(TyperGroup):
+    """Lists the commands by task; typer itself would need rich for that, and start more slowly."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        known = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        width = formatter.width - 6 - max(map(len, known))
+        for task in TASKS:
+            named = {name: each for name, each in known.items() if getattr(each, "rich_help_panel", None) == task}
+            with formatter.section(task):
+                formatter.write_dl([(name, each.get_short_help_str(width)) for name, each in named.items() if each])
+
+
 app = typer.Typer(
     name="shoal",
+    cls=TaskGroup,
     help="Anonymize tables about people: give a table and a policy, get a table that can be published, with proof.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -92,7 +109,7 @@ def root(
         raise typer.Exit
 
 
-@app.command()
+@app.command(rich_help_panel=START, epilog="Example: shoal init people.csv --k 5")
 @reads_table
 def init(
     data: Table,
@@ -123,7 +140,7 @@ def init(
         show_draft(drafted, data, out)
 
 
-@app.command()
+@app.command(rich_help_panel=START, epilog="Example: shoal measure people.csv --qi age,sex --sensitive disease")
 @reads_table
 def measure(
     data: Table,
@@ -167,7 +184,7 @@ def measure(
         show_measured(found.to_dict(), show_values=show_values)
 
 
-@app.command()
+@app.command(rich_help_panel=PUBLISH, epilog="Example: shoal anonymize people.csv --policy policy.toml --out out/")
 @reads_table
 def anonymize(
     data: Table,
@@ -221,7 +238,7 @@ def anonymize(
     show(document, None if dry_run else out, private, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=PUBLISH, epilog="Example: shoal apply out.private/ later.csv --out later/")
 @reads_table
 def apply(
     earlier: Annotated[Path, typer.Argument(metavar="PRIVATE", help="The private folder of an earlier release.")],
@@ -296,7 +313,7 @@ def show(document: dict[str, Any], out: Path | None, private: Path | None, *, as
         show_manifest(document, out, private)
 
 
-@app.command()
+@app.command(rich_help_panel=CHECK, epilog="Example: shoal verify out/ --original people.csv")
 def verify(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a release.")],
     original: Annotated[str | None, typer.Option(help="The table the release was made from.")] = None,
@@ -329,7 +346,7 @@ PolicyFile = Annotated[Path | None, typer.Option("--policy", help="The policy fi
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and judge, write nothing.")]
 
 
-@app.command()
+@app.command(rich_help_panel=PUBLISH, epilog="Example: shoal republish out.private/ later.csv --out later/")
 def republish(
     earlier: Earlier,
     data: Table,
@@ -363,7 +380,7 @@ def republish(
     show(document, None if dry_run else out, private, as_json=as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=PUBLISH, epilog="Example: shoal remove leavers.csv out.private/ --out later/")
 def remove(
     rows: Annotated[str, typer.Argument(metavar="ROWS", help="A table with the keys of those to remove, or the keys.")],
     earlier: Earlier,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.commands import Json, Node, Private, Reproducible, ShowValues, Table, app
+from shoal.cli.commands import CHECK, EXPLORE, Json, Node, Private, Reproducible, ShowValues, Table, app
 from shoal.cli.console import print_json, print_warnings, progress, revealing, say, show_table
 from shoal.cli.options import at_node, listed, node_option, read_as, reads_table, within
 from shoal.cli.result_tables import (
@@ -30,7 +30,7 @@ Learners = Annotated[
 ]
 
 
-@app.command()
+@app.command(rich_help_panel=EXPLORE, epilog="Example: shoal lattice people.csv --policy policy.toml --csv nodes.csv")
 @reads_table
 def lattice(
     data: Table,
@@ -64,7 +64,10 @@ def lattice(
             say(f"Wrote {path}. It tells of the original table: do not publish it.")
 
 
-@app.command()
+@app.command(
+    rich_help_panel=EXPLORE,
+    epilog="Example: shoal compare people.csv --policy policy.toml --random 200",
+)
 @reads_table
 def compare(
     data: Table,
@@ -112,7 +115,7 @@ def compare(
         show_comparison(found)
 
 
-@app.command()
+@app.command(rich_help_panel=EXPLORE, epilog="Example: shoal sweep people.csv --policy policy.toml --k 2..20")
 @reads_table
 def sweep(
     data: Table,
@@ -157,7 +160,7 @@ def sweep(
             say(f"Wrote {path}. It tells of the original table: do not publish it.")
 
 
-@app.command()
+@app.command(rich_help_panel=EXPLORE, epilog="Example: shoal metrics --json")
 def metrics(as_json: Json = False) -> None:
     """List every figure that is told of a release, and which of them a search can minimise."""
     from shoal.metrics.catalogue import catalogue
@@ -168,7 +171,7 @@ def metrics(as_json: Json = False) -> None:
         show_catalogue(catalogue())
 
 
-@app.command()
+@app.command(rich_help_panel=CHECK, epilog="Example: shoal workload people.csv out/ --random 1000")
 def workload(
     data: Table,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a release of this table.")],
@@ -210,7 +213,7 @@ def workload(
         say(f"Wrote {save}. It names values of the original table: do not publish it.")
 
 
-@app.command()
+@app.command(rich_help_panel=EXPLORE, epilog="Example: shoal learn people.csv --policy policy.toml --target disease")
 @reads_table
 def learn(
     data: Table,
@@ -273,9 +276,11 @@ _LISTED = "\n\n".join(f"{name}: {about}." for name, about in SAID.items())
 
 
 @app.command(
+    rich_help_panel=EXPLORE,
+    epilog="Example: shoal study searches --rows 2000",
     help="Re-run an experiment of a paper: what it reported beside what is measured here.\n\n"
     f"{_LISTED}\n\nall: every one of them, each into a folder of its own, with a page that shows all.\n\n"
-    "Each takes a minute at most."
+    "Each takes a minute at most.",
 )
 def study(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Which study; `list` lists them, `all` runs them all.")],

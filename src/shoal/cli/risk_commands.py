@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from shoal.cli.commands import NAMES, Json, app
+from shoal.cli.commands import NAMES, START, Json, app
 from shoal.cli.console import clean, print_json, print_warnings, progress, revealing, say, show_table
 from shoal.cli.options import listed, read_options_of, reads_table
 from shoal.errors import BadInput
@@ -211,7 +211,7 @@ def _number(value: float | None) -> str:
     return "no estimate" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-@app.command()
+@app.command(rich_help_panel=START, epilog="Example: shoal risk people.csv --qi age,sex")
 @reads_table
 def risk(
     data: Annotated[

@@ -1,4 +1,5 @@
 # Every target does its own set-up into .venv.
+RUN = .venv/.run
 READY = .venv/.ready
 BIN = .venv/bin
 PYTHON ?= python3
@@ -17,12 +18,15 @@ help:
 	@echo "make lint      ruff, mypy, import-linter, the shape of the code, the subjects of commits"
 
 # an editable install lists its modules: a folder is newer once a module was added to it or taken from it
-$(READY): requirements/dev.txt pyproject.toml CMakeLists.txt scripts/setup.sh \
+$(RUN): requirements/run.txt requirements/build.txt pyproject.toml CMakeLists.txt scripts/setup.sh \
 		$(wildcard src/shoal/kernels/*.?pp) \
 		$(shell find src/shoal -type d -not -name __pycache__)
-	@PYTHON="$(PYTHON)" sh scripts/setup.sh
+	@PYTHON="$(PYTHON)" sh scripts/setup.sh run
 
-demo: $(READY)
+$(READY): $(RUN) requirements/dev.txt
+	@sh scripts/setup.sh dev
+
+demo: $(RUN)
 	@$(BIN)/python -m shoal.datasets demo --rows 30000
 	@rm -rf demo/out demo/out.private
 	$(BIN)/shoal anonymize demo/census.csv --policy demo/policy.toml --out demo/out

@@ -1,9 +1,17 @@
 #!/bin/sh
-# Makes .venv with everything that development, tests, benchmarks and the demo need. Says plainly what is missing.
+# Makes .venv. `run`: the compiled core and what Shoal needs to run; `dev`: also what development, tests and benchmarks
+# need. Says plainly what is missing.
 set -eu
 cd "$(dirname "$0")/.."
 
+pip() { .venv/bin/python -m pip install --quiet --no-compile --disable-pip-version-check "$@"; }
 say() { printf 'shoal: %s\n' "$1" >&2; exit 1; }
+
+if [ "${1:-run}" = dev ]; then
+    pip -r requirements/dev.txt
+    touch .venv/.ready
+    exit
+fi
 
 python=""
 for candidate in "${PYTHON:-python3}" python3.13 python3.12 python3.11; do
@@ -25,7 +33,10 @@ command -v c++ >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || command -v c
     say "the Python headers are missing: install them (Debian/Ubuntu: apt install python3-dev)."
 
 [ -x .venv/bin/python ] || "$python" -m venv .venv
-.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e .
+pip -r requirements/build.txt
+pip -r requirements/run.txt &  # beside the compiler, which takes as long
+packages=$!
+pip --no-build-isolation --no-deps -e . || { wait "$packages"; exit 1; }
+wait "$packages"
 .venv/bin/python -m compileall -q src/shoal  # as any install does: a start need not compile again
-touch .venv/.ready
+touch .venv/.run

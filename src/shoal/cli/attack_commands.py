@@ -186,8 +186,10 @@ def run_attack(
 
 def _refuse_picture(file: Path, *, force: bool) -> None:
     from shoal.publish.folder import refuse_file
+    from shoal.report.plots.display import refuse_without_matplotlib
 
     refuse_file(file, (".svg", ".png"), None, force=force)
+    refuse_without_matplotlib()
 
 
 def _draw_tree(file: Path, tree: Any) -> None:

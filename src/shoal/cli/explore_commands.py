@@ -297,6 +297,7 @@ def study(
     as_json: Json = False,
 ) -> None:
     from shoal.models.spec import nearest
+    from shoal.report.plots.display import refuse_without_matplotlib
     from shoal.studies.study import People, write_index
 
     if name == "list":
@@ -306,6 +307,8 @@ def study(
         raise BadInput(f"study {name!r} is not known{nearest(name, [*SAID, EVERY])}; known: {', '.join(SAID)}, all")
     if adult is not None and rows is not None:
         raise BadInput("--rows is for the invented census; leave it out with --adult")
+    if out is not None:
+        refuse_without_matplotlib()  # before minutes of work
     people = People.of(adult, seed=seed) if rows is None else People.of(None, rows=rows, seed=seed)
     names = list(SAID) if name == EVERY else [name]
     found = {each: _run(each, people, repeats, seed, quiet=as_json) for each in names}

@@ -7,7 +7,10 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from shoal.errors import BadInput
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +31,12 @@ _SETTINGS: dict[Any, Any] = {
 
 # Okabe and Ito's colours, told apart by colour-blind people too
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+
+def refuse_without_matplotlib() -> None:
+    """Refuse to draw where there is nothing to draw with, and say what to install."""
+    if find_spec("matplotlib") is None:
+        raise BadInput("plots need matplotlib, which is not installed: pip install 'shoal[plots]'")
 
 
 class Display(ABC):
@@ -61,6 +70,7 @@ class Display(ABC):
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw onto these axes or, without any, onto those of a new figure of pyplot; nothing is shown or set."""
+        refuse_without_matplotlib()
         import matplotlib as mpl
 
         if ax is None:
@@ -73,6 +83,7 @@ class Display(ABC):
 
     def figure(self) -> "Figure":
         """Return a new figure that pyplot does not know of."""
+        refuse_without_matplotlib()
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=self.figsize, facecolor="white")
@@ -81,6 +92,7 @@ class Display(ABC):
 
     def render(self, kind: str) -> bytes:
         """Return the bytes of an SVG or a PNG: the same for the same numbers, whatever matplotlib's settings."""
+        refuse_without_matplotlib()
         import matplotlib as mpl
 
         file = io.BytesIO()

@@ -8,7 +8,7 @@ from pathlib import Path
 from shoal.errors import BadInput
 from shoal.publish.folder import kind_of, refuse_file, write_file
 from shoal.report.plots.alpha_graph import AlphaGraph
-from shoal.report.plots.display import Display
+from shoal.report.plots.display import Display, refuse_without_matplotlib
 
 _GRAPH_ENDINGS = (".graphml", ".svg", ".png")
 
@@ -27,6 +27,8 @@ class GraphFile:
         if len(sensitive) != 1:
             raise BadInput(f"the graph is about one sensitive attribute, and {len(sensitive)} are named")
         refuse_file(Path(path), _GRAPH_ENDINGS, source, force=force)
+        if kind_of(Path(path)) != "graphml":
+            refuse_without_matplotlib()
         return cls(Path(path))
 
     def write(self, graph: AlphaGraph) -> None:
@@ -57,6 +59,8 @@ class ListFiles:
         chosen = {kind: Path(path) for kind, path in (("picture", picture), ("csv", csv)) if path is not None}
         for kind, path in chosen.items():
             refuse_file(path, _ENDINGS[kind], source, force=force)
+        if "picture" in chosen:
+            refuse_without_matplotlib()
         return cls(**chosen)
 
     def write(self, lines: Callable[[], str], drawn: Callable[[], Display]) -> None:

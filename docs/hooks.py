@@ -1,8 +1,9 @@
 """What pages say of models, algorithms, attacks, metrics and engines comes from the code: a table at their head.
 
 A page names its subject in its front matter, `model: k-anonymity`; the table stands before its first section. Where a
-page has the line `<!-- list: models -->`, all pages about models are listed; `figures` and `commands` are what is in
-`lists.py`. The navigation is made of the registries, too: `navigation` fills in what `mkdocs.yml` only names.
+page has the line `<!-- list: models -->`, all pages about models are listed; `figures`, `commands` and `implemented`
+are what is in `lists.py`. The navigation is made of the registries, too: `navigation` fills in what `mkdocs.yml` only
+names.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Lists that pages show of what the code has: the figures told of a release, and the commands."""
+"""Lists that pages show of what the code has: figures told of a release, commands, and all that is registered."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ def _helped(name: str, command: Any, above: Any) -> Iterable[str]:
         yield from _helped(f"{name} {each}", its, context)
 
 
-def implemented() -> str:
+def _implemented() -> str:
     """Everything that is registered: what it does, and its source."""
     from facts import registered, said_of
 
@@ -44,4 +44,4 @@ def implemented() -> str:
     return "\n".join(lines)
 
 
-LISTS: dict[str, Callable[[], str]] = {"figures": _figures, "commands": _commands}
+LISTS: dict[str, Callable[[], str]] = {"figures": _figures, "commands": _commands, "implemented": _implemented}

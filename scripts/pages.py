@@ -1,4 +1,4 @@
-"""Writes what the documentation derives from the registries: skeletons of pages that are missing, and README's table.
+"""Writes skeletons of the pages that are missing about what is registered.
 
 python scripts/pages.py
 """
@@ -10,9 +10,6 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
 from facts import FOLDERS, SECTIONS, registered, said_of  # noqa: E402 - the folder of the site's hooks
-from lists import implemented  # noqa: E402
-
-BEGIN, END = "<!-- begin: registries -->\n", "<!-- end: registries -->\n"
 
 
 def skeleton(kind: str, name: str) -> str:
@@ -25,13 +22,6 @@ def skeleton(kind: str, name: str) -> str:
     return "\n".join(parts)
 
 
-def with_table(readme: str) -> str:
-    """README with the table of what is registered."""
-    before, _, rest = readme.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{implemented()}\n\n{END}{after}"
-
-
 def main() -> None:
     for kind, names in registered().items():
         for name in names:
@@ -39,8 +29,6 @@ def main() -> None:
             if not path.exists():
                 path.write_text(skeleton(kind, name), "utf-8")
                 print(f"wrote {path.relative_to(ROOT)}: fill in its sections")
-    readme = ROOT / "README.md"
-    readme.write_text(with_table(readme.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

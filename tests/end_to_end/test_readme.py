@@ -1,9 +1,11 @@
-"""What the README shows is run as it is written."""
+"""What the README and the page of everything at a glance show is run as it is written."""
 
+import re
 import shlex
 import tomllib
 from pathlib import Path
 
+import hooks
 import pandas as pd
 import pytest
 from examples import blocks
@@ -12,8 +14,10 @@ from shoal.methods import ALGORITHMS, PAIRS, serving
 from shoal.policy.document import Policy
 from shoal.workload.query_files import load_queries
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-COMMANDS = [line.split("#")[0] for line in README.splitlines() if line.startswith("    shoal ")]
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+OVERVIEW = (ROOT / "docs" / "overview.md").read_text("utf-8")
+MOST_WORDS = 900
 PEOPLE = pd.DataFrame(
     {
         "name": [f"person {i}" for i in range(60)],
@@ -24,8 +28,12 @@ PEOPLE = pd.DataFrame(
 )
 
 
-def block(language, which=0):
-    return [each.text for each in blocks(README) if each.language == language][which]
+def block(page, language, which=0):
+    return [each.text for each in blocks(page) if each.language == language][which]
+
+
+def commands_of(page):
+    return [shlex.split(line.split("#")[0])[1:] for line in page.splitlines() if line.startswith("    shoal ")]
 
 
 @pytest.fixture
@@ -35,37 +43,85 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_the_commands(folder, shoal):
-    named = [shlex.split(command)[1] for command in COMMANDS]
-    assert named == [
-        *("init", "anonymize", "verify", "measure", "apply", "lattice", "compare", "sweep", "workload"),
-        *("learn", "risk", "audit", "attack", "study", "metrics"),
+# the README
+
+
+def test_it_is_short_and_begins_with_what_it_is():
+    assert len(README.split()) <= MOST_WORDS
+    wanted = [
+        "quasi-identifiers",
+        "](docs/tutorial.md)",
+        "![",
+        "pip install shoal\x20",
+        "uvx shoal",
+        "export PATH",
+        "make demo",
     ]
-    for command in COMMANDS:
-        ran = shoal(*shlex.split(command)[1:])
+    wanted += ["shoal init people.csv", "shoal anonymize people.csv"]
+    places = [README.index(each) for each in wanted]
+    assert places == sorted(places)
+    (first, *_) = re.findall(r"(?<!!)\[[^]]+\]\(([^)]+)\)", README)
+    assert first == "docs/tutorial.md"
+
+
+def test_its_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_its_extras_are_there():
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert {*re.findall(r"shoal\[(\w+)\]", README)} <= {*known}
+
+
+def test_the_commands_of_the_readme(folder, shoal):
+    named = [command[0] for command in commands_of(README)]
+    assert named == ["init", "anonymize", "verify", "audit", "risk"]
+    for command in commands_of(README):
+        ran = shoal(*command)
         assert ran.code == 0, ran.err
     assert (folder / "out" / "data.csv").is_file()
 
 
 def test_the_python(folder, shoal):
     assert shoal("init", "people.csv").code == 0
-    exec(block("python"), {"frame": PEOPLE})
+    exec(block(README, "python"), {"frame": PEOPLE})
     assert (folder / "out" / "manifest.json").is_file()
+
+
+# everything at a glance
+
+
+def test_the_commands(folder, shoal):
+    assert [command[0] for command in commands_of(OVERVIEW)] == [
+        *("init", "anonymize", "verify", "measure", "apply", "lattice", "compare", "sweep", "workload", "learn"),
+        *("risk", "audit", "attack", "study", "metrics"),
+    ]
+    for command in commands_of(OVERVIEW):
+        ran = shoal(*command)
+        assert ran.code == 0, ran.err
+    assert (folder / "out" / "data.csv").is_file()
 
 
 def test_the_policy(folder):
     (folder / "education.csv").write_text("a;*\n")
-    policy = Policy(**tomllib.loads(block("toml")))
+    policy = Policy(**tomllib.loads(block(OVERVIEW, "toml")))
     assert policy.quasi_identifiers == ["age", "zip", "education"]
 
 
 def test_the_form():
-    policy = Policy(**tomllib.loads(block("toml", 1)), require=[{"model": "k-anonymity", "k": 5}])
+    policy = Policy(**tomllib.loads(block(OVERVIEW, "toml", 1)), require=[{"model": "k-anonymity", "k": 5}])
     assert policy.attributes["age"].form == ("bounds", "mean")
 
 
+def test_the_query(folder):
+    (folder / "q.toml").write_text(block(OVERVIEW, "toml", 2))
+    (query,) = load_queries(folder / "q.toml")
+    assert query.attributes == ("age", "sex", "zip")
+
+
 def test_the_blocking():
-    document = tomllib.loads(block("toml", 3))
+    document = tomllib.loads(block(OVERVIEW, "toml", 3))
     attributes = {"age": "quasi-identifier", "disease": "sensitive"}
     policy = Policy(attributes=attributes, require=[{"model": "k-anonymity", "k": 5}], **document)
     assert (policy.blocking.by, policy.blocking.confidence) == ("absent", 0.8)
@@ -76,7 +132,7 @@ def test_every_pair_of_the_policy_is_in_the_table():
         algorithms = serving((generalise, suppress))
         lines = [
             line
-            for line in README.splitlines()
+            for line in OVERVIEW.splitlines()
             if line.startswith(f"| {generalise} × ") and suppress in line.split("|")[1]
         ]
         assert any(all(f"`{name}`" in line for name in algorithms) for line in lines), (generalise, suppress)
@@ -86,11 +142,7 @@ def test_every_model_search_and_metric_is_in_the_table():
     from shoal.metrics.catalogue import catalogue
     from shoal.models import MODELS
 
+    assert "<!-- list: implemented -->" in OVERVIEW
+    shown = OVERVIEW + hooks.listing("implemented", Path())
     for name in (*MODELS, *(entry.name for entry in catalogue()), *ALGORITHMS):
-        assert f"`{name}`" in README
-
-
-def test_the_query(folder):
-    (folder / "q.toml").write_text(block("toml", 2))
-    (query,) = load_queries(folder / "q.toml")
-    assert query.attributes == ("age", "sex", "zip")
+        assert f"`{name}`" in shown

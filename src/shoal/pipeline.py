@@ -16,9 +16,10 @@ from shoal.engine_port import Engine, Source
 from shoal.engines.choice import choose_engine, read_for, recode, refuse_lacking
 from shoal.engines.postgres.tables import storing
 from shoal.errors import BadOutput, ShoalWarning
+from shoal.explore.advice import advise
 from shoal.inputs import PathLike, PolicyLike, SourceLike, TargetLike, collect_warnings, path_of, policy_of, target_of
 from shoal.problem import Problem, with_margin
-from shoal.publish.contents import told_of, write_private, write_public
+from shoal.publish.contents import told_of, write_private, write_public, write_recommendation
 from shoal.publish.data_files import notes_on, store_rows, write_data, write_options
 from shoal.publish.fixed_recoding import EarlierRelease
 from shoal.publish.folder import Places
@@ -27,6 +28,7 @@ from shoal.publish.released_table import Frame, ReleasedTable
 from shoal.publish.summary import counterfeits_of, seen_if_few, summarise
 from shoal.publish.verification import judge_files
 from shoal.report.pages import write_reports
+from shoal.report.pages.public_view import look_at
 from shoal.republish.next_release import plan_next_release
 from shoal.runtime.events import log_event
 from shoal.runtime.memory import bytes_of
@@ -136,7 +138,11 @@ def publish_release(
         if stored is not None:
             store_rows(release, written, stored)
     with places.reported():  # the release is on disk: no report can sink it
-        write_reports(places, release, manifest, told, compared)
+        visible = look_at(told, release.shown, release.separate)
+        starred = visible.starred(told.quasi_identifiers)
+        manifest = advise(release, manifest, visible.audit, starred, reproducible=reproducible)
+        write_recommendation(places.private, manifest)
+        write_reports(places, release, manifest, told, visible, compared)
     return manifest
 
 

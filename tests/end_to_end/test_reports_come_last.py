@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 
 import shoal as sh
+from shoal import pipeline
 from shoal.attacks import singling_out
 from shoal.attacks.singling_out import SinglingOut
 from shoal.errors import BadOutput
-from shoal.report import pages
 
 POLICY = {
     "attributes": {"age": "quasi-identifier", "ill": "sensitive"},
@@ -46,7 +46,7 @@ def test_the_release_stands_though_no_page_could_be_made(tmp_path, monkeypatch, 
     def fail(*_):
         raise wrong
 
-    monkeypatch.setattr(pages, "look_at", fail)
+    monkeypatch.setattr(pipeline, "look_at", fail)
     with pytest.raises(BadOutput, match=why) as refused:
         sh.anonymize(people(), POLICY).save(tmp_path / "out")
     assert "the release was verified and published" in str(refused.value)

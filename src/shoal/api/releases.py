@@ -12,6 +12,7 @@ from shoal.engines.choice import choose_engine, read_options, refuse_lacking
 from shoal.engines.postgres.connection import Postgres, parse_postgres_table
 from shoal.engines.postgres.tables import refuse_target
 from shoal.errors import BadInput, ShoalWarning
+from shoal.explore.advice import advise
 from shoal.hierarchy.build import build
 from shoal.inputs import PathLike, PolicyLike, SourceLike, TargetLike, folder_of, path_of, private_of, target_of
 from shoal.models.model import Need
@@ -19,13 +20,14 @@ from shoal.pipeline import Release, make_release
 from shoal.policy.document import Policy
 from shoal.problem import meet, orders_of, together, trees_of
 from shoal.publish.claims import agrees, claim_of, counterfeits_told, load_public
-from shoal.publish.contents import load_private
+from shoal.publish.contents import load_private, told_of
 from shoal.publish.data_files import write_options
 from shoal.publish.fixed_recoding import EarlierRelease, FixedRecoding
 from shoal.publish.folder import Places, known_format, partitioned_format
 from shoal.publish.manifest import Manifest
 from shoal.publish.released_table import Frame
 from shoal.publish.verification import original_levels, original_table, tell_verdicts
+from shoal.report.pages.public_view import look_at
 from shoal.runtime.events import phase, run
 from shoal.runtime.memory import bytes_of, explain_memory_error
 from shoal.search.driver import Stop, Watch
@@ -323,4 +325,8 @@ def dry_run(
         write_options(release, format, partition_by)
         tell_verdicts(release.verdicts)
         refuse_failures(release.verdicts)
-        return release.summary.without_times() if reproducible else release.summary
+        manifest = release.summary.without_times() if reproducible else release.summary
+        told = told_of(manifest, release.plan, release.verdicts, release.shown, release.separate)
+        visible = look_at(told, release.shown, release.separate)
+        starred = visible.starred(told.quasi_identifiers)
+        return advise(release, manifest, visible.audit, starred, reproducible=reproducible)

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shoal.attacks import ATTACKS
-from shoal.attacks.attack import Attack, Channel, Finding
+from shoal.attacks.attack import LATER, Attack, Channel, Finding
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.errors import BadInput
 from shoal.runtime import html_table
+from shoal.runtime.events import advance
 
 Verdict = Literal["protected", "exposed", "not looked at"]
 
@@ -58,8 +59,18 @@ class Audit:
         return tuple(self._line(channel) for channel in Channel)
 
     @property
+    def tried(self) -> tuple[AuditLine, ...]:
+        """The lines of channels that some attack looked at."""
+        return tuple(line for line in self.lines if line.verdict != "not looked at")
+
+    @property
+    def successes(self) -> tuple[AuditLine, ...]:
+        """The lines of channels through which people are exposed."""
+        return tuple(line for line in self.lines if line.verdict == "exposed")
+
+    @property
     def exposed(self) -> bool:
-        return any(line.verdict == "exposed" for line in self.lines)
+        return bool(self.successes)
 
     def document(self) -> dict[str, Any]:
         """Return the audit as a JSON object."""
@@ -114,6 +125,24 @@ def audit(
             skipped[name] = "not measured: it needs more memory than there is"
     tell("", 1.0)
     return Audit(tuple(findings), skipped, absent or {})
+
+
+def quick_audit(published: Published, *, weighted: bool = False) -> Audit:
+    """Run every quick attack that reads the release alone; for the others, say why not."""
+    fitting = [kind for kind in ATTACKS.values() if published.sensitive or not kind.of_sensitive]
+    attacks = [(kind.name, kind.for_report(published, weighted=weighted)) for kind in fitting]
+    # what is run first, then what is only slow, then what needs more than the release
+    attacks.sort(key=lambda each: (isinstance(each[1], str), each[1] != LATER))
+    absent = absent_channels(published.sensitive)
+    return audit(published, attacks, absent=absent, tell=lambda _, share: advance(share))
+
+
+def absent_channels(sensitive: Sequence[str]) -> dict[Channel, str]:
+    """Say what is missing to look at some channels, where there is nothing but a release."""
+    absent = {Channel.COMPOSITION: "no other release about these people was given"}
+    if not sensitive:
+        absent |= dict.fromkeys((Channel.ATTRIBUTE, Channel.RULES), "no column was declared sensitive")
+    return absent
 
 
 @dataclass(frozen=True)

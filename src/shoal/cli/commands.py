@@ -205,6 +205,9 @@ def anonymize(
     accept_guesses: Annotated[
         bool, typer.Option("--accept-guesses", help='Release columns whose role is marked confirm = "?" all the same.')
     ] = False,
+    advise: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Look so long for changes of the policy that would help.")
+    ] = 0.0,
     engine: Engine = "auto",
     memory: Memory = None,
     to: To = None,
@@ -218,6 +221,7 @@ def anonymize(
     reading: Mapping[str, Any],
 ) -> None:
     """Make the release of least loss that keeps a policy."""
+    from shoal.explore.advice import seeking
     from shoal.policy.document import Policy
 
     refuse_nowhere(out, dry_run=dry_run)
@@ -233,7 +237,8 @@ def anonymize(
         "to": _table(to, connection_file),
     }
     table = _table(data, connection_file)
-    with revealing(show_values=show_values), stopping(on_interrupt=keep_best) as stop, logged(log_json):
+    stop_or_go = stopping(on_interrupt=keep_best)
+    with revealing(show_values=show_values), stop_or_go as stop, logged(log_json), seeking(advise):
         document = release(table, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
     show(document, None if dry_run else out, private, as_json=as_json)
 

@@ -28,10 +28,11 @@ def clean(text: object) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
 
 
-def _console(*, stderr: bool = False) -> "Console":
+def _console(*, stderr: bool = False, whole: bool = False) -> "Console":
+    """The terminal; what goes to stderr, and what must stay `whole`, is not broken into lines."""
     from rich.console import Console
 
-    return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=stderr)
+    return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=stderr or whole)
 
 
 def say(text: str) -> None:
@@ -213,6 +214,7 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         promises,
     )
     share = 100 * rows["suppressed"] / rows["read"]
+    advised = document["recommendation"]
     facts = [
         (
             "rows",
@@ -224,23 +226,55 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
             f"{classes['count']:,} of {classes['min']:,} to {classes['max']:,} rows, {classes['mean']:.1f} on average",
         ),
         _recoded(document["recoding"]),
-        (method["metric"], f"{method['score']:.6g} ({_how_good(method)})"),
+        (method["metric"], f"{method['score']:.6g} ({_scale(method['metric'])}{_how_good(method)})"),
         ("search", _search(method)),
         *([("blocking", _blocked(document["blocking"]))] if "blocking" in document else []),
         *([("republish", _followed(document["republish"]))] if "republish" in document else []),
     ]
     if out is not None:
-        facts.append(("release", f"{out} (publish this)"))
+        facts.append(("release", f"{out} ({_TO_DO[advised['advice']]})"))
         facts.append(("private", f"{private or str(out).rstrip('/') + '.private'} (never publish this)"))
     show_table("", ("", ""), facts)
     for note in document.get("warnings", []):
         say(f"note: {note}")
+    if advised["remedies"]:
+        show_remedies(advised["remedies"])
+    if advised["untried"]:
+        say(f"note: there was no time to try {len(advised['untried'])} other changes; the private report names them")
+    _console(whole=True).print(clean(advised["sentence"]))
+
+
+def show_remedies(remedies: Sequence[dict[str, Any]]) -> None:
+    """Changes of the policy that help, with the loss that comes of each; of many, the best."""
+    rows = [
+        (each["change"], f"{each['before']:.4g}", f"{each['after']:.4g}", each["advice"])
+        for each in remedies[:_MOST_REMEDIES]
+    ]
+    show_table("Changes that help, as tried on this table", ("change", "loss now", "then", "advice then"), rows)
+
+
+_MOST_REMEDIES = 5
+_TO_DO = {
+    "publish": "publish this",
+    "think again": "think again before anybody gets it",
+    "do not publish": "do not publish it as it is",
+}
+"""What to do with the release folder, by the advice."""
+
+
+def _scale(metric: str) -> str:
+    """What the ends of the scale mean, where they are not told by the name."""
+    from shoal.explore.advice import SCALE
+
+    return f"{SCALE}; " if metric in {"loss", "loss-geometric", "precision-loss"} else ""
 
 
 def _recoded(recoding: dict[str, Any]) -> tuple[str, str]:
-    """The levels of a node; of anything else how many labels each column has."""
+    """The levels of a node, and which of them show `*` alone; of anything else how many labels each column has."""
     if recoding["kind"] == "node":
-        return "levels", ", ".join(f"{name} {level}" for name, level in recoding["levels"].items())
+        stars = recoding.get("stars", [])
+        shown = [f"{name} {level}{' (*)' if name in stars else ''}" for name, level in recoding["levels"].items()]
+        return "levels", ", ".join(shown)
     labels = ", ".join(f"{name} {count:,}" for name, count in recoding["labels"].items())
     return recoding["kind"], f"different labels: {labels}"
 

@@ -9,10 +9,9 @@ from typing import Any
 from shoal.blocking.block import with_added
 from shoal.engine_port import Ability, Engine, ReadOptions, ReleasedRows, Source
 from shoal.engines.arrow import ArrowEngine
-from shoal.engines.duckdb.relations import cells_in, database_of, many_or_database
 from shoal.engines.postgres.connection import parse_postgres_table
 from shoal.engines.postgres.tables import seems_to_need
-from shoal.engines.reading.content import files_of, is_many, local_path, shown
+from shoal.engines.reading.content import DATABASES, files_of, is_many, local_path, shown
 from shoal.errors import BadData, BadInput
 from shoal.models.k_anonymity import KAnonymity
 from shoal.plan import Plan
@@ -132,7 +131,17 @@ def choose_engine(
 def _fits(source: Any, limit: int | None) -> bool:
     """Whether a source is one table that seems to fit in what may be used."""
     most = limit if limit is not None else _free() * _OF_FREE
-    return not many_or_database(source) and _seems_to_need(source) <= most
+    return not _is_elsewhere(source) and _seems_to_need(source) <= most
+
+
+def _is_elsewhere(source: Any) -> bool:
+    """Whether a source is several files or a table of a database, which a plain file is not."""
+    path = Path(source) if isinstance(source, str | os.PathLike) else None
+    if path is None or (path.is_file() and path.suffix.lower() not in DATABASES):
+        return False
+    from shoal.engines.duckdb.relations import many_or_database
+
+    return many_or_database(source)
 
 
 def read_whole(source: Any, options: ReadOptions) -> Source:
@@ -153,13 +162,17 @@ def _seems_to_need(source: Any) -> int:
         return seems_to_need(table)
     if not isinstance(source, str | os.PathLike):
         return 0
+    path = local_path(source)
+    if path is not None and path.is_file() and path.suffix.lower() not in DATABASES:
+        return _needed_bytes(path)
+    from shoal.engines.duckdb.relations import cells_in, database_of
+
     database = database_of(os.fsdecode(source))
     if database is not None:
         return cells_in(database) * _PER_CELL
-    path = local_path(source)
     if path is not None and is_many(path):
         return sum(_needed_bytes(file) for file in files_of(path, shown(path.name))[1])
-    return _needed_bytes(path) if path is not None and path.is_file() else 0
+    return 0
 
 
 def _needed_bytes(path: Path) -> int:

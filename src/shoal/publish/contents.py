@@ -23,7 +23,7 @@ from shoal.hierarchy.build import pinned
 from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.policy.sections import anchored
-from shoal.publish.folder import refuse_file, write_file
+from shoal.publish.folder import put_file, refuse_file, write_file
 from shoal.publish.manifest import FILE, Manifest, PublicManifest, RecodingEntry
 from shoal.publish.summary import public, saveable
 from shoal.recoding.columns import Released
@@ -53,10 +53,21 @@ def told_of(
 
 def write_public(folder: Path, told: PublicManifest, counterfeits: str | None = None) -> None:
     """Write `manifest.json` beside the table, and how many rows of each class show nobody."""
-    text = json.dumps(told.document(), indent=2, ensure_ascii=False)
-    (folder / "manifest.json").write_text(text + "\n", "utf-8")
+    (folder / MANIFEST).write_text(_as_json(told.document()), "utf-8")
     if counterfeits is not None:
         (folder / FILE).write_text(counterfeits, "utf-8")
+
+
+def write_recommendation(place: Path, manifest: Manifest) -> None:
+    """Replace the manifest of a private folder by one that says whether to publish the release."""
+    put_file(place, MANIFEST, _as_json(manifest.document()), private=True)
+
+
+MANIFEST = "manifest.json"
+
+
+def _as_json(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
 def used_labels(column: Released) -> tuple[str, ...]:
@@ -113,8 +124,7 @@ def write_private(
     rows: NDArray[np.int64] | None,
 ) -> None:
     """Write the full manifest, the policy with its hierarchies and, if it is known, the row map."""
-    document = manifest.document()
-    (folder / "manifest.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    (folder / MANIFEST).write_text(_as_json(manifest.document()), "utf-8")
     _self_contained(policy, plan, source, folder).save(folder / "policy.toml")
     if rows is not None:
         _write_rows(folder / "rows.arrow", plan, source.table.rows, rows)

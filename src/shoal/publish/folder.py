@@ -147,12 +147,12 @@ def partitioned_format(name: str | None) -> str:
     return "parquet"
 
 
-def write_report(place: Path, html: str, *, private: bool = False) -> None:
-    """Put a report into a folder of a release, whole or not at all."""
+def put_file(place: Path, name: str, text: str, *, private: bool = False) -> None:
+    """Put a file into the folder of a release that stands in its place, whole or not at all."""
     stage = Scratch(place.parent, f".{place.name}.shoal-", _undo)
     try:
-        made = stage.path / "report.html"
-        made.write_text(html, "utf-8")
+        made = stage.path / name
+        made.write_text(text, "utf-8")
         if private:
             made.chmod(0o600)
         made.replace(place / made.name)

@@ -86,6 +86,8 @@ class RecodingEntry(_Frozen):
     kind: Literal["node", "boxes", "cells", "clusters", "groups"]
     levels: Annotated[dict[str, int], FIXED] | None = None
     """Level of each quasi-identifier, in a recoding of kind `node`."""
+    stars: tuple[str, ...] | None = None
+    """Quasi-identifiers whose level is `*` for every value, in a recoding of kind `node`."""
     labels: Annotated[dict[str, int], FIXED] | None = None
     """How many different labels each released column shows, in a recoding of any other kind."""
     by_point: bool | None = None
@@ -195,6 +197,45 @@ class Data(_Frozen):
     separate: SeparateTable | None = None
 
 
+Advice = Literal["publish", "think again", "do not publish"]
+
+
+class Remedy(_Frozen):
+    """A change of the policy that was tried on the same table, and what comes of it."""
+
+    change: str
+    """The change, in the words of a policy."""
+    policy: Annotated[dict[str, Any], FIXED]
+    """Sections of the policy as they are then; of `attributes`, the columns that change."""
+    before: float
+    """Loss of the release as it is."""
+    after: float
+    """Loss of the release that comes of the change."""
+    exposed: int = 0
+    """Rows that the worst attack still exposes."""
+    advice: Advice
+
+
+class Recommendation(_Frozen):
+    """Whether to publish a release, and which changes of the policy would help."""
+
+    holds: bool
+    """Whether every promise holds."""
+    attacks: Annotated[dict[str, int], FIXED]
+    """Rows that each kind of attack exposes, of those that were tried."""
+    starred: tuple[str, ...] = ()
+    """Quasi-identifiers that show `*` in every row."""
+    findings: str
+    """What holds and what the attacks found, as the published table tells it."""
+    advice: Advice
+    sentence: str
+    """The verdict in one line: the findings, the advice, and the cheapest change that helps."""
+    remedies: tuple[Remedy, ...] = ()
+    """Changes that help, the best first."""
+    untried: tuple[str, ...] = ()
+    """Changes that there was no time to try."""
+
+
 class Manifest(_Frozen):
     """Everything about a release; belongs in the private folder."""
 
@@ -213,6 +254,8 @@ class Manifest(_Frozen):
     republish: RepublishSummary | None = None
     data: Data
     warnings: tuple[str, ...] = ()
+    recommendation: Recommendation | None = None
+    """Whether to publish it; None until it was attacked, which is done once it stands in its place."""
 
     def document(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True)

@@ -12,6 +12,7 @@ from shoal.blocking.block import blocking_summary
 from shoal.engine_port import Source
 from shoal.errors import BadHierarchy
 from shoal.hierarchy.build import Rows as Lines
+from shoal.hierarchy.taxonomy import TOP
 from shoal.metrics.catalogue import catalogue, measured
 from shoal.metrics.comparison import Comparison, Measurement, see
 from shoal.plan import Plan
@@ -33,7 +34,7 @@ from shoal.publish.manifest import (
     RepublishSummary,
     RowCounts,
 )
-from shoal.recoding.kinds import Recoding, in_parts
+from shoal.recoding.kinds import in_parts
 from shoal.roles import Role
 from shoal.verify.claim import Verdict
 
@@ -97,7 +98,7 @@ def summarise(
         shoal=__version__,
         policy=saveable(policy, plan, source).document(),
         method=_method(plan, policy),
-        recoding=_recoding(plan.recoding),
+        recoding=_recoding(plan),
         rows=RowCounts(
             read=source.table.rows,
             released=source.table.rows - after.suppressed_rows + added,
@@ -172,10 +173,14 @@ def _method(plan: Plan, policy: Policy) -> MethodSummary:
     )
 
 
-def _recoding(recoding: Recoding) -> RecodingEntry:
+def _recoding(plan: Plan) -> RecodingEntry:
+    recoding = plan.recoding
+    levels = recoding.levels or {}
+    stars = tuple(name for name, level in levels.items() if plan.hierarchies[name].labels[level] == (TOP,))
     return RecodingEntry(
         kind=recoding.kind,
         levels=None if recoding.levels is None else dict(recoding.levels),
+        stars=stars or None,
         labels=recoding.label_counts(),
         by_point=recoding.on_disk or None,
     )

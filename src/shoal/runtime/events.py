@@ -137,6 +137,16 @@ def step_through(items: Collection[Item]) -> Iterator[Item]:
         yield item
 
 
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Log nothing of what is only tried."""
+    token = _started.set(None)
+    try:
+        yield
+    finally:
+        _started.reset(token)
+
+
 class JsonLines(logging.Formatter):
     """One JSON object per line."""
 

@@ -15,12 +15,20 @@ from shoal.engines.duckdb.groups import SOURCE
 from shoal.engines.duckdb.session import Session, damaged, readable
 from shoal.engines.reading.assemble import assemble, check_names, check_type, marker
 from shoal.engines.reading.binary import partitions, refuse_both
-from shoal.engines.reading.content import PATTERN, files_of, is_many, local_path, open_content, packing_of, shown
+from shoal.engines.reading.content import (
+    DATABASES,
+    PATTERN,
+    files_of,
+    is_many,
+    local_path,
+    open_content,
+    packing_of,
+    shown,
+)
 from shoal.engines.reading.csv_reader import Header, diagnose, in_turn, read_header
 from shoal.engines.reading.sniff import format_of
 from shoal.errors import BadData
 
-DATABASES = {".duckdb", ".ddb", ".db"}
 _READ = {"csv", "parquet"}
 
 

@@ -198,6 +198,8 @@ def _explained(name: str, address: str) -> Iterator[None]:
 
 
 PATTERN = "*?["
+DATABASES = {".duckdb", ".ddb", ".db"}
+"""How the names of DuckDB's databases end."""
 
 
 def is_many(source: Any) -> bool:

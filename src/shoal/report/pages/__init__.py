@@ -5,10 +5,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from shoal.engine_port import Source
+from shoal.explore.advice import SCALE, recommend
 from shoal.metrics.comparison import Comparison
 from shoal.plan import Plan
 from shoal.policy.document import Policy
-from shoal.publish.folder import Places, write_report
+from shoal.publish.folder import Places, put_file
 from shoal.publish.manifest import Manifest, PublicManifest
 from shoal.publish.released_table import ReleasedTable
 from shoal.report.pages.blocks import (
@@ -22,11 +23,12 @@ from shoal.report.pages.blocks import (
     and_more,
     listed,
     many,
+    number,
     percent,
     promise,
 )
 from shoal.report.pages.columns_section import asked, compared, recoded
-from shoal.report.pages.public_view import Visible, look_at
+from shoal.report.pages.public_view import Visible
 from shoal.report.pages.search_section import blocked, found, left_out, together
 from shoal.report.pages.shared_sections import (
     MOST_CARDS,
@@ -49,13 +51,17 @@ if TYPE_CHECKING:
 
 @phase("reporting")
 def write_reports(
-    places: Places, release: ReleasedTable, manifest: Manifest, told: PublicManifest, seen: Comparison | None
+    places: Places,
+    release: ReleasedTable,
+    manifest: Manifest,
+    told: PublicManifest,
+    visible: Visible,
+    seen: Comparison | None,
 ) -> None:
     """Write both reports of a release that is in place; the public one is made from the published files alone."""
-    visible = look_at(told, release.shown, release.separate)
     page = private_page(manifest, told, release.plan, release.policy, release.source, visible, seen)
-    write_report(places.private, render(page), private=True)
-    write_report(places.public, render(public_page(told, visible)))
+    put_file(places.private, "report.html", render(page), private=True)
+    put_file(places.public, "report.html", render(public_page(told, visible)))
 
 
 def private_page(
@@ -95,10 +101,12 @@ def private_page(
             *together(manifest),
             *blocked(manifest),
             *_notes(manifest),
+            *_remedies(manifest),
             limits(told),
             verify_it(manifest.data, private=True),
         ),
         foot=footer(manifest.shoal),
+        verdict="" if manifest.recommendation is None else manifest.recommendation.sentence,
         sign_off=sign_off(manifest, visible),
     )
 
@@ -108,6 +116,27 @@ def _notes(manifest: Manifest) -> list[Section]:
         return []
     lead = Paragraph("What was said while the release was made:")
     return [Section("notes", "Notes", [lead, Bullets(manifest.warnings)])]
+
+
+def _remedies(manifest: Manifest) -> list[Section]:
+    """Build the section on changes of the policy that would help, where some were looked for."""
+    said = manifest.recommendation
+    if said is None or not (said.remedies or said.untried):
+        return []
+    lead = Paragraph(
+        "Changes of the policy that help, the best first. Each was tried on the same table: this is the loss that "
+        f"really comes out ({SCALE}). The manifest of this folder has each as it stands in a policy."
+    )
+    rows = [
+        [each.change, number(each.before), number(each.after), f"{each.exposed:,}", each.advice]
+        for each in said.remedies
+    ]
+    blocks: list[Block] = [lead] if rows else []
+    if rows:
+        blocks.append(PageTable(("Change", "Loss now", "Loss then", "Rows exposed then", "Advice then"), rows))
+    if said.untried:
+        blocks.append(Paragraph(f"There was no time to try: {'; '.join(said.untried)}.", "soft"))
+    return [Section("remedies", "What would help", blocks)]
 
 
 _MOST_COLUMNS = 60
@@ -134,6 +163,7 @@ def public_page(manifest: PublicManifest, visible: Visible) -> Page:
             verify_it(manifest.data),
         ),
         foot=footer(manifest.shoal),
+        verdict=recommend(manifest.models, visible.audit, visible.starred(manifest.quasi_identifiers), None).findings,
     )
 
 

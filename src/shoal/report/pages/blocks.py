@@ -233,6 +233,8 @@ class Page:
     sections: Sequence[Section]
     foot: str
     warning: str = ""
+    verdict: str = ""
+    """The last line, which the first screen shows too."""
     sign_off: Sequence[tuple[str, Sequence[str]]] = ()
     """What the last page states before it is signed: headings, each with what is to be read there."""
 

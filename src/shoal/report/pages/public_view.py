@@ -1,14 +1,13 @@
 """What everybody can tell from the published files: the public page is made of this and nothing else (design 11)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from shoal.attacks import ATTACKS
-from shoal.attacks.attack import LATER, Channel
-from shoal.attacks.audit import Audit, audit
+from shoal.attacks.attack import Channel
+from shoal.attacks.audit import Audit, absent_channels, quick_audit
 from shoal.attacks.release_under_attack import LabelColumn, Published, labels_of
 from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
 from shoal.data.codes import Codes, Table, encode
@@ -19,7 +18,7 @@ from shoal.hierarchy.taxonomy import TOP
 from shoal.publish.manifest import PublicManifest
 from shoal.publish.release_views import Columns, published_in_memory, shown_as, texts_in_use
 from shoal.recoding.columns import Released
-from shoal.runtime.events import advance, phase
+from shoal.runtime.events import phase
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,10 @@ class Visible:
     missing: str = ""
     """Why no attack was run."""
 
+    def starred(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the columns that show `*` in every row."""
+        return tuple(name for name in names if name in self.tallies and self.tallies[name].labels == (TOP,))
+
 
 @phase("auditing")
 def look_at(manifest: PublicManifest, shown: ReleasedRows, separate: Mapping[str, Released] | None = None) -> Visible:
@@ -61,7 +64,7 @@ def look_at(manifest: PublicManifest, shown: ReleasedRows, separate: Mapping[str
         published, weighted = _published(manifest, shown, separate)
     except BadInput as why:
         return Visible(tallies, None, _nothing(manifest, str(why)), str(why).partition(": ")[2] or str(why))
-    return Visible(tallies, published.counts.sizes, _attacked(published, weighted=weighted))
+    return Visible(tallies, published.counts.sizes, quick_audit(published, weighted=weighted))
 
 
 def _tally(column: Released, shown: ReleasedRows) -> LabelTally:
@@ -121,21 +124,5 @@ def _values(table: Table, name: str, of_row: Codes, times: Longs, count: int) ->
     return ValueCounts(pairs // column.size, pairs % column.size, rows, labels_of(table, name), count)
 
 
-def _attacked(published: Published, *, weighted: bool) -> Audit:
-    """Run every quick attack that reads the release alone; for the others, say why not."""
-    fitting = [kind for kind in ATTACKS.values() if published.sensitive or not kind.of_sensitive]
-    attacks = [(kind.name, kind.for_report(published, weighted=weighted)) for kind in fitting]
-    # what is run first, then what is only slow, then what needs more than the release
-    attacks.sort(key=lambda each: (isinstance(each[1], str), each[1] != LATER))
-    return audit(published, attacks, absent=_absent(published.sensitive), tell=lambda _, share: advance(share))
-
-
-def _absent(sensitive: tuple[str, ...]) -> dict[Channel, str]:
-    absent = {Channel.COMPOSITION: "no other release about these people was given"}
-    if not sensitive:
-        absent |= dict.fromkeys((Channel.ATTRIBUTE, Channel.RULES), "no column was declared sensitive")
-    return absent
-
-
 def _nothing(manifest: PublicManifest, why: str) -> Audit:
-    return Audit((), {}, dict.fromkeys(Channel, why.partition(": ")[2] or why) | _absent(manifest.sensitive))
+    return Audit((), {}, dict.fromkeys(Channel, why.partition(": ")[2] or why) | absent_channels(manifest.sensitive))

@@ -25,7 +25,7 @@ def rows_card(manifest: PublicManifest) -> Card:
 
 
 def hiding_card(manifest: PublicManifest) -> Card:
-    """Build the card on how many people look alike at least."""
+    """Build the card on how many rows look alike at least; persons only where the policy counts them."""
     least, people = manifest.classes.min, "rows"
     if manifest.persons:  # classes are counted in rows: of people, only the promise is known
         asked = [k for model in manifest.models if isinstance(k := model.asked.get("k"), int)]
@@ -38,13 +38,14 @@ def hiding_card(manifest: PublicManifest) -> Card:
         return Card("Nobody's value is tied to a row", f"groups of {least:,} or more", says, _tone(least))
     columns = listed(manifest.quasi_identifiers, 4)
     if least < 2:
-        says = f"Somebody can be told apart from everybody else by {columns}."
-        return Card("Not everybody hides", "alone", says, "bad")
+        says = f"Some row can be told apart from all others by {columns}."
+        return Card("Not every row hides", "alone", says, "bad")
     says = (
         f"At least {least:,} {people} share every combination of {columns} that occurs: "
-        f"who looks for a person there is right with a chance of at most 1 in {least:,}."
+        f"a guess which of them is somebody's is right with a chance of at most 1 in {least:,}."
     )
-    return Card("Every person hides among at least", f"{least:,} {people}", says, "good")
+    each = "person" if people == "people" else "row"
+    return Card(f"Every {each} hides among at least", f"{least:,} {people}", says, "good")
 
 
 def _tone(least: int) -> Tone:
@@ -53,8 +54,7 @@ def _tone(least: int) -> Tone:
 
 def attacks_card(audit: Audit) -> Card:
     """Build the card on what the attacks found."""
-    tried = [line for line in audit.lines if line.verdict != "not looked at"]
-    exposed = [line for line in tried if line.verdict == "exposed"]
+    tried, exposed = audit.tried, audit.successes
     left = len(audit.lines) - len(tried)
     rest = f" {left} other {'kind was' if left == 1 else 'kinds were'} not tried; below is why." if left else ""
     if not tried:

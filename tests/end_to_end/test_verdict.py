@@ -81,7 +81,7 @@ def scattered(desk):
 
 
 def test_a_good_release_ends_with_the_advice_to_publish(desk):
-    ran = desk.anonymize()
+    ran = desk.anonymize("--advise", "60")
     assert last_line(ran).startswith("Verdict: the promise holds; 0 of 4 kinds of attack succeed")
     assert last_line(ran).endswith("Advice: publish.")
     assert "(publish this)" in ran.out
@@ -90,15 +90,15 @@ def test_a_good_release_ends_with_the_advice_to_publish(desk):
 
 
 def test_the_last_line_is_on_the_private_page_and_in_the_document(homogeneous):
-    said = last_line(homogeneous.anonymize())
+    said = last_line(homogeneous.anonymize("--advise", "60"))
     assert said in page(homogeneous.private)
     assert recommendation(homogeneous)["sentence"] == said
-    ran = homogeneous.anonymize("--force", "--json")
+    ran = homogeneous.anonymize("--advise", "60", "--force", "--json")
     assert json.loads(ran.out)["recommendation"]["sentence"] == said
 
 
 def test_a_homogeneous_class_is_named_with_the_promise_that_helps(homogeneous):
-    ran = homogeneous.anonymize()
+    ran = homogeneous.anonymize("--advise", "60")
     said, told = last_line(ran), recommendation(homogeneous)
     assert "the sensitive value of 3 rows can be guessed well" in said
     assert told["advice"] == "do not publish"
@@ -108,10 +108,10 @@ def test_a_homogeneous_class_is_named_with_the_promise_that_helps(homogeneous):
 
 
 def test_advice_that_is_followed_leads_to_a_release_that_may_be_published(homogeneous):
-    homogeneous.anonymize()
+    homogeneous.anonymize("--advise", "60")
     best = recommendation(homogeneous)["remedies"][0]
     follow(homogeneous, best)
-    ran = homogeneous.anonymize("--force")
+    ran = homogeneous.anonymize("--advise", "60", "--force")
     assert last_line(ran).endswith("Advice: publish.")
     assert "(publish this)" in ran.out
     metrics = json.loads((homogeneous.private / "manifest.json").read_text("utf-8"))["metrics"]
@@ -119,7 +119,7 @@ def test_advice_that_is_followed_leads_to_a_release_that_may_be_published(homoge
 
 
 def test_a_column_of_stars_is_named(scattered):
-    ran = scattered.anonymize()
+    ran = scattered.anonymize("--advise", "60")
     assert "zip is * in every row" in last_line(ran)
     assert recommendation(scattered)["starred"] == ["zip"]
     assert recommendation(scattered)["advice"] == "think again"
@@ -130,13 +130,13 @@ def test_a_column_of_stars_is_named(scattered):
 
 def test_every_remedy_gives_the_loss_that_it_predicts(scattered):
     policy = (scattered.folder / "policy.toml").read_text("utf-8")
-    scattered.anonymize()
+    scattered.anonymize("--advise", "60")
     remedies = recommendation(scattered)["remedies"]
     assert {remedy["change"].split()[0] for remedy in remedies} >= {"drop", "algorithm"}
     for remedy in remedies:
         (scattered.folder / "policy.toml").write_text(policy, "utf-8")
         follow(scattered, remedy)
-        assert scattered.anonymize("--force").code == 0
+        assert scattered.anonymize("--advise", "60", "--force").code == 0
         after = json.loads((scattered.private / "manifest.json").read_text("utf-8"))
         assert after["metrics"]["loss"] == pytest.approx(remedy["after"]), remedy["change"]
         assert after["recommendation"]["advice"] == remedy["advice"], remedy["change"]
@@ -147,14 +147,14 @@ def test_what_cannot_be_kept_is_never_proposed(desk):
     """Everybody has one value: no promise of diversity can be kept, whatever is generalised."""
     desk.table("age,disease\n" + "".join(f"{age},hiv\n" for age in range(30, 40)))
     desk.policy({"age": {"role": QUASI, "hierarchy": {"intervals": [5]}}, "disease": "sensitive"})
-    ran = desk.anonymize()
+    ran = desk.anonymize("--advise", "60")
     assert recommendation(desk)["remedies"] == []
     assert "none of the changes that were tried helps" in last_line(ran)
     assert refuses_to_advise_it(desk, ran)
 
 
 def test_the_public_page_tells_what_the_table_shows_and_no_loss(homogeneous):
-    homogeneous.anonymize()
+    homogeneous.anonymize("--advise", "60")
     shown, told = page(homogeneous.out), recommendation(homogeneous)
     assert told["findings"] in shown
     assert told["sentence"].startswith(told["findings"].removesuffix("."))
@@ -162,24 +162,30 @@ def test_the_public_page_tells_what_the_table_shows_and_no_loss(homogeneous):
     assert "add distinct-l-diversity" not in shown
 
 
+def test_remedies_take_time_and_are_looked_for_when_asked(homogeneous):
+    said = last_line(homogeneous.anonymize())
+    assert said.endswith("changes that would help were not looked for, since that takes time: --advise looks for them.")
+    assert recommendation(homogeneous)["advice"] == "do not publish"
+
+
 def test_equal_runs_give_equal_bytes_and_no_remedies(homogeneous):
-    said = last_line(homogeneous.anonymize("--reproducible"))
+    said = last_line(homogeneous.anonymize("--advise", "60", "--reproducible"))
     first = (homogeneous.private / "manifest.json").read_bytes()
     assert "changes that would help were not looked for" in said
-    homogeneous.anonymize("--reproducible", "--force")
+    homogeneous.anonymize("--advise", "60", "--reproducible", "--force")
     assert (homogeneous.private / "manifest.json").read_bytes() == first
 
 
 def test_a_dry_run_ends_with_the_same_line(homogeneous):
-    said = last_line(homogeneous.anonymize())
-    assert last_line(homogeneous.anonymize("--dry-run", "--force")) == said
+    said = last_line(homogeneous.anonymize("--advise", "60"))
+    assert last_line(homogeneous.anonymize("--advise", "60", "--dry-run", "--force")) == said
 
 
 def test_rows_are_rows_unless_persons_are_counted(desk):
-    desk.anonymize()
+    desk.anonymize("--advise", "60")
     assert "Every row hides among at least" in page(desk.out)
     table = "who,age,disease\n" + "".join(f"p{n},{30 + n // 4},{['flu', 'hiv'][n % 2]}\n" for n in range(12))
     desk.table(table)
     desk.policy({"who": "unit", "age": {"role": QUASI, "hierarchy": {"intervals": [5]}}, "disease": "sensitive"})
-    desk.anonymize("--force")
+    desk.anonymize("--advise", "60", "--force")
     assert "Every person hides among at least" in page(desk.out)

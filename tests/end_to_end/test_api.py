@@ -17,9 +17,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pydantic import BaseModel, ValidationError
+from schemas import FOLDER, generated
 
 import shoal as sh
-from shoal.publish.schemas import FOLDER, generated
 
 ROWS = {
     "name": [f"p{i}" for i in range(6)],

@@ -14,7 +14,7 @@ from shoal.attacks.composition import Compose
 from shoal.pipeline import make_release
 from shoal.policy.document import Policy
 from shoal.republish.history import load_history
-from shoal.republish.previous_release import PreviousRelease
+from shoal.republish.next_release import PreviousRelease
 
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}
 SEX = {"role": "quasi-identifier", "hierarchy": {"flat": True}}

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from shoal.errors import BadData, Infeasible
 from shoal.pipeline import Release, make_release
 from shoal.republish.context import RepublishContext
-from shoal.republish.previous_release import PreviousRelease
+from shoal.republish.next_release import PreviousRelease
 from shoal.verify.claim import refuse_failures
 
 VALUES = "abcde"

@@ -24,7 +24,7 @@ from shoal.publish.fixed_recoding import EarlierRelease
 from shoal.publish.released_table import Frame
 from shoal.republish.history import NAME as HISTORY
 from shoal.republish.history import History
-from shoal.republish.previous_release import PreviousRelease, remember
+from shoal.republish.next_release import PreviousRelease, remember
 from shoal.runtime.events import run
 from shoal.verify.release_files import read_json
 

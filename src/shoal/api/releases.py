@@ -35,9 +35,8 @@ from shoal.verify.claim import Original, Status, Verdict, refuse_failures
 from shoal.verify.judge import ADDED, judge, judge_people
 from shoal.verify.open_release import Room, opened
 from shoal.verify.release_files import check_hash, table_in
-from shoal.verify.released_counts import count
+from shoal.verify.released_counts import count, count_groups, covers_groups, read_separate
 from shoal.verify.truth_by_level import covers
-from shoal.verify.two_tables import count_groups, covers_groups, read_separate
 
 
 def verify(

@@ -22,8 +22,8 @@ from shoal.attacks.attack import (
     refuse_twice,
     sensitive_of,
 )
-from shoal.attacks.candidate_classes import fitting
 from shoal.attacks.composition_over_time import ClassOverlap, crossed
+from shoal.attacks.record_linkage import fitting
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Table

@@ -26,7 +26,7 @@ from shoal.attacks.attack import (
     refuse_twice,
     sensitive_of,
 )
-from shoal.attacks.candidate_classes import classes_holding
+from shoal.attacks.record_linkage import classes_holding
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Table

@@ -20,8 +20,8 @@ from shoal.attacks.attack import (
     refuse_missing,
     refuse_seed,
 )
-from shoal.attacks.candidate_classes import fitting
 from shoal.attacks.label_sets import covered_by_labels, marginal, meaning_of
+from shoal.attacks.record_linkage import fitting
 from shoal.attacks.release_under_attack import Published, Truth, label_of_class
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Table

@@ -15,7 +15,7 @@ from shoal.hierarchy.draft import draft
 from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.risk.check_digits import is_loinc
 from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, matching, passing
-from shoal.risk.vocabulary import Match, Meaning, meaning_of
+from shoal.risk.vocabulary import HeaderMeaning, Match, meaning_of
 from shoal.roles import Role
 
 _NEARLY_ALL = 0.9
@@ -92,7 +92,7 @@ def _constant(column: Column, rows: int, k: int, named: object) -> Guess | None:
     return Guess(column, Role.INSENSITIVE, Certainty.SURE, "it is the same in every row")
 
 
-def _row_number(column: Column, rows: int, k: int, named: tuple[Meaning, Match] | None) -> Guess | None:  # noqa: ARG001
+def _row_number(column: Column, rows: int, k: int, named: tuple[HeaderMeaning, Match] | None) -> Guess | None:  # noqa: ARG001
     if column.kind is not Kind.NUMBER or column.uniques < rows or rows < 2:
         return None
     numbers = column.numbers
@@ -103,7 +103,7 @@ def _row_number(column: Column, rows: int, k: int, named: tuple[Meaning, Match] 
     return None
 
 
-def _named_by_content(column: Column, rows: int, k: int, named: tuple[Meaning, Match] | None) -> Guess | None:  # noqa: ARG001
+def _named_by_content(column: Column, rows: int, k: int, named: tuple[HeaderMeaning, Match] | None) -> Guess | None:  # noqa: ARG001
     """Guess by what names a person: mail, phones, accounts, numbers of states, names where no header contradicts."""
     seen = (each for each in findings(column) if each.by == "content" and each.kind.direct and each.kind in KINDS)
     direct = next(seen, None)
@@ -129,7 +129,7 @@ def _identifier(column: Column, rows: int, certainty: Certainty, why: str, *, le
     return Guess(column, Role.IDENTIFIER, certainty, why)
 
 
-def _named_by_header(column: Column, rows: int, k: int, named: tuple[Meaning, Match] | None) -> Guess | None:
+def _named_by_header(column: Column, rows: int, k: int, named: tuple[HeaderMeaning, Match] | None) -> Guess | None:
     if named is None:
         return None
     meaning, match = named
@@ -146,7 +146,7 @@ def _named_by_header(column: Column, rows: int, k: int, named: tuple[Meaning, Ma
     return Guess(column, meaning.role, certainty, why)
 
 
-def _quasi_identifier(column: Column, k: int, meaning: Meaning, certainty: Certainty, why: str) -> Guess | None:
+def _quasi_identifier(column: Column, k: int, meaning: HeaderMeaning, certainty: Certainty, why: str) -> Guess | None:
     builder = _dates(column)
     if builder is None and meaning.name in {"birth", "event_date"} and column.kind is Kind.TEXT:
         return None  # a header about dates above something else

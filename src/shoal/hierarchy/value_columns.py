@@ -14,8 +14,7 @@ from shoal.data.class_counts import Flags
 from shoal.data.codes import Column, Kind
 from shoal.errors import BadHierarchy
 from shoal.hierarchy.taxonomy import TOP, Hierarchy, Taxonomy
-from shoal.labels.coverage import Coverage
-from shoal.labels.scale import Run, Scale
+from shoal.labels.scale import Coverage, Run, Scale
 
 MAX_LABELS = 5_000_000
 """Most labels (distinct values times levels); a larger hierarchy would not be worth its memory."""

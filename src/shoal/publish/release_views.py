@@ -24,7 +24,7 @@ from shoal.roles import Role
 from shoal.runtime.events import phase
 from shoal.verify.open_release import opened
 from shoal.verify.release_files import table_in
-from shoal.verify.two_tables import GroupTable, read_separate
+from shoal.verify.released_counts import GroupTable, read_separate
 from shoal.workload.generalised_table import GeneralisedTable, QueriedOriginal, read_release, text_cells
 
 _BOUNDS = (("lo", "hi"), ("min", "max"))

@@ -28,9 +28,8 @@ from shoal.verify.judge import judge, judge_people
 from shoal.verify.open_release import opened
 from shoal.verify.original_table import Levels, OriginalColumn, OriginalRelation, OriginalTable
 from shoal.verify.release_files import check_hash
-from shoal.verify.released_counts import count
+from shoal.verify.released_counts import count, count_groups, covers_groups, read_separate
 from shoal.verify.truth_by_level import covers
-from shoal.verify.two_tables import count_groups, covers_groups, read_separate
 
 if TYPE_CHECKING:
     from shoal.publish.data_files import DataFiles

@@ -17,7 +17,7 @@ _LONG = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class HeaderMeaning:
     """What a header is about, and which role such a column usually plays."""
 
     name: str
@@ -61,7 +61,7 @@ def header_words(header: str) -> tuple[str, ...]:
 class _Word:
     """A word of a meaning, folded."""
 
-    meaning: Meaning
+    meaning: HeaderMeaning
     parts: tuple[str, ...]
     begins: bool
     """Whether it is the beginning of words."""
@@ -79,7 +79,7 @@ def _words() -> Sequence[_Word]:
     document = tomllib.loads((files("shoal.risk") / "words.toml").read_text("utf-8"))
     found = []
     for name, told in document.items():
-        meaning = Meaning(name, Role(told["role"]), told["title"])
+        meaning = HeaderMeaning(name, Role(told["role"]), told["title"])
         for language in _LANGUAGES:
             for word in told[language].split():
                 parts = tuple(map(_without_umlaut, word.rstrip("*").split("-")))
@@ -92,7 +92,7 @@ def _without_umlaut(word: str) -> str:
     return re.sub("(?<=[aou])e", "", word)
 
 
-def meaning_of(header: str) -> tuple[Meaning, Match] | None:
+def meaning_of(header: str) -> tuple[HeaderMeaning, Match] | None:
     """Return what a header means and how well a word of that meaning fits; None where no word does.
 
     >>> [meaning_of(header)[0].name for header in ("Date of birth", "Geburtsdatum", "nom_de_famille", "HIV2004", "plz")]

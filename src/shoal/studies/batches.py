@@ -12,7 +12,7 @@ from shoal.attacks.composition_over_time import Candidates, sets_of
 from shoal.pipeline import Release, make_release
 from shoal.policy.document import Policy
 from shoal.report.plots.charts import Chart, Series
-from shoal.republish.previous_release import PreviousRelease
+from shoal.republish.next_release import PreviousRelease
 from shoal.studies.study import Direction, People, Sheet, Study, quasi_identifier, rises
 
 QUASI = ("age", "race", "sex", "education", "marital-status")

@@ -13,8 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import NotVerified
-from shoal.labels.coverage import TOP
-from shoal.labels.scale import words
+from shoal.labels.scale import TOP, words
 from shoal.runtime.memory import explain_memory_error
 from shoal.runtime.tempdir import SPILL, Scratch
 from shoal.verify.claim import Claim

@@ -11,9 +11,8 @@ import pyarrow.compute as pc
 
 from shoal.data.class_counts import Indices
 from shoal.errors import NotVerified
-from shoal.labels.coverage import Coverage
 from shoal.labels.grammar import Interval, parse_label
-from shoal.labels.scale import Scale, words
+from shoal.labels.scale import Coverage, Scale, words
 from shoal.runtime.memory import is_shortage
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import numpy as np
 
 from shoal.data.class_counts import Flags, Indices, Longs
 from shoal.errors import NotVerified
-from shoal.labels.coverage import TOP
 from shoal.labels.grammar import Interval, Members, parse_label
-from shoal.labels.scale import Scale, Sort
+from shoal.labels.scale import TOP, Scale, Sort
 from shoal.verify.claim import Claim, Original
 from shoal.verify.open_release import arrays, classes_of, starred
 

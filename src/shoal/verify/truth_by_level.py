@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.labels.coverage import TOP
+from shoal.labels.scale import TOP
 from shoal.verify.claim import Claim, Original, Status, Verdict
 from shoal.verify.open_release import Opened, number
 from shoal.verify.original_table import count_originals

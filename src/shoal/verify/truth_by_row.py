@@ -8,8 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.data.class_counts import Flags, Indices
-from shoal.labels.coverage import Coverage
-from shoal.labels.scale import Run, words
+from shoal.labels.scale import Coverage, Run, words
 from shoal.verify.claim import Claim, Original, Status, Verdict
 from shoal.verify.open_release import Opened, classify, number, place, starred
 from shoal.verify.original_table import OriginalColumn

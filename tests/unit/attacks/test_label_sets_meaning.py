@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 from naive import examples
 from naive_attacks import release, table
 
-from shoal.attacks.candidate_classes import classes_holding
 from shoal.attacks.label_sets import meaning_of
+from shoal.attacks.record_linkage import classes_holding
 from shoal.errors import BadInput
 from shoal.hierarchy.inline_tree import Tree
 from shoal.hierarchy.intervals import Intervals

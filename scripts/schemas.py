@@ -1,4 +1,4 @@
-"""The JSON Schemas that are shipped with the package; `python -m shoal.publish.schemas` writes them anew."""
+"""The JSON Schemas that are shipped with the package; `python scripts/schemas.py` writes them anew."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ from shoal.errors import KINDS
 from shoal.policy.document import Policy
 from shoal.publish.manifest import Manifest, PublicManifest
 
-FOLDER = Path(__file__).parents[1] / "schemas"
+FOLDER = Path(__file__).parents[1] / "src" / "shoal" / "schemas"
 
 
 def generated() -> dict[str, dict[str, Any]]:

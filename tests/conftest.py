@@ -1,6 +1,7 @@
 """What the end-to-end tests share: a small table of people, policies, and the command line run in this process."""
 
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -146,7 +147,10 @@ class Desk:
         before = tree(self.folder)
         ran = self.run(*arguments) if arguments else self.anonymize(**how)
         assert (ran.code, ran.out) == (code, ""), ran
-        assert ran.err.startswith("shoal: ")
+        if "--json" in arguments:
+            assert json.loads(ran.err)["error"]["exit_code"] == code
+        else:
+            assert ran.err.startswith("shoal: ")
         assert ran.err.count("\n") == 1, ran.err
         assert says in ran.err
         assert not any(word in ran.err for word in ("Traceback", "internal error", "\x1b", CANARY)), ran.err

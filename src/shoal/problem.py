@@ -235,12 +235,20 @@ _ROWS_OF_A_PERSON = (Fraction(51, 50), 50)
 """Rows for each value of a column that may tell persons apart: fewer are namesakes, more are groups of people."""
 
 
+def _may_name_people(header: str) -> bool:
+    """Whether a header says that a column names people, or nothing at all."""
+    from shoal.risk.vocabulary import meaning_of  # few tables need it
+
+    found = meaning_of(header)
+    return found is None or found[0].role is Role.IDENTIFIER
+
+
 def warn_of_several_rows(table: Table, names: Iterable[str]) -> None:
     """Warn of columns that name persons and whose values repeat, where rows are counted."""
     for name in names:
         values, filled = len(table[name].values), int(table[name].counts[: len(table[name].values)].sum())
         fewest, most = _ROWS_OF_A_PERSON
-        if values > 1 and fewest * values <= filled <= most * values:
+        if values > 1 and fewest * values <= filled <= most * values and _may_name_people(name):
             warnings.warn(
                 ShoalWarning(
                     f"{name!r} has {values:,} values on {filled:,} rows: if a person can have several rows, give it "

@@ -25,6 +25,7 @@ NEEDED = {
     "remove": ["ann", "absent.private", "--out", "out"],
     "lattice": [ABSENT, "--policy", "policy.toml"],
     "compare": [ABSENT, "--policy", "policy.toml"],
+    "sweep": [ABSENT, "--policy", "policy.toml", "--k", "2..3"],
     "metrics": None,  # needs nothing, so nothing can be missing
     "workload": [ABSENT, "absent", "--random", "5"],
     "learn": [ABSENT, "--policy", "policy.toml", "--target", "disease"],

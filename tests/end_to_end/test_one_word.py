@@ -17,6 +17,7 @@ FIELD = {
     "mondrian-workload": "needs a target",
     "microaggregation": "needs numbers, dates, or an order",
     "suppress": "may be suppressed",
+    **dict.fromkeys(("samarati", "incognito", "hybrid"), "relies on it that whatever is more general"),
 }
 """What a draft lacks, or asks, that an algorithm cannot do without."""
 LEAVES_OUT = {"optimal", "datafly", "samarati", "incognito", "hybrid", "greedy", "suppress"}
@@ -28,14 +29,14 @@ def drafted(desk):
     rows = small_census.table(400, seed=2).to_pylist()
     desk.table("age,town,disease\n" + "".join(f"{r['age']},{r['$town']},{r['ill']}\n" for r in rows))
     assert desk.run("init", desk.data, "--out", desk.folder / "draft.toml").code == 0
-    text = (desk.folder / "draft.toml").read_text()
-    assert 'algorithm = "optimal"' in text
-    assert "suppression = 0.02" in text
+    drafted, found, _ = (desk.folder / "draft.toml").read_text("utf-8").partition("[method]")
+    assert found
+    text = drafted + '[method]\nalgorithm = "optimal"\nsuppression = 0.02\nmetric = "loss"\n'
 
     def changed(algorithm, *lines):
         path = desk.folder / f"{algorithm}.toml"
         word = text.replace('algorithm = "optimal"', f'algorithm = "{algorithm}"')
-        path.write_text("\n".join([word, *lines]) + "\n")
+        path.write_text("\n".join([word, *lines]) + "\n", "utf-8")
         return path
 
     return changed

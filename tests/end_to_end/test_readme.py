@@ -94,7 +94,7 @@ def test_the_python(folder, shoal):
 
 def test_the_commands(folder, shoal):
     assert [command[0] for command in commands_of(OVERVIEW)] == [
-        *("init", "anonymize", "verify", "measure", "apply", "lattice", "compare", "sweep", "workload", "learn"),
+        *("init", "anonymize", "verify", "measure", "lattice", "compare", "sweep", "workload", "learn"),
         *("risk", "audit", "attack", "study", "metrics"),
     ]
     for command in commands_of(OVERVIEW):

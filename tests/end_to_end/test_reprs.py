@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import shoal as sh
-from shoal.report.plots import Chart, Display, LatticeGraph, LossAgainstK, ParetoFront, Series
+from shoal.report.plots import Chart, Display, LatticeGraph, LossCurve, ParetoFront, Series
 
 CANARY = "CANARY-7f3"
 FRAME = pd.DataFrame(
@@ -49,7 +49,7 @@ SHOWN = {
     "before and after": lambda release: sh.plot.BeforeAfter.from_release(release, "<b>town</b>"),
     "lattice": lambda _: LatticeGraph(sh.lattice(FRAME, POLICY)),
     "front": lambda _: ParetoFront(sh.lattice(FRAME, POLICY)),
-    "loss": lambda release: LossAgainstK.from_releases([release]),
+    "loss": lambda release: LossCurve.from_releases([release]),
 }
 
 

@@ -20,6 +20,14 @@ STEPS = {
 }
 
 
+def caller(frame):
+    """The module that called a function, whatever decorates it."""
+    above = frame.f_back
+    while above is not None and above.f_globals.get("__name__") == "contextlib":
+        above = above.f_back
+    return "" if above is None else above.f_globals.get("__name__", "")
+
+
 def followed(run):
     """Which functions of the package are called by `run`, in their order, with who called them."""
     calls = []
@@ -27,8 +35,7 @@ def followed(run):
     def tell(frame, event, _):
         module = frame.f_globals.get("__name__", "")
         if event == "call" and module.split(".")[0] == "shoal" and frame.f_code.co_name != "<module>":
-            above = frame.f_back.f_globals.get("__name__", "") if frame.f_back else ""
-            calls.append((module, frame.f_code.co_qualname, above))
+            calls.append((module, frame.f_code.co_qualname, caller(frame)))
 
     before = sys.getprofile()
     sys.setprofile(tell)

@@ -195,5 +195,5 @@ def test_two_columns_of_one_name_are_one_sentence(tmp_path, command):
 def test_the_draft_keeps_what_was_said(tmp_path):
     (tmp_path / "people.csv").write_text("Report\nage|sex\n31|-9\n32|f\n")
     options = ReadOptions(missing=("", "-9"), delimiter="|", header_row=2)
-    data = tomllib.loads(api.draft(tmp_path / "people.csv", options=options))["data"]
+    data = tomllib.loads(api.draft(tmp_path / "people.csv", options=options).text)["data"]
     assert (data["missing"], data["delimiter"], data["header-row"]) == (["", "-9"], "|", 2)

@@ -112,6 +112,7 @@ def released(folder, name, data, policy, engine, **how):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         manifest = make_release(data, policy, engine=engine).save(out, reproducible=True, force=True, **how).document()
+        manifest.pop("recommendation")  # attacks that need every row are left to `audit` where rows are not in memory
     manifest["warnings"] = [note for note in manifest["warnings"] if note != NO_ROW_MAP]
     public = json.loads((out / "manifest.json").read_text())
     (file,) = out.glob("data.*")

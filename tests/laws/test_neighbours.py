@@ -111,7 +111,7 @@ class Case:
         with warnings.catch_warnings(action="ignore"):
             try:
                 table = pa.Table.from_pylist(self.rows)
-                policy = sh.Policy.model_validate(self.document(folder))
+                policy = sh.Policy(**self.document(folder))
                 make_release(table, policy).save(folder / "out", **how)
             except (BadData, BadPolicy, Infeasible) as why:
                 return str(why)

@@ -11,7 +11,14 @@ from shoal.engine_port import ReadOptions, Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import read_for, read_options, read_whole
 from shoal.errors import BadInput
-from shoal.explore.compare import AlgorithmComparison, all_measures, compare_algorithms, known_algorithms, of_workload
+from shoal.explore.compare import (
+    AlgorithmComparison,
+    all_measures,
+    compare_algorithms,
+    known_algorithms,
+    of_workload,
+    with_algorithm,
+)
 from shoal.explore.draft_policy import PolicyDraft, draft_policy
 from shoal.explore.lattice_table import LatticeTable, list_nodes
 from shoal.explore.learn import figures_of, learn_from, set_lesson
@@ -327,6 +334,7 @@ def learn(
 
 def _lattice_search(source: SourceLike, policy: Policy) -> LatticeSearch:
     engine = ArrowEngine()
+    policy = with_algorithm(policy, "optimal") if policy.method.of_cells else policy
     problem = Problem.of(read_for(source, policy, engine), policy, engine)
     problem.refuse_infeasible()
     return LatticeSearch.of(problem)

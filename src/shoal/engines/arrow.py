@@ -9,10 +9,10 @@ from shoal.data.codes import Codes, Table
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import Counted, joined
 from shoal.engine_port import Ability, ReadOptions, ReleasedRows, Source, WriteOptions, Written
-from shoal.engines.duckdb.relations import database_of, read_database
 from shoal.engines.postgres.connection import parse_postgres_table
 from shoal.engines.postgres.tables import read_postgres
 from shoal.engines.reading import read
+from shoal.engines.reading.content import names_database
 from shoal.engines.table_writer import write_shown
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.recoding.kinds import Recoding, recode
@@ -30,7 +30,11 @@ class ArrowEngine:
         table = parse_postgres_table(source)
         if table is not None:
             return read_postgres(table, options)
-        database = database_of(os.fsdecode(source)) if isinstance(source, str | os.PathLike) else None
+        if not isinstance(source, str | os.PathLike) or not names_database(source):
+            return read(source, options)
+        from shoal.engines.duckdb.relations import database_of, read_database
+
+        database = database_of(os.fsdecode(source))
         return read(source, options) if database is None else read_database(database, options)
 
     def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:

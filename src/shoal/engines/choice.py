@@ -11,7 +11,7 @@ from shoal.engine_port import Ability, Engine, ReadOptions, ReleasedRows, Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.postgres.connection import parse_postgres_table
 from shoal.engines.postgres.tables import seems_to_need
-from shoal.engines.reading.content import DATABASES, files_of, is_many, local_path, shown
+from shoal.engines.reading.content import files_of, is_many, local_path, names_database, shown
 from shoal.errors import BadData, BadInput
 from shoal.models.k_anonymity import KAnonymity
 from shoal.plan import Plan
@@ -136,8 +136,7 @@ def _fits(source: Any, limit: int | None) -> bool:
 
 def _is_elsewhere(source: Any) -> bool:
     """Whether a source is several files or a table of a database, which a plain file is not."""
-    path = Path(source) if isinstance(source, str | os.PathLike) else None
-    if path is None or (path.is_file() and path.suffix.lower() not in DATABASES):
+    if not isinstance(source, str | os.PathLike) or (Path(source).is_file() and not names_database(source)):
         return False
     from shoal.engines.duckdb.relations import many_or_database
 
@@ -163,7 +162,7 @@ def _seems_to_need(source: Any) -> int:
     if not isinstance(source, str | os.PathLike):
         return 0
     path = local_path(source)
-    if path is not None and path.is_file() and path.suffix.lower() not in DATABASES:
+    if path is not None and path.is_file() and not names_database(path):
         return _needed_bytes(path)
     from shoal.engines.duckdb.relations import cells_in, database_of
 

@@ -202,6 +202,15 @@ DATABASES = {".duckdb", ".ddb", ".db"}
 """How the names of DuckDB's databases end."""
 
 
+def names_database(source: "str | os.PathLike[str]") -> bool:
+    """Whether a path is that of a database, with or without a table.
+
+    >>> names_database("people.duckdb::visits"), names_database("people.csv")
+    (True, False)
+    """
+    return Path(os.fsdecode(source).partition("::")[0]).suffix.lower() in DATABASES
+
+
 def is_many(source: Any) -> bool:
     """Whether a path is a folder or a pattern.
 

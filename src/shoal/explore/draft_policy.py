@@ -37,8 +37,7 @@ from shoal.solve import solve
 MARKERS = ("?", "NA", "N/A", "NULL", "null", "None", "nan", "NaN", "#N/A")
 """Texts that usually mean that a value is not known."""
 _FEW_VALUES = 3
-_SAMPLE = 2_000
-_SECONDS = 3
+_SAMPLE = 1_000
 _MOST_FOR_LOCAL = 100_000
 """Rows up to which `local` is tried: it takes long for more."""
 TRIED = ("optimal", "mondrian", "local")
@@ -154,7 +153,7 @@ def _try(source: Source, engine: Engine, body: Sequence[Sequence[str]]) -> tuple
 
 
 def _tried(sample: Source, engine: Engine, body: Sequence[Sequence[str]], algorithm: str) -> Trial:
-    method = ["[method]", f"algorithm = {_toml(algorithm)}", f"time-limit = {_SECONDS}", *_suppression(algorithm)]
+    method = ["[method]", f"algorithm = {_toml(algorithm)}", *_suppression(algorithm)]
     policy = Policy(**tomllib.loads(_written([*body, method])))
     try:
         with warnings.catch_warnings(action="ignore", category=ShoalWarning):

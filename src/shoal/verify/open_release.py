@@ -113,10 +113,16 @@ class Room:
             config |= {"memory_limit": f"{self.memory // 2}B", "preserve_insertion_order": False}
         try:
             with duckdb.connect(config=config) as db:
-                db.execute("SET enable_progress_bar = false")  # it would go to stdout
+                hide_progress(db)
                 yield db
         finally:
             scratch.close()
+
+
+def hide_progress(db: "duckdb.DuckDBPyConnection") -> None:
+    """Switch the bar off, which would go to stdout; a notebook that cannot draw it has it off and allows no change."""
+    if db.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
+        db.execute("SET enable_progress_bar = false")
 
 
 @contextmanager

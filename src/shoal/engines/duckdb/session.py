@@ -13,6 +13,7 @@ import pyarrow as pa
 from shoal.errors import BadData
 from shoal.runtime.memory import is_shortage
 from shoal.runtime.tempdir import SPILL, Scratch
+from shoal.verify.open_release import hide_progress
 
 if TYPE_CHECKING:
     import duckdb
@@ -45,7 +46,7 @@ class Session:
         if self.memory is not None:
             config["memory_limit"] = f"{int(self.memory * _OF_DATABASE)}B"
         db = duckdb.connect(config=config)
-        db.execute("SET enable_progress_bar = false")  # it would go to stdout
+        hide_progress(db)
         return db
 
     @property

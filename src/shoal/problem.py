@@ -231,7 +231,7 @@ def _warn_of_guesses(policy: Policy) -> None:
         warnings.warn(ShoalWarning(f"the role of {named} is a guess that nobody has confirmed"), stacklevel=2)
 
 
-_ROWS_OF_A_PERSON = (Fraction(51, 50), 50)
+ROWS_OF_A_PERSON = (Fraction(51, 50), 50)
 """Rows for each value of a column that may tell persons apart: fewer are namesakes, more are groups of people."""
 
 
@@ -247,7 +247,7 @@ def warn_of_several_rows(table: Table, names: Iterable[str]) -> None:
     """Warn of columns that name persons and whose values repeat, where rows are counted."""
     for name in names:
         values, filled = len(table[name].values), int(table[name].counts[: len(table[name].values)].sum())
-        fewest, most = _ROWS_OF_A_PERSON
+        fewest, most = ROWS_OF_A_PERSON
         if values > 1 and fewest * values <= filled <= most * values and _may_name_people(name):
             warnings.warn(
                 ShoalWarning(

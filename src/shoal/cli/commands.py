@@ -122,18 +122,12 @@ def init(
 ) -> None:
     """Draft a policy for a table, reasons as comments."""
     from shoal import api
-    from shoal.publish.folder import write_whole
 
     with print_warnings(), progress(quiet=as_json):
         drafted = api.draft(data, k, options=read_options_of(reading))
     if data != "-" and out.exists() and Path(data).exists() and out.samefile(data):
         raise BadInput(f"{out.name}: the policy would be written over the table; name another file with --out")
-    if out.exists() and not force:
-        raise BadInput(f"{out.name}: there is such a file already; use --force to replace it or --out to name another")
-    try:
-        write_whole(out, drafted.text)
-    except OSError as wrong:
-        raise BadInput(f"{out.name}: the policy could not be written ({wrong.strerror})") from None
+    drafted.save(out, force=force)
     if as_json:
         print_json({"policy": out.name, **drafted.document()})
     else:

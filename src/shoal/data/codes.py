@@ -308,10 +308,10 @@ def numbered(codes: Codes) -> tuple[NDArray[np.int64], Codes]:
     return np.flatnonzero(there), place[codes]
 
 
-def alone(column: Column) -> Column:
-    """Return the column encoded by the values of its own rows only."""
+def alone(column: Column, missing: Sequence[str] = ()) -> Column:
+    """Return the column encoded by the values of its own rows only; texts in `missing` become null."""
     values = pa.concat_arrays([column.values, pa.nulls(1, column.values.type)])
-    return encode(column.name, values.take(pa.array(column.codes)), decimal=column.decimal)
+    return encode(column.name, values.take(pa.array(column.codes)), missing=missing, decimal=column.decimal)
 
 
 def _dictionary(array: pa.Array | pa.ChunkedArray) -> tuple[Codes, pa.Array]:

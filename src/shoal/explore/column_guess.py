@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -13,13 +15,15 @@ from shoal.hierarchy.build import Builder, build
 from shoal.hierarchy.dates import Dates, formats_of
 from shoal.hierarchy.draft import draft
 from shoal.hierarchy.top_bottom import ValueOnly
+from shoal.problem import ROWS_OF_A_PERSON
 from shoal.risk.check_digits import is_loinc
 from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, matching, passing
 from shoal.risk.vocabulary import HeaderMeaning, Match, meaning_of
 from shoal.roles import Role
 
 _NEARLY_ALL = 0.9
-_MOST_ROWS_OF_A_PERSON = 50
+_SEVERAL_ROWS = Fraction(3, 2)
+"""Rows for each name or address from which on they are no namesakes."""
 _MOST_CODES = 12
 """Most different whole numbers that are taken for codes of categories."""
 _CATEGORIES = {"sex", "origin", "work", "place", "family", "schooling"}
@@ -57,9 +61,61 @@ class Guess:
         return len(self.column.values)
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of a column: its header, its cells, and how many rows and persons its table has."""
+
+    column: Column
+    rows: int
+    k: int
+    """The k that is going to be asked for."""
+
+    @cached_property
+    def meaning(self) -> HeaderMeaning | None:
+        """What the header means, in any language."""
+        return None if self._named is None else self._named[0]
+
+    @property
+    def certainty(self) -> Certainty:
+        """How sure it is what the header means."""
+        return Certainty.SURE if self._named is not None and self._named[1].is_sure else Certainty.LIKELY
+
+    @cached_property
+    def _named(self) -> tuple[HeaderMeaning, Match] | None:
+        return meaning_of(self.column.name)
+
+    @cached_property
+    def findings(self) -> tuple[IdentifierFinding, ...]:
+        """What its cells and its header look like, of what names people."""
+        return tuple(findings(self.column))
+
+    @property
+    def filled(self) -> int:
+        """Number of rows that are not null."""
+        return int(self.column.counts[: len(self.column.values)].sum())
+
+    @property
+    def is_long_text(self) -> bool:
+        return any(each.kind is FREE_TEXT for each in self.findings)
+
+    @cached_property
+    def dates(self) -> Builder | None:
+        """A hierarchy of dates, where the cells are dates of one usual format."""
+        if self.column.kind is Kind.DATE:
+            return draft(self.column)
+        formats = formats_of(self.column.texts.to_pylist(), date.today().year)  # noqa: DTZ011 - none lies in the future
+        if not formats:
+            return None
+        timed = ["day"] if "%H" in formats[0] else []
+        return Dates((*timed, "month", "quarter", "year", "decade"), format=formats[0])
+
+    def guess(self, role: Role, certainty: Certainty, why: str, builder: Builder | None = None) -> Guess:
+        return Guess(self.column, role, certainty, why, builder)
+
+
 def guess_roles(columns: Sequence[Column], rows: int, k: int) -> list[Guess]:
     """Guess the role of every column; of identifiers that repeat, the one with the most values tells persons apart."""
-    guesses = [guess(column, rows, k) for column in columns]
+    guesses = [guess_role(Evidence(column, rows, k)) for column in columns]
     persons = [each for each in guesses if each.role is Role.UNIT]
     person = max(persons, key=lambda each: each.values, default=None)
     return [each if each.role is not Role.UNIT or each is person else _as_identifier(each) for each in guesses]
@@ -69,96 +125,81 @@ def _as_identifier(found: Guess) -> Guess:
     return replace(found, role=Role.IDENTIFIER, why="it names a person, and another column tells persons apart")
 
 
-def guess(column: Column, rows: int, k: int) -> Guess:
+def guess_role(seen: Evidence) -> Guess:
     """Guess the role of one column: what it holds decides where its header does not."""
-    named = meaning_of(column.name)
-    steps = (
-        _constant,
-        _row_number,
-        _named_by_content,
-        _named_by_header,
-        _clinical,
-        _date,
-        _text,
-        _unique,
-    )
-    found = (step(column, rows, k, named) for step in steps)
-    return next((each for each in found if each is not None), None) or _open(column)
+    steps = (_constant, _row_number, _by_content, _by_header, _clinical, _date, _long_text, _unique)
+    found = (step(seen) for step in steps)
+    return next((each for each in found if each is not None), None) or _open(seen)
 
 
-def _constant(column: Column, rows: int, k: int, named: object) -> Guess | None:  # noqa: ARG001
-    if column.size > 1:
+def _constant(seen: Evidence) -> Guess | None:
+    if seen.column.size > 1:
         return None
-    return Guess(column, Role.INSENSITIVE, Certainty.SURE, "it is the same in every row")
+    return seen.guess(Role.INSENSITIVE, Certainty.SURE, "it is the same in every row")
 
 
-def _row_number(column: Column, rows: int, k: int, named: tuple[HeaderMeaning, Match] | None) -> Guess | None:  # noqa: ARG001
-    if column.kind is not Kind.NUMBER or column.uniques < rows or rows < 2:
+def _row_number(seen: Evidence) -> Guess | None:
+    """Numbers that every row has for itself: consecutive ones, or any where the header says so."""
+    column, meant = seen.column, None if seen.meaning is None else seen.meaning.name
+    if column.kind is not Kind.NUMBER or column.uniques < seen.rows or seen.rows < 2:
         return None
-    numbers = column.numbers
-    consecutive = numbers[-1] - numbers[0] == rows - 1
-    meant = named is not None and named[0].name in {"row_number", "person_number"}
-    if (consecutive and (named is None or meant)) or (meant and named is not None and named[0].name == "row_number"):
-        return Guess(column, Role.IDENTIFIER, Certainty.SURE, "it numbers the rows")
+    consecutive = column.numbers[-1] - column.numbers[0] == seen.rows - 1
+    if meant == "row_number" or (consecutive and meant in {None, "person_number"}):
+        return seen.guess(Role.IDENTIFIER, Certainty.SURE, "it numbers the rows")
     return None
 
 
-def _named_by_content(column: Column, rows: int, k: int, named: tuple[HeaderMeaning, Match] | None) -> Guess | None:  # noqa: ARG001
+def _by_content(seen: Evidence) -> Guess | None:
     """Guess by what names a person: mail, phones, accounts, numbers of states, names where no header contradicts."""
-    seen = (each for each in findings(column) if each.by == "content" and each.kind.direct and each.kind in KINDS)
-    direct = next(seen, None)
-    if direct is None:
+    direct = (each for each in seen.findings if each.by == "content" and each.kind.direct and each.kind in KINDS)
+    found = next(direct, None)
+    if found is None:
         return None
-    if direct.kind.title == "a name" and named is not None and named[0].role is not Role.IDENTIFIER:
+    if found.kind.title == "a name" and seen.meaning is not None and seen.meaning.role is not Role.IDENTIFIER:
         return None  # towns and firms are named after people
-    why = f"{_share(direct)} of its cells look like {direct.kind.title}"
-    return _identifier(column, rows, Certainty.SURE, why, least=1.5)
+    share = f"{100 * found.rows // max(found.filled, 1)} %"
+    return _identifier(seen, Certainty.SURE, f"{share} of its cells look like {found.kind.title}", _SEVERAL_ROWS)
 
 
-def _share(found: IdentifierFinding) -> str:
-    return f"{100 * found.rows // max(found.filled, 1)} %"
-
-
-def _identifier(column: Column, rows: int, certainty: Certainty, why: str, *, least: float) -> Guess:
+def _identifier(seen: Evidence, certainty: Certainty, why: str, least: Fraction) -> Guess:
     """An identifier; where a value has several rows, `least` on average, it tells persons apart."""
-    filled = rows - int(column.counts[len(column.values) :].sum())
-    several = filled / max(len(column.values), 1)
-    if len(column.values) > 1 and least <= several <= _MOST_ROWS_OF_A_PERSON:
-        many = f"{len(column.values):,} values on {filled:,} rows"
-        return Guess(column, Role.UNIT, certainty, f"{why}, and {many}: persons are counted, not rows")
-    return Guess(column, Role.IDENTIFIER, certainty, why)
+    values, filled = len(seen.column.values), seen.filled
+    if values > 1 and least * values <= filled <= ROWS_OF_A_PERSON[1] * values:
+        many = f"{values:,} values on {filled:,} rows"
+        return seen.guess(Role.UNIT, certainty, f"{why}, and {many}: persons are counted, not rows")
+    return seen.guess(Role.IDENTIFIER, certainty, why)
 
 
-def _named_by_header(column: Column, rows: int, k: int, named: tuple[HeaderMeaning, Match] | None) -> Guess | None:
-    if named is None:
+def _by_header(seen: Evidence) -> Guess | None:
+    meaning = seen.meaning
+    if meaning is None:
         return None
-    meaning, match = named
-    certainty = Certainty.SURE if match.is_sure else Certainty.LIKELY
     why = f"its name says {meaning.title}"
     if meaning.role is Role.IDENTIFIER:
-        return _identifier(column, rows, certainty, why, least=1.02 if meaning.name == "person_number" else 1.5)
+        least = ROWS_OF_A_PERSON[0] if meaning.name == "person_number" else _SEVERAL_ROWS
+        return _identifier(seen, seen.certainty, why, least)
     if meaning.role is Role.QUASI_IDENTIFIER:
-        return _quasi_identifier(column, k, meaning, certainty, why)
-    if meaning.role is Role.SAMPLING_WEIGHT and column.kind is not Kind.NUMBER:
+        return _quasi_identifier(seen, meaning, why)
+    if meaning.role is Role.SAMPLING_WEIGHT and seen.column.kind is not Kind.NUMBER:
         return None
-    if meaning.role is Role.SENSITIVE and _is_long_text(column):
+    if meaning.role is Role.SENSITIVE and seen.is_long_text:
         return None
-    return Guess(column, meaning.role, certainty, why)
+    return seen.guess(meaning.role, seen.certainty, why)
 
 
-def _quasi_identifier(column: Column, k: int, meaning: HeaderMeaning, certainty: Certainty, why: str) -> Guess | None:
-    builder = _dates(column)
+def _quasi_identifier(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess | None:
+    column, builder = seen.column, seen.dates
     if builder is None and meaning.name in {"birth", "event_date"} and column.kind is Kind.TEXT:
         return None  # a header about dates above something else
     if builder is None and meaning.name in _CATEGORIES and _are_codes(column):
         builder = ValueOnly()
     try:
-        builder = builder or draft(column, k)
+        builder = builder or draft(column, seen.k)
         build(column, builder)
     except BadHierarchy:
         said = f"{why}, but it has too many different values to generalise"
-        return Guess(column, Role.IDENTIFIER, Certainty.LIKELY, said)
-    return Guess(column, Role.QUASI_IDENTIFIER, certainty, why, builder)
+        return seen.guess(Role.IDENTIFIER, Certainty.LIKELY, said)
+    return seen.guess(Role.QUASI_IDENTIFIER, seen.certainty, why, builder)
 
 
 def _are_codes(column: Column) -> bool:
@@ -168,66 +209,49 @@ def _are_codes(column: Column) -> bool:
     return all(number.denominator == 1 and abs(number) < 1_000 for number in column.numbers)
 
 
-def _dates(column: Column) -> Builder | None:
-    """A hierarchy of dates, where the texts are dates of one usual format."""
-    if column.kind is Kind.DATE:
-        return draft(column)
-    formats = formats_of(column.texts.to_pylist(), date.today().year)  # noqa: DTZ011 - no date lies in the future
-    if not formats:
-        return None
-    timed = ["day"] if "%H" in formats[0] else []
-    return Dates((*timed, "month", "quarter", "year", "decade"), format=formats[0])
-
-
-def _clinical(column: Column, rows: int, k: int, named: object) -> Guess | None:  # noqa: ARG001
-    filled = max(int(column.counts[: len(column.values)].sum()), 1)
+def _clinical(seen: Evidence) -> Guess | None:
     for title, look in _CLINICAL_CODES.items():
-        flags = look(column.texts)
-        if int(column.counts[: len(flags)][flags].sum()) >= _NEARLY_ALL * filled:
-            return Guess(column, Role.SENSITIVE, Certainty.LIKELY, f"its cells look like {title}")
+        flags = look(seen.column.texts)
+        if int(seen.column.counts[: len(flags)][flags].sum()) >= _NEARLY_ALL * max(seen.filled, 1):
+            return seen.guess(Role.SENSITIVE, Certainty.LIKELY, f"its cells look like {title}")
     return None
 
 
-def _date(column: Column, rows: int, k: int, named: object) -> Guess | None:  # noqa: ARG001
-    builder = _dates(column)
-    if builder is None:
+def _date(seen: Evidence) -> Guess | None:
+    if seen.dates is None:
         return None
-    return Guess(column, Role.QUASI_IDENTIFIER, Certainty.LIKELY, "its cells are dates, which others may know", builder)
+    why = "its cells are dates, which others may know"
+    return seen.guess(Role.QUASI_IDENTIFIER, Certainty.LIKELY, why, seen.dates)
 
 
-def _is_long_text(column: Column) -> bool:
-    return any(each.kind is FREE_TEXT for each in findings(column))
-
-
-def _text(column: Column, rows: int, k: int, named: object) -> Guess | None:  # noqa: ARG001
-    if not _is_long_text(column):
+def _long_text(seen: Evidence) -> Guess | None:
+    if not seen.is_long_text:
         return None
-    return Guess(column, Role.IDENTIFIER, Certainty.LIKELY, "free text, which may name people: dropped")
+    return seen.guess(Role.IDENTIFIER, Certainty.LIKELY, "free text, which may name people: dropped")
 
 
-def _unique(column: Column, rows: int, k: int, named: object) -> Guess | None:  # noqa: ARG001
-    """Texts and whole numbers that nearly every row has for itself; measurements are a question."""
-    if rows < 2 or column.uniques < _NEARLY_ALL * rows:
+def _unique(seen: Evidence) -> Guess | None:
+    """Texts, and whole numbers of one length, that nearly every row has for itself; measurements are a question."""
+    column = seen.column
+    if seen.rows < 2 or column.uniques < _NEARLY_ALL * seen.rows:
         return None
-    if column.kind is Kind.NUMBER and (not _of_one_length(column) or _spread(column, rows)):
+    if column.kind is Kind.NUMBER and not (_of_one_length(column) and _are_even(column)):
         return None
-    return Guess(column, Role.IDENTIFIER, Certainty.LIKELY, "nearly every row has a value of its own: dropped")
+    return seen.guess(Role.IDENTIFIER, Certainty.LIKELY, "nearly every row has a value of its own: dropped")
 
 
 def _of_one_length(column: Column) -> bool:
-    return len({len(text) for text in column.texts.to_pylist()}) == 1 and all(
-        n.denominator == 1 for n in column.numbers
-    )
+    whole = all(number.denominator == 1 for number in column.numbers)
+    return whole and len({len(text) for text in column.texts.to_pylist()}) == 1
 
 
-def _spread(column: Column, rows: int) -> bool:
-    """Whether numbers lie about a middle, as measurements do, and not evenly."""
-    floats = column.floats
-    low, middle, high = np.quantile(floats, [0, 0.5, 1])
-    return rows > 0 and bool(high > low) and not 0.4 <= (middle - low) / (high - low) <= 0.6
+def _are_even(column: Column) -> bool:
+    """Whether half of the numbers lie in the lower half of their range, as of numbers that are handed out."""
+    low, middle, high = np.quantile(column.floats, [0, 0.5, 1])
+    return bool(high == low or 0.4 <= (middle - low) / (high - low) <= 0.6)
 
 
-def _open(column: Column) -> Guess:
+def _open(seen: Evidence) -> Guess:
     """A column that nothing is known of: shown as it is only when its owner says so."""
     why = "nothing tells what it is; quasi-identifier if others may know it, sensitive or insensitive if not"
-    return Guess(column, Role.SENSITIVE, Certainty.UNKNOWN, why)
+    return seen.guess(Role.SENSITIVE, Certainty.UNKNOWN, why)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal import __version__
-from shoal.data.codes import Column, Table, encode, rows_of
+from shoal.data.codes import Column, Table, alone, rows_of
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
 from shoal.errors import BadOutput, ShoalError, ShoalWarning
@@ -77,7 +77,7 @@ class PolicyDraft:
         """Write the text, its comments too, to a new file."""
         file = Path(path)
         if file.exists() and not force:
-            raise BadOutput(f"{file.name}: there is such a file already; use force=True to replace it")
+            raise BadOutput(f"{file.name}: there is such a file already; use --force to replace it or name another")
         try:
             write_whole(file, self.text)
         except OSError as wrong:
@@ -116,19 +116,14 @@ def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
     """Draft a policy as TOML text with comments; it holds no value of the data but round edges of intervals."""
     table = _with_markers_read(source.table, _markers(source))
     guesses = guess_roles(list(table.columns.values()), table.rows, k)
-    promises = _require(guesses, k)
-    body = [_head(source), *(_attribute(found) for found in guesses), *promises]
-    trials = _try(replace(source, table=table), engine, body) if _can_be_tried(guesses) else ()
-    parts = [*body, _method(guesses, trials)]
-    return PolicyDraft(_written(parts), tuple(guesses), trials)
+    body = [_head(source), *map(_attribute, guesses), *_require(guesses, k)]
+    known = any(found.role is Role.QUASI_IDENTIFIER for found in guesses)
+    trials = _try(replace(source, table=table), engine, body) if known else ()
+    return PolicyDraft(_written([*body, _method(guesses, trials)]), tuple(guesses), trials)
 
 
 def _written(parts: Sequence[Sequence[str]]) -> str:
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
-
-
-def _can_be_tried(guesses: Sequence[Guess]) -> bool:
-    return any(found.role is Role.QUASI_IDENTIFIER for found in guesses)
 
 
 def _with_markers_read(table: Table, markers: Sequence[str]) -> Table:
@@ -137,8 +132,7 @@ def _with_markers_read(table: Table, markers: Sequence[str]) -> Table:
     def read(column: Column) -> Column:
         if not pa.types.is_string(column.values.type) or not set(markers) & _few(column):
             return column
-        values = pa.concat_arrays([column.values, pa.nulls(1, column.values.type)])
-        return encode(column.name, values.take(pa.array(column.codes)), missing=markers, decimal=column.decimal)
+        return alone(column, missing=markers)
 
     return replace(table, columns={name: read(column) for name, column in table.columns.items()})
 
@@ -157,8 +151,7 @@ def _tried(sample: Source, engine: Engine, body: Sequence[Sequence[str]], algori
     policy = Policy(**tomllib.loads(_written([*body, method])))
     try:
         with warnings.catch_warnings(action="ignore", category=ShoalWarning):
-            problem = Problem.of(sample, policy, engine)
-            plan = solve(problem)
+            plan = solve(Problem.of(sample, policy, engine))
             shown = recode(sample, plan, policy, engine).columns
     except ShoalError as wrong:
         return Trial(algorithm, None, why=str(wrong))

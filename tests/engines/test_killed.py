@@ -17,6 +17,7 @@ import tomli_w
 
 import shoal
 from shoal.publish.folder import Places
+from shoal.runtime.tempdir import settle
 
 KILLS = 30
 
@@ -91,14 +92,18 @@ def test_killed_at_any_moment(folder, older):
 
 @pytest.mark.parametrize("older", [False, True])
 @pytest.mark.parametrize("moment", range(5))
-def test_killed_between_two_moves(tmp_path, moment, older):
-    """Every state that a kill can leave while both folders are moved into place."""
+@pytest.mark.parametrize("reader", ["next run", "out", "out.private"])
+def test_killed_between_two_moves(tmp_path, moment, older, reader):
+    """Every state that a kill can leave while both folders are moved into place, met by whoever comes next."""
     if older:
         fill(tmp_path, "old")
     script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
     script += f"from test_killed import *; die_after({moment}); fill(Path({str(tmp_path)!r}), 'new')"
     killed = subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
     assert killed == (moment < (4 if older else 2))  # each new folder is moved in, each old one away
+    if reader != "next run":
+        settle(tmp_path / reader)  # as whoever reads it does first
+        assert (tmp_path / "out").exists() == (tmp_path / "out.private").exists() == (older or not killed)
     Places.choose(tmp_path / "out", None, None, force=True)  # as the next run does first
     names = {path.name for path in tmp_path.iterdir()}
     if not killed:
@@ -126,13 +131,13 @@ def fill(folder, text, *, force=True):
 
 def die_after(moves):
     """End this process with SIGKILL before the move of this number."""
-    real, done = Path.rename, 0
+    real, done = os.rename, 0
 
-    def rename(self, target):
+    def rename(source, target):
         nonlocal done
         if done == moves:
             os.kill(os.getpid(), signal.SIGKILL)
         done += 1
-        return real(self, target)
+        return real(source, target)
 
-    Path.rename = rename
+    os.rename = rename

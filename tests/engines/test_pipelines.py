@@ -135,7 +135,7 @@ def test_addresses(tmp_path):
         assert release.summary.rows.released == 2
         with pytest.raises(BadData, match="no such file"):
             ArrowEngine().read("memory://shoal-test/nix.csv", ReadOptions())
-        with pytest.raises(BadData, match="use --engine arrow"):
+        with pytest.raises(BadData, match="use the arrow engine"):
             DuckDBEngine().read("memory://shoal-test/people.csv", ReadOptions())
     finally:
         store.rm("/shoal-test", recursive=True)

@@ -20,10 +20,13 @@ spark.cores.max {workers}
 spark.sql.shuffle.partitions 4
 spark.shuffle.io.maxRetries 1
 spark.shuffle.io.retryWait 200ms
+spark.executor.extraJavaOptions {java}
 spark.driver.maxResultSize {most}
 """
 """A core of each worker for an application, so that there is room for a second one. The last of them: a table that was
 collected to the driver would not get there."""
+_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Each machine lives for a few small tables: compiling its code for the long run would take longer than they do."""
 
 
 class Cluster:
@@ -73,7 +76,7 @@ class Cluster:
         command = [self.home / "bin" / "spark-class", f"org.apache.spark.deploy.{what}", "--host", "127.0.0.1"]
         # no environment variable may let a daemon leave the group, or listen elsewhere
         environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m"}
-        environment |= {"SPARK_HOME": str(self.home), "PYSPARK_PYTHON": sys.executable}
+        environment |= {"SPARK_HOME": str(self.home), "PYSPARK_PYTHON": sys.executable, "SPARK_DAEMON_JAVA_OPTS": _JAVA}
         process = subprocess.Popen(
             [str(part) for part in (*command, "--webui-port", 0, *arguments)],
             stdout=self.log,
@@ -110,10 +113,11 @@ def running(folder: Path, workers: int = 2, memory: int = 512, most: str = "4m")
     """A cluster that ends whatever happens, and the environment that a driver needs to reach it."""
     (folder / "conf").mkdir()
     (folder / "conf" / "spark-defaults.conf").write_text(
-        DEFAULTS.format(memory=memory, workers=workers, most=most), "ascii"
+        DEFAULTS.format(memory=memory, workers=workers, most=most, java=_JAVA), "ascii"
     )
     cluster = Cluster(folder, memory)
     ours = {"SPARK_CONF_DIR": str(folder / "conf"), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    ours["SPARK_SUBMIT_OPTS"] = _JAVA  # of the driver
     before = {name: os.environ.get(name) for name in ours}
     os.environ.update(ours)
     try:

@@ -169,6 +169,8 @@ class ClassCounts:
     """Number of classes of the population, recoded in the same way, that hold nobody of this table."""
     released: Mapping[str, Indices] = field(default_factory=dict)
     """released[name][class]: the number of the released value, where columns are counted together."""
+    quasi: tuple[str, ...] = ()
+    """The quasi-identifiers of the table, whichever of them are released."""
 
     @property
     def rows(self) -> int:

@@ -238,7 +238,7 @@ class FrequencySet:
         }
         joint = {names: reading.together(names, self.long[names]) for names in reading.joint if names in self.long}
         released = {name: self.codes(name) for name in self.attributes} if joint else {}
-        return ClassCounts(sizes, sensitive, joint, released=released)
+        return ClassCounts(sizes, sensitive, joint, released=released, quasi=reading.quasi)
 
     def parted(self, part: Codes, parts: int) -> "FrequencySet":
         """Merge the classes into numbered parts; every number occurs, and classes of part -1 are left out.

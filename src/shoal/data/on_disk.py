@@ -194,7 +194,7 @@ class Spilled(FrequencySet):
         if self.least <= 1:
             raise BadInput(
                 f"a node has more than {self.room:,} classes, which do not fit, and no model asks for a least size of "
-                "a class; raise --memory, or set min-level of some attributes"
+                "a class; allow more memory, or set min-level of some attributes"
             )
         return self._condensed(maps, parts, first)
 
@@ -278,7 +278,7 @@ class Spilled(FrequencySet):
         if each.classed(self.attributes, (), self._sizes).counts.max() > self.room:
             raise BadInput(
                 f"the rows of one class hold more than {self.room:,} different values beside the quasi-identifiers, "
-                "which do not fit; raise --memory"
+                "which do not fit; allow more memory"
             )
 
     def _condensed(self, maps: Mapping[str, Codes], parts: int, first: FrequencySet | None) -> FrequencySet:
@@ -301,7 +301,7 @@ class Spilled(FrequencySet):
             if rest.rows > self.lost:
                 break
             if len(listed) > self.room:
-                raise BadInput(f"a node has more than {self.room:,} classes that may be released; raise --memory")
+                raise BadInput(f"a node has more than {self.room:,} classes that may be released; allow more memory")
         assert listed is not None
         return replace(listed, rest=rest)
 

@@ -138,6 +138,8 @@ class Reading:
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
     joint: Mapping[tuple[str, ...], JointCounts | None] = field(default_factory=dict)
     """Columns that are counted together, and their counts in the original table as one class."""
+    quasi: tuple[str, ...] = ()
+    """The quasi-identifiers of the table, whichever of them the classes show."""
     level_labels: Mapping[str, Sequence[Sequence[str | None]]] = field(default_factory=dict)
     """Labels of the groups of `levels`."""
     split: bool = False

@@ -1,9 +1,9 @@
 """Chooses the engine that has the records, checks what a policy needs of it, and asks it to read and recode."""
 
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path, PurePath
 from typing import Any
 
 from shoal.blocking.block import with_added
@@ -14,6 +14,7 @@ from shoal.engines.postgres.tables import seems_to_need
 from shoal.engines.reading.content import files_of, is_many, local_path, names_database, shown
 from shoal.errors import BadData, BadInput
 from shoal.models.k_anonymity import KAnonymity
+from shoal.models.spec import nearest
 from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.problem import meet
@@ -22,11 +23,11 @@ from shoal.runtime.events import phase
 from shoal.runtime.memory import bytes_of
 
 
-def refuse_lacking(policy: Policy, engine: Engine) -> None:
-    """Refuse before any work a policy that needs what this engine cannot do."""
-    for ability, what in _needed_abilities(policy):
+def refuse_lacking(policy: Policy, engine: Engine, further: Iterable[tuple[Ability, str]] = ()) -> None:
+    """Refuse before any work a policy that needs what this engine cannot do; `further` abilities are named too."""
+    for ability, what in (*further, *_needed_abilities(policy)):
         if ability not in engine.abilities:
-            raise BadInput(f"{what} needs the table in memory: leave out --engine {engine.name} or raise --memory")
+            raise BadInput(f"{what} needs the table in memory: use the arrow engine or allow more memory")
 
 
 def _needed_abilities(policy: Policy) -> Iterator[tuple[Ability, str]]:
@@ -109,7 +110,7 @@ _PER_CELL = 16
 def choose_engine(
     name: str, memory: str | int | None, source: Any, spill: Path | None = None, master: str | None = None
 ) -> Engine:
-    """The engine of this name; `auto` takes DuckDB for folders, patterns, databases and what seems too large.
+    """The engine of this name; `auto` takes DuckDB for what seems too large for the memory.
 
     `master` is where the spark engine works.
 
@@ -120,7 +121,7 @@ def choose_engine(
         *most, last = (AUTO, *ENGINES)
         raise BadInput(f"engine {name!r} is not known; choose {', '.join(most)} or {last}")
     if master is not None and name != "spark":
-        raise BadInput("a master is for the spark engine only: give --engine spark too")
+        raise BadInput("a master is for the spark engine only: choose that engine too")
     limit = None if memory is None else bytes_of(memory)
     if name == AUTO:
         clustered = type(source).__module__.startswith("pyspark.sql.")
@@ -129,18 +130,9 @@ def choose_engine(
 
 
 def _fits(source: Any, limit: int | None) -> bool:
-    """Whether a source is one table that seems to fit in what may be used."""
+    """Whether a source seems to fit in what may be used."""
     most = limit if limit is not None else _free() * _OF_FREE
-    return not _is_elsewhere(source) and _seems_to_need(source) <= most
-
-
-def _is_elsewhere(source: Any) -> bool:
-    """Whether a source is several files or a table of a database, which a plain file is not."""
-    if not isinstance(source, str | os.PathLike) or (Path(source).is_file() and not names_database(source)):
-        return False
-    from shoal.engines.duckdb.relations import many_or_database
-
-    return many_or_database(source)
+    return _seems_to_need(source) <= most
 
 
 def read_whole(source: Any, options: ReadOptions) -> Source:
@@ -148,7 +140,7 @@ def read_whole(source: Any, options: ReadOptions) -> Source:
     need, free = _seems_to_need(source), _free()
     if need > free:
         raise BadData(
-            f"{shown(Path(source).name)}: the table seems to need {need / 1e9:,.1f} GB of memory, of which "
+            f"{shown(PurePath(str(source)).name)}: the table seems to need {need / 1e9:,.1f} GB of memory, of which "
             f"{free / 1e9:,.1f} GB are free; give a sample of its rows"
         )
     return ArrowEngine().read(source, options)
@@ -196,8 +188,18 @@ def _free() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
 
 
-def read_options(policy: Policy) -> ReadOptions:
-    return ReadOptions(**policy.data.model_dump(exclude={"others"}))
+def read_options(policy: Policy | None, reading: Mapping[str, Any] | None = None) -> ReadOptions:
+    """How a table is read: as `reading`, keys of [data], says, else as the policy does.
+
+    Without a policy, what is not said is found out, even the encoding.
+    """
+    if policy is not None:
+        return ReadOptions(**policy.read_as(reading or {}).data.model_dump(exclude={"others"}))
+    known = [each.name for each in fields(ReadOptions)]
+    for key in reading or {}:
+        if key not in known:
+            raise BadInput(f"reading: {key!r} is not known{nearest(key, known)}")
+    return ReadOptions(**{"guess_encoding": True, **(reading or {})})
 
 
 def read_for(source: Any, policy: Policy, engine: Engine) -> Source:

@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from shoal.data.class_counts import Longs
 from shoal.engines.table_writer import (
     FORMULA,
+    INNER,
+    INNER_NUMBER,
     NUMBER,
     ROW_GROUP,
     Style,
@@ -131,16 +133,25 @@ class Stream:
 
 
 def telling(texts: pa.Array) -> pa.Array:
-    """Flag the texts that a spreadsheet would run as a formula, as `_is_formula` does for one."""
+    """Flag the texts that a spreadsheet would run as a formula, or part of them."""
+    return pc.not_equal(defused_texts(texts), texts)
+
+
+def defused_texts(texts: pa.Array) -> pa.Array:
+    """Return all texts as `defused` returns one."""
     formula = pc.match_substring_regex(texts, rf"\A(?:{FORMULA.pattern})")
-    return pc.and_not(formula, pc.match_substring_regex(texts, rf"\A(?:{NUMBER.pattern})\z"))
+    formula = pc.and_not(formula, pc.match_substring_regex(texts, rf"\A(?:{NUMBER.pattern})\z"))
+    inside = pc.replace_substring_regex(texts, INNER.pattern, r"\1'\2")
+    for _ in range(2):  # a number may begin with the delimiter that ends another
+        inside = pc.replace_substring_regex(inside, INNER_NUMBER.pattern.replace(r"\Z", r"\z"), r"\1\2\3")
+    return pc.if_else(formula, pc.binary_join_element_wise(pa.scalar("'"), inside, pa.scalar("")), inside)
 
 
 def _written(texts: pa.Array, style: Style) -> pa.Array:
     """Texts as cells of a CSV: defused, quoted where that is needed, null as the style writes it."""
     empty = pa.scalar("")
     if style.spreadsheet_safe:
-        texts = pc.if_else(telling(texts), pc.binary_join_element_wise(pa.scalar("'"), texts, empty), texts)
+        texts = defused_texts(texts)
     special = pc.match_substring(texts, style.delimiter)
     for one in (style.quote, "\n", "\r"):
         special = pc.or_(special, pc.match_substring(texts, one))

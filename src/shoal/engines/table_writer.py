@@ -23,8 +23,12 @@ CHUNK = 1 << 17
 """Rows that are joined, or encoded, at a time."""
 ROW_GROUP = 1 << 20
 """Rows in a row group of a Parquet file: fixed, so that the bytes are the same however the rows come."""
-FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
 """A text that begins like this gets a ' in front, even if it has one: else two texts would be written alike."""
+INNER = re.compile(r"([;,|\t\r\n])('*[=+\-@＝＋－＠])")
+"""Where a reader who takes another character for the delimiter would find a formula inside a cell."""
+INNER_NUMBER = re.compile(r"([;,|\t\r\n])'([+-][0-9]+(?:\.[0-9]+)?)([;,|\t\r\n]|\Z)")
+"""What such a reader would take for a number."""
 NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD_BITS = 63
 _ALIKE = "a label is written like a missing value; put another text first in [data] missing"
@@ -259,7 +263,7 @@ def count_defused(columns: Mapping[str, Released], times: NDArray[np.int64] | No
     total = 0
     for column in columns.values():
         texts = column.texts.to_pylist() if _is_text(column) else []
-        bad = np.array([text is not None and _is_formula(text) for text in texts], dtype=bool)
+        bad = np.array([text is not None and defused(text) != text for text in texts], dtype=bool)
         if bad.any():
             total += int(bad[column.codes].sum() if times is None else times[bad[column.codes]].sum())
     return total
@@ -275,9 +279,11 @@ def refuse_marker(
             "put another text first"
         )
     for name, column in columns.items():
-        hidden = [text for text in (style.missing, style.missing[1:]) if _written(text, column, style) == style.missing]
-        alike = pc.is_in(column.texts, value_set=pa.array(hidden, pa.string())).to_numpy(zero_copy_only=False)
-        found = alike.any() and alike[column.codes].any()
+        plain = re.sub(r"(^|[;,|\t\r\n])'", r"\1", style.missing)
+        alike = {style.missing, style.missing[1:], plain, f"'{plain}"}
+        hidden = [text for text in sorted(alike) if _written(text, column, style) == style.missing]
+        same = pc.is_in(column.texts, value_set=pa.array(hidden, pa.string())).to_numpy(zero_copy_only=False)
+        found = same.any() and same[column.codes].any()
         if found or (rows is not None and rows.holds(name, hidden)):
             raise BadInput(f"column {name!r}: {_ALIKE if missing else _ALIKE_UNSAID}")
 
@@ -300,7 +306,19 @@ def _is_text(column: Released) -> bool:
 
 
 def _defused(text: str, style: Style) -> str:
-    return f"'{text}" if style.spreadsheet_safe and _is_formula(text) else text
+    return defused(text) if style.spreadsheet_safe else text
+
+
+def defused(text: str) -> str:
+    """Return a text that no spreadsheet runs as a formula: one more ' stands before whatever it would run.
+
+    >>> defused("=1+1"), defused("a;=1+1"), defused("5;-6"), defused("＝1")
+    ("'=1+1", "a;'=1+1", '5;-6', "'＝1")
+    """
+    inside = INNER.sub(r"\1'\2", text)
+    if inside != text:  # twice: a number may begin with the delimiter that ends another
+        inside = INNER_NUMBER.sub(r"\1\2\3", INNER_NUMBER.sub(r"\1\2\3", inside))
+    return f"'{inside}" if _is_formula(text) else inside
 
 
 def _is_formula(text: str) -> bool:

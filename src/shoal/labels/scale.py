@@ -35,6 +35,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:?[0-9]{2})?"
 )
+_TIME_OF_DAY = re.compile(r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?")
 _PLACEHOLDER_YEARS = ("0000", "9999")
 _EPOCH = date(1970, 1, 1).toordinal()
 _SECOND = 10**9
@@ -355,6 +356,18 @@ def read_moment(text: str) -> Moment | None:
     hours, minutes, seconds = int(found[2]), int(found[3]), int(found[4])
     passed = ((hours * 60 + minutes) * 60 + seconds) * _SECOND + int((found[5] or "0").ljust(9, "0"))
     return Moment(day.at + passed - _offset(found[6]))
+
+
+def read_time(text: str) -> int | str | None:
+    """Read a day, a point in time or a time of day, however many zeros end it; None where the text is none.
+
+    >>> read_time("1970-01-01") == read_time("1970-01-01 00:00:00.000"), read_time("12:30:00.500"), read_time("noon")
+    (True, '12:30:00.5', None)
+    """
+    if _TIME_OF_DAY.fullmatch(text):
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    moment = read_moment(text)
+    return None if moment is None else moment.at
 
 
 def words(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -5,6 +5,7 @@ import datetime as dt
 import hashlib
 import re
 
+import duckdb
 import naive
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from shoal.engines import table_writer
+from shoal.engines.row_stream import defused_texts
 from shoal.engines.table_writer import (
     Style,
     count_defused,
@@ -25,6 +28,30 @@ from shoal.engines.table_writer import (
 )
 from shoal.errors import BadInput
 from shoal.recoding.columns import Released
+from shoal.verify.open_release import _UNDEFUSED, _undefused
+
+ODD = st.text(";,|\t\n'=+-@＝＋－＠5a.", max_size=12)
+
+
+@given(st.lists(ODD, min_size=1))
+@example(["-5;-6;-7", "a;=1+1", "＝1", "x,'=1", ";'-5", "-1;+2.5|=x", "\t=1", "';=1", "5;-6+1"])
+def test_defused_texts_are_read_back(texts):
+    """Every way of defusing gives the same, and every way of reading gives the texts back."""
+    safe = [table_writer.defused(text) for text in texts]
+    assert safe == [defused(text) for text in texts]
+    assert defused_texts(pa.array(texts)).to_pylist() == safe
+    assert [_undefused(text) for text in safe] == texts
+    with duckdb.connect() as db:
+        db.register("safe", pa.table({"c0": safe}))
+        assert db.sql(f"SELECT {_UNDEFUSED.format(0)} FROM safe").to_arrow_table()["c0"].to_pylist() == texts
+
+
+@given(ODD)
+def test_no_delimiter_makes_a_formula(text):
+    for cell in re.split(r"[;,|\t\r\n]", table_writer.defused(text)):
+        assert re.match(r"[=@＝＋－＠]", cell) is None
+        assert re.match(r"[+-]", cell) is None or re.fullmatch(r"[+-][0-9]+(\.[0-9]+)?", cell)
+
 
 MARK = "NULL"
 CELL = (
@@ -48,6 +75,9 @@ CELL = (
             "'",
             '"',
             "a,b;c|d\te",
+            "a;=1",
+            "a,-5;-6|+x",
+            "＝1",
             "a\r\nb",
         ]
     )
@@ -83,8 +113,17 @@ def is_number(cell):
 
 
 def defused(cell):
+    """One more ' before the text, and before each part of it after a delimiter, that a spreadsheet would run."""
+    first, *others = re.split(r"([;,|\t\r\n])", cell)
+    inside = [
+        "'" + part
+        if part.lstrip("'")[:1] in set("=+-@＝＋－＠") and not re.fullmatch(r"[+-]\d+(\.\d+)?", part, re.ASCII)
+        else part
+        for part in others
+    ]
     bare = cell.lstrip("'")
-    return "'" + cell if bare and bare[0] in "=+-@\t\r\n" and not is_number(cell) else cell
+    runs = bare and bare[0] in "=+-@\t\r\n＝＋－＠" and not is_number(cell)
+    return "'" * bool(runs) + first + "".join(inside)
 
 
 @QUIET
@@ -165,7 +204,9 @@ def test_a_lone_empty_cell_is_no_blank_line(tmp_path):
     ("text", "runs"),
     [("=1", True), ("+a", True), ("-a", True), ("@a", True), ("\ta", True), ("-5", False), ("+5.5", False),
      ("-5,5", False), ("-5-5", True), ("", False), ("a=1", False), ("'=1", True), ("-", True), ("-1.5e-7", False),
-     ("+2E5", False), ("-1e", True), ("'a", False), ("''=1", True)],
+     ("+2E5", False), ("-1e", True), ("'a", False), ("''=1", True),
+     ("＝1", True), ("＋a", True), ("－a", True), ("＠a", True), ("a;=1+1", True),
+     ("a|-x", True), ("52.5,-13.4", False), ("a = 1; b", False), ("[-5, -3)", False)],
 )  # fmt: skip
 def test_what_a_spreadsheet_would_run(text, runs):
     assert count_defused(coded([(text,), (text,), ("a",)], 1)) == 2 * runs

@@ -12,7 +12,15 @@ from shoal.data.packed_keys import Counted, Layout
 from shoal.engine_port import Ability, ReadOptions, ReleasedRows, Source, WriteOptions, Written
 from shoal.engines.duckdb.boxes import box, stream_boxes
 from shoal.engines.duckdb.groups import SOURCE, DuckColumns, group, listable, too_many
-from shoal.engines.duckdb.relations import Place, explain, find_relation, place_of, refuse_surplus
+from shoal.engines.duckdb.relations import (
+    FoundRelation,
+    Place,
+    copied,
+    explain,
+    find_relation,
+    place_of,
+    refuse_surplus,
+)
 from shoal.engines.duckdb.session import Session, damaged
 from shoal.engines.duckdb.streams import stream
 from shoal.engines.postgres.connection import parse_postgres_table
@@ -45,8 +53,6 @@ class DuckDBEngine:
 
     @phase("reading")
     def read(self, source: Any, options: ReadOptions) -> Source:
-        import duckdb
-
         session = Session(self.memory, self.spill)
         stored = parse_postgres_table(source)
         if stored is not None:  # it is copied once, since it is read several times
@@ -54,24 +60,8 @@ class DuckDBEngine:
             place = Place(stored.name, "parquet", (file,))
         else:
             place = place_of(source)
-        found = find_relation(place, options, session)
+        found, rows = _opened(session, place.name, find_relation(place, options, session, copies=True))
         header = found.header
-        # a CSV is cut into cells once, everything else is read where it is
-        kind = "TEMP TABLE" if header is not None else "TEMP VIEW"
-        db = session.db
-        try:
-            with explain_memory_error():
-                db.execute(f"SET preserve_insertion_order = {header is not None}")  # errors count the rows of a CSV
-                db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
-                db.execute("SET preserve_insertion_order = false")
-                rows = session.number(f"SELECT count(*) FROM {SOURCE}")
-                refuse_surplus(place, options, found, rows, session)
-                if header is not None and header.row_names:
-                    apart = session.number(f"SELECT count(DISTINCT c0) FROM {SOURCE} WHERE c0 <> ''")
-                    tell_row_names(place.name, unique=apart == rows)
-        except duckdb.Error:  # what it says may hold cells
-            explain(place, options)
-            raise BadData(damaged(place.name)) from None
         if not rows:
             raise BadData(f"{place.name}: there are no records")
         columns = DuckColumns(
@@ -168,6 +158,31 @@ class DuckDBEngine:
         if options.format == "parquet":
             return Written(shown.stream.write_parquet(path), None)
         return Written(shown.stream.write_csv(path, style_of(source, options)), None)
+
+
+def _opened(session: Session, name: str, found: FoundRelation) -> tuple[FoundRelation, int]:
+    """Open a relation as the rows of the session, and count them; a CSV that only Arrow reads is copied by it."""
+    import duckdb
+
+    db, header = session.db, found.header
+    # a CSV is cut into cells once, everything else is read where it is
+    kind = "TEMP VIEW" if found.delimiters is None else "TEMP TABLE"
+    try:
+        with explain_memory_error():
+            db.execute(f"SET preserve_insertion_order = {header is not None}")  # errors count the rows of a CSV
+            db.execute(f"CREATE {kind} {SOURCE} AS {found.relation.sql}").fetchall()
+            db.execute("SET preserve_insertion_order = false")
+            rows = session.number(f"SELECT count(*) FROM {SOURCE}")
+            refuse_surplus(name, found, rows, session)
+            if header is not None and header.row_names:
+                apart = session.number(f"SELECT count(DISTINCT c0) FROM {SOURCE} WHERE c0 <> ''")
+                tell_row_names(name, unique=apart == rows)
+    except duckdb.Error:  # what it says may hold cells
+        explain(found.headers)
+        if found.delimiters is None:
+            raise BadData(damaged(name)) from None
+        return _opened(session, name, copied(found.headers, session))
+    return found, rows
 
 
 def _items(

@@ -16,10 +16,11 @@ from shoal.data.on_disk import Spilled, Spool
 from shoal.data.packed_keys import Layout
 from shoal.engine_port import ReadOptions
 from shoal.engines.duckdb.session import Session, damaged, integers, readable, whole
-from shoal.engines.reading.assemble import warn_of_look_alikes
+from shoal.engines.reading.assemble import refuse_beyond_calendar, warn_of_look_alikes
 from shoal.engines.reading.csv_reader import decimal_of
 from shoal.engines.reading.sniff import Dialect
 from shoal.errors import BadData
+from shoal.verify.original_table import Lookup
 
 SOURCE = "source_rows"
 """What the rows are called in the database."""
@@ -92,7 +93,9 @@ class DuckColumns(Mapping[str, Column]):
         with readable(f"{self.name}: column {title!r} cannot be read; turn it into text"):
             column = self._encoded(title, raws)
         warn_of_look_alikes(column)
-        return Tallied.of(column, raws, integers(found["n"]), lambda: self._first_rows(cell, raws))
+        tallied = Tallied.of(column, raws, integers(found["n"]), lambda: self._first_rows(cell, raws))
+        refuse_beyond_calendar(self.name, tallied)
+        return tallied
 
     def _lone(self, cell: str) -> int:
         return self._number(f"SELECT count(*) FROM (SELECT {cell} FROM {SOURCE} GROUP BY {cell} HAVING count(*) = 1)")
@@ -202,7 +205,7 @@ def _query(
     session: Session, columns: DuckColumns, names: Sequence[str], layout: Layout, steps: Mapping[str, Codes]
 ) -> str:
     """SQL that groups rows by packed key: codes are looked up first, as a key is smaller than the cells behind it."""
-    parts, joins = [], []
+    parts, lookup = [], Lookup(session.db, SOURCE)
     for i, name in enumerate(names):
         column, cell = columns[name], f"s.{columns.cells[name]}"
         assert isinstance(column, Tallied)
@@ -213,13 +216,12 @@ def _query(
         null = shifted[~present.to_numpy(zero_copy_only=False)].tolist()
         session.keep(f"m{i}", pa.table({"raw": column.raws, "part": shifted}).filter(present))
         # where nothing is null, every row finds its value, or their number tells
-        joins.append(f"{'LEFT ' if null else ''}JOIN m{i} ON {cell} = m{i}.raw")
-        part = f"m{i}.part"
-        parts.append(f"CASE WHEN {cell} IS NULL THEN {null[0]}::UBIGINT ELSE {part} END" if null else part)
+        told = f"CASE WHEN {cell} IS NULL THEN {null[0]}::UBIGINT ELSE {{0}}.part END" if null else "{0}.part"
+        parts.append(lookup.join(f"{'LEFT ' if null else ''}JOIN m{i} {{0}} ON {cell} = {{0}}.raw", told))
     # each word of a key is the union of the codes that lie in it
     words = [
         " | ".join(part for part, word in zip(parts, layout.word, strict=True) if word == w) or "0::UBIGINT"
         for w in range(layout.words)
     ]
     keys = ", ".join(f"{word} AS k{w}" for w, word in enumerate(words))
-    return f"SELECT *, count(*)::BIGINT AS n FROM (SELECT {keys} FROM {SOURCE} s {' '.join(joins)}) GROUP BY ALL"
+    return f"SELECT *, count(*)::BIGINT AS n FROM (SELECT {keys} FROM {lookup.rows()} s) GROUP BY ALL"

@@ -3,7 +3,9 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +16,23 @@ from shoal.engine_port import ReadOptions, Source
 from shoal.engines.duckdb.groups import SOURCE
 from shoal.engines.duckdb.session import Session, damaged, readable
 from shoal.engines.reading.assemble import assemble, check_names, check_type, marker
-from shoal.engines.reading.binary import partitions, refuse_both
+from shoal.engines.reading.binary import int96_columns, partitions, refuse_both, refuse_odd_moments
 from shoal.engines.reading.content import (
     DATABASES,
     PATTERN,
+    Content,
     files_of,
     is_many,
     local_path,
     open_content,
     packing_of,
     shown,
+    unpacked_steps,
+    unpacked_suffix,
 )
-from shoal.engines.reading.csv_reader import Header, diagnose, in_turn, read_header
-from shoal.engines.reading.sniff import format_of
-from shoal.errors import BadData
+from shoal.engines.reading.csv_reader import Header, copy_records, diagnose, in_turn, read_header
+from shoal.engines.reading.sniff import UTF8, codec_of, format_of, recoded_steps
+from shoal.errors import BadData, ShoalError
 
 _READ = {"csv", "parquet"}
 
@@ -47,14 +52,6 @@ class Place:
     """Columns that the names of folders tell (`year=2024/`), one value per file."""
 
 
-def many_or_database(source: Any) -> bool:
-    """Whether a source is no single file: a folder, a pattern or a table of a database."""
-    if not isinstance(source, str | os.PathLike):
-        return False
-    text = os.fsdecode(source)
-    return database_of(text) is not None or is_many(local_path(text))
-
-
 def place_of(source: Any, engine: str = "duckdb") -> Place:
     """Find the files behind a path, or say in one sentence why there are none."""
     if not isinstance(source, str | os.PathLike):
@@ -71,7 +68,9 @@ def place_of(source: Any, engine: str = "duckdb") -> Place:
         return database
     path = local_path(text)
     if path is None:
-        raise BadData(f"{shown(Path(text).name)}: the {engine} engine reads files of this machine; use --engine arrow")
+        raise BadData(
+            f"{shown(Path(text).name)}: the {engine} engine reads files of this machine; use the arrow engine"
+        )
     name = shown(path.name or text)
     root, found = None, [path]
     if is_many(path):
@@ -90,15 +89,22 @@ def _kind_of(name: str, files: Sequence[Path], engine: str) -> str:
     """Tell whether all of the files are CSV or Parquet."""
     contents = [open_content(file) for file in files]
     packed = [content.name for content in contents if packing_of(content)]
-    if packed:
-        raise BadData(f"{packed[0]}: the {engine} engine reads no packed files; unpack it, or use --engine arrow")
-    kinds = {format_of(content) for content in contents}
+    if packed and engine != "duckdb":
+        raise BadData(f"{packed[0]}: the {engine} engine reads no packed files; unpack it, or use the arrow engine")
+    kinds = {format_of(_begun(content)) for content in contents}
     if len(kinds) > 1:
         raise BadData(f"{name}: its files are of different formats ({', '.join(sorted(kinds))}); name those of one")
     (kind,) = kinds
     if kind not in _READ:
         raise BadData(f"{name}: the {engine} engine reads CSV and Parquet files, not {kind}")
     return kind
+
+
+def _begun(content: Content) -> Content:
+    """Return the beginning of what a packed file holds, or the content itself."""
+    if packing_of(content) is None:
+        return content
+    return Content(content.name, unpacked_suffix(content), next(unpacked_steps(content), b""))
 
 
 def database_of(text: str) -> Place | None:
@@ -143,15 +149,25 @@ class FoundRelation:
     relation: Relation
     types: "Mapping[str, pa.DataType]"
     """What Arrow calls the type of each column."""
-    header: Header | None = None
-    """Header of a CSV; None for all else."""
-    delimiters: int = 0
-    """How many delimiters a CSV has after its header, between its cells and inside of them."""
+    headers: tuple[Header, ...] = ()
+    """Header of each file of a CSV; none for all else."""
+    delimiters: int | None = None
+    """How many delimiters a CSV has after its header, between its cells and inside of them; None for a copy."""
+
+    @property
+    def header(self) -> Header | None:
+        return self.headers[0] if self.headers else None
 
 
-def find_relation(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
-    """Tell how the rows of a place are read, without reading them."""
-    return {"csv": _csv, "parquet": _parquet, "database": _read_database}[place.format](place, options, session)
+def find_relation(place: Place, options: ReadOptions, session: Session, *, copies: bool = False) -> FoundRelation:
+    """Tell how the rows of a place are read, without reading them.
+
+    With `copies`, texts that DuckDB reads otherwise than Arrow, or not at all, are copied into the session's folder;
+    else they are refused.
+    """
+    if place.format == "csv":
+        return _csv(place, options, session, copies=copies)
+    return {"parquet": _parquet, "database": _read_database}[place.format](place, options, session)
 
 
 def _named(titles: Sequence[str]) -> dict[str, str]:
@@ -159,35 +175,83 @@ def _named(titles: Sequence[str]) -> dict[str, str]:
     return {title: f"c{i}" for i, title in enumerate(titles)}
 
 
-def _csv(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
-    del session
-    headers = [read_header(open_content(file), options) for file in place.files]
-    first, delimiters = headers[0], 0
-    for file, header in zip(place.files, headers, strict=True):
-        if header.encoding not in {"utf-8", "utf-8-sig"}:
-            raise BadData(f"{header.name}: this engine reads UTF-8 only; save the file as UTF-8, or use --engine arrow")
-        if header.names != first.names or header.dialect != first.dialect or header.line_end != first.line_end:
-            raise BadData(f"{header.name}: its header, delimiter or line ends differ from those of {first.name}")
-        delimiters += _delimiters(header, file)
+def _csv(place: Place, options: ReadOptions, session: Session, *, copies: bool) -> FoundRelation:
+    texts = [_as_utf8(file, options, session if copies else None) for file in place.files]
+    headers = tuple(_header_of(content, codec, options) for _, content, codec in texts)
+    first, delimiters, odd = headers[0], 0, None
+    for (file, _, _), header in zip(texts, headers, strict=True):
+        if header.names != first.names or header.dialect != first.dialect:
+            raise BadData(f"{header.name}: its header or delimiter differs from that of {first.name}")
+        if header.line_end != first.line_end:
+            odd = f"{header.name}: its line ends differ from those of {first.name}"
+        found = _delimiters(header, file)
+        if found is None:
+            odd = f"{header.name}: some cell has a blank before a quote; remove it, or use the arrow engine"
+        delimiters += found or 0
     if len(first.names) == 1 or first.first_line != 1:
-        raise BadData(f"{first.name}: only the arrow engine reads one column, or lines before the header; use it")
+        odd = f"{first.name}: only the arrow engine reads one column, or lines before the header; use it"
+    if odd is not None and not copies:
+        raise BadData(odd)
+    if odd is not None:
+        return copied(headers, session)
     names = _named(first.names)
     types = "{" + ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names.values()) + "}"
     quote = quoted(first.dialect.quote)
+    files = listed(tuple(file for file, _, _ in texts))
     sql = (
-        f"SELECT * FROM read_csv({listed(place.files)}, auto_detect=false, header=true, columns={types}, "
+        f"SELECT * FROM read_csv({files}, auto_detect=false, header=true, columns={types}, "
         f"delim={quoted(first.dialect.delimiter)}, quote={quote}, escape={quote}, comment='', "
         f"new_line={_LINE_ENDS[first.line_end]}, max_line_size={_LONGEST_LINE}, "
         f"force_not_null=[{', '.join(quoted(name) for name in names.values())}])"
     )
-    return FoundRelation(Relation(sql, names), dict.fromkeys(names, pa.string()), first, delimiters)
+    return FoundRelation(Relation(sql, names), dict.fromkeys(names, pa.string()), headers, delimiters)
+
+
+def copied(headers: tuple[Header, ...], session: Session) -> FoundRelation:
+    """Let Arrow cut a CSV into cells, which DuckDB then reads from a file in the session's folder."""
+    file = session.scratch.path / "cells.parquet"
+    copy_records(headers, file)
+    names = _named(headers[0].names)
+    sql = f"SELECT * FROM read_parquet({listed((file,))}) AS r({', '.join(names.values())})"
+    return FoundRelation(Relation(sql, names), dict.fromkeys(names, pa.string()), headers)
+
+
+def _as_utf8(file: Path, options: ReadOptions, session: Session | None) -> tuple[Path, Content, str]:
+    """Return a file, its text and its encoding: a packed one, or one of another encoding, copied as UTF-8."""
+    content = open_content(file)
+    if session is not None and packing_of(content) is not None:
+        file, content = _kept(content, unpacked_steps(content), unpacked_suffix(content), session)
+    codec = codec_of(content, options)
+    if codec in UTF8:
+        return file, content, codec
+    if session is None:
+        raise BadData(f"{content.name}: this engine reads UTF-8 only; save the file as UTF-8, or use the arrow engine")
+    return (*_kept(content, recoded_steps(content, codec), content.suffix, session), codec)
+
+
+def _kept(content: Content, steps: Iterator[bytes], suffix: str, session: Session) -> tuple[Path, Content]:
+    """Write a text into the session's folder; it keeps its name."""
+    file = session.scratch.path / f"text{next(_NUMBER)}.csv"
+    with file.open("xb") as stream:
+        stream.writelines(steps)
+    return file, replace(open_content(file), name=content.name, suffix=suffix)
+
+
+_NUMBER = count()
+
+
+def _header_of(content: Content, codec: str, options: ReadOptions) -> Header:
+    """Read the header of a text that is UTF-8 by now; its encoding is the one it had."""
+    header = read_header(content, options if codec in UTF8 else replace(options, encoding="utf-8"))
+    found = {} if options.encoding is not None else {"encoding": codec}
+    return replace(header, encoding=codec, guessed={**header.guessed, **found})
 
 
 _LINE_ENDS = {"\n": r"'\n'", "\r\n": r"'\r\n'", "\r": r"'\r'"}
 
 
-def _delimiters(header: Header, file: Path) -> int:
-    """Count the delimiters after the header; refuse what DuckDB takes for a quoted cell and Arrow does not."""
+def _delimiters(header: Header, file: Path) -> int | None:
+    """Count the delimiters after the header; None where DuckDB takes something for a quoted cell and Arrow does not."""
     text, dialect = header.text
     delimiter, found = dialect.delimiter.encode(), 0
 
@@ -202,7 +266,7 @@ def _delimiters(header: Header, file: Path) -> int:
         blank, before = re.compile(rb"[\r\n%b] +%b" % (re.escape(delimiter), re.escape(dialect.quote.encode()))), b""
         for step in _steps(header, file):
             if blank.search(before + step):
-                raise BadData(f"{header.name}: some cell has a blank before a quote; remove it, or use --engine arrow")
+                return None
             before = step[-_LONGEST_BLANK:]
     return found - bytes(text.data[: header.body]).count(delimiter)
 
@@ -216,9 +280,9 @@ def _steps(header: Header, file: Path) -> Iterator[bytes]:
             yield step
 
 
-def refuse_surplus(place: Place, options: ReadOptions, found: FoundRelation, rows: int, session: Session) -> None:
+def refuse_surplus(name: str, found: FoundRelation, rows: int, session: Session) -> None:
     """Refuse rows with more cells than the header has: DuckDB passes over those that are empty."""
-    if found.header is None:
+    if found.header is None or found.delimiters is None:
         return
     dialect = found.header.dialect
     surplus = found.delimiters - rows * (len(found.types) - 1)
@@ -228,25 +292,24 @@ def refuse_surplus(place: Place, options: ReadOptions, found: FoundRelation, row
             within = f"strlen({cell}) - strlen(replace({cell}, {mark}, ''))"
             surplus -= session.number(f"SELECT coalesce(sum({within}), 0) FROM {SOURCE} WHERE contains({cell}, {mark})")
     if surplus:
-        explain(place, options)
-        raise BadData(f"{place.name}: some rows have more fields than the header")
+        explain(found.headers)
+        raise BadData(f"{name}: some rows have more fields than the header")
 
 
-def explain(place: Place, options: ReadOptions) -> None:
+def explain(headers: Sequence[Header]) -> None:
     """Raise BadData for what is wrong with a CSV that DuckDB could not read, found by the careful pass."""
-    for file in place.files if place.format == "csv" else ():
-        text, dialect = read_header(open_content(file), options).text
-        diagnose(text, dialect)
+    for header in headers:
+        diagnose(*header.text)
 
 
 def _parquet(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
     del options, session
-    from pyarrow import parquet
-
     schemas = []
     for file in place.files:
         try:
-            schemas.append(parquet.read_schema(file).remove_metadata())
+            schemas.append(_parquet_schema(file))
+        except ShoalError:
+            raise
         except (pa.ArrowException, OSError, ValueError):
             raise BadData(f"{file.name}: this is not a Parquet file, or it is damaged or cut short") from None
         if not schemas[0].equals(schemas[-1]):
@@ -271,6 +334,18 @@ def _parquet(place: Place, options: ReadOptions, session: Session) -> FoundRelat
     return FoundRelation(Relation(sql, names), types | {title: values.type for title, values in place.told.items()})
 
 
+def _parquet_schema(file: Path) -> pa.Schema:
+    """Read the schema of a Parquet file; the old timestamps of 96 bits are microseconds, as DuckDB reads them."""
+    from pyarrow import parquet
+
+    data = open_content(file).data
+    schema = parquet.read_schema(pa.BufferReader(data)).remove_metadata()
+    refuse_odd_moments(shown(file.name), data)
+    for column in int96_columns(data):
+        schema = schema.set(schema.get_field_index(column), pa.field(column, pa.timestamp("us")))
+    return schema
+
+
 def _of_file(i: int) -> str:
     """SQL of what the folder of a row's file tells; an error, not null, if the path is not found again."""
     return f"CASE WHEN p.file IS NULL THEN error('unknown file') ELSE p.v{i} END"
@@ -293,7 +368,7 @@ def _check_types(place: Place, schema: pa.Schema) -> None:
         if any(unsure(column.type) for unsure in _UNSURE):
             raise BadData(
                 f"{place.name}: column {column.name!r} is of a type that only the arrow engine reads ({column.type}); "
-                "use --engine arrow or turn it into text"
+                "use the arrow engine or turn it into text"
             )
 
 
@@ -314,23 +389,26 @@ def _read_database(place: Place, options: ReadOptions, session: Session) -> Foun
 
 def read_database(place: Place, options: ReadOptions) -> Source:
     """Read a table or view of a database into memory."""
-    session = Session(None, None)
-    full, _, schema = _table_of(place, session)
-    with readable(damaged(place.name)):
-        session.db.execute("SET preserve_insertion_order = true")
-        table = session.table(f"SELECT * FROM {full}")
+    with closing(Session(None, None)) as session:
+        full, _, schema = _table_of(place, session)
+        with readable(damaged(place.name)):
+            session.db.execute("SET preserve_insertion_order = true")
+            table = session.table(f"SELECT * FROM {full}")
     columns = dict(zip(schema.names, table.columns, strict=True))
     return Source(assemble(place.name, columns, options), format="database", name=place.name, missing=marker(options))
 
 
 def cells_in(place: Place) -> int:
-    """About how many cells a table of a database has; 0 for a view, of which nobody can tell."""
-    session = Session(None, None)
-    full, _, schema = _table_of(place, session)
-    tables = session.db.execute(
-        "SELECT schema_name, table_name, estimated_size FROM duckdb_tables() WHERE database_name = 'given'"
-    ).fetchall()
-    return sum(int(rows) for of, name, rows in tables if _full_name(of, name) == full) * len(schema.names)
+    """About how many cells a table of a database has; the rows of a view are counted."""
+    with closing(Session(None, None)) as session:
+        full, _, schema = _table_of(place, session)
+        tables = session.db.execute(
+            "SELECT schema_name, table_name, estimated_size FROM duckdb_tables() WHERE database_name = 'given'"
+        ).fetchall()
+        known = [int(rows) for of, name, rows in tables if _full_name(of, name) == full]
+        with readable(damaged(place.name)):
+            rows = known[0] if known else session.number(f"SELECT count(*) FROM {full}")
+    return rows * len(schema.names)
 
 
 def _full_name(*parts: str) -> str:
@@ -346,6 +424,7 @@ def _table_of(place: Place, session: Session) -> tuple[str, str, pa.Schema]:
         session.db.execute(setup).fetchall()
     except duckdb.Error:
         raise BadData(f"{place.name}: this is no DuckDB database, or another program is writing to it") from None
+    session.shut_in()
     listed_tables = session.db.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'given' "
         "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'given' AND NOT internal"
@@ -356,6 +435,11 @@ def _table_of(place: Place, session: Session) -> tuple[str, str, pa.Schema]:
         raise BadData(f"{place.name}: name one of its tables after two colons, file.duckdb::table (there are {known})")
     full = _full_name(*wanted[0])
     with readable(damaged(place.name)):  # a view of what is gone
-        schema = session.table(f"SELECT * FROM {full} LIMIT 0").schema
+        try:
+            schema = session.table(f"SELECT * FROM {full} LIMIT 0").schema
+        except duckdb.PermissionException:
+            raise BadData(
+                f"{place.name}: this view reads files outside the database, which is not allowed; make a table of it"
+            ) from None
     check_names(place.name, schema.names)
     return full, setup, schema

@@ -13,7 +13,7 @@ import pyarrow as pa
 from shoal.errors import BadData
 from shoal.runtime.memory import is_shortage
 from shoal.runtime.tempdir import SPILL, Scratch
-from shoal.verify.open_release import hide_progress
+from shoal.verify.open_release import ALONE, hide_progress
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,14 +40,27 @@ class Session:
 
         config: dict[str, Any] = {
             "temp_directory": str(self.scratch.path),
-            "autoinstall_known_extensions": False,
             "preserve_insertion_order": False,
+            **ALONE,
         }
         if self.memory is not None:
             config["memory_limit"] = f"{int(self.memory * _OF_DATABASE)}B"
         db = duckdb.connect(config=config)
         hide_progress(db)
         return db
+
+    def close(self) -> None:
+        """End the connection, and remove its folder."""
+        if "db" in self.__dict__:
+            self.db.close()
+        if "scratch" in self.__dict__:
+            self.scratch.close()
+
+    def shut_in(self) -> None:
+        """Let nothing outside the attached databases and the own folder be read or written from now on."""
+        folder = str(self.scratch.path).replace("'", "''")
+        self.db.execute(f"SET allowed_directories = ['{folder}']")
+        self.db.execute("SET enable_external_access = false")  # which a running database cannot switch on again
 
     @property
     def room(self) -> int | None:

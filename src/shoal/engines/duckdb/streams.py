@@ -16,6 +16,7 @@ from shoal.engines.row_stream import Stream, telling
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
 from shoal.recoding.columns import Released, shown_values
 from shoal.recoding.kinds import NodeRecoding
+from shoal.verify.original_table import Lookup
 
 _BATCH = 1 << 17
 _NUMBER = count()
@@ -41,18 +42,20 @@ class _Query:
 
     def __init__(self, columns: DuckColumns) -> None:
         self.columns = columns
-        self.joins: list[str] = []
+        self.lookup = Lookup(columns.session.db, SOURCE)
+        self.tables = 0
 
     def number(self, name: str, of_raw: NDArray[np.integer]) -> str:
         """SQL of a number for each row, given the number of each raw value of a column."""
         column, cell = self.columns[name], f"s.{self.columns.cells[name]}"
         assert isinstance(column, Tallied)
-        table = f"t{len(self.joins)}"
+        table = f"t{self.tables}"
+        self.tables += 1
         present = column.raws.is_valid()
         null = of_raw[~present.to_numpy(zero_copy_only=False)].tolist()
         self.columns.session.keep(table, pa.table({"raw": column.raws, "number": of_raw}).filter(present))
-        self.joins.append(f"{'LEFT ' if null else ''}JOIN {table} ON {cell} = {table}.raw")
-        return f"CASE WHEN {cell} IS NULL THEN {null[0]} ELSE {table}.number END" if null else f"{table}.number"
+        told = f"CASE WHEN {cell} IS NULL THEN {null[0]} ELSE {{0}}.number END" if null else "{0}.number"
+        return self.lookup.join(f"{'LEFT ' if null else ''}JOIN {table} {{0}} ON {cell} = {{0}}.raw", told)
 
 
 def stream(
@@ -89,7 +92,7 @@ def stream(
     columns.session.keep("kept", pa.table({f"k{w}": kept.keys[:, w] for w in range(kept.layout.words)}))
     keys = [f"{' | '.join(parts) or '0::UBIGINT'} AS k{w}" for w, parts in enumerate(words)]
     rows = ", ".join([*keys, *(f"{cells[name]} AS c{i}" for i, name in enumerate(names))])
-    rows = f"SELECT {rows} FROM {SOURCE} s {' '.join(query.joins)}"
+    rows = f"SELECT {rows} FROM {query.lookup.rows()} s"
     # rows meet the released classes by key; those of no such class are left out, or shown as `*`
     same = " AND ".join(f"x.k{w} = kept.k{w}" for w in range(kept.layout.words))
     shown = []

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from shoal.engines.reading.content import shown
-from shoal.errors import BadData, BadInput, ShoalError, ShoalWarning
+from shoal.errors import REPLACE_IT, BadData, BadInput, ShoalError, ShoalWarning
 
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
@@ -43,10 +43,13 @@ class Postgres:
         if _LOOKS_LIKE_CONNECTION.match(self.table):  # never echoed: it may hold a password
             raise BadInput(
                 "postgres: name a table, postgres:schema.table; a connection string belongs into the environment "
-                "variable SHOAL_POSTGRES or into a file (--connection-file)"
+                "variable SHOAL_POSTGRES or into a file of its own (a connection file)"
             )
         if self.query_file is None and not all(self.names):
             raise BadInput("postgres: name a table, postgres:schema.table")
+
+    def __str__(self) -> str:
+        return f"{PREFIX}{self.table}"
 
     @property
     def name(self) -> str:
@@ -124,7 +127,7 @@ _SAID: Mapping[str, str] = {
     "42601": "the query is not understood",
     "42703": "the query names a column that is not there",
     "42P01": "there is no such table",
-    "42P07": "there is such a table already; use --force to replace it",
+    "42P07": f"there is such a table already; {REPLACE_IT}",
     "53100": "the disk of the database is full",
     "55P03": "somebody else holds the table; try again later",
     "57014": "the statement was cancelled",
@@ -194,8 +197,8 @@ def _connection_string(source: Postgres) -> str:
     if source.connection_file is None:
         if not os.environ.get(VARIABLE, "").strip():
             raise BadInput(
-                f"{source.name}: say how to connect, in the environment variable {VARIABLE} or in a file that "
-                "--connection-file names"
+                f"{source.name}: say how to connect, in the environment variable {VARIABLE} or in a file, by "
+                "--connection-file (in Python shoal.Postgres(…, connection_file=…))"
             )
         return os.environ[VARIABLE].strip()
     path = Path(os.fsdecode(source.connection_file))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.postgres.connection import Postgres, connected, explained, identifier, literal, refuse_name, run
 from shoal.engines.reading.assemble import assemble, check_names, check_type, marker
-from shoal.errors import BadData, BadInput, BadOutput
+from shoal.errors import REPLACE_IT, BadData, BadInput, BadOutput
 
 if TYPE_CHECKING:
     from adbc_driver_manager.dbapi import Connection
@@ -114,18 +114,20 @@ def _cell(name: str, kind: str) -> str:
 def _scales(name: str, db: "Connection", given: str, kinds: dict[str, str]) -> dict[str, int]:
     """Digits behind the point in each numeric column; refuse numbers and dates that Arrow cannot hold."""
     numeric = [column for column, kind in kinds.items() if kind == "numeric"]
+    floats = [column for column, kind in kinds.items() if kind in {"float4", "float8"}]
     dates = [column for column, kind in kinds.items() if kind in _CAN_BE_ENDLESS]
-    # of each numeric column two sizes, then of each numeric and date column whether it holds NaN or infinity
+    # of each numeric column two sizes, then of each number with a point and each date whether it is NaN or infinity
     asked = [
         *(f"max(scale({identifier(c)})), max(length(trunc(abs({identifier(c)}))::text))" for c in numeric),
         *(f"bool_or({identifier(c)}::text ~ '[NI]')" for c in numeric),
+        *(f"bool_or({identifier(c)} IN ('NaN', 'Infinity', '-Infinity'))" for c in floats),
         *(f"bool_or(NOT isfinite({identifier(c)}))" for c in dates),
     ]
     if not asked:
         return {}
     (found,) = run(db, f"SELECT {', '.join(asked)} FROM {given}")
     sizes, odd = found[: 2 * len(numeric)], found[2 * len(numeric) :]
-    for column, is_odd in zip([*numeric, *dates], odd, strict=True):
+    for column, is_odd in zip([*numeric, *floats, *dates], odd, strict=True):
         if is_odd:
             raise BadData(
                 f"{name}: column {column!r} holds NaN or infinity; leave them out, or read a view without them"
@@ -258,7 +260,7 @@ class StoredTable:
             return str(status)
         raise BadOutput(
             f"{self.target.name}: the connection was lost while the release was committed, so whether the table was "
-            "replaced is not known; the folders are as they were: run it again with --force"
+            "replaced is not known; the folders are as they were: run it again with --force (in Python force=True)"
         )
 
     @property
@@ -299,7 +301,7 @@ def _refuse_existing(db: "Connection", target: Postgres, *, force: bool) -> None
     if kind != "r" or not str(comment or "").startswith(_MARK):
         raise BadOutput(f"{target.name}: there is such a table, and it is not a release of Shoal; choose another")
     if not force:
-        raise BadOutput(f"{target.name}: there is a release already; use --force to replace it")
+        raise BadOutput(f"{target.name}: there is a release already; {REPLACE_IT}")
 
 
 def _storable(name: str, column: pa.Field) -> pa.DataType:

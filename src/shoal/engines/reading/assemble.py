@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.data.codes import Column, Table, encode
 from shoal.engine_port import ReadOptions
@@ -51,6 +53,7 @@ def assemble(
         for (title, array), mark in step_through(list(zip(columns.items(), marks, strict=True)))
     }
     for column in encoded.values():
+        refuse_beyond_calendar(name, column)
         warn_of_look_alikes(column)
     return Table(encoded, rows)
 
@@ -116,6 +119,49 @@ def _encoded(name: str, title: str, array: Any, decimal: str, options: ReadOptio
         return encode(title, array, missing=options.missing, decimal=decimal, normalise=options.normalise)
     except (pa.ArrowException, UnicodeError):  # what they say may hold cells
         raise BadData(f"{name}: column {title!r} cannot be read; turn it into text") from None
+
+
+_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_DAY = 86_400
+_YEARS = 32_767
+"""The last year that Arrow and DuckDB write; the first is the same before our era."""
+
+
+def bounds_of(of: pa.DataType) -> tuple[int, int] | None:
+    """Return the numbers of the first and the last moment of the calendar; None for what is no date or timestamp."""
+    first, last = (int(np.datetime64(day, "D").astype(np.int64)) for day in (f"-{_YEARS}-01-01", f"{_YEARS}-12-31"))
+    if pa.types.is_date32(of):
+        return first, last
+    if not pa.types.is_timestamp(of) and not pa.types.is_date64(of):
+        return None
+    day = _DAY * _UNITS[of.unit if pa.types.is_timestamp(of) else "ms"]
+    return max(first * day, -(2**63)), min((last + 1) * day - 1, 2**63 - 1)
+
+
+def first_beyond(moments: pa.Array) -> int | None:
+    """Return the place of the first date or timestamp beyond the calendar; None where there is none."""
+    bounds = bounds_of(moments.type)
+    if bounds is None:
+        return None
+    numbers = moments.view(pa.int32()) if pa.types.is_date32(moments.type) else moments.view(pa.int64())
+    beyond = pc.or_(pc.less(numbers, bounds[0]), pc.greater(numbers, bounds[1]))
+    found = pc.index(beyond, True).as_py()
+    return found if found >= 0 else None
+
+
+def beyond_calendar(name: str, title: str, row: int) -> BadData:
+    """Say that a date or timestamp has a year that nobody writes."""
+    return BadData(
+        f"{name}: column {title!r}, row {row}: the year of a date or timestamp is beyond {_YEARS:,}, after or before "
+        "our era; correct it, or turn the column into text"
+    )
+
+
+def refuse_beyond_calendar(name: str, column: Column) -> None:
+    """Refuse dates and timestamps that no calendar has: they could be shown as numbers only."""
+    code = first_beyond(column.values)
+    if code is not None:
+        raise beyond_calendar(name, column.name, column.first_row(code))
 
 
 def warn_of_look_alikes(column: Column) -> None:

@@ -7,11 +7,20 @@ from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.engine_port import ReadOptions, Source
-from shoal.engines.reading.assemble import assemble, check_names, check_type, marker
+from shoal.engines.reading.assemble import (
+    assemble,
+    beyond_calendar,
+    bounds_of,
+    check_names,
+    check_type,
+    first_beyond,
+    marker,
+)
 from shoal.engines.reading.content import Content
-from shoal.errors import BadData
+from shoal.errors import BadData, ShoalError
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -81,11 +90,75 @@ def parquet_table(content: Content) -> pa.Table:
 
     def table() -> pa.Table:
         texts = [field.name for field in found if pa.types.is_string(field.type)]
-        return parquet.ParquetFile(pa.BufferReader(content.data), read_dictionary=texts).read()
+        how = {"read_dictionary": texts, "coerce_int96_timestamp_unit": "us"}
+        return parquet.ParquetFile(pa.BufferReader(content.data), **how).read()
 
     found = _whole(content, "Parquet", schema)
     _check(content.name, found)
+    _whole(content, "Parquet", lambda: refuse_odd_moments(content.name, content.data))
     return _whole(content, "Parquet", table).replace_schema_metadata(None)
+
+
+_MOST_SECONDS = 2**63 // 10**6
+
+
+def int96_columns(data: Any) -> list[str]:
+    """Name the columns of a Parquet file in the old form of timestamps, 96 bits, which has neither unit nor bounds."""
+    from pyarrow import parquet
+
+    schema = parquet.ParquetFile(pa.BufferReader(data)).schema
+    return [schema.column(i).path for i in range(len(schema)) if schema.column(i).physical_type == "INT96"]
+
+
+def refuse_odd_moments(name: str, data: Any) -> None:
+    """Refuse dates and timestamps of a Parquet file that Arrow would wrap or DuckDB would round."""
+    from pyarrow import parquet
+
+    old = int96_columns(data)
+    for column in old:
+        _refuse_inexact(name, column, data)
+    file = parquet.ParquetFile(pa.BufferReader(data))
+    places = {file.schema.column(i).path: i for i in range(len(file.schema))}
+    for column in file.schema_arrow:
+        if column.name in places and column.name not in old and bounds_of(column.type) is not None:
+            _refuse_beyond(name, places[column.name], column, file)
+
+
+def _refuse_inexact(name: str, column: str, data: Any) -> None:
+    """Refuse timestamps of 96 bits that are no whole microseconds, or more of them than 64 bits count."""
+    from pyarrow import parquet
+
+    units = ("s", "us", "ns")
+    files = [parquet.ParquetFile(pa.BufferReader(data), coerce_int96_timestamp_unit=unit) for unit in units]
+    row = 0
+    for batches in zip(*(file.iter_batches(columns=[column]) for file in files), strict=True):
+        s, us, ns = (batch.column(0).cast(pa.int64()) for batch in batches)
+        beyond = pc.or_(pc.greater_equal(s, _MOST_SECONDS), pc.less_equal(s, -_MOST_SECONDS))
+        # nanoseconds wrap beyond some years, and so does the product: they differ where a part was lost
+        finer = pc.not_equal(pc.multiply(us, 1000), ns)
+        if (at := pc.index(beyond, True).as_py()) >= 0:
+            raise beyond_calendar(name, column, row + at + 1)
+        if (at := pc.index(finer, True).as_py()) >= 0:
+            raise BadData(
+                f"{name}: column {column!r}, row {row + at + 1}: a timestamp (INT96) is finer than a microsecond; "
+                "write the column as timestamps of 64 bits, or as text"
+            )
+        row += len(s)
+
+
+def _refuse_beyond(name: str, i: int, column: pa.Field, file: Any) -> None:
+    """Refuse dates and timestamps beyond the calendar; groups of rows that know their least and greatest are passed."""
+    first, last = bounds_of(column.type) or (0, 0)
+    unit = 1 if not pa.types.is_timestamp(column.type) or column.type.unit != "s" else 1000  # kept as milliseconds
+    row = 0
+    for at in range(file.num_row_groups):
+        group = file.metadata.row_group(at)
+        known = group.column(i).statistics
+        if known is None or not known.has_min_max or known.min_raw < first * unit or known.max_raw > last * unit:
+            odd = first_beyond(file.read_row_group(at, columns=[column.name]).column(0).combine_chunks())
+            if odd is not None:
+                raise beyond_calendar(name, column.name, row + odd + 1)
+        row += group.num_rows
 
 
 def read_arrow(content: Content, options: ReadOptions) -> Source:
@@ -107,6 +180,8 @@ def _whole(content: Content, kind: str, load: Callable[[], Any]) -> Any:
         loaded = load()
         if isinstance(loaded, pa.Table):
             loaded.validate(full=True)
+    except ShoalError:
+        raise
     except (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError):
         raise BadData(f"{content.name}: this is not a {kind} file, or it is damaged or cut short") from None
     return loaded

@@ -1,7 +1,6 @@
 """The bytes behind a path, an address or standard input."""
 
 import glob
-import mmap
 import os
 import re
 import sys
@@ -15,8 +14,6 @@ from urllib.parse import unquote, urlsplit
 
 from shoal.errors import BadData, BadInput
 
-Bytes = bytes | mmap.mmap
-
 
 @dataclass(frozen=True)
 class Content:
@@ -24,7 +21,7 @@ class Content:
     """What errors call it; without terminal control characters."""
     suffix: str
     """`.csv`, in lower case; empty for standard input."""
-    data: Bytes
+    data: bytes
 
 
 def shown(name: str) -> str:
@@ -37,7 +34,7 @@ def shown(name: str) -> str:
 
 
 def open_content(source: "str | os.PathLike[str]") -> Content:
-    """Open a file (memory mapped where possible) or read standard input to its end."""
+    """Read a file or standard input to its end."""
     if source == "-":
         return _filled(Content("-", "", sys.stdin.buffer.read()))
     path = Path(os.fsdecode(source))
@@ -57,12 +54,10 @@ def open_content(source: "str | os.PathLike[str]") -> Content:
     return _filled(Content(name, path.suffix.lower(), data))
 
 
-def _bytes_of(path: Path) -> Bytes:
+def _bytes_of(path: Path) -> bytes:
+    """Read a file once, to its end: who looks at it twice, or maps it, may find it changed or cut short."""
     with path.open("rb") as file:
-        try:
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError):  # empty, or a pipe
-            return file.read()
+        return file.read()
 
 
 def _filled(content: Content) -> Content:
@@ -84,27 +79,33 @@ def packing_of(content: Content) -> str | None:
 
 def unpacked(content: Content) -> Content:
     """Return what a gzip or zstd file holds, or the content itself; refuse one that unpacks to far more than it is."""
-    packing = packing_of(content)
-    if packing is None:
+    if packing_of(content) is None:
         return content
+    return _filled(Content(content.name, unpacked_suffix(content), b"".join(unpacked_steps(content))))
+
+
+def unpacked_suffix(content: Content) -> str:
+    """Return how the name of a packed file ends without its packing: `.csv` of `people.csv.gz`."""
+    return PurePath(PurePath(content.name).stem).suffix.lower()
+
+
+def unpacked_steps(content: Content) -> Iterator[bytes]:
+    """Yield what a packed file holds in steps, as long as it has the size of a table."""
     import pyarrow as pa
 
+    packing = packing_of(content)
+    most, size = max(_LARGE, _RATIO * len(content.data)), 0
     try:
         with pa.input_stream(pa.BufferReader(content.data), compression=packing) as stream:
-            data = b"".join(_steps(content, stream))
+            while step := stream.read(_STEP):
+                size += len(step)
+                if size > most:
+                    raise BadData(
+                        f"{content.name}: the file unpacks to more than {_RATIO} times its size; unpack it yourself"
+                    )
+                yield step
     except (pa.ArrowException, OSError):
         raise BadData(f"{content.name}: this is not a {packing} file, or it is damaged or cut short") from None
-    return _filled(Content(content.name, PurePath(PurePath(content.name).stem).suffix.lower(), data))
-
-
-def _steps(content: Content, stream: Any) -> Iterator[bytes]:
-    """Yield a packed file in steps, as long as it has the size of a table."""
-    most, size = max(_LARGE, _RATIO * len(content.data)), 0
-    while step := stream.read(_STEP):
-        size += len(step)
-        if size > most:
-            raise BadData(f"{content.name}: the file unpacks to more than {_RATIO} times its size; unpack it yourself")
-        yield step
 
 
 def _near(path: Path) -> str:

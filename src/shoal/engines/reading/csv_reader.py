@@ -2,10 +2,14 @@
 
 import csv
 import io
+import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +19,11 @@ from shoal.engine_port import ReadOptions, Source
 from shoal.engines.reading.assemble import assemble, check_names, marker, tell_row_names, with_row_names
 from shoal.engines.reading.content import Content
 from shoal.engines.reading.sniff import (
+    UTF8,
     DecodedText,
     Dialect,
     begun,
+    codec_of,
     decoded,
     refuse_other_than_utf8,
     rows_of,
@@ -112,29 +118,64 @@ def _parse(records: memoryview, dialect: Dialect, width: int, *, quoted: bool, b
     """Let Arrow cut the records; None if it cannot, for what it says may hold cells."""
     from pyarrow import csv
 
-    names = [str(i) for i in range(width)]
     texts = pa.dictionary(pa.int32(), pa.string())
     if not len(records):
-        return pa.schema([(name, texts) for name in names]).empty_table()
+        return pa.schema([(str(i), texts) for i in range(width)]).empty_table()
     try:
-        return csv.read_csv(
-            pa.BufferReader(records),
-            read_options=csv.ReadOptions(block_size=block, column_names=names),
-            parse_options=csv.ParseOptions(
-                delimiter=dialect.delimiter,
-                quote_char=dialect.quote or False,
-                newlines_in_values=quoted,
-                ignore_empty_lines=width > 1,
-            ),
-            convert_options=csv.ConvertOptions(
-                column_types=dict.fromkeys(names, texts),
-                null_values=[],
-                strings_can_be_null=False,
-                quoted_strings_can_be_null=False,
-            ),
-        )
+        return csv.read_csv(_opened(records), **_how(dialect, width, texts, quoted=quoted, block=block))
     except (pa.ArrowException, OSError):
         return None
+
+
+def _opened(records: memoryview) -> pa.BufferReader:
+    """Open records for Arrow, which takes a mark U+FEFF off their beginning: one of the first cell is given twice."""
+    marked = records[: len(BOM_UTF8)].tobytes() == BOM_UTF8
+    return pa.BufferReader(BOM_UTF8 + records.tobytes() if marked else records)
+
+
+def _how(dialect: Dialect, width: int, of: pa.DataType, *, quoted: bool, block: int) -> dict[str, Any]:
+    """Return how Arrow cuts records into cells, all of which are texts."""
+    from pyarrow import csv
+
+    names = [str(i) for i in range(width)]
+    return {
+        "read_options": csv.ReadOptions(block_size=block, column_names=names),
+        "parse_options": csv.ParseOptions(
+            delimiter=dialect.delimiter,
+            quote_char=dialect.quote or False,
+            newlines_in_values=quoted,
+            ignore_empty_lines=width > 1,
+        ),
+        "convert_options": csv.ConvertOptions(
+            column_types=dict.fromkeys(names, of),
+            null_values=[],
+            strings_can_be_null=False,
+            quoted_strings_can_be_null=False,
+        ),
+    }
+
+
+def copy_records(headers: Sequence["Header"], path: Path) -> None:
+    """Copy the records of files with one header into a Parquet file of texts, piece by piece; no more is in memory."""
+    from pyarrow import csv, parquet
+
+    width = len(headers[0].names)
+    schema = pa.schema([(str(i), pa.string()) for i in range(width)])
+    for header in headers:
+        diagnose(*header.text)
+    for block in (_BLOCK, _BIG_BLOCK):  # a cell may be longer than a block
+        try:
+            with parquet.ParquetWriter(path, schema) as writer:
+                for header in headers:
+                    text, dialect = header.text
+                    records = memoryview(text.data)[header.body : _end(text, header.body, width)]
+                    how = _how(dialect, width, pa.string(), quoted=bool(dialect.quote), block=block)
+                    for batch in csv.open_csv(_opened(records), **how) if len(records) else ():
+                        writer.write_batch(batch)
+        except pa.ArrowException:
+            continue
+        return
+    raise BadData(f"{headers[0].name}: the file cannot be read as CSV, though every row looks right by itself")
 
 
 def _steps(records: memoryview) -> Iterator[memoryview]:
@@ -227,7 +268,8 @@ def read_csv(content: Content, options: ReadOptions) -> Source:
 
 def read_csv_files(name: str, files: Sequence[Content], options: ReadOptions) -> Source:
     """Read files of delimited text with the same header into one table."""
-    parts = [_cut_file(content, options) for content in files]
+    how = _in_one_encoding(name, files, options)
+    parts = [_cut_file(content, how) for content in files]
     first = parts[0]
     for part in parts:
         if (part.titles, part.dialect) != (first.titles, first.dialect):
@@ -248,6 +290,22 @@ def read_csv_files(name: str, files: Sequence[Content], options: ReadOptions) ->
         missing=marker(options),
         guessed=_guessed(first.text, dialect, decimal, options),
     )
+
+
+def _in_one_encoding(name: str, files: Sequence[Content], options: ReadOptions) -> ReadOptions:
+    """Guess one encoding for all files, as a policy names one only; plain ASCII is text in each of them."""
+    if len(files) == 1 or options.encoding is not None or not options.guess_encoding:
+        return options
+    found = [codec_of(content, options) for content in files]
+    others = {*found} - UTF8
+    if not others:
+        return options
+    codec = "cp1252" if others == {"latin-1", "cp1252"} else min(others)  # which is latin-1, and some characters more
+    beside = [content for content, of in zip(files, found, strict=True) if of in UTF8]
+    if (len(others) > 1 and codec != "cp1252") or any(re.search(rb"[\x80-\xff]", content.data) for content in beside):
+        listed = ", ".join(sorted({*found}))
+        raise BadData(f"{name}: its files are of different encodings ({listed}); save them in one, e.g. UTF-8")
+    return replace(options, encoding=codec)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, Any
@@ -29,7 +29,13 @@ _RATIO = 200
 _LARGE = 10 << 20
 _CELLS = 50_000_000
 _STEP = 4 << 20
-_REFERENCE = re.compile(rb"""\br=["']([A-Z]{0,3})([0-9]{1,7})["']""")
+_CELL = re.compile(rb"<(?:[\w.-]+:)?c[\s/>]")
+_PLACED = re.compile(rb"""<(?:[\w.-]+:)?c\s[^>]*?\br\s*=\s*["']([A-Za-z]{1,3})([0-9]{1,12})["']""")
+"""A cell that tells where it is, as nearly all do."""
+_TAG = re.compile(rb"<(?:[\w.-]+:)?(row|c|table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]*)>")
+_PLACE = re.compile(rb"""(?<![\w:.-])r\s*=\s*["']([A-Za-z]{0,3})([0-9]{1,12})["']""")
+_VALUE = re.compile(rb"""\"[^\"]*\"|'[^']*'""")
+_REPEATED = re.compile(rb"""number-(?:rows|columns)-repeated\s*=\s*["']([0-9]{1,12})["']""")
 
 
 def guard(content: Content) -> None:
@@ -41,8 +47,7 @@ def guard(content: Content) -> None:
             entries = archive.infolist()
             _check_sizes(content.name, entries)
             for entry in entries:
-                with archive.open(entry) as stream:  # reading to the end checks that its size is no lie
-                    _check_extent(content.name, stream)
+                _check_extent(content.name, lambda entry=entry: archive.open(entry))  # type: ignore[misc]
     except ShoalError:
         raise
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError, RuntimeError, ValueError):
@@ -59,22 +64,91 @@ def _check_sizes(name: str, entries: list[zipfile.ZipInfo]) -> None:
             raise BadData(f"{name}: a part of the file unpacks to more than {_RATIO} times its size; save it as CSV")
 
 
-def _check_extent(name: str, stream: IO[bytes]) -> None:
-    """Refuse a sheet whose cells lie so far apart that the grid between them fills the memory."""
-    rows, columns, rest = 0, 0, b""
+def _check_extent(name: str, opened: Callable[[], IO[bytes]]) -> None:
+    """Refuse a sheet whose cells lie so far apart that the grid between them fills the memory.
+
+    Reading a part to its end also checks that its size is no lie.
+    """
+    extent, cells, placed = _Extent(name), 0, 0
+    with opened() as stream:
+        for step in _steps(stream):
+            found = _PLACED.findall(step)
+            cells, placed = cells + len(_CELL.findall(step)), placed + len(found)
+            extent.cover(max((int(row) for row in {row for _, row in found}), default=0), 0)
+            extent.cover(0, max((_number(letters) for letters in {of for of, _ in found}), default=0))
+            if b"number-" in step:  # a table of OpenDocument
+                cells += 1
+    if cells > placed:  # some cells follow on others: look at each
+        with opened() as stream:
+            extent = _Extent(name)
+            for step in _steps(stream):
+                for kind, attributes in _TAG.findall(step):
+                    extent.see(kind.decode(), attributes)
+
+
+class _Extent:
+    """How far the cells of a sheet reach."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rows = self.columns = 0
+        self.row = self.column = 0
+        """How many rows and cells of the row came so far."""
+        self.repeated = 1
+        """How many rows the current one stands for."""
+
+    def cover(self, rows: int, columns: int) -> None:
+        self.rows, self.columns = max(self.rows, rows), max(self.columns, columns)
+        if self.rows * self.columns > _CELLS:
+            raise BadData(
+                f"{self.name}: a sheet spans {self.rows:,} rows × {self.columns:,} columns; delete what is far outside"
+            )
+
+    def see(self, kind: str, attributes: bytes) -> None:
+        """Follow a row or a cell, which tells its place or comes after the one before it."""
+        if {*b"\"'"} & {*_VALUE.sub(b"", attributes)}:
+            raise ValueError(kind)  # a > inside a value, where no program writes one
+        if kind == "table":
+            self.row, self.column, self.repeated = 0, 0, 1
+        elif kind in {"row", "c"}:
+            self._see_placed(kind, _PLACE.search(attributes))
+        else:
+            repeated = _REPEATED.search(attributes)
+            self._see_repeated(kind, attributes, 1 if repeated is None else int(repeated[1]))
+
+    def _see_placed(self, kind: str, place: re.Match[bytes] | None) -> None:
+        if kind == "row":
+            self.row, self.column = self.row + 1 if place is None else int(place[2]), 0
+        elif place is None:
+            self.column += 1
+        else:
+            self.row, self.column = int(place[2]), _number(place[1])
+        self.cover(self.row, self.column)
+
+    def _see_repeated(self, kind: str, attributes: bytes, times: int) -> None:
+        if kind == "table-row":
+            self.row, self.column, self.repeated = self.row + self.repeated, 0, times
+            return
+        self.column += times
+        if b"value-type" in attributes or not attributes.endswith(b"/"):  # it is not empty
+            self.cover(self.row + self.repeated - 1, self.column)
+
+
+def _steps(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield a part in steps that end with a tag, as long as tags have a size that programs write."""
+    rest = b""
     while step := stream.read(_STEP):
-        found = _REFERENCE.findall(rest + step)
-        rows = max(rows, max((int(row) for row in {row for _, row in found}), default=0))
-        columns = max(columns, max((_number(letters) for letters in {of for of, _ in found}), default=0))
-        rest = step[-32:]
-    if rows * columns > _CELLS:
-        raise BadData(f"{name}: a sheet spans {rows:,} rows × {columns:,} columns; delete what is far outside")
+        whole, end, rest = (rest + step).rpartition(b">")
+        if len(rest) > _STEP:
+            whole, rest = whole + end + rest, b""  # this is no XML
+        yield whole + end
+    yield rest
 
 
 def _number(letters: bytes) -> int:
     """Return the number of a column: A is 1, AA is 27."""
     result = 0
-    for letter in letters:
+    for letter in letters.upper():
         result = result * 26 + letter - ord("A") + 1
     return result
 

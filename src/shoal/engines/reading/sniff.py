@@ -6,13 +6,13 @@ import io
 import pickletools
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from shoal.engine_port import ReadOptions
-from shoal.engines.reading.content import Bytes, Content
+from shoal.engines.reading.content import Content
 from shoal.errors import BadData, ShoalWarning
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ _MARKS: Mapping[bytes, str] = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_UTF8 = {"utf-8", "utf-8-sig"}
-_ADVICE = 'give the encoding, e.g. encoding = "latin-1" under [data]'
+UTF8 = {"utf-8", "utf-8-sig"}
+_ADVICE = 'give the encoding: --encoding latin-1 (in Python reading=…), or encoding = "latin-1" under [data]'
 _STEP = 1 << 20
 
 
@@ -36,7 +36,7 @@ class DecodedText:
     """UTF-8 bytes; the text begins at `start`, after any byte order mark."""
 
     name: str
-    data: Bytes
+    data: bytes
     start: int
     encoding: str
     line: int = 1
@@ -55,12 +55,17 @@ def decoded(content: Content, options: ReadOptions) -> DecodedText:
 
 def begun(content: Content, options: ReadOptions) -> DecodedText:
     """Return the content as UTF-8, without looking at the whole of it where it is UTF-8 already."""
-    marked = next((codec for mark, codec in _MARKS.items() if content.data[: len(mark)] == mark), None)
-    given = None if options.encoding is None else _known(content.name, options.encoding)
-    codec = given or marked or (_guessed_codec(content) if options.guess_encoding else "utf-8")
-    data = content.data if codec in _UTF8 else _recoded(content, codec)
+    codec = codec_of(content, options)
+    data = content.data if codec in UTF8 else b"".join(recoded_steps(content, codec))
     start = len(codecs.BOM_UTF8) if data[:3] == codecs.BOM_UTF8 else 0
     return _from_line(DecodedText(content.name, data, start, codec), options.header_row or 1)
+
+
+def codec_of(content: Content, options: ReadOptions) -> str:
+    """Tell the encoding of a text: as given, as its byte order mark says, as it looks where that may be guessed."""
+    marked = next((codec for mark, codec in _MARKS.items() if content.data[: len(mark)] == mark), None)
+    given = None if options.encoding is None else _known(content.name, options.encoding)
+    return given or marked or (_guessed_codec(content) if options.guess_encoding else "utf-8")
 
 
 def _from_line(text: DecodedText, line: int) -> DecodedText:
@@ -86,6 +91,8 @@ def _guessed_codec(content: Content) -> str:
     if at is None:
         return "utf-8"
     codec = western(bytes(content.data[max(at - 1, 0) : at + _EXAMINED]))
+    if codec == "latin-1" and re.compile(rb"[\x80-\x9f]").search(content.data, at + _EXAMINED):
+        codec = "cp1252"  # further on, where latin-1 has control characters
     if codec is None:
         raise BadData(f"{content.name}: byte offset {at} is not UTF-8, nor does the file look like cp1252; {_ADVICE}")
     warnings.warn(
@@ -100,16 +107,16 @@ def _guessed_codec(content: Content) -> str:
 def western(sample: bytes) -> str | None:
     """Tell cp1252, or latin-1 where both mean the same; None where the bytes look like neither.
 
-    In Western European text an accented letter mostly stands alone between plain ones; in Cyrillic or Greek whole words
-    are above 0x7F, and in the code pages of DOS the bytes 0x80 to 0x9F are letters within words.
+    In Western European text at most two accented letters stand side by side, as in Größe; in Cyrillic or Greek whole
+    words are above 0x7F, and in the code pages of DOS the bytes 0x80 to 0x9F are letters within words.
 
-    >>> western("Müller, 5 €".encode("cp1252")), western("Müller".encode("cp1252"))
+    >>> western("Größe, 5 €".encode("cp1252")), western("Müller".encode("cp1252"))
     ('cp1252', 'latin-1')
     >>> print(western("Мария".encode("cp1251")), western("Mädchen".encode("cp850")))
     None None
     """
     runs = [len(run) for run in re.findall(rb"[\x80-\xff]+", sample)]
-    if sum(run for run in runs if run > 1) * 2 > sum(runs):
+    if sum(run for run in runs if run > 2) * 2 > sum(runs):
         return None
     if not re.search(rb"[\x80-\x9f]", sample):
         return "latin-1"
@@ -124,7 +131,7 @@ def refuse_other_than_utf8(text: DecodedText) -> None:
         raise BadData(f"{text.name}: byte offset {offset} is not UTF-8; {_ADVICE}") from None
 
 
-def _first_other_than_utf8(data: Bytes, start: int) -> int | None:
+def _first_other_than_utf8(data: bytes, start: int) -> int | None:
     """Return the offset of the first byte that is not UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for at in range(start, len(data), _STEP):
@@ -143,12 +150,17 @@ def _known(name: str, encoding: str) -> str:
         raise BadData(f"{name}: there is no encoding {encoding!r}; {_ADVICE}") from None
 
 
-def _recoded(content: Content, codec: str) -> bytes:
+def recoded_steps(content: Content, codec: str) -> Iterator[bytes]:
+    """Yield a text of another encoding in steps of UTF-8."""
+    at = pending = 0
     try:
-        return str(memoryview(content.data), codec).encode()
+        b"".decode(codec)  # refuses one that is not about text
+        decoder = codecs.getincrementaldecoder(codec)()
+        for at in range(0, len(content.data), _STEP):
+            pending = len(decoder.getstate()[0])
+            yield decoder.decode(content.data[at : at + _STEP], final=at + _STEP >= len(content.data)).encode()
     except UnicodeDecodeError as error:
-        at = error.start
-        raise BadData(f"{content.name}: byte offset {at} is not {codec}; {_ADVICE}") from None
+        raise BadData(f"{content.name}: byte offset {at - pending + error.start} is not {codec}; {_ADVICE}") from None
     except (LookupError, ValueError):  # a codec that is not about text, a lone surrogate
         raise BadData(f"{content.name}: the file is not text in {codec}; {_ADVICE}") from None
 
@@ -218,7 +230,7 @@ def format_of(content: Content) -> str:
     return by_suffix or of or "csv"
 
 
-def _is_pickle(data: Bytes) -> bool:
+def _is_pickle(data: bytes) -> bool:
     """Tell whether the bytes are a pickle, without loading it: a program that ends in a full stop."""
     if data[:1] == b"\x80" and data[1:2] in {b"\x02", b"\x03", b"\x04", b"\x05"}:
         return True

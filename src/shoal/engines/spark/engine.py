@@ -54,7 +54,7 @@ class SparkEngine:
             with told(place.name):
                 rows = cells.frame.count()
         except BadData:
-            explain(place, options)
+            explain(cells.headers)
             raise
         table = Table(SparkColumns(cells, place.name, options, self.spill), _some(rows, place.name), cells.relation)
         if cells.header is None:

@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -15,8 +16,7 @@ from shoal.engine_port import ReadOptions
 from shoal.engines.duckdb.relations import FoundRelation, Place, explain, find_relation
 from shoal.engines.duckdb.session import Session
 from shoal.engines.reading.assemble import FRAME, check_names, check_type
-from shoal.engines.reading.content import open_content
-from shoal.engines.reading.csv_reader import Header, read_header
+from shoal.engines.reading.csv_reader import Header
 from shoal.engines.spark import executors
 from shoal.engines.spark.session import by_value, collected, let_go, streamed, told
 from shoal.errors import BadData
@@ -42,16 +42,22 @@ class ClusterRows:
     """What Arrow calls the type of each column."""
     relation: Relation
     """How somebody else reads the same rows."""
-    header: Header | None = None
+    headers: tuple[Header, ...] = ()
+    """Header of each file of a CSV; none for all else."""
+
+    @property
+    def header(self) -> Header | None:
+        return self.headers[0] if self.headers else None
 
 
 def of_place(session: "SparkSession", place: Place, options: ReadOptions) -> ClusterRows:
     """Read the rows of files, which every executor must see under the same path."""
-    found = find_relation(place, options, Session(None, None))
+    with closing(Session(None, None)) as own:
+        found = find_relation(place, options, own)
     if found.header is not None and found.header.row_names:
         raise BadData(f"{place.name}: column 1 has no name; give it one")
-    frame = _csv(session, place, found, options) if place.format == "csv" else _parquet(session, place, found)
-    return ClusterRows(frame, found.relation.columns, found.types, found.relation, found.header)
+    frame = _csv(session, place, found) if place.format == "csv" else _parquet(session, place, found)
+    return ClusterRows(frame, found.relation.columns, found.types, found.relation, found.headers)
 
 
 def of_frame(frame: "DataFrame") -> ClusterRows:
@@ -76,17 +82,17 @@ def _counted(cells: "DataFrame", names: Sequence[str]) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(first.schema, chain([first], rows))
 
 
-def _csv(session: "SparkSession", place: Place, found: FoundRelation, options: ReadOptions) -> "DataFrame":
+def _csv(session: "SparkSession", place: Place, found: FoundRelation) -> "DataFrame":
     """Cut a CSV into cells once, and keep them on the executors: in memory, else on their disks."""
     from pyspark import StorageLevel
 
     assert found.header is not None
     by_value()
-    pieces = _pieces(session, place, options)
+    pieces = _pieces(session, place, found.headers)
     end = b"\r" if found.header.line_end == "\r" else b"\n"
     dialect = found.header.dialect
     if dialect.quote:
-        pieces = _mended(session, place, options, pieces, end, dialect.quote.encode())
+        pieces = _mended(session, place, found.headers, pieces, end, dialect.quote.encode())
     width = len(found.relation.columns)
     how = {"delimiter": dialect.delimiter, "quote_char": dialect.quote or False}
     schema = ", ".join(f"c{i} string" for i in range(width))
@@ -97,15 +103,14 @@ def _csv(session: "SparkSession", place: Place, found: FoundRelation, options: R
     return kept
 
 
-def _pieces(session: "SparkSession", place: Place, options: ReadOptions) -> list[tuple[str, int, int, int]]:
+def _pieces(session: "SparkSession", place: Place, headers: Sequence[Header]) -> list[tuple[str, int, int, int]]:
     """Byte ranges of the files, each of which one task reads."""
     sizes = [file.stat().st_size for file in place.files]
     tasks = session.sparkContext.defaultParallelism * _TASKS_PER_CORE
     step = min(max(sum(sizes) // tasks, _LEAST), _MOST)
     pieces = []
-    for file, size in zip(place.files, sizes, strict=True):
-        body = read_header(open_content(file), options).body
-        path = str(file.absolute())
+    for file, size, header in zip(place.files, sizes, headers, strict=True):
+        path, body = str(file.absolute()), header.body
         pieces += [(path, body, start, min(start + step, size)) for start in range(body, size, step)]
     return pieces
 
@@ -113,7 +118,7 @@ def _pieces(session: "SparkSession", place: Place, options: ReadOptions) -> list
 def _mended(
     session: "SparkSession",
     place: Place,
-    options: ReadOptions,
+    headers: Sequence[Header],
     pieces: list[tuple[str, int, int, int]],
     end: bytes,
     quote: bytes,
@@ -125,7 +130,7 @@ def _mended(
     torn = {pieces[i][0] for i, odd in zip(looked["piece"].to_pylist(), looked["torn"].to_pylist(), strict=True) if odd}
     if not torn:
         return pieces
-    explain(place, options)  # a stray quote would look like a line end inside a cell
+    explain(headers)  # a stray quote would look like a line end inside a cell
     whole = {path: (path, body, start, -1) for path, body, start, _ in reversed(pieces) if path in torn}
     return [piece for piece in pieces if piece[0] not in torn] + list(whole.values())
 

@@ -26,7 +26,7 @@ CHANGED = "shoal: a value that was not there before"
 
 LACKING = (
     "boxes are finished by Shoal on the executors, and there is none, or another version, on some of them: install "
-    "the same version there, or leave out --engine spark"
+    "the same version there, or choose another engine"
 )
 _NO_SHOAL = "No module named 'shoal'"
 

@@ -55,7 +55,8 @@ def test_no_utf8(refused):
     # bad input 10
     said = refused("a,b\nCANARY-7f3 Müller,1\n".encode("latin-1"))
     assert said == (
-        'people.csv: byte offset 16 is not UTF-8; give the encoding, e.g. encoding = "latin-1" under [data]'
+        "people.csv: byte offset 16 is not UTF-8; give the encoding: --encoding latin-1 (in Python reading=…), or "
+        'encoding = "latin-1" under [data]'
     )
 
 

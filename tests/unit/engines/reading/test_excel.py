@@ -10,6 +10,7 @@ import pytest
 
 from shoal.data.codes import Kind
 from shoal.engines.reading import excel as zip_guard
+from shoal.engines.reading.content import Content
 from shoal.errors import ShoalWarning
 
 ROWS = [
@@ -126,6 +127,43 @@ def test_a_sheet_of_two_far_cells(refused):
     stream = io.BytesIO()
     workbook.save(stream)
     assert "spans 1,048,576 rows × 16,384 columns" in refused(stream.getvalue(), "x.xlsx")
+
+
+FAR = {
+    "blanks": b"<row r = '1048576'><c r\n=\t'XFD1048576'><v>1</v></c></row>",
+    "small letters": b"<row r='1048576'><c r='xfd1048576'><v>1</v></c></row>",
+    "zeros": b"<row r='1048576'><c r='XFD0001048576'><v>1</v></c></row>",
+    "a prefix": b"<x:row r='1048576'><x:c r='XFD1048576'><v>1</v></x:c></x:row>",
+    "cells that follow on others": b"<row r='1048576'>" + b"<c><v>1</v></c>" * 900 + b"</row>",
+    "nothing but order": b"<row>" + b"<c/>" * 16000 + b"</row>" + b"<row><c/></row>" * 4000,
+    "a repeated cell": b"<table:table-row><table:table-cell value-type='float' number-columns-repeated='4000000000'/>",
+    "a repeated row": b"<table:table-row table:number-rows-repeated='4000000'><table:table-cell/>"
+    + b"<table:table-cell office:value-type='float'/>" * 20,
+    "a cell after empty ones": b"<table:table-row table:number-rows-repeated='1048575'/><table:table-row>"
+    b"<table:table-cell table:number-columns-repeated='16383'/><table:table-cell><text:p>1</text:p></table:table-cell>",
+}
+
+
+@pytest.mark.parametrize("cells", FAR.values(), ids=FAR)
+def test_far_cells_in_other_words(refused, cells):
+    sheet = b"<sheetData><row r='1'><c r='A1'><v>1</v></c></row>" + cells + b"</sheetData>"
+    assert " rows × " in refused(zipped({"xl/worksheets/sheet1.xml": sheet}), "x.xlsx")
+
+
+def test_a_sign_that_hides_a_place(refused):
+    sheet = b"<sheetData><row r='1'><c x='>' r='XFD1'><v>1</v></c></row></sheetData>"
+    assert "is damaged" in refused(zipped({"xl/worksheets/sheet1.xml": sheet}), "x.xlsx")
+
+
+def test_empty_cells_at_the_end_are_no_extent():
+    """Programs write how many empty rows and columns follow the table."""
+    sheet = (
+        b"<table:table table:name=\"Ann's\"><table:table-row><table:table-cell office:value-type='float'/>"
+        b"<table:table-cell table:number-columns-repeated='16383'/></table:table-row>"
+        b"<table:table-row table:number-rows-repeated='1048575'><table:table-cell "
+        b"table:number-columns-repeated='16384'/></table:table-row></table:table>"
+    )
+    zip_guard.guard(Content("x.ods", ".ods", zipped({"content.xml": sheet})))
 
 
 def table_of(load, *sheets, merged=(), **options):

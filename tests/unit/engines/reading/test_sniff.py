@@ -96,5 +96,11 @@ def test_what_does_not_look_western_is_not_guessed(refused, text, encoding):
     assert "is not UTF-8, nor does the file look like cp1252; give the encoding" in said
 
 
+def test_characters_far_from_the_first_accent_tell_cp1252(load, monkeypatch):
+    monkeypatch.setattr("shoal.engines.reading.sniff._EXAMINED", 8)
+    with pytest.warns(ShoalWarning, match="read as cp1252"):
+        assert load("name\nMüller\nMaria\n5 €\n".encode("cp1252"), guess_encoding=True).encoding == "cp1252"
+
+
 def test_utf8_is_no_guess(load):
     assert load("name\nMüller €\n", guess_encoding=True).encoding == "utf-8"

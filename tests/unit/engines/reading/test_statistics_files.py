@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyreadstat
 import pytest
+from sas_files import write_sas
 
 from shoal.engine_port import ReadOptions
 from shoal.engines.reading import read
@@ -55,6 +56,31 @@ def test_files_without_labels(tmp_path, cells_of, name, write):
     source = saved(tmp_path / name, write, FRAME[["SEX", "AGE", "DOSE"]])
     assert cells_of(source, "SEX") == ["1", "2", "1", "9"]
     assert cells_of(source, "AGE") == ["31", None, "52", "40"]
+
+
+def test_sas(tmp_path, cells_of):
+    rows = [(1.0, "Bonn", 31, 14_611), (2.5, None, None, 0), (3, "Köln", 7, None)]
+    write_sas(tmp_path / "a.sas7bdat", ["dose", "city", "age", "born"], rows * 400, ["", "", "", "DATE"])
+    source = read(tmp_path / "a.sas7bdat", ReadOptions())
+    assert (source.format, source.table.rows) == ("statistics", 1200)
+    assert cells_of(source, "dose")[-3:] == ["1", "2.5", "3"]
+    assert cells_of(source, "city")[-3:] == ["Bonn", None, "Köln"]
+    assert cells_of(source, "age")[-3:] == ["31", None, "7"]
+    assert cells_of(source, "born")[-3:] == ["2000-01-02", "1960-01-01", None]
+
+
+def test_a_sas_file_that_is_cut_short(tmp_path):
+    write_sas(tmp_path / "a.sas7bdat", ["age"], [(31,)] * 3000, [""])
+    whole = (tmp_path / "a.sas7bdat").read_bytes()
+    (tmp_path / "a.sas7bdat").write_bytes(whole[:-9000])
+    with pytest.raises(BadData, match=r"a\.sas7bdat: this is not a SAS file, or it is damaged"):
+        read(tmp_path / "a.sas7bdat", ReadOptions())
+
+
+def test_a_sas_transport_file(tmp_path, cells_of):
+    source = saved(tmp_path / "a.xpt", pyreadstat.write_xport, FRAME, file_format_version=8)
+    assert cells_of(source, "CITY") == ["Bonn", None, "Köln", "Ulm"]
+    assert cells_of(source, "BORN") == ["2000-01-02", "1999-03-04", "2000-01-02", None]
 
 
 def test_a_file_without_rows(tmp_path):

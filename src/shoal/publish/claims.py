@@ -6,34 +6,78 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+import numpy as np
+import pyarrow as pa
 
 from shoal.errors import BadInput
+from shoal.labels.scale import TOP
 from shoal.models import known_model
 from shoal.models.model import Model, asked
 from shoal.policy.document import Policy
-from shoal.publish.manifest import COUNT, FILE, ModelSummary, PublicManifest
+from shoal.publish.contents import Private
+from shoal.publish.manifest import (
+    COUNT,
+    FILE,
+    Manifest,
+    ModelSummary,
+    PublicManifest,
+    plain,
+    read_manifest,
+)
 from shoal.publish.summary import NO_LIMIT, told
 from shoal.roles import Role
-from shoal.verify.claim import Claim, Status, Verdict
-from shoal.verify.release_files import read_json
+from shoal.verify.claim import Claim, Original, Status, Verdict
+from shoal.verify.open_release import Opened, quasi_cells
+from shoal.verify.release_files import refuse_irregular
 from shoal.verify.released_counts import ReleasedCounts
 
 
 def load_public(folder: Path) -> PublicManifest:
-    """Read the manifest of a published folder."""
-    document = read_json(folder / "manifest.json")
-    try:
-        manifest = PublicManifest(**document)
-    except (TypeError, ValidationError):
-        raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a published folder") from None
-    told = [*(manifest.statistics or ()), *(manifest.observed or ())]
-    promised = [model.attribute for model in manifest.models if model.attribute]
-    named = [*manifest.quasi_identifiers, *manifest.sensitive, *told, *promised]
-    there = {*manifest.data.columns, *(manifest.data.separate.columns if manifest.data.separate is not None else ())}
-    if not manifest.quasi_identifiers or not manifest.models or not set(named) <= there:
-        raise BadInput(f"{folder.name}/manifest.json: it names no quasi-identifier, no model or columns there are not")
+    """Read the manifest of a published folder; refused where it contradicts itself."""
+    manifest = read_manifest(folder, PublicManifest)
+    wrong = [what for what, so in (_odd_columns(manifest) | _odd_figures(manifest)).items() if so]
+    if wrong:
+        raise BadInput(f"{folder.name}/manifest.json: {wrong[0]}")
     return manifest
+
+
+def _odd_columns(manifest: PublicManifest) -> dict[str, bool]:
+    """What no release says of its columns, and whether this one says it."""
+    quasi, sensitive, columns = manifest.quasi_identifiers, manifest.sensitive, manifest.data.columns
+    separate, told = manifest.data.separate, manifest.statistics or {}
+    own, second = manifest.observed or (), () if separate is None else separate.columns
+    labelled = set() if separate is not None else {name for name in quasi if name not in told}
+    there = {*quasi, *(sensitive if separate is None else ())}
+    return {
+        "it names no quasi-identifier, or no model": not quasi or not manifest.models,
+        "it names a column twice": any(len(set(n)) < len(n) for n in (quasi, sensitive, own, columns, second)),
+        "it names columns that the table does not have": not {*there, *(manifest.data.partitions or ())} <= {*columns},
+        "it names a column as a quasi-identifier and as sensitive": bool({*quasi} & {*sensitive}),
+        "its second table has not the groups of the first, their values and counts": separate is not None
+        and (second[:1] != columns[-1:] or second[1:2] != sensitive or len(second) != 3),
+        "it says of a column what is said of quasi-identifiers only": not {*told, *own} <= {*quasi}
+        or bool({*told} & {*own}),
+        "it lists the labels of other columns than those that show labels": {*manifest.labels} != labelled,
+        "it makes a promise about a column that is not sensitive": any(
+            model.attribute not in {None, *sensitive} for model in manifest.models
+        ),
+    }
+
+
+def _odd_figures(manifest: PublicManifest) -> dict[str, bool]:
+    """What no release says of its promises, rows and files, and whether this one says it."""
+    data, rows, second = manifest.data, manifest.rows, manifest.data.separate
+    further = [bool(model.with_added) for model in manifest.models]
+    ending = "" if data.partitions else f".{data.format}"  # Parquet in folders has none
+    return {
+        "it says itself that a promise does not hold": not all(model.holds for model in manifest.models),
+        "it says of the wrong promises that they hold because of added rows": further != sorted(further),
+        "it says that some suppressed rows are shown and others not": rows.shown not in {0, rows.suppressed},
+        "it says that more rows were added than there are": rows.added > rows.released,
+        "it names no table, or one of another format": None in {data.file, data.sha256}
+        or Path(data.file or "").suffix != ending,
+        "it names no second table": second is not None and None in {second.file, second.sha256},
+    }
 
 
 def claim_of(manifest: PublicManifest, folder: Path) -> Claim:
@@ -54,6 +98,9 @@ def claim_of(manifest: PublicManifest, folder: Path) -> Claim:
         bool(manifest.by_label),
         rows.added,
         sum(bool(model.with_added) for model in manifest.models),
+        rows.suppressed,
+        manifest.labels,
+        [model.worst for model in manifest.models],
     )
 
 
@@ -62,47 +109,167 @@ def _promised(said: ModelSummary, folder: Path) -> Model:
     about = {} if said.attribute is None else {"attribute": said.attribute}
     try:
         model: Model = known_model(said.model)(**said.asked, **about)
-    except (TypeError, ValueError):
+        found = model.about
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         raise BadInput(
             f"{folder.name}/manifest.json: it promises a model that this version does not know; import the class of a "
             "model of your own first"
         ) from None
+    if found != said.attribute or (model.per_attribute and found is None):
+        raise BadInput(f"{folder.name}/manifest.json: it does not say which attribute {said.model} is about")
     return model
 
 
-def counterfeits_told(manifest: PublicManifest, folder: Path) -> list[Verdict]:
-    """Judge, where rows stand in for people who left, whether the file beside the table tells how many there are."""
+def counterfeits_told(
+    manifest: PublicManifest, folder: Path, release: Opened, claim: Claim, original: Original | None
+) -> list[Verdict]:
+    """Judge, where rows stand in for people who left, whether the file beside the table tells how many there are.
+
+    The row map tells which they are; without it, no class may have more of them than rows.
+    """
     if manifest.republish is None or not manifest.rows.added:
         return []
+    refuse_irregular(folder / FILE)
     try:
-        lines = csv.DictReader((folder / FILE).read_text("utf-8").splitlines())
-        found = sum(int(line[COUNT]) for line in lines)
-    except (OSError, UnicodeDecodeError, KeyError, TypeError, ValueError):
+        with (folder / FILE).open(encoding="utf-8", newline="") as file:
+            header, *lines = csv.reader(file)
+        found = {tuple(cells): int(count) for *cells, count in lines}
+    except (OSError, csv.Error, ValueError):
         return [Verdict(COUNT, Status.FAILS, why=f"{FILE} is missing or damaged")]
-    status = Status.HOLDS if found == manifest.rows.added else Status.FAILS
-    return [Verdict(COUNT, status, {"rows": manifest.rows.added}, {"rows": found})]
+    total = sum(found.values())
+    true = header == [*claim.quasi_identifiers, COUNT] and len(found) == len(lines) and total == manifest.rows.added
+    true = true and _are_in(found, release, claim, original)
+    return [Verdict(COUNT, Status.HOLDS if true else Status.FAILS, {"rows": manifest.rows.added}, {"rows": total})]
 
 
-def agrees(claim: Claim, policy: Policy, counted: ReleasedCounts) -> Verdict:
-    """Whether a claim is the one that the policy makes: the same columns, the same models, the same numbers."""
-    differ = [what for what, same in _compared(claim, policy, counted).items() if not same]
-    if not differ:
-        return Verdict("claim", Status.HOLDS)
-    why = f"the manifest and the policy of the private folder differ in {' and '.join(differ)}"
-    return Verdict("claim", Status.FAILS, why=why)
+def _are_in(told: Mapping[tuple[str, ...], int], release: Opened, claim: Claim, original: Original | None) -> bool:
+    """Whether the classes of a table have so many added rows, or at least so many rows."""
+    cells = ", ".join(quasi_cells(claim))
+    if original is None or original.rows is None:
+        lines = release.db.sql(f"SELECT {cells}, sum(n)::BIGINT FROM released GROUP BY ALL").fetchall()
+        sizes = {tuple(cell or "" for cell in shown): n for *shown, n in lines}
+        return all(0 < count <= sizes.get(shown, 0) for shown, count in told.items())
+    release.db.register("added_rows", pa.table({"row": np.flatnonzero(original.rows < 0)}))
+    listed = f"SELECT {cells}, count(*) FROM listed JOIN added_rows ON listed.rowid = added_rows.row GROUP BY ALL"
+    return told == {tuple(cell or "" for cell in shown): n for *shown, n in release.db.sql(listed).fetchall()}
 
 
-def _compared(claim: Claim, policy: Policy, counted: ReleasedCounts) -> dict[str, bool]:
-    shown = {claim.source(name) for name in claim.quasi_identifiers}
+def agrees(
+    told: PublicManifest,
+    claim: Claim,
+    known: Private,
+    releases: int | None,
+    counted: ReleasedCounts,
+    original: Original,
+) -> Verdict:
+    """Whether a claim is the one that the policy makes, and both manifests tell the same columns, models and numbers.
+
+    `releases` is how many the history tells of. What the private manifest says of the search, of losses and attacks is
+    not looked at: nothing is promised by it.
+    """
+    wrong = []
+    differ = [what for what, same in _compared(told, claim, known.policy, counted, original).items() if not same]
+    if differ:
+        wrong.append(f"the manifest and the policy of the private folder differ in {' and '.join(differ)}")
+    differ = [what for what, same in _alike(told, known.manifest, known.policy, original).items() if not same]
+    if releases != (None if told.republish is None else told.republish.release):
+        differ.append("how many releases there were")
+    if differ:
+        wrong.append(f"the private manifest differs from the release or its policy in {' and '.join(differ)}")
+    return Verdict("claim", Status.FAILS if wrong else Status.HOLDS, why="; ".join(wrong))
+
+
+def _compared(
+    told: PublicManifest, claim: Claim, policy: Policy, counted: ReleasedCounts, original: Original
+) -> dict[str, bool]:
+    shown = {claim.source(name) for name in told.quasi_identifiers}
     grouped = policy.method.algorithm == "anatomy"  # then the classes are groups, and nothing is generalised
+    roles = {name: attribute.role for name, attribute in policy.attributes.items()}
+    others = {name for name in claim.columns if name not in claim.quasi_identifiers}
+    plain = {name for name in others if roles.get(name, Role.INSENSITIVE) in {Role.SENSITIVE, Role.INSENSITIVE}}
+    read = claim.rows - claim.added + (0 if claim.shown else claim.suppressed or 0)
     return {
-        "quasi-identifiers": shown == set(policy.quasi_identifiers) or grouped,
+        "quasi-identifiers": shown == set(policy.quasi_identifiers) and (grouped or others == plain),
         "sensitive attributes": set(claim.sensitive) == set(policy.named(Role.SENSITIVE)),
+        "what columns tell of their class": grouped or _same_forms(claim, policy),
         "models or their parameters": _same_models(claim.models, policy.promises, counted),
+        "which models hold because of added rows": claim.further == policy.further,
         "whether persons are counted": claim.persons == (policy.unit is not None),
         "whether rows were added": not claim.added or policy.blocking is not None or policy.further > 0,
-        "whether suppressed rows are shown": not claim.shown or policy.release.suppressed == "show",
+        "how many rows were added": claim.added == (0 if original.rows is None else int((original.rows < 0).sum())),
+        "how many rows were suppressed": read == original.table.rows,
+        "whether suppressed rows are shown": (policy.release.suppressed == "show" or not claim.shown)
+        and (policy.release.suppressed != "show" or claim.shown == claim.suppressed),
     }
+
+
+def _same_forms(claim: Claim, policy: Policy) -> bool:
+    """Whether statistics and observed ranges are those that the policy asks for.
+
+    Where it leaves them to the algorithm, clusters show means or medians, and all else shows labels.
+    """
+    own, clusters = policy.release.ranges == "observed", policy.method.algorithm == "microaggregation"
+    expected: dict[str, tuple[str, str]] = {}
+    ranges = set()
+    for name in policy.quasi_identifiers:
+        attribute = policy.attributes[name]
+        median = claim.statistics.get(name) == (name, "median")
+        forms = attribute.form or (("range",) if not clusters else ("median",) if median else ("mean",))
+        observed = own and attribute.hierarchy is None
+        ranges |= {name} if observed and "range" in forms else set()
+        bounds = ("min", "max") if observed else ("lo", "hi")
+        for form in forms:
+            if form == "bounds":
+                expected |= {f"{name}_{end}": (name, kind) for end, kind in zip(("lo", "hi"), bounds, strict=True)}
+            elif form != "range":
+                expected[name if len(forms) == 1 else f"{name}_{form}"] = (name, form)
+    tells = bool(ranges) or any(kind in {"min", "max"} for _, kind in expected.values())
+    by_label = tells and policy.method.algorithm == "mondrian-single"
+    return dict(claim.statistics) == expected and claim.observed == ranges and claim.by_label == by_label
+
+
+def _alike(told: PublicManifest, known: Manifest, policy: Policy, original: Original) -> dict[str, bool]:
+    """What both manifests say, and whether the private one says the same as its policy."""
+    again = None if known.republish is None else (known.republish.way, known.republish.release)
+    levels = {name: original.hierarchies[name].labels[level] for name, level in original.levels.items()}
+    stars = {name for name, labels in levels.items() if list(labels) == [TOP]}
+    return {
+        "rows": known.rows.model_dump(exclude={"read"}) == told.rows.model_dump()
+        and known.rows.read == known.rows.released + known.rows.suppressed - known.rows.added,
+        "classes": known.classes == told.classes,
+        "models": [_promise(each) for each in known.models] == [_promise(each) for each in told.models]
+        and [_bare_model(each.asked) for each in known.models]
+        == [_bare_model(asked(each)) for each in policy.promises],
+        "what shows * only": set(known.recoding.stars or ()) == stars,
+        "data": known.data == told.data,
+        "earlier releases": again == (None if told.republish is None else (told.republish.way, told.republish.release))
+        and (None if policy.republish is None else policy.republish.way) == (None if again is None else again[0]),
+        "policy": _bare(known.policy) == _bare(policy.document()),
+    }
+
+
+def _promise(said: ModelSummary) -> tuple[str, str | None, bool, bool | None]:
+    return said.model, said.attribute, said.holds, said.with_added
+
+
+def _bare_model(parameters: Mapping[str, Any]) -> Any:
+    """Parameters without the attribute, which stands beside them, and without a path."""
+    return _without(_without(plain(parameters), "attribute"), "population")
+
+
+def _bare(policy: Mapping[str, Any]) -> Any:
+    """A policy as a document without what the private folder has copies of: hierarchies and paths."""
+    bare = dict(plain(policy))
+    if isinstance(columns := bare.get("attributes"), Mapping):
+        bare["attributes"] = {name: _without(each, "hierarchy") for name, each in columns.items()}
+    if isinstance(models := bare.get("require"), list):
+        bare["require"] = [_without(each, "population") for each in models]
+    bare["method"] = _without(bare.get("method", {}), "workload")
+    return bare
+
+
+def _without(table: Any, key: str) -> Any:
+    return {name: value for name, value in table.items() if name != key} if isinstance(table, Mapping) else table
 
 
 def _same_models(said: Sequence[Model], required: Sequence[Model], counted: ReleasedCounts) -> bool:

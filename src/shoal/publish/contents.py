@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -13,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
-from pydantic import ValidationError
 
 from shoal.attacks.attack import Finding
+from shoal.data.codes import Codes, Table
 from shoal.engine_port import ReleasedRows, Source
 from shoal.errors import BadInput, BadOutput, BadPolicy
 from shoal.hierarchy.arx_csv import Csv
@@ -24,13 +25,14 @@ from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.policy.sections import anchored
 from shoal.publish.folder import put_file, refuse_file, write_file
-from shoal.publish.manifest import FILE, Manifest, PublicManifest, RecodingEntry
+from shoal.publish.manifest import FILE, Fixed, Manifest, PublicManifest, StoredManifest, read_manifest
 from shoal.publish.summary import public, saveable
-from shoal.recoding.columns import Released
-from shoal.recoding.kinds import stored_boxes
+from shoal.recoding.columns import Released, with_null
+from shoal.recoding.kinds import PartRecoding, StoredRecoding, stored_boxes
+from shoal.recoding.outcome import RecodedCells
 from shoal.roles import Role
 from shoal.verify.claim import PointFiles, Verdict
-from shoal.verify.release_files import read_json
+from shoal.verify.release_files import digest_of, is_there, refuse_irregular
 
 
 def told_of(
@@ -63,11 +65,14 @@ def write_recommendation(place: Path, manifest: Manifest) -> None:
     put_file(place, MANIFEST, _as_json(manifest.document()), private=True)
 
 
-MANIFEST = "manifest.json"
+MANIFEST, POLICY, ROWS, CLASSES = "manifest.json", "policy.toml", "rows.arrow", "classes.parquet"
+_NAMED = (POLICY, ROWS, CLASSES, "points.parquet", "boxes.parquet", "history.parquet")
+_MOST_ADDED = 1_000
+"""Most added rows for each row that shows somebody."""
 
 
 def _as_json(document: dict[str, Any]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def used_labels(column: Released) -> tuple[str, ...]:
@@ -122,19 +127,26 @@ def write_private(
     policy: Policy,
     source: Source,
     rows: NDArray[np.int64] | None,
-) -> None:
-    """Write the full manifest, the policy with its hierarchies and, if it is known, the row map."""
-    (folder / MANIFEST).write_text(_as_json(manifest.document()), "utf-8")
-    _self_contained(policy, plan, source, folder).save(folder / "policy.toml")
+) -> Manifest:
+    """Write the policy with its hierarchies, the row map if it is known, and the full manifest, which is returned.
+
+    It names the hash of every other file: the folder is a record of how the release was made.
+    """
+    _self_contained(policy, plan, source, folder).save(folder / POLICY)
     if rows is not None:
-        _write_rows(folder / "rows.arrow", plan, source.table.rows, rows)
+        _write_rows(folder / ROWS, plan, source.table.rows, rows)
     if plan.recoding.on_disk:
         shutil.copyfile(stored_boxes(plan.recoding).points, folder / "points.parquet")
         write_boxes(folder / "boxes.parquet", plan)
+    write_classes(folder / CLASSES, plan, source)
     if plan.grown is not None:
         plan.grown.history.write(folder)
+    made = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    manifest = manifest.model_copy(update={"files": Fixed({name: digest_of(path) for name, path in made.items()})})
+    (folder / MANIFEST).write_text(_as_json(manifest.document()), "utf-8")
     for path in folder.rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
+    return manifest
 
 
 @dataclass(frozen=True)
@@ -142,36 +154,79 @@ class Private:
     """What a private folder tells of how the release was made."""
 
     policy: Policy
+    manifest: Manifest
     levels: Mapping[str, int]
     """Level of each quasi-identifier; empty where levels do not tell what a row shows."""
     rows: NDArray[np.int64] | None = None
     """Position, from 0, of the input row of every released row, where levels do not tell what it shows."""
     points: PointFiles | None = None
     """Which point lies in which box, where there are neither levels nor rows."""
-    attained: tuple[Mapping[str, Any], ...] = ()
-    """What each model was found to attain."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of its recoding, a key of `SENTENCES`."""
+        return self.manifest.recoding.kind
+
+    @property
+    def repeated(self) -> Mapping[str, str]:
+        """Dropped columns that name persons who have several rows, though rows were counted; how often they repeat."""
+        said = self.manifest.recommendation
+        return {} if said is None else said.repeated
 
 
 def load_private(folder: Path) -> Private:
     """Read a private folder: the policy, and the levels that were found or else the row map."""
     if not folder.is_dir():
-        raise BadInput(f"{folder.name}: checking against the original needs the private folder; name it with --private")
+        raise BadInput(
+            f"{folder.name}: checking against the original needs the private folder; name it with --private (in Python "
+            "private=…)"
+        )
+    manifest = read_manifest(folder, StoredManifest)
+    recoding, by_levels = manifest.recoding, manifest.recoding.kind not in MAPPED
+    if by_levels == (recoding.levels is None):
+        raise BadInput(f"{folder.name}/{MANIFEST}: it tells no levels, or levels of a recoding that has none")
+    if not is_there(folder / POLICY):
+        raise BadInput(f"{folder.name}/{POLICY}: there is no such file; is this the private folder of a release?")
+    _refuse_changed(folder, manifest)
+    points = PointFiles(folder / "points.parquet", folder / "boxes.parquet") if recoding.by_point else None
+    mapped = points is None and (not by_levels or manifest.rows.added > 0)
     try:
-        document = read_json(folder / "manifest.json")
-        recoding = document["recoding"]
-        levels = {} if recoding["kind"] in MAPPED else dict(RecodingEntry(**recoding).levels)  # type: ignore[arg-type]
-        attained = tuple(dict(model["attained"]) for model in document["models"])
-    except (KeyError, TypeError, ValidationError):
-        raise BadInput(f"{folder.name}/manifest.json: this is not the manifest of a private folder") from None
-    if not (folder / "policy.toml").is_file():
-        raise BadInput(f"{folder.name}/policy.toml: there is no such file; is this the private folder of a release?")
-    points = PointFiles(folder / "points.parquet", folder / "boxes.parquet") if recoding.get("by_point") else None
-    mapped = points is None and (recoding["kind"] in MAPPED or document["rows"].get("added"))
-    try:
-        policy, rows = Policy.load(folder / "policy.toml"), load_rows(folder) if mapped else None
-        return Private(policy, levels, rows, points, attained)
+        policy = Policy.load(folder / POLICY)
     except BadPolicy as wrong:
         raise BadPolicy(f"{folder.name}/{wrong}") from None
+    except RecursionError:
+        raise BadPolicy(f"{folder.name}/{POLICY}: it is nested too deep") from None
+    _refuse_outside(folder, policy)
+    if by_levels and set(recoding.levels or ()) != set(policy.quasi_identifiers):
+        raise BadInput(f"{folder.name}: its {MANIFEST} has not the levels of what its {POLICY} generalises")
+    rows = load_rows(folder, manifest) if mapped else None
+    return Private(policy, manifest, recoding.levels or {}, rows, points)
+
+
+def _refuse_changed(folder: Path, manifest: Manifest) -> None:
+    """Refuse a folder whose files are not those that its manifest names."""
+    trees = folder / "hierarchies"
+    for name, sha256 in (manifest.files or {}).items():
+        path = folder / name
+        if path.parent not in {folder, trees} or trees.is_symlink():
+            raise BadInput(f"{folder.name}/{MANIFEST}: it names files outside the folder, or one that is linked there")
+        if not is_there(path):
+            raise BadInput(f"{folder.name}/{name[:80]}: there is no such file; use a copy of the folder")
+        if digest_of(path) != sha256:
+            raise BadInput(f"{folder.name}/{name}: the file was changed, or it is damaged; use a copy of the folder")
+    for name in _NAMED:
+        if is_there(folder / name) and manifest.files is not None and name not in manifest.files:
+            raise BadInput(f"{folder.name}/{name}: the {MANIFEST} beside it does not name it; use a copy of the folder")
+
+
+def _refuse_outside(folder: Path, policy: Policy) -> None:
+    """Refuse a policy whose hierarchies lie elsewhere: a private folder has them all."""
+    for name, attribute in policy.attributes.items():
+        if isinstance(attribute.hierarchy, Csv):
+            path = folder / attribute.hierarchy.path
+            if ".." in path.parts or folder not in path.parents or path.parent.is_symlink():
+                raise BadInput(f"{folder.name}/{POLICY}: the hierarchy of {name!r} lies outside the folder")
+            refuse_irregular(path)
 
 
 def write_boxes(path: Path, plan: Plan) -> None:
@@ -182,21 +237,120 @@ def write_boxes(path: Path, plan: Plan) -> None:
     parquet.write_table(pa.table({"part": np.arange(len(recoding.sizes), dtype=np.int32), **shown}), path)
 
 
-def load_rows(folder: Path) -> NDArray[np.int64]:
-    """Read the row map: the position, from 0, of the input row of each released row; -1 where it was added."""
-    path = folder / "rows.arrow"
-    added = read_json(folder / "manifest.json").get("rows", {}).get("added", 0)
+def write_classes(path: Path, plan: Plan, source: Source) -> None:
+    """Write the classes of boxes and cells, for later rows: the values that lay in each, and what they show.
+
+    A line is a combination of values of one class; where equal rows are shown differently, the lines of a combination
+    follow its rows in the order of all other columns. Nothing is written where classes show statistics of their rows,
+    or are part of a history.
+    """
+    if plan.known_classes is not None:
+        parquet.write_table(plan.known_classes, path)
+    elif not (plan.statistics or plan.grown is not None or plan.added is not None):
+        nothing = dict.fromkeys(["node", "groups"], lambda _: None)
+        plan.recoding.by_kind(
+            parts=lambda own: _write_parts(path, plan, source.table, own),
+            stored=lambda own: _write_points(path, plan, source.table, own),
+            **nothing,
+        )
+
+
+def _write_parts(path: Path, plan: Plan, table: Table, recoding: PartRecoding) -> None:
+    classes, part, quasi = plan.before.classes, recoding.part, plan.quasi_identifiers
+    assert classes.classes is not None
+    # [class of the table] its last row; whether all rows of the class are in one part
+    rows = np.zeros(len(classes), dtype=np.int64)
+    rows[classes.classes] = np.arange(table.rows)
+    many = classes.counts
+    if (part[rows][classes.classes] != part).any():
+        others = [name for name in table.columns if name not in quasi]
+        order = np.lexsort([table[name].codes for name in reversed([*quasi, *others])])
+        # [row, in this order] whether it begins a line: another combination, or another part
+        fresh = np.ones(table.rows, dtype=bool)
+        fresh[1:] = np.any([np.diff(codes[order]) != 0 for codes in (classes.classes, part)], axis=0)
+        rows, many = order[fresh], np.diff(np.append(np.flatnonzero(fresh), table.rows))
+    assert isinstance(plan.after, RecodedCells)
+    losses = (plan.after.losses @ plan.before.weights)[part[rows]]
+    codes = {name: table[name].codes[rows] for name in quasi}
+    parquet.write_table(_class_lines(table, codes, recoding.shown, part[rows], many, losses), path)
+
+
+def _write_points(path: Path, plan: Plan, table: Table, recoding: StoredRecoding) -> None:
+    names = sorted(plan.quasi_identifiers)
+    losses = recoding.losses @ plan.before.weights
+    with ExitStack() as stack:
+        writer = None
+        points = stack.enter_context(parquet.ParquetFile(recoding.points))
+        for batch in points.iter_batches():
+            part = batch["part"].to_numpy()
+            codes = {name: batch[f"q{i}"].to_numpy() for i, name in enumerate(names)}
+            lines = _class_lines(table, codes, recoding.shown, part, np.ones_like(part), losses[part])
+            if writer is None:
+                writer = stack.enter_context(parquet.ParquetWriter(path, lines.schema))
+            writer.write_table(lines)
+
+
+def _class_lines(
+    table: Table,
+    codes: Mapping[str, Codes],
+    shown: Mapping[str, Mapping[str, Released]],
+    part: Codes,
+    rows: NDArray[np.integer[Any]],
+    losses: NDArray[np.float64],
+) -> pa.Table:
+    """Return lines of classes.parquet: of each the original values, what its part shows, its rows and its loss."""
+    lines = {}
+    for name, own in codes.items():
+        label = shown[name][name]
+        lines[f"original.{name}"] = with_null(table[name])[1].take(pa.array(own))
+        lines[f"shown.{name}"] = label.texts.take(pa.array(label.codes[part]))
+    return pa.table({**lines, "rows": pa.array(rows, pa.int64()), "loss": pa.array(losses, pa.float64())})
+
+
+def load_classes(folder: Path, quasi: Sequence[str]) -> pa.Table:
+    """Read the classes that a private folder keeps for later rows."""
+    path = folder / CLASSES
+    asked = pa.schema(
+        [(f"{what}.{name}", pa.string()) for name in quasi for what in ("original", "shown")]
+        + [("rows", pa.int64()), ("loss", pa.float64())]
+    )
     try:
-        with pa.memory_map(str(path)) as file:
+        read = parquet.read_table(path)
+        lines = read.select(asked.names).cast(asked.with_metadata(read.schema.metadata))
+    except (OSError, pa.ArrowException, KeyError, ValueError):
+        lines = None
+    if lines is None or not lines.num_rows or (lines["rows"].to_numpy() < 1).any():
+        raise BadInput(
+            f"{folder.name}/{path.name}: the classes of this release are missing or damaged; anonymize it once more, "
+            "or the new rows afresh"
+        )
+    return lines
+
+
+def load_rows(folder: Path, manifest: Manifest | None = None) -> NDArray[np.int64]:
+    """Read the row map: the position, from 0, of the input row of each released row; -1 where it was added."""
+    path = folder / ROWS
+    if folder.is_dir() and not path.exists() and not path.is_symlink():
+        raise BadInput(
+            f"{folder.name}/{path.name}: there is no row map, as for every release whose rows stayed where they are; "
+            "leave the original out, or anonymize with the arrow engine"
+        )
+    refuse_irregular(path)
+    counts = (manifest or read_manifest(folder, StoredManifest)).rows
+    try:
+        with pa.OSFile(str(path)) as file:  # not mapped: it may change
             table = pa.ipc.open_file(file).read_all()
+        table.validate(full=True)
         released = table.filter(table["released_row"].is_valid())
-        place, rows = (released[name].to_numpy().astype(np.int64) for name in ("released_row", "input_row"))
+        place, rows = (released[name].cast(pa.int64()).to_numpy() for name in ("released_row", "input_row"))
     except (OSError, pa.ArrowException, KeyError, ValueError):
         raise BadInput(f"{path.parent.name}/{path.name}: the row map is missing or damaged") from None
-    total = len(place) + added
+    total = len(place) + counts.added
+    if total != counts.released + counts.shown or counts.added > _MOST_ADDED * (1 + len(place)):
+        raise BadInput(f"{path.parent.name}/{path.name}: the row map has not the rows that the {MANIFEST} tells of")
+    inside = not len(place) or (place.min() > 0 and place.max() <= total and rows.min() > 0)
     # [released row, from 1] how often the map names it: no more than once, and added rows never
-    known = np.bincount(place, minlength=total + 1) if len(place) == 0 or place.min() > 0 else np.empty(0)
-    if len(known) != total + 1 or known.max(initial=0) > 1:
+    if not inside or np.bincount(place, minlength=total + 1).max(initial=0) > 1:
         raise BadInput(f"{path.parent.name}/{path.name}: the row map leaves out a released row, or names one twice")
     found = np.full(total, -1, dtype=np.int64)
     found[place - 1] = rows - 1

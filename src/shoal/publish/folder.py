@@ -1,18 +1,21 @@
 """Two folders, both or none: `out/` may be published, `out.private/` knows the original (design 11, 14)."""
 
-import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from errno import ENAMETOOLONG
 from pathlib import Path
 
-from shoal.errors import BadInput, BadOutput
+from shoal.errors import REPLACE_IT, BadInput, BadOutput
+from shoal.runtime.events import PUBLISHED
 from shoal.runtime.memory import is_shortage
-from shoal.runtime.tempdir import SPILL, Scratch, clear
+from shoal.runtime.tempdir import SPILL, Move, Scratch, clear, move_together, stage_prefix, sync_folder, undisturbed
+from shoal.verify.release_files import read_json
 
 _OURS = {
     "boxes.parquet",
+    "classes.parquet",
     "counterfeits.csv",
     "data",
     "data.csv",
@@ -36,6 +39,12 @@ class Places:
 
     public: Path
     private: Path
+    source: Path | None = None
+    """The file that is read, and must not be written over."""
+    force: bool = False
+    """Whether an older release may be replaced."""
+    stages: tuple[Path, ...] = ()
+    """Hidden folders beside the places, in which the release is made; whoever has them is alone at it."""
 
     @classmethod
     def choose(
@@ -57,12 +66,37 @@ class Places:
         if secret in public.parents:
             raise BadOutput(f"{public.name}: the published folder must not lie inside the private one")
         for place in (public, secret):
+            _refuse_name(place)
+        for place in (public, secret):
             _clear_leftovers(place)
         for place in (public, secret):  # first: neither may be tried again with force
             _refuse_meeting(place, earlier)
         for place in (public, secret):
             _refuse_place(place, source, force=force)
-        return cls(public, secret)
+        return cls(public, secret, source, force)
+
+    @contextmanager
+    def held(self) -> Iterator["Places"]:
+        """Keep both places for this run alone, until the end of the block; refused while another run has one."""
+        if self.stages:
+            yield self
+            return
+        stages: list[Scratch] = []
+        try:
+            for place in (self.public, self.private):  # one by one: what was made is removed
+                try:
+                    stages.append(Scratch(place.parent, stage_prefix(place), sole=True))
+                except BlockingIOError as wrong:
+                    raise BadOutput(
+                        f"{place.name}: another run is writing this release ({Path(wrong.filename).name} is its "
+                        "folder); wait until it has ended, or choose another folder"
+                    ) from None
+                except OSError as wrong:
+                    raise self._unwritten(wrong) from None
+            yield replace(self, stages=tuple(stage.path for stage in stages))
+        finally:
+            for stage in stages:
+                stage.close()
 
     @contextmanager
     def filled(self, last: Callable[[], None] = lambda: None) -> Iterator[tuple[Path, Path]]:
@@ -70,28 +104,27 @@ class Places:
 
         `last` is called once they stand there; if it raises, both are moved back.
         """
-        stages: list[Scratch] = []
-        try:
-            for place in (self.public, self.private):  # one by one: what was made is removed
-                stages += [Scratch(place.parent, f".{place.name}.shoal-", _undo)]
-            public, private = (stage.path / "new" for stage in stages)
-            public.mkdir()  # with the rights that the umask allows
-            private.mkdir(mode=0o700)
-            yield public, private
-            _sync(public)
-            _sync(private)
-            begun = {"stage": str(stages[1].path), "place": str(self.private), "public": str(self.public)}
-            write_whole(stages[0].path / _BEGUN, json.dumps(begun))
-            # the private half first: a public folder never stands without the record of how it was made
-            _swap([(stages[1].path, self.private), (stages[0].path, self.public)], last)
-        except OSError as wrong:
-            why = wrong.strerror or "input/output error"
-            raise BadOutput(
-                f"{self.public.name}: the release could not be written ({why}); nothing was changed"
-            ) from None
-        finally:
-            for stage in stages:
-                stage.close()
+        with self.held() as places:
+            try:
+                public, private = (stage / "new" for stage in places.stages)
+                public.mkdir()  # with the rights that the umask allows
+                private.mkdir(mode=0o700)
+                yield public, private
+                _sync(public)
+                _sync(private)
+                for place in (self.public, self.private):  # somebody may have put something there meanwhile
+                    _refuse_place(place, self.source, force=self.force)
+                # the private half first: a public folder never stands without the record of how it was made
+                moves = [Move(places.stages[1], self.private), Move(places.stages[0], self.public)]
+                with undisturbed():
+                    move_together(moves, last)
+                    PUBLISHED.append(self.public.name)
+            except OSError as wrong:
+                raise self._unwritten(wrong) from None
+
+    def _unwritten(self, wrong: OSError) -> BadOutput:
+        why = wrong.strerror or "input/output error"
+        return BadOutput(f"{self.public.name}: the release could not be written ({why}); nothing was changed")
 
     @contextmanager
     def reported(self) -> Iterator[None]:
@@ -107,30 +140,13 @@ class Places:
             ) from None
 
 
-_BEGUN = "begun.json"
-"""Stands beside the new public folder while both are moved into place: a later run that finds it undoes the move."""
-
-
 def _clear_leftovers(place: Path) -> None:
-    """Remove what a run that was killed left beside a place."""
-    for prefix in (f".{place.name}.shoal-", SPILL):
+    """Put right and remove what a run that was killed left beside a place."""
+    for prefix in (stage_prefix(place), SPILL):
         try:
-            clear(place.parent, prefix, _undo)
+            clear(place.parent, prefix)
         except OSError:
             return  # there is no such folder, or nothing may be written there: that is said elsewhere
-
-
-def _undo(stage: Path) -> None:
-    """Undo a move that was begun and not finished: put back what stood there before."""
-    if not (stage / _BEGUN).is_file() or not (stage / "new").exists():
-        return  # nothing was moved yet, or everything was
-    begun = json.loads((stage / _BEGUN).read_text("utf-8"))
-    other, private, public = (Path(begun[name]) for name in ("stage", "place", "public"))
-    if other.is_dir() and not (other / "new").exists() and private.exists():
-        private.rename(other / "new")
-    for kept, back in ((other / "old", private), (stage / "old", public)):
-        if kept.exists() and not back.exists():
-            kept.rename(back)
 
 
 def known_format(name: str) -> str:
@@ -143,19 +159,23 @@ def known_format(name: str) -> str:
 def partitioned_format(name: str | None) -> str:
     """Parquet; any other format is refused, since it is not kept in folders."""
     if name not in {None, "parquet"}:
-        raise BadInput("partition by: only Parquet is kept in folders; leave --format out, or write parquet")
+        raise BadInput("partition by: only Parquet is kept in folders; name no other format")
     return "parquet"
 
 
 def put_file(place: Path, name: str, text: str, *, private: bool = False) -> None:
     """Put a file into the folder of a release that stands in its place, whole or not at all."""
-    stage = Scratch(place.parent, f".{place.name}.shoal-", _undo)
+    stage = Scratch(place.parent, stage_prefix(place))
     try:
         made = stage.path / name
-        made.write_text(text, "utf-8")
-        if private:
-            made.chmod(0o600)
+        with made.open("x", encoding="utf-8") as file:
+            if private:
+                made.chmod(0o600)
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         made.replace(place / made.name)
+        sync_folder(place)
     finally:
         stage.close()
 
@@ -166,9 +186,30 @@ def write_whole(path: Path, content: str | bytes) -> None:
     try:
         with made.open("xb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
         made.replace(path)
+        sync_folder(path.absolute().parent)
     finally:
         made.unlink(missing_ok=True)
+
+
+_LONGEST_NAME = 255
+"""Bytes that file systems allow for the name of a folder."""
+
+
+def _refuse_name(place: Path) -> None:
+    """Refuse a name that no folder can have, or none beside which there is a name for a hidden one."""
+    longest = _LONGEST_NAME - len(stage_prefix(Path("x"))) - 7
+    if "\0" in str(place):
+        raise BadOutput("the name of the folder for the release holds a character that no name can have")
+    if len(os.fsencode(place.name)) > longest:
+        raise BadOutput(f"{place.name[:20]}…: this name of a folder is too long; give one of at most {longest} bytes")
+    try:
+        os.lstat(place)
+    except OSError as wrong:
+        if wrong.errno == ENAMETOOLONG:
+            raise BadOutput(f"{place.name}: the path to this folder is too long; give a shorter one") from None
 
 
 def _refuse_meeting(place: Path, earlier: Path | None) -> None:
@@ -205,7 +246,7 @@ def _refuse_existing(place: Path, *, force: bool) -> None:
         if not _is_release(place):
             raise BadOutput(f"{place.name}: the folder is not empty and not a release; choose another")
         if not force:
-            raise BadOutput(f"{place.name}: there is a release already; use --force to replace it")
+            raise BadOutput(f"{place.name}: there is a release already; {REPLACE_IT}")
 
 
 def _is_release(place: Path) -> bool:
@@ -213,38 +254,16 @@ def _is_release(place: Path) -> bool:
     if not {path.name for path in place.iterdir()} <= _OURS:
         return False
     try:
-        document = json.loads((place / "manifest.json").read_text("utf-8"))
-    except (OSError, ValueError):
+        read_json(place / "manifest.json")
+    except BadInput:
         return False
-    return isinstance(document, dict) and "shoal" in document
+    return True
 
 
 def _sync(folder: Path) -> None:
+    """Have the disk keep a folder and all files in it."""
     for path in (*folder.rglob("*"), folder):
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _swap(moves: Sequence[tuple[Path, Path]], last: Callable[[], None]) -> None:
-    """Move each stage's `new` to its place; what stood there waits in `old`, and all comes back if anything fails."""
-    begun: list[tuple[Path, Path]] = []
-    try:
-        for stage, place in moves:
-            begun.append((stage, place))
-            if place.exists():
-                place.rename(stage / "old")
-            (stage / "new").rename(place)
-        last()
-    except BaseException:
-        for stage, place in reversed(begun):
-            if not (stage / "new").exists():
-                place.rename(stage / "new")
-            if (stage / "old").exists():
-                (stage / "old").rename(place)
-        raise
+        sync_folder(path)
 
 
 def kind_of(path: Path) -> str:
@@ -269,7 +288,7 @@ def refuse_file(path: Path, endings: tuple[str, ...], source: Path | None, *, fo
     if source is not None and path.resolve() == source.resolve():
         raise BadOutput(f"{path.name}: the table itself would be written over; name another file")
     if path.exists() and not force:
-        raise BadOutput(f"{path.name}: there is such a file already; use --force to replace it or name another")
+        raise BadOutput(f"{path.name}: there is such a file already; {REPLACE_IT} or name another")
 
 
 def write_file(path: Path, content: str | bytes) -> None:

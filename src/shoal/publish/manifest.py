@@ -1,11 +1,16 @@
 """The manifests of a release as documents: the public one says what the release shows anyway, the private one all."""
 
+import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from shoal.policy.document import FORMAT
+from shoal.errors import BadInput
+from shoal.policy.document import FORMAT, Policy
+from shoal.runtime import Glance
+from shoal.verify.release_files import read_json
 
 
 class Fixed(dict[str, Any]):
@@ -49,6 +54,13 @@ def plain(value: Any) -> Any:
 
 FIXED = AfterValidator(fixed)
 """Fixes what a field of a manifest holds; its JSON Schema stays that of the plain type."""
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+"""A number of rows, classes, people."""
+Figure = Annotated[float, Field(allow_inf_nan=False)]
+Character = Annotated[str, Field(min_length=1, max_length=1)]
+Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Statistic = Literal["lo", "hi", "min", "max", "mean", "median", "mode"]
+"""Which number of its class a column tells."""
 
 
 FILE, COUNT = "counterfeits.csv", "counterfeits"
@@ -84,30 +96,30 @@ class MethodSummary(_Frozen):
 
 class RecodingEntry(_Frozen):
     kind: Literal["node", "boxes", "cells", "clusters", "groups"]
-    levels: Annotated[dict[str, int], FIXED] | None = None
+    levels: Annotated[dict[str, Count], FIXED] | None = None
     """Level of each quasi-identifier, in a recoding of kind `node`."""
     stars: tuple[str, ...] | None = None
     """Quasi-identifiers whose level is `*` for every value, in a recoding of kind `node`."""
-    labels: Annotated[dict[str, int], FIXED] | None = None
+    labels: Annotated[dict[str, Count], FIXED] | None = None
     """How many different labels each released column shows, in a recoding of any other kind."""
     by_point: bool | None = None
     """Whether the private folder tells in which box a point lies, since the rows were too many for a row map."""
 
 
 class RowCounts(_Frozen):
-    read: int
-    released: int
-    suppressed: int
-    added: int = 0
-    shown: int = 0
+    read: Count
+    released: Count
+    suppressed: Count
+    added: Count = 0
+    shown: Count = 0
     """Suppressed rows that stay in the table, all their quasi-identifiers `*`."""
 
 
 class PublicRows(_Frozen):
-    released: int
-    suppressed: int
-    added: int = 0
-    shown: int = 0
+    released: Count
+    suppressed: Count
+    added: Count = 0
+    shown: Count = 0
 
 
 class BlockingSummary(_Frozen):
@@ -145,14 +157,14 @@ class RepublishSummary(_Frozen):
 
 class PublicRepublish(_Frozen):
     way: str
-    release: int
+    release: Count
 
 
 class Classes(_Frozen):
-    count: int
-    min: int
-    max: int
-    mean: float
+    count: Count
+    min: Count
+    max: Count
+    mean: Figure
 
 
 class ModelSummary(_Frozen):
@@ -168,7 +180,7 @@ class ModelSummary(_Frozen):
     holds: bool
     with_added: bool | None = None
     """Whether it holds only because of rows that were added."""
-    worst: int | None = None
+    worst: Count | None = None
     """How large the class is that protects its members least, where one does."""
 
 
@@ -176,7 +188,7 @@ class SeparateTable(_Frozen):
     """The other file of a release in two tables, written like the first: how often each value occurs in each group."""
 
     file: str | None = None
-    sha256: str | None = None
+    sha256: Hash | None = None
     columns: tuple[str, ...]
 
 
@@ -184,13 +196,16 @@ class Data(_Frozen):
     """The released file and how to read it."""
 
     file: str | None = None
-    sha256: str | None = None
-    format: str
-    delimiter: str = ","
-    quote: str = '"'
+    sha256: Hash | None = None
+    format: Literal["csv", "parquet", "frame"]
+    delimiter: Character = ","
+    quote: Character = '"'
     missing: str = ""
     spreadsheet_safe: bool = False
-    """Whether text that a spreadsheet would run as a formula has a ' in front of it, one more than it had."""
+    """Whether text that a spreadsheet would run as a formula has a ' in front of it, one more than it had.
+
+    So has what follows a `;`, `,`, `|`, tab or line break inside a cell, where another reader could begin a cell.
+    """
     columns: tuple[str, ...]
     partitions: Annotated[dict[str, Literal["text", "integer"]], FIXED] | None = None
     """Columns that the names of folders tell, `region=north/`, and not the files in them."""
@@ -201,7 +216,7 @@ Advice = Literal["publish", "think again", "do not publish"]
 
 
 class Remedy(_Frozen):
-    """A change of the policy that was tried on the same table, and what comes of it."""
+    """A change of the policy that was tried on the same table or a sample of it, and what comes of it."""
 
     change: str
     """The change, in the words of a policy."""
@@ -210,10 +225,19 @@ class Remedy(_Frozen):
     before: float
     """Loss of the release as it is."""
     after: float
-    """Loss of the release that comes of the change."""
+    """Loss of the release that comes of the change, over the columns that it has."""
     exposed: int = 0
     """Rows that the worst attack still exposes."""
     advice: Advice
+    dropped: int = 0
+    """Quasi-identifiers that it leaves out."""
+    sample: int | None = None
+    """Rows that it was tried on, where that are not all: loss, rows exposed and advice are estimates then."""
+
+    def applied_to(self, policy: Policy) -> Policy:
+        """Return the policy after the change."""
+        changed = {**dict(policy), **self.policy}
+        return Policy(**{**changed, "attributes": {**policy.attributes, **self.policy.get("attributes", {})}})
 
 
 class Recommendation(_Frozen):
@@ -225,6 +249,8 @@ class Recommendation(_Frozen):
     """Rows that each kind of attack exposes, of those that were tried."""
     starred: tuple[str, ...] = ()
     """Quasi-identifiers that show `*` in every row."""
+    repeated: Annotated[dict[str, str], FIXED] = {}
+    """Dropped columns that name persons who have several rows, though rows were counted; and how often they repeat."""
     findings: str
     """What holds and what the attacks found, as the published table tells it."""
     advice: Advice
@@ -233,10 +259,10 @@ class Recommendation(_Frozen):
     remedies: tuple[Remedy, ...] = ()
     """Changes that help, the best first."""
     untried: tuple[str, ...] = ()
-    """Changes that there was no time to try."""
+    """Changes that were not tried on the whole table, since that would have taken too long."""
 
 
-class Manifest(_Frozen):
+class Manifest(Glance, _Frozen):
     """Everything about a release; belongs in the private folder."""
 
     shoal: str
@@ -256,6 +282,20 @@ class Manifest(_Frozen):
     warnings: tuple[str, ...] = ()
     recommendation: Recommendation | None = None
     """Whether to publish it; None until it was attacked, which is done once it stands in its place."""
+    files: Annotated[dict[str, Hash], FIXED] | None = None
+    """SHA-256 of every other file of the private folder but its report, by where it lies."""
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        """What a glance shows; the verdict where there is one."""
+        promises = [f"{each.model} {'holds' if each.holds else 'fails'}" for each in self.models]
+        advice = [] if self.recommendation is None else [("advice", self.recommendation.advice)]
+        return [
+            ("rows", f"{self.rows.read:,} read, {self.rows.released:,} released, {self.rows.suppressed:,} suppressed"),
+            ("promises", ", ".join(dict.fromkeys(promises))),
+            (self.method.metric, f"{self.method.score:.4g}"),
+            *advice,
+        ]
 
     def document(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True)
@@ -263,6 +303,12 @@ class Manifest(_Frozen):
     def without_times(self) -> Self:
         """The manifest without what differs between equal runs."""
         return self.model_copy(update={"method": self.method.model_copy(update={"seconds": None})})
+
+
+class StoredManifest(Manifest):
+    """The manifest of a private folder as it is read again."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")  # later versions may say more
 
 
 class PublicManifest(_Frozen):
@@ -276,7 +322,7 @@ class PublicManifest(_Frozen):
     sensitive: tuple[str, ...]
     persons: bool = False
     """Whether sizes and shares count persons, of whom one may have several rows."""
-    statistics: Annotated[dict[str, tuple[str, str]], FIXED] | None = None
+    statistics: Annotated[dict[str, tuple[str, Statistic]], FIXED] | None = None
     """Quasi-identifiers that tell a number of their class: the attribute it is about, and which number."""
     observed: tuple[str, ...] | None = None
     """Quasi-identifiers whose ranges are those of the class itself."""
@@ -292,3 +338,22 @@ class PublicManifest(_Frozen):
 
     def document(self) -> dict[str, Any]:
         return self.model_dump(mode="json", exclude_none=True)
+
+
+Stored = TypeVar("Stored", StoredManifest, PublicManifest)
+
+
+def read_manifest(folder: Path, kind: type[Stored]) -> Stored:
+    """Read the manifest of a folder, strictly: JSON that means one thing, and each field of its very type."""
+    document = read_json(folder / "manifest.json")
+    if isinstance(document.get("format"), bool):
+        raise BadInput(f"{folder.name}/manifest.json: true and false are no format")
+    try:
+        return kind.model_validate_json(json.dumps(document), strict=True)
+    except ValidationError as wrong:
+        of = "private" if kind is StoredManifest else "published"
+        first = wrong.errors(include_url=False, include_context=False, include_input=False)[0]
+        at = ".".join(map(str, first["loc"]))[:80]
+        raise BadInput(
+            f"{folder.name}/manifest.json: this is not the manifest of a {of} folder: {at or 'it'} is not as it must be"
+        ) from None

@@ -12,7 +12,7 @@ from shoal.attacks.release_under_attack import LabelColumn, Published, classes_o
 from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.data.codes import Column, Table, encode
 from shoal.data.frequency_set import FrequencySet
-from shoal.errors import BadInput
+from shoal.errors import BadInput, NotVerified
 from shoal.hierarchy.build import Builder
 from shoal.hierarchy.taxonomy import TOP
 from shoal.models.spec import nearest
@@ -22,9 +22,11 @@ from shoal.publish.manifest import PublicManifest
 from shoal.recoding.columns import Released
 from shoal.roles import Role
 from shoal.runtime.events import phase
-from shoal.verify.open_release import opened
-from shoal.verify.release_files import table_in
-from shoal.verify.released_counts import GroupTable, read_separate
+from shoal.verify.claim import Claim
+from shoal.verify.judge import judge, judge_labels
+from shoal.verify.open_release import Opened, opened
+from shoal.verify.release_files import published_table
+from shoal.verify.released_counts import GroupTable, count, read_separate
 from shoal.workload.generalised_table import GeneralisedTable, QueriedOriginal, read_release, text_cells
 
 _BOUNDS = (("lo", "hi"), ("min", "max"))
@@ -45,14 +47,36 @@ def published_in_folder(
 ) -> Published:
     """The table of a published folder, read afresh, its rows in the order of the file."""
     data = manifest.data
-    with opened(table_in(folder, data.file), data.columns, data.model_dump(), listed=True) as release:
+    table = published_table(folder, data.file, data.sha256)
+    with opened(table, data.columns, data.model_dump(), listed=True) as release:
+        _refuse_other_figures(release, folder, manifest)
         texts = release.db.sql("SELECT * FROM listed ORDER BY rowid").to_arrow_table()
-    table = _encoded(texts.rename_columns(list(data.columns)))
+    encoded = _encoded(texts.rename_columns(list(data.columns)))
     columns = Columns(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
     if data.separate is None:
-        return published_of(folder.name, table, columns, builders)
-    other = read_separate(table_in(folder, data.separate.file), data.separate.columns, data.model_dump())
-    return _of_groups(folder.name, table, columns, data.separate.columns[0], other, builders)
+        return published_of(folder.name, encoded, columns, builders)
+    second = published_table(folder, data.separate.file, data.separate.sha256)
+    other = read_separate(second, data.separate.columns, data.model_dump())
+    return _of_groups(folder.name, encoded, columns, data.separate.columns[0], other, builders)
+
+
+def _refuse_other_figures(release: Opened, folder: Path, manifest: PublicManifest) -> None:
+    """Refuse a table that has not the rows, classes and labels that its manifest tells of."""
+    separate, rows = manifest.data.separate, manifest.rows
+    quasi = manifest.quasi_identifiers if separate is None else separate.columns[:1]
+    told = Claim(
+        quasi,
+        (),
+        (),
+        rows.released + rows.shown,
+        manifest.data.columns,
+        manifest.classes.model_dump(),
+        statistics=manifest.statistics or {},
+        labels=manifest.labels,
+    )
+    for verdict in [*judge(told, count(release, told)), *judge_labels(told, release)]:
+        if not verdict.holds:
+            raise NotVerified(f"{folder.name}: the table has other {verdict.promise} than its manifest says")
 
 
 def published_in_memory(
@@ -105,7 +129,7 @@ def published_of(name: str, table: Table, columns: Columns, builders: Mapping[st
     if both:
         raise BadInput(f"{name}: column {both[0]!r} cannot be a quasi-identifier and sensitive")
     if not columns.quasi_identifiers:
-        raise BadInput(f"{name}: name its quasi-identifiers with --qi")
+        raise BadInput(f"{name}: name its quasi-identifiers with --qi (in Python quasi_identifiers=…)")
     if not table.rows:
         raise BadInput(f"{name}: there are no records")
     of_row, counts = classes_of(table, columns.quasi_identifiers, columns.sensitive)
@@ -125,6 +149,8 @@ def _of_groups(
     assert of_row.classes is not None
     names = labels_of(table, group)
     number = {names[code]: at for at, code in enumerate(of_row.codes(group).tolist())}
+    if set(separate.groups) != set(number):
+        raise NotVerified(f"{name}: the two tables of the release have different groups")
     # [line of the other table] its group, as the classes are numbered, and its value
     at = np.array([number[each] for each in separate.groups], dtype=np.int64)
     place = {value: code for code, value in enumerate(dict.fromkeys(separate.values))}
@@ -203,7 +229,8 @@ def shown_in_folder(
 ) -> GeneralisedTable:
     """What the table of a published folder shows, read afresh."""
     data = manifest.data
-    with opened(table_in(folder, data.file), data.columns, data.model_dump()) as release:
+    table = published_table(folder, data.file, data.sha256)
+    with opened(table, data.columns, data.model_dump()) as release:
         distinct = release.db.sql("FROM released").to_arrow_table()
     often = distinct["n"].to_numpy()
     cells = text_cells(distinct.drop_columns(["n"]).rename_columns(list(data.columns)))

@@ -22,7 +22,7 @@ from shoal.publish.summary import seen_if_few, summarise
 from shoal.publish.verification import judge_frame
 from shoal.recoding.columns import Released
 from shoal.roles import Role
-from shoal.runtime import html_table
+from shoal.runtime import Glance
 from shoal.verify.claim import Claim, Verdict
 from shoal.verify.open_release import Room
 
@@ -37,7 +37,7 @@ else:
 
 
 @dataclass(frozen=True, repr=False)
-class ReleasedTable(Generic[Frame]):
+class ReleasedTable(Glance, Generic[Frame]):
     """A table that keeps its policy: as data, a frame of the kind that came in, and as a summary."""
 
     policy: Policy
@@ -53,12 +53,6 @@ class ReleasedTable(Generic[Frame]):
     """What the verification may use."""
     earlier: Path | None = None
     """The private folder whose recoding was applied, which is never written over either."""
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({'; '.join(f'{what}: {said}' for what, said in self._facts)})"
-
-    def _repr_html_(self) -> str:
-        return html_table(type(self).__name__, self._facts)
 
     @property
     def _facts(self) -> list[tuple[str, str]]:

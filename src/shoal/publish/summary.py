@@ -253,20 +253,28 @@ def told(name: str, parameter: Any, values: Collection[str | None]) -> Any:
     if isinstance(parameter, Mapping):
         return {value: parameter[value] for value in parameter if value in values} or NO_LIMIT
     if name == "categories":
-        return tuple(_named(category, values, number) for number, category in enumerate(parameter, 1))
+        return tuple(_named(parameter, values, number) for number in range(len(parameter)))
     return parameter
 
 
-def _named(category: Sequence[str], values: Collection[str | None], number: int) -> tuple[str, ...]:
-    """The values of a category that the release shows; one word stands for all others, so that it stays a category."""
-    shown = [value for value in category if value in values]
-    return (*shown, *([f"(others of category {number})"] if len(shown) < len(category) else []))
+def _named(categories: Sequence[Sequence[str]], values: Collection[str | None], number: int) -> tuple[str, ...]:
+    """The values of a category that the release shows; one word stands for all others, so that it stays a category.
+
+    >>> _named([["flu", "hiv"], ["(others of category 1)"]], {"flu"}, 0)
+    ('flu', '(others of category 1)…')
+    """
+    shown = [value for value in categories[number] if value in values]
+    others = f"(others of category {number + 1})"
+    while any(others in category for category in categories):
+        others += "…"  # a value may be called that
+    return (*shown, *([others] if len(shown) < len(categories[number]) else []))
 
 
 def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelSummary, ...]:
-    out = []
-    promises = _promises(verdicts, {model.name for model in policy.promises})
-    for number, (model, verdict) in enumerate(zip(policy.promises, promises, strict=True)):
+    out, promised = [], policy.promises
+    found = _promises(verdicts, {model.name for model in promised})
+    alone = len(promised) - policy.further
+    for number, (model, verdict) in enumerate(zip(promised, found, strict=True)):
         asked = {key: value for key, value in verdict.asked.items() if key != "attribute"}
         of = model.about
         out.append(
@@ -276,7 +284,7 @@ def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelS
                 asked=asked,
                 attained=dict(verdict.attained),
                 holds=verdict.holds,
-                with_added=number >= len(policy.promises) - policy.further or None,
+                with_added=number >= alone or None,
                 worst=verdict.worst,
             )
         )

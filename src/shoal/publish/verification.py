@@ -127,6 +127,7 @@ def original_behind(release: "ReleasedTable", rows: NDArray[np.int64] | None) ->
         trees=reading.levels,
         order=reading.order,
         together=tuple(reading.joint),
+        quasi=reading.quasi,
         population=None if source.population is None else original_table(source.population),
         tree_labels=reading.level_labels,
         points=points,

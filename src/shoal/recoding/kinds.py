@@ -188,6 +188,8 @@ class StoredRecoding(_OneTable):
     """Released columns of each quasi-identifier; a code per part."""
     sizes: NDArray[np.int64]
     """Rows of each part."""
+    losses: NDArray[np.float64]
+    """losses[part, attribute]: the share of the values that the label cannot tell apart."""
 
     @property
     def suppressed(self) -> NDArray[np.bool_]:

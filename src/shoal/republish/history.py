@@ -18,6 +18,7 @@ from shoal.data.class_counts import Flags
 from shoal.data.codes import Codes, Column, Table, canonical, encode, united
 from shoal.errors import BadData, BadInput, ShoalError
 from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.verify.release_files import is_there, parse_json, refuse_irregular
 
 if TYPE_CHECKING:
     from shoal.attacks.composition_over_time import Bits
@@ -212,16 +213,41 @@ def _write(path: Path, history: History) -> None:
 
 def load_history(folder: Path) -> History:
     """The history that a private folder keeps."""
+    refuse_irregular(folder / NAME)
     try:
-        table = parquet.read_table(folder / NAME).combine_chunks()
-        about = json.loads((table.schema.metadata or {})[b"shoal"])
+        table = parquet.read_table(folder / NAME, memory_map=False).combine_chunks()
+        table.validate(full=True)
+        about = parse_json((table.schema.metadata or {})[b"shoal"])
         if about["format"] != _FORMAT:
             raise BadInput(f"{folder.name}/{NAME}: it was written by another version")
-        return _read(table, about)
+        history = _read(table, about)
+        _refuse_odd(history)
     except ShoalError:
         raise
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError):
+    except (OSError, pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError):
         raise BadInput(f"{folder.name}/{NAME}: the history is damaged; use a copy of the folder") from None
+    return history
+
+
+def releases_in(folder: Path) -> int | None:
+    """How many releases the history of a private folder tells of; None where it keeps none."""
+    if not is_there(folder / NAME):
+        return None
+    try:
+        about = parse_json((parquet.read_schema(folder / NAME).metadata or {})[b"shoal"])
+        return int(about["releases"])
+    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError):
+        raise BadInput(f"{folder.name}/{NAME}: the history is damaged; use a copy of the folder") from None
+
+
+def _refuse_odd(history: History) -> None:
+    """Raise ValueError unless every line is of a group, and its sets are sets of the values there are."""
+    lines = len(history)
+    odd = history.group.min(initial=-1) < -1 or history.shown.dtype != bool
+    for known in [*history.candidates.values(), *([history.signatures] if history.signatures is not None else [])]:
+        odd |= len(known.of) != lines or known.sets.shape[1] != (len(known.values) + 7) // 8
+    if odd or history.levels.min(initial=0) < 0 or history.releases < 1:
+        raise ValueError("a history that contradicts itself")
 
 
 def _read(table: pa.Table, about: dict[str, Any]) -> History:

@@ -154,7 +154,7 @@ def increment_monotone(context: RepublishContext, make: Make) -> NextRelease:
     if known:
         raise BadData(
             f"{context.source.name}: {known:,} row(s) are of people who were released before; an increment has new "
-            "people only, so leave them out, or give the whole table without --increment"
+            "people only, so leave them out, or give the whole table, not an increment"
         )
     groups = int(history.group.max(initial=-1)) + 1
     batch, new = _batch(context, np.arange(context.table.rows), make)

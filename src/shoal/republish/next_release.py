@@ -35,6 +35,8 @@ from shoal.republish.history import NAME, History, begun, load_history, match, t
 from shoal.republish.m_invariance import grow_invariant
 from shoal.republish.next_monotone import begin_monotone, grow_monotone, increment_monotone
 from shoal.roles import Role
+from shoal.runtime.tempdir import settle
+from shoal.verify.release_files import is_there
 
 
 def remember(table: Table, policy: Policy, levels: Mapping[str, int], rows: NDArray[np.int64], name: str) -> History:
@@ -88,19 +90,23 @@ class PreviousRelease(EarlierRelease):
     ) -> "PreviousRelease":
         """Read a private folder; hierarchies and roles are those of before, all else is what the policy says now."""
         folder = Path(os.path.abspath(private))
+        settle(folder)
         if not folder.is_dir():
             raise BadInput(f"{folder.name}: there is no such folder; give the private one of a release: OUT.private")
         before = load_private(folder).policy
         now = before if policy is None else _following(before, policy)
         if now.republish is None:
             raise BadPolicy("the policy has no section [republish]: it must name the key that tells persons apart")
-        if (folder / NAME).is_file() and before.republish is not None and before.republish.way != now.republish.way:
+        kept = is_there(folder / NAME)
+        if kept and before.republish is not None and before.republish.way != now.republish.way:
             raise BadPolicy(f"republish.way was {before.republish.way!r}, and no other one continues it")
-        if (folder / NAME).is_file() and before.key != now.key:
+        if kept and before.key != now.key:
             raise BadPolicy(f"republish.key was {before.key!r}; persons cannot be known again by another column")
         if increment and now.republish.way == "m-invariance":
-            raise BadPolicy("republish.way = 'm-invariance' shows everybody again; leave --increment out")
-        return cls(folder, now, load_history(folder) if (folder / NAME).is_file() else None, increment)
+            raise BadPolicy(
+                "republish.way = 'm-invariance' shows everybody again; give the whole table, not an increment"
+            )
+        return cls(folder, now, load_history(folder) if kept else None, increment)
 
     def forgotten(self, history: History) -> History:
         return history if self.erased is None else history.forgetting(self.erased)

@@ -15,6 +15,26 @@ def html_table(title: str, rows: Iterable[Iterable[object]]) -> str:
     return f"<table><caption>{escape(title)}</caption>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
+class Glance:
+    """A value that shows itself by a few figures: in a line at a prompt, in a small table in a notebook, by no cell."""
+
+    __slots__ = ()
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        """What a glance shows: names and figures."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'; '.join(f'{what}: {said}' for what, said in self._facts)})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(type(self).__name__, self._facts)
+
+
 def short_number(value: Any) -> str:
     """A number as people read it: whole ones with commas, others with three digits.
 

@@ -20,12 +20,16 @@ What takes long is marked as a phase, and tells its share where it knows it: who
 
 import json
 import logging
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from pathlib import Path
 from time import perf_counter
 from typing import IO, TypeVar
+
+from shoal.errors import BadOutput
 
 FIELDS: Mapping[str, frozenset[str]] = {
     "start": frozenset({"doing"}),
@@ -43,6 +47,8 @@ FIELDS: Mapping[str, frozenset[str]] = {
 _WORDS = frozenset({"doing", "name", "format", "engine", "algorithm", "error"})
 """Fields that are words; all others are counts."""
 LOGGER = logging.getLogger("shoal")
+PUBLISHED: list[str] = []
+"""Names of the releases that this process has put into place: who fails later must not say that nothing was written."""
 _started: ContextVar[float | None] = ContextVar("started", default=None)
 Item = TypeVar("Item")
 Listener = Callable[[str, float | None], None]
@@ -147,6 +153,36 @@ def unlogged() -> Iterator[None]:
         _started.reset(token)
 
 
+def what_is_published(*more: str) -> str:
+    """Part of a sentence about what this process has published so far.
+
+    >>> PUBLISHED[:] = ["out"]
+    >>> what_is_published()
+    'out was verified and published'
+    >>> PUBLISHED.clear()
+    >>> what_is_published()
+    'nothing was written'
+    """
+    names = ", ".join(PUBLISHED)
+    return ", ".join([f"{names} was verified and published", *more]) if names else "nothing was written"
+
+
+class _LogStream(logging.StreamHandler[IO[str]]):
+    """Ends the run with a sentence when the log cannot be written, and logs no more."""
+
+    failed = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not self.failed:
+            super().emit(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002, N802 - named by `logging`
+        wrong = sys.exc_info()[1]
+        self.failed = True
+        name, why = Path(str(self.stream.name)).name, getattr(wrong, "strerror", None) or "input/output error"
+        raise BadOutput(f"{name}: the log could not be written ({why}); {what_is_published()}") from None
+
+
 class JsonLines(logging.Formatter):
     """One JSON object per line."""
 
@@ -158,7 +194,7 @@ class JsonLines(logging.Formatter):
 @contextmanager
 def telling(stream: IO[str]) -> Iterator[None]:
     """Write the events of all runs inside the block as lines of JSON."""
-    handler = logging.StreamHandler(stream)
+    handler = _LogStream(stream)
     handler.setFormatter(JsonLines())
     level, passed_on = LOGGER.level, LOGGER.propagate
     LOGGER.addHandler(handler)

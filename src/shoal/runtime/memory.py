@@ -36,7 +36,7 @@ def explain_memory_error() -> Iterator[None]:
         if not is_shortage(wrong):
             raise
         raise BadInput(
-            "the memory that may be used is not enough for this table; give more with --memory, or have fewer or "
+            "the memory that may be used is not enough for this table; allow more of it, or have fewer or "
             "coarser quasi-identifiers"
         ) from None
 

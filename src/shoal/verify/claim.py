@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 from shoal.data.class_counts import Indices
 from shoal.errors import NotVerified
 from shoal.models.model import Model
+from shoal.runtime import Glance
 from shoal.verify.original_table import Levels, OriginalTable
 
 
 class Status(StrEnum):
     HOLDS = "holds"
     FAILS = "fails"
-    NEEDS_ORIGINAL = "needs --original"
-    NEEDS_POPULATION = "needs --population"
+    NEEDS_ORIGINAL = "needs the original"
+    NEEDS_POPULATION = "needs the population"
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Glance):
     """One promise and what the release, as counted here, says about it."""
 
     promise: str
@@ -37,6 +38,10 @@ class Verdict:
     """The part of `attained` that the released table alone tells; what compares with the release is under `release`."""
     published_worst: int | None = None
     """`worst` as the released table alone tells it."""
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        return [(self.promise, str(self.status))]
 
     @property
     def holds(self) -> bool:
@@ -84,6 +89,12 @@ class Claim:
     """How many of the rows were added and show nobody."""
     further: int = 0
     """How many of the models, the last ones, hold only because of added rows."""
+    suppressed: int | None = None
+    """How many rows are said to have been suppressed, where that was said before."""
+    labels: Mapping[str, Sequence[str]] | None = None
+    """The labels that each column is said to show."""
+    worst: Sequence[int | None] | None = None
+    """How large the class is said to be that keeps each model least."""
 
     def source(self, column: str) -> str:
         """The column of the original that a released one tells of."""
@@ -117,6 +128,8 @@ class Original:
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
     together: Sequence[tuple[str, ...]] = ()
     """Columns that models need counted together."""
+    quasi: tuple[str, ...] = ()
+    """The quasi-identifiers, whichever of them are released."""
     population: OriginalTable | None = None
     """Everybody, in the codes of the table, where that is known."""
     tree_labels: Mapping[str, Sequence[Sequence[str | None]]] = field(default_factory=dict)
@@ -130,3 +143,5 @@ class Original:
     """Where each row lies, if levels do not tell it and rows are too many to be listed one by one."""
     attained: Sequence[Mapping[str, Any]] = ()
     """What the private manifest says that each model attains."""
+    worst: Sequence[int | None] = ()
+    """How large the private manifest says the class to be that keeps each model least."""

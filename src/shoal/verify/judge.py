@@ -1,6 +1,7 @@
 """Every promise of a claim, judged on what was counted, and rows that were stored elsewhere too."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from math import isclose
 from typing import Any
 
@@ -10,13 +11,13 @@ from shoal.data.class_counts import ClassCounts
 from shoal.errors import NotVerified
 from shoal.labels.scale import words
 from shoal.models.model import Model, Need, asked
-from shoal.verify.claim import Claim, Status, Verdict
+from shoal.verify.claim import Claim, Original, Status, Verdict
 from shoal.verify.open_release import Opened
 from shoal.verify.released_counts import ReleasedCounts
 
 
-def judge(claim: Claim, counted: ReleasedCounts, private: Sequence[Mapping[str, Any]] = ()) -> list[Verdict]:
-    """Judge the number of rows, the classes and every model; `private` is what each was found to attain before.
+def judge(claim: Claim, counted: ReleasedCounts, original: Original | None = None) -> list[Verdict]:
+    """Judge the number of rows, the classes and every model; `original` tells what each was found to attain before.
 
     What the public manifest says is held against the released table alone, what the private one says against all that
     is known.
@@ -26,11 +27,32 @@ def judge(claim: Claim, counted: ReleasedCounts, private: Sequence[Mapping[str, 
         Verdict("rows", _holds(counted.rows == claim.rows), {"rows": claim.rows}, {"rows": counted.rows}),
         Verdict("classes", _holds(_agree(claim.classes, found)), claim.classes or {}, found),
     ]
-    said = claim.attained if claim.attained is not None else [None] * len(claim.models)
-    known = private if len(private) == len(claim.models) else [None] * len(claim.models)
-    for model, public, full in zip(claim.models, said, known, strict=True):
-        verdicts.append(_judge_model(model, public, full, claim, counted))
+    many = len(claim.models)
+    said = [None] * many if claim.attained is None else claim.attained
+    worst = [None] * many if claim.worst is None else claim.worst
+    same = original is not None and len(original.attained) == len(original.worst) == many
+    known = original.attained if original is not None and same else [None] * many
+    lowest = original.worst if original is not None and same else [None] * many
+    for model, public, least, full, last in zip(claim.models, said, worst, known, lowest, strict=True):
+        verdict = _judge_model(model, public, full, claim, counted)
+        if verdict.holds and not (_agree(least, verdict.published_worst) and _agree(last, verdict.worst)):
+            why = "a manifest says that another class keeps it least"
+            verdict = replace(verdict, status=Status.FAILS, why=why)
+        verdicts.append(verdict)
     return verdicts
+
+
+def judge_labels(claim: Claim, release: Opened) -> list[Verdict]:
+    """Judge whether the labels that were listed before are those that the table shows."""
+    if not claim.labels:
+        return []
+    wrong = []
+    for name, said in claim.labels.items():
+        cell = f"c{claim.columns.index(name)}"
+        found = release.db.sql(f"SELECT DISTINCT {cell} FROM released WHERE {cell} IS NOT NULL").fetchall()
+        if list(said) != sorted(label for (label,) in found):
+            wrong.append(f"the manifest lists other labels than column {name!r} shows")
+    return [Verdict("labels", _holds(not wrong), why="; ".join(wrong))]
 
 
 ADDED = "without added rows"
@@ -122,8 +144,9 @@ def _agree(said: Any, found: Any) -> bool:
     if isinstance(said, Mapping):
         return isinstance(found, Mapping) and all(k in found and _agree(said[k], found[k]) for k in said)
     if isinstance(said, float) or isinstance(found, float):
-        return isinstance(found, int | float) and isclose(said, found, rel_tol=1e-12)
-    return bool(said == found)
+        numbers = isinstance(found, int | float) and isinstance(said, int | float) and not isinstance(said, bool)
+        return numbers and isclose(said, found, rel_tol=1e-12)
+    return type(said) is type(found) and bool(said == found)
 
 
 _PLAIN_TIME = (

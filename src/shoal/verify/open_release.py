@@ -1,6 +1,7 @@
 """A released file or table, read afresh into a private database, and the class of each of its rows."""
 
 import csv
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from shoal.labels.scale import TOP, words
 from shoal.runtime.memory import explain_memory_error
 from shoal.runtime.tempdir import SPILL, Scratch
 from shoal.verify.claim import Claim
+from shoal.verify.original_table import Lookup
 from shoal.verify.release_files import PartitionFiles, path_not_pattern
 
 if TYPE_CHECKING:
@@ -80,8 +82,11 @@ def arrays(db: "duckdb.DuckDBPyConnection", query: str) -> list[np.ndarray[Any, 
     return [np.asarray(c.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64) for c in found.columns]
 
 
-_UNDEFUSED = r"CASE WHEN c{0} ^@ '''' THEN regexp_replace(c{0}, '^''(''*[=+@\t\r\n-])', '\1') ELSE c{0} END AS c{0}"
-"""A cell as it was before one ' was put in front of it; the same as `_undefused`, in SQL."""
+_UNDEFUSED = (
+    r"CASE WHEN contains(c{0}, '''') THEN regexp_replace(regexp_replace(c{0}, '^''(''*[=+@\t\r\n＝＋－＠-])', '\1'), "
+    r"'([;,|\t\r\n])''(''*[=+@＝＋－＠-])', '\1\2', 'g') ELSE c{0} END AS c{0}"
+)
+"""A cell as it was before one ' was put in front of each formula; the same as `_undefused`, in SQL."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,14 @@ class Opened:
     """Columns that were not released as text but as numbers, dates …"""
     listed: bool = False
     """Whether `listed` has all rows, the same texts, as they follow each other: `rowid` counts them from 0."""
+
+
+ALONE: Mapping[str, Any] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+}
+"""Settings of a database that fetches and loads no code."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +121,7 @@ class Room:
         import duckdb
 
         scratch = Scratch(self.folder or Path(tempfile.gettempdir()), SPILL)
-        config: dict[str, Any] = {"temp_directory": str(scratch.path), "autoinstall_known_extensions": False}
+        config: dict[str, Any] = {"temp_directory": str(scratch.path), **ALONE}
         if self.memory is not None:
             config |= {"memory_limit": f"{self.memory // 2}B", "preserve_insertion_order": False}
         try:
@@ -220,9 +233,10 @@ def _large_parquet(
         db.register("values_given", pa.table({"value": values, "text": words(values.cast(column.type))}))
         db.execute(f"CREATE TEMP TABLE words{i} AS FROM values_given")
         db.unregister("values_given")
-    cells = ", ".join(f"words{i}.text AS c{i}" if i in typed else f"grouped.c{i}" for i in range(len(columns)))
-    joins = " ".join(f"LEFT JOIN words{i} ON grouped.c{i} = words{i}.value" for i in typed)
-    return f"(SELECT {cells}, n FROM grouped {joins})", frozenset(column.name for column in typed.values())
+    lookup = Lookup(db, "grouped")
+    texts = {i: lookup.join(f"LEFT JOIN words{i} {{0}} ON s.c{i} = {{0}}.value", "{0}.text") for i in typed}
+    cells = ", ".join(f"{texts[i]} AS c{i}" if i in texts else f"s.c{i}" for i in range(len(columns)))
+    return f"(SELECT {cells}, n FROM {lookup.rows()} s)", frozenset(column.name for column in typed.values())
 
 
 def _in_order(parts: PartitionFiles, columns: Sequence[str]) -> pa.Schema:
@@ -248,7 +262,7 @@ def _csv(file: Path, columns: Sequence[str], how: Mapping[str, Any]) -> tuple[st
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             header = next(csv.reader(lines, delimiter=how["delimiter"], quotechar=how["quote"]), [])
-    except (csv.Error, UnicodeDecodeError):
+    except (csv.Error, TypeError, ValueError):  # what it says may hold cells
         header = []
     _refuse_other_columns([_undefused(name) for name in header] if how.get("spreadsheet_safe") else header, columns)
     types = "{" + ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(columns))) + "}"
@@ -274,8 +288,9 @@ def _refuse_other_columns(found: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def _undefused(text: str) -> str:
-    """A text without the one ' that keeps a spreadsheet from running it."""
-    return text[1:] if text[:1] == "'" and text.lstrip("'")[:1] in set("=+-@\t\r\n") else text
+    """A text without the one ' that keeps a spreadsheet from running it, or what follows another delimiter."""
+    text = text[1:] if text[:1] == "'" and text.lstrip("'")[:1] in set("=+-@\t\r\n＝＋－＠") else text
+    return re.sub(r"([;,|\t\r\n])'('*[=+@＝＋－＠-])", r"\1\2", text)
 
 
 def _is_text(of: pa.DataType) -> bool:

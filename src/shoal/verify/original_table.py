@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -172,6 +173,74 @@ def count_originals(db: "duckdb.DuckDBPyConnection", table: OriginalTable, wante
         raise NotVerified("the original changed while the release was made; make a copy of it and use that")
 
 
+class Lookup:
+    """Rows `s`, with what is looked up for each in small tables: hundreds of joins in one query take minutes to plan.
+
+    >>> import duckdb
+    >>> with duckdb.connect() as db:
+    ...     _ = db.execute("CREATE TABLE sexes AS VALUES ('f', 0), ('m', 1)")
+    ...     lookup = Lookup(db, "(VALUES ('m'), ('f'), ('m'))")
+    ...     told = [lookup.join("JOIN sexes {0} ON s.col0 = {0}.col0", "{0}.col1") for _ in range(100)]
+    ...     db.sql(f"SELECT sum({told[0]}), sum({told[99]}) FROM {lookup.rows()} s").fetchall()
+    [(2, 2)]
+    """
+
+    def __init__(self, db: "duckdb.DuckDBPyConnection", rows: str) -> None:
+        self._db, self._rows = db, rows
+        self._found: list[tuple[str, str]] = []
+        self._number = next(_STEPS)
+
+    def join(self, how: str, told: str) -> str:
+        """Join a table, called {0}, and return the name of what it tells."""
+        at = len(self._found)
+        self._found.append((how.format(f"j{at}"), f"{told.format(f'j{at}')} AS told{at}"))
+        return f"s.told{at}"
+
+    def rows(self) -> str:
+        """SQL of the rows; where many tables are joined, they are kept after every few of them."""
+        rows = self._rows
+        for start in range(0, len(self._found), _AT_ONCE):
+            some = self._found[start : start + _AT_ONCE]
+            query = (
+                f"SELECT s.*, {', '.join(told for _, told in some)} FROM {rows} s {' '.join(how for how, _ in some)}"
+            )
+            if start + _AT_ONCE >= len(self._found):
+                return f"({query})"
+            kept = f"step{self._number}_{start}"
+            self._db.execute(f"CREATE TEMP TABLE {kept} AS {query}")
+            if start:
+                self._db.execute(f"DROP TABLE {rows}")
+            rows = kept
+        return rows
+
+
+_AT_ONCE = 40
+"""How many tables are joined in one query."""
+_STEPS = count()
+
+
+def labelled_rows(
+    db: "duckdb.DuckDBPyConnection", counted: str, original: OriginalTable, labels: Mapping[str, Sequence[str | None]]
+) -> str:
+    """SQL of what `count_originals` counted, in which the numbers in some columns are replaced by their labels."""
+    dictionaries = {at: pa.array(texts, pa.string()) for at, texts in labels.items()}
+    if original.relation is None:
+        rows = db.sql(f"FROM {counted}").to_arrow_table()
+        for at, texts in dictionaries.items():
+            numbers = rows[at].combine_chunks()
+            place = rows.schema.get_field_index(at)
+            rows = rows.set_column(place, at, pa.DictionaryArray.from_arrays(numbers, texts))
+        db.register(f"labelled_{counted}", rows)
+        return f"labelled_{counted}"
+    lookup = Lookup(db, counted)
+    for at, texts in dictionaries.items():
+        db.register(f"labels_{at}", pa.table({"number": np.arange(len(texts)), "label": texts}))
+    shown = {at: lookup.join(f"JOIN labels_{at} {{0}} ON {{0}}.number = s.{at}", "{0}.label") for at in dictionaries}
+    given = db.sql(f"FROM {counted}").columns
+    cells = ", ".join(f"{shown[at]} AS {at}" if at in shown else f"s.{at}" for at in given)
+    return f"(SELECT {cells} FROM {lookup.rows()} s)"
+
+
 def _errors() -> type[Exception]:
     import duckdb
 
@@ -182,8 +251,10 @@ class _Counting:
     """Packs numbers side by side into as few words as they need: one word is grouped faster than many columns."""
 
     def __init__(self, db: "duckdb.DuckDBPyConnection", table: OriginalTable) -> None:
+        assert table.relation is not None
         self.db, self.table = db, table
-        self.joins: list[str] = []
+        rows = f"({table.relation.sql})" if table.relation.counted is None else "given_rows"
+        self.lookup = Lookup(db, rows)
         self.words: list[list[str]] = [[]]
         self.texts: list[str] = []
         self.told: list[str] = []
@@ -213,19 +284,17 @@ class _Counting:
         self.db.execute(f"CREATE OR REPLACE TEMP TABLE raw_{at} AS FROM raw_values")
         self.db.unregister("raw_values")
         # where nothing is null, every row finds its value, or their number tells
-        self.joins.append(f"{'LEFT ' if null else ''}JOIN raw_{at} ON {cell} = raw_{at}.raw")
-        said = f"raw_{at}.number"
-        self.words[-1].append(f"(CASE WHEN {cell} IS NULL THEN {null[0]} ELSE {said} END)" if null else said)
+        how = f"{'LEFT ' if null else ''}JOIN raw_{at} {{0}} ON {cell} = {{0}}.raw"
+        told = f"CASE WHEN {cell} IS NULL THEN {null[0]} ELSE {{0}}.number END" if null else "{0}.number"
+        self.words[-1].append(self.lookup.join(how, told))
         self.told.append(f"(w{len(self.words) - 1} >> {self.used}) & {(1 << width) - 1} AS {at}")
         self.known.append(at)
         self.used += width
 
     def query(self) -> str:
-        assert self.table.relation is not None
         words = [f"{' | '.join(parts)} AS w{w}" for w, parts in enumerate(self.words) if parts]
-        given = "given_rows" if self.times else f"({self.table.relation.sql})"
         cells = [*words, *self.texts, *(["s.times"] if self.times else [])]
-        rows = f"SELECT {', '.join(cells)} FROM {given} s {' '.join(self.joins)}"
+        rows = f"SELECT {', '.join(cells)} FROM {self.lookup.rows()} s"
         counted = "* EXCLUDE (times), sum(times)::BIGINT AS n" if self.times else "*, count(*) AS n"
         return f"SELECT {', '.join(self.told)}, n FROM (SELECT {counted} FROM ({rows}) GROUP BY ALL)"
 

@@ -10,7 +10,7 @@ from shoal.data.class_counts import ClassCounts, Indices, JointCounts, ValueCoun
 from shoal.errors import NotVerified
 from shoal.verify.claim import Claim, Original
 from shoal.verify.open_release import arrays, classes_of, number, numbers, place, quasi_cells, starred
-from shoal.verify.original_table import OriginalTable, count_originals
+from shoal.verify.original_table import OriginalTable, count_originals, labelled_rows
 from shoal.verify.truth_by_box import follow_points
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def count_behind(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Origin
         names: _joint_behind(db, [f"v{others.index(name)}" for name in names], names, original)
         for names in original.together
     }
-    found = ClassCounts(sizes, sensitive, joint, released=_released(db, claim) if joint else {})
+    found = ClassCounts(sizes, sensitive, joint, released=_released(db, claim) if joint else {}, quasi=original.quasi)
     return found if original.population is None else in_population(db, claim, original, found)
 
 
@@ -81,18 +81,17 @@ def _follow_labels(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Orig
 
     Where suppressed rows are shown, those of no such class belong to the class of stars.
     """
-    table, quasi, joins = original.table, {}, []
+    table, quasi, labels = original.table, {}, {}
     for i, name in enumerate(claim.quasi_identifiers):
         hierarchy, level = original.hierarchies[name], original.levels[name]
         quasi[f"q{i}"] = name, hierarchy.levels[level]
-        labels = pa.array(hierarchy.labels[level], pa.string())
-        db.register(f"shown{i}", pa.table({"number": np.arange(len(labels)), "label": labels}))
-        joins.append(f"JOIN shown{i} ON shown{i}.number = s.q{i}")
+        labels[f"q{i}"] = hierarchy.labels[level]
     count_originals(
         db, table, quasi | {at: (name, np.arange(table[name].size)) for at, name in source.items()}, "source"
     )
-    same = " AND ".join(f"shown{i}.label IS NOT DISTINCT FROM r.{c}" for i, c in enumerate(quasi_cells(claim)))
-    join = f"FROM source s {' '.join(joins)} {'LEFT ' if claim.shown else ''}JOIN {classes_of(claim)} r ON {same}"
+    rows = labelled_rows(db, "source", table, labels)
+    same = " AND ".join(f"s.q{i} IS NOT DISTINCT FROM r.{c}" for i, c in enumerate(quasi_cells(claim)))
+    join = f"FROM {rows} s {'LEFT ' if claim.shown else ''}JOIN {classes_of(claim)} r ON {same}"
     star = f"(SELECT any_value(class) FROM classed WHERE {starred(claim)})"
     db.execute(f"CREATE OR REPLACE TEMP TABLE behind AS SELECT s.*, coalesce(r.class, {star}) AS class {join}")
 
@@ -137,7 +136,9 @@ def _values_behind(
     many: str,
 ) -> ValueCounts:
     labels = original.table[name].labels()
-    at, values, counts = arrays(db, f"SELECT class, {column} AS value, {many} AS n FROM behind GROUP BY ALL")
+    at, values, counts = arrays(
+        db, f"SELECT class, {column} AS value, {many} AS n FROM behind GROUP BY ALL ORDER BY ALL"
+    )
     value, overall = arrays(db, f"SELECT {column} AS value, {many} AS n FROM source GROUP BY ALL")
     reference = np.zeros(len(labels), dtype=np.int64)
     reference[value] = overall
@@ -167,7 +168,9 @@ def _joint_behind(
 ) -> JointCounts:
     labels = tuple(original.table[name].labels() for name in names)
     listed = ", ".join(columns)
-    *codes, overall = arrays(db, f"SELECT {listed}, sum(n)::BIGINT AS n FROM source GROUP BY ALL")
+    *codes, overall = arrays(db, f"SELECT {listed}, sum(n)::BIGINT AS n FROM source GROUP BY ALL ORDER BY ALL")
     whole = JointCounts(np.zeros(len(overall), dtype=np.int64), tuple(codes), overall, labels)
-    at, *codes, counts = arrays(db, f"SELECT class, {listed}, sum(n)::BIGINT AS n FROM behind GROUP BY ALL")
+    at, *codes, counts = arrays(
+        db, f"SELECT class, {listed}, sum(n)::BIGINT AS n FROM behind GROUP BY ALL ORDER BY ALL"
+    )
     return JointCounts(at, tuple(codes), counts, labels, whole)

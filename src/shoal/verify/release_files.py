@@ -1,7 +1,9 @@
-"""The files of a release: whether the table is the published one, its manifests, and Parquet files in folders."""
+"""The files of a release: only files of its own are read, JSON is read strictly, and Parquet files lie in folders."""
 
 import hashlib
 import json
+import stat
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,55 +13,160 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from shoal.errors import BadInput, NotVerified
+from shoal.runtime.tempdir import settle
 from shoal.verify.claim import Status, Verdict
 
 if TYPE_CHECKING:
     import duckdb
 
 
+def refuse_irregular(path: Path) -> None:
+    """Refuse what is no file of its own: a link may lead anywhere, and a pipe never ends; what is not there passes."""
+    mode = _mode(path)
+    if mode is None or stat.S_ISREG(mode):
+        return
+    what = "a symbolic link; put the file itself there" if stat.S_ISLNK(mode) else "no file; use a copy of the folder"
+    raise BadInput(f"{path.parent.name}/{path.name}: this is {what}")
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file, which is then a file of its own."""
+    refuse_irregular(path)
+    return _mode(path) is not None
+
+
+def _mode(path: Path) -> int | None:
+    """Kind of a file, links not followed; None where there is none, or there can be none of this name."""
+    try:
+        return path.lstat().st_mode
+    except (OSError, ValueError):
+        return None
+
+
 def table_in(folder: Path, name: str | None) -> Path:
     """The released table: a file, or the folder that its parts lie in, right inside the published folder."""
     table = folder / (name or "")
-    if table.parent != folder or not table.exists():
-        raise BadInput(f"{folder.name}/{name}: the released table is missing")
+    mode = _mode(table)
+    if not name or table.parent != folder or table.name != name or mode is None:
+        raise BadInput(f"{folder.name}/{(name or '')[:80]}: the released table is missing")
+    if not stat.S_ISDIR(mode):
+        refuse_irregular(table)
+    return table
+
+
+def published_table(folder: Path, name: str | None, sha256: str | None) -> Path:
+    """The released table, which must be the one that the manifest names: nothing is found out of another."""
+    table = table_in(folder, name)
+    if not check_hash(table, sha256 or "").holds:
+        raise NotVerified(f"{folder.name}: the released table was changed since it was published; use a copy of it")
     return table
 
 
 def parts_of(table: Path) -> list[Path]:
     """All files of a table in parts, sorted by where they lie."""
-    return sorted(
-        (path for path in table.rglob("*") if not path.is_dir()), key=lambda path: path.relative_to(table).as_posix()
-    )
+    found = [path for path in table.rglob("*") if path.is_symlink() or not path.is_dir()]
+    for path in found:
+        refuse_irregular(path)
+    return sorted(found, key=lambda path: path.relative_to(table).as_posix())
 
 
 def check_hash(table: Path, sha256: str) -> Verdict:
     """Whether the file is the one that was published; of parts, the list that `sha256sum` prints of them is hashed."""
     if table.is_dir():
-        lines = (f"{_digest(part)}  ./{part.relative_to(table).as_posix()}\n" for part in parts_of(table))
+        lines = (f"{digest_of(part)}  ./{part.relative_to(table).as_posix()}\n" for part in parts_of(table))
         found = hashlib.sha256("".join(lines).encode()).hexdigest()
     else:
-        found = _digest(table)
+        found = digest_of(table)
     return Verdict("sha256", Status.HOLDS if found == sha256 else Status.FAILS, {"sha256": sha256}, {"sha256": found})
 
 
-def _digest(file: Path) -> str:
+def digest_of(file: Path) -> str:
+    """The SHA-256 of a file."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+MOST_BYTES = 1 << 29
+"""Size of the largest manifest that is read."""
+MOST_LEVELS = 200
+"""Most objects and lists within each other."""
+_MOST_DIGITS = 4_000
+
+
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a manifest, or raise one sentence about why it is none."""
+    """Read a manifest, or raise one sentence about why it is none; what a killed run left halfway is settled first."""
+    settle(path.parent)
+    where = f"{path.parent.name}/{path.name}"
+    if not is_there(path):
+        raise BadInput(f"{where}: there is no manifest; is this the folder of a release?")
     try:
-        document = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise BadInput(
-            f"{path.parent.name}/{path.name}: there is no manifest; is this the folder of a release?"
-        ) from None
-    except (OSError, ValueError):
-        raise BadInput(f"{path.parent.name}/{path.name}: the manifest cannot be read") from None
+        with path.open("rb") as file:
+            document = parse_json(file.read(MOST_BYTES + 1))
+    except OSError as wrong:
+        raise BadInput(f"{where}: the manifest cannot be read ({wrong.strerror})") from None
+    except ValueError as wrong:
+        raise BadInput(f"{where}: the manifest cannot be read: {wrong}") from None
     if not isinstance(document, dict) or "shoal" not in document:
-        raise BadInput(f"{path.parent.name}/{path.name}: this is not a manifest of Shoal")
+        raise BadInput(f"{where}: this is not a manifest of Shoal")
     return document
+
+
+def parse_json(content: bytes) -> Any:
+    """Read JSON that means one thing: no key twice, no number that no float holds, nothing nested without end.
+
+    A policy is the one part that may hold longer numbers, as its hierarchies may.
+
+    >>> parse_json(b'{"k": 3, "k": 4}')
+    Traceback (most recent call last):
+    ValueError: an object has a key twice
+    """
+    if len(content) > MOST_BYTES:
+        raise ValueError("it is too long")
+    try:
+        document = json.loads(
+            content.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number, parse_int=_whole
+        )
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        raise ValueError("it is not JSON") from None
+    except RecursionError:
+        raise ValueError(f"it is nested more than {MOST_LEVELS} levels deep") from None
+    _refuse_endless(document)
+    return document
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("an object has a key twice")
+    return found
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError("a number is too large")
+    return int(digits)
+
+
+def _refuse_endless(document: Any) -> None:
+    """Refuse what is nested too deep, numbers beyond all floats, and texts that are none."""
+    todo: list[tuple[Any, int, bool]] = [(document, 0, False)]
+    while todo:
+        value, depth, long = todo.pop()
+        if depth > MOST_LEVELS:
+            raise ValueError(f"it is nested more than {MOST_LEVELS} levels deep")
+        if isinstance(value, dict):
+            todo += [(key, depth, long) for key in value]
+            todo += [(part, depth + 1, long or (key == "policy" and not depth)) for key, part in value.items()]
+        elif isinstance(value, list):
+            todo += [(part, depth + 1, long) for part in value]
+        elif isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+            raise ValueError("a text has half a character")
+        elif isinstance(value, int | float) and not long and not abs(value) <= sys.float_info.max:
+            raise ValueError("a number is too large")
 
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"

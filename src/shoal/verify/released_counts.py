@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts
 from shoal.errors import NotVerified
-from shoal.labels.scale import read_moment
+from shoal.labels.scale import read_time
 from shoal.models.model import asked
 from shoal.verify.claim import Claim, Original, Status, Verdict
 from shoal.verify.open_release import Opened, classify, numbers, opened
@@ -39,7 +39,7 @@ def count(release: Opened, claim: Claim, original: Original | None = None) -> Re
     classify(db, claim)
     sizes = numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
     values = {
-        name: as_named(_value_counts(db, f"c{claim.columns.index(name)}", len(sizes)), claim, name)
+        name: as_named(_value_counts(db, f"c{claim.columns.index(name)}", len(sizes)), claim, name, original)
         for name in claim.sensitive
     }
     behind = None if original is None or _idle(claim, original) else count_behind(db, claim, original, len(sizes))
@@ -56,10 +56,10 @@ def _idle(claim: Claim, original: Original) -> bool:
 
 def _together(claim: Claim) -> list[tuple[str, ...]]:
     """The sets of released columns that models need counted together; what needs the original is counted there."""
-    wanted = sorted({model.columns for model in claim.models if model.columns and not model.needs})
+    wanted = {model.columns for model in claim.models if model.columns and not model.needs}
     if not {name for names in wanted for name in names} <= set(claim.columns):
         raise NotVerified("the manifest makes a promise about columns that the release does not have")
-    return wanted
+    return sorted(tuple(map(str, names)) for names in wanted)
 
 
 def _joint_counts(db: "duckdb.DuckDBPyConnection", names: tuple[str, ...], claim: Claim) -> JointCounts:
@@ -73,18 +73,23 @@ def _joint_counts(db: "duckdb.DuckDBPyConnection", names: tuple[str, ...], claim
     return JointCounts(at, codes, counts, tuple(column.dictionary.to_pylist() for column in coded))
 
 
-def as_named(values: ValueCounts, claim: Claim, attribute: str) -> ValueCounts:
-    """Name times as the promises name them: a typed file shows a day as its midnight."""
-    names = {name for model in claim.models if model.about in {None, attribute} for name in _values_named(asked(model))}
-    moments = {moment.at: name for name in names if (moment := read_moment(name)) is not None}
-    if not moments:
+def as_named(values: ValueCounts, claim: Claim, attribute: str, original: Original | None = None) -> ValueCounts:
+    """Name values as the promises name them: a typed file shows a day as its midnight.
+
+    The original tells how it spells each value. Without it, a time is called what a promise calls it, unless several
+    spellings of one time show that the column is one of texts.
+    """
+    if original is not None:
+        column = original.table[attribute]
+        texts = set(column.texts.to_pylist())
+        return replace(values, labels=[each if each in texts else column.as_original(each) for each in values.labels])
+    named = {name for model in claim.models if model.about in {None, attribute} for name in _values_named(asked(model))}
+    times = {label: time for label in values.labels if label is not None and (time := read_time(label)) is not None}
+    if len(set(times.values())) < len(times):
         return values
-    found = [None if label is None else read_moment(label) for label in values.labels]
-    labels = [
-        label if moment is None else moments.get(moment.at, label)
-        for label, moment in zip(values.labels, found, strict=True)
-    ]
-    return replace(values, labels=labels)
+    names = {time: name for name in named - times.keys() if (time := read_time(name)) is not None}
+    spelt = {label: names[time] for label, time in times.items() if label not in named and time in names}
+    return replace(values, labels=[spelt.get(label, label) if label is not None else None for label in values.labels])
 
 
 def _values_named(parameters: Mapping[str, Any]) -> Iterator[str]:
@@ -146,7 +151,7 @@ def count_groups(
     values = ValueCounts(at, np.array([code[value] for value in separate.values]), counts, labels, len(sizes))
     (sensitive,) = claim.sensitive
     behind = None if original is None else count_behind(db, claim, original, len(sizes))
-    values = as_named(values, claim, sensitive)
+    values = as_named(values, claim, sensitive, original)
     return ReleasedCounts(int(sizes.sum()), ClassCounts(sizes, {sensitive: values}), behind)
 
 

@@ -11,7 +11,7 @@ from shoal.errors import NotVerified
 from shoal.runtime.memory import explain_memory_error
 from shoal.verify.claim import Claim, Original, PointFiles, Status, Verdict
 from shoal.verify.open_release import Opened, classes_of, number, quasi_cells
-from shoal.verify.original_table import count_originals
+from shoal.verify.original_table import Lookup, count_originals
 from shoal.verify.release_files import path_not_pattern
 from shoal.verify.truth_by_row import as_it_was, labelled
 
@@ -97,16 +97,16 @@ def _false_labels(db: "duckdb.DuckDBPyConnection", claim: Claim, original: Origi
 
 def _false_rows(release: Opened, claim: Claim, original: Original, others: list[str]) -> Iterator[str]:
     """Yield a sentence if classes show rows more or less often than their originals have them."""
-    db, joins, same = release.db, [], ["r.class = g.class"]
+    db, same, cells = release.db, ["r.class = g.class"], ""
+    lookup = Lookup(db, "behind")
     for i, name in enumerate(others):
         labels = pa.array(original.table[name].labels(typed=name in release.typed), pa.string())
         db.register(f"t{i}", pa.table({"code": np.arange(len(labels), dtype=np.int32), "label": labels}))
-        joins.append(f"JOIN t{i} ON t{i}.code = b.o{i}")
+        cells += f", {lookup.join(f'JOIN t{i} {{0}} ON {{0}}.code = s.o{i}', '{0}.label')} AS l{i}"
         same.append(f"r.c{claim.columns.index(name)} IS NOT DISTINCT FROM g.l{i}")
-    cells = "".join(f", t{i}.label AS l{i}" for i in range(len(others)))
     shown = "".join(f", c{claim.columns.index(name)}" for name in others)
     grouped = "SELECT class{0}, sum(n) AS n FROM {1} GROUP BY ALL"
-    originals = grouped.format(cells, f"behind b {' '.join(joins)}")
+    originals = grouped.format(cells, f"{lookup.rows()} s")
     wrong = number(
         db,
         "SELECT coalesce(sum(abs(coalesce(r.n, 0) - coalesce(g.n, 0))), 0)::BIGINT "

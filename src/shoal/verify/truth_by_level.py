@@ -3,12 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from shoal.labels.scale import TOP
 from shoal.verify.claim import Claim, Original, Status, Verdict
 from shoal.verify.open_release import Opened, number
-from shoal.verify.original_table import count_originals
+from shoal.verify.original_table import count_originals, labelled_rows
 from shoal.verify.truth_by_box import covers_boxed
 from shoal.verify.truth_by_row import covers_mapped
 
@@ -34,13 +33,9 @@ def covers(release: Opened, claim: Claim, original: Original) -> Verdict:
     generalised = _generalised(claim, original, release.typed)
     wanted = {f"c{i}": (claim.columns[i], codes) for i, (codes, _) in enumerate(generalised)}
     count_originals(db, original.table, wanted, "codes")
-    for i, (_, labels) in enumerate(generalised):
-        db.register(f"l{i}", pa.table({"code": np.arange(len(labels)), "label": pa.array(labels, pa.string())}))
     every = list(range(len(generalised)))
-    told = [i for i in every if original.table[claim.columns[i]].is_collected]
-    joins = " ".join(f"JOIN l{i} ON l{i}.code = d.c{i}" for i in told)
-    cells = ", ".join(f"l{i}.label AS c{i}" if i in told else f"d.c{i}" for i in every)
-    db.execute(f"CREATE OR REPLACE TEMP TABLE generalised AS SELECT {cells}, d.n FROM codes d {joins}")
+    told = {f"c{i}": generalised[i][1] for i in every if original.table[claim.columns[i]].is_collected}
+    db.execute(f"CREATE OR REPLACE TEMP TABLE generalised AS FROM {labelled_rows(db, 'codes', original.table, told)}")
     if not claim.shown:
         return _truthful(_surplus(db, every, "released", "generalised"))
     quasi = [i for i in every if claim.columns[i] in original.hierarchies]

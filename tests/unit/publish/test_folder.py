@@ -1,12 +1,15 @@
 """Both folders or none, nothing left beside them, and nothing replaced that Shoal did not write."""
 
 import json
+import os
+import signal
 import stat
 
 import pytest
 
-from shoal.errors import BadOutput
+from shoal.errors import BadInput, BadOutput
 from shoal.publish.folder import Places, write_whole
+from shoal.runtime.tempdir import settle
 
 
 def fill(places, text="new"):
@@ -105,3 +108,106 @@ def test_a_policy_is_written_whole_or_not(tmp_path, monkeypatch):
     write_whole(path, "ä")
     assert path.read_text("utf-8") == "ä"
     assert names(tmp_path) == ["policy.toml"]
+
+
+def test_two_at_once_are_refused(tmp_path):
+    (tmp_path / "other").mkdir()
+    with choose(tmp_path).held() as first:
+        with pytest.raises(BadOutput, match=r"^out: another run is writing this release \(\.out\.shoal-.{8} is"):
+            fill(choose(tmp_path))
+        with (
+            pytest.raises(BadOutput, match=r"^out\.private: another run"),
+            choose(tmp_path / "other", private=tmp_path / "out.private").held(),
+        ):
+            raise AssertionError
+        fill(first, "first")
+    assert names(tmp_path) == ["other", "out", "out.private"]
+    assert names(tmp_path / "other") == []
+    assert (tmp_path / "out" / "data.csv").read_text() == "first"
+
+
+def test_what_somebody_put_there_meanwhile_is_not_replaced(tmp_path):
+    chosen = choose(tmp_path)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "manifest.json").write_text('{"shoal": "0"}')
+    with pytest.raises(BadOutput, match="there is a release already"):
+        fill(chosen)
+    assert names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", range(4))
+def test_a_signal_waits_until_the_folders_have_changed(tmp_path, monkeypatch, sent, moment):
+    fill(choose(tmp_path), "old")
+    real, done = os.rename, []
+
+    def rename(*paths):
+        if len(done) == moment:
+            signal.raise_signal(sent)
+        done.append(paths)
+        return real(*paths)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "rename", rename)
+    before = signal.signal(sent, stop)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fill(choose(tmp_path, force=True))
+    finally:
+        signal.signal(sent, before)
+    assert names(tmp_path) == ["out", "out.private"]
+    assert (tmp_path / "out" / "data.csv").read_text() == (tmp_path / "out.private" / "rows.arrow").read_text() == "new"
+
+
+@pytest.mark.parametrize("moment", range(4))
+@pytest.mark.parametrize("back", [True, False])
+def test_a_disk_that_fails_halfway(tmp_path, monkeypatch, moment, back):
+    """What was there before comes back at once or, if that fails too, with the next look at it."""
+    fill(choose(tmp_path), "old")
+    real, done = os.rename, []
+
+    def rename(*paths):
+        done.append(paths)
+        if len(done) == moment + 1 or (not back and len(done) > moment):
+            raise OSError(5, "Input/output error")
+        return real(*paths)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "rename", rename)
+        with pytest.raises(BadInput, match=r"nothing was changed|cannot be put back"):
+            fill(choose(tmp_path, force=True))
+    if back:
+        assert names(tmp_path) == ["out", "out.private"]
+    settle(tmp_path / "out")
+    assert (tmp_path / "out" / "data.csv").read_text() == (tmp_path / "out.private" / "rows.arrow").read_text() == "old"
+    choose(tmp_path, force=True)
+    assert names(tmp_path) == ["out", "out.private"]
+
+
+def test_a_journal_that_somebody_made_up_moves_nothing(tmp_path):
+    """A folder from elsewhere, with a journal beside it, must not have other folders moved or removed."""
+    fill(choose(tmp_path), "mine")
+    (tmp_path / "got").mkdir()
+    fill(choose(tmp_path / "got"), "theirs")
+    stage = tmp_path / "got" / ".out.shoal-abcdefgh"
+    (stage / "new").mkdir(parents=True)
+    told = [["../.out.private.shoal-abcdefgh", "../out.private"], [".out.shoal-abcdefgh", "out"]]
+    (stage / "moves.json").write_text(json.dumps(told))
+    settle(tmp_path / "got" / "out")
+    choose(tmp_path / "got", force=True)
+    assert names(tmp_path) == ["got", "out", "out.private"]
+    assert (tmp_path / "out.private" / "rows.arrow").read_text() == "mine"
+
+
+@pytest.mark.parametrize("length", [232, 240, 300, 5000])
+def test_a_name_that_is_too_long(tmp_path, length):
+    with pytest.raises(BadOutput, match=r"^x{20}…: this name of a folder is too long; give one of at most 239 bytes$"):
+        Places.choose(tmp_path / ("x" * length), None, None, force=False)
+
+
+def test_the_longest_name(tmp_path):
+    name = "x" * (239 - len(".private"))
+    fill(Places.choose(tmp_path / name, None, None, force=False))
+    assert names(tmp_path) == [name, f"{name}.private"]

@@ -1,0 +1,65 @@
+"""Values are called what the promises call them, whichever way the file spells times."""
+
+import warnings
+from datetime import date, time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import shoal as sh
+from shoal.data.class_counts import ValueCounts
+from shoal.data.codes import encode
+from shoal.models.p_sensitive import PPlusSensitive
+from shoal.verify.claim import Claim
+from shoal.verify.released_counts import as_named
+
+AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
+
+
+def named(labels, *categories):
+    values = ValueCounts(np.zeros(len(labels), int), np.arange(len(labels)), np.ones(len(labels), int), labels, 1)
+    claim = Claim(["q"], ["s"], [PPlusSensitive(1, categories, "s")], 9, ["q", "s"])
+    return as_named(values, claim, "s").labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "categories", "names"),
+    [
+        (["2020-01-01 00:00:00", None], [["2020-01-01"]], ["2020-01-01", None]),
+        (["2020-01-01"], [["2020-01-01 00:00:00"]], ["2020-01-01 00:00:00"]),
+        (["12:30:00"], [["12:30:00.000000"]], ["12:30:00.000000"]),
+        # texts that spell one day in two ways are two values
+        (["2020-01-01", "2020-01-01 00:00:00"], [["2020-01-01"]], ["2020-01-01", "2020-01-01 00:00:00"]),
+        (["2020-01-01"], [["2020-01-01 00:00:00", "2020-01-01"]], ["2020-01-01"]),
+        (["flu", "2020-02-30"], [["2020-02-30 00:00:00"]], ["flu", "2020-02-30"]),
+    ],
+)
+def test_times_are_called_what_promises_call_them(labels, categories, names):
+    assert named(labels, *categories) == names
+
+
+TIMES = {
+    "texts of one day": pa.array(["2020-01-01", "2020-01-01 00:00:00", "2020-01-01T00:00:00"] * 8),
+    "times of day": pa.array([time(12, 30), time(3), time(0, 0, 0, 500_000)] * 8),
+    "timestamps": pa.array([0, 86_400, 129_600] * 8, pa.timestamp("s")),
+    "midnights": pa.array([0, 86_400, 172_800] * 8, pa.timestamp("s")),
+    "days": pa.array([date(2020, 1, 1), date(2020, 1, 2), date(2020, 1, 3)] * 8),
+    "spellings of one number": pa.array(["1", "1.0", " 1"] * 8),
+}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("kind", TIMES)
+def test_a_release_verifies_whose_categories_name_times(kind, form, tmp_path):
+    table = pa.table({"age": [31, 32, 33, 51, 52, 53] * 4, "s": TIMES[kind]})
+    first, *others = encode("s", table["s"]).texts.to_pylist()
+    require = [{"model": "l-alpha-diversity", "l": 2, "alpha": 1, "categories": [[first], others], "attribute": "s"}]
+    with warnings.catch_warnings(action="ignore"):
+        sh.anonymize(table, {"attributes": {"age": AGE, "s": "sensitive"}, "require": require}).save(
+            tmp_path / "out", format=form
+        )
+        found = sh.verify(tmp_path / "out", original=table)
+        alone = sh.verify(tmp_path / "out")
+    assert [verdict.why for verdict in found if not verdict.holds] == []
+    assert [verdict.why for verdict in alone if verdict.status == "fails"] == []

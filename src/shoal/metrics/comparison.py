@@ -24,6 +24,9 @@ from shoal.recoding.outcome import After, Before, Covers, RecodedCells
 if TYPE_CHECKING:
     from shoal.data.packed_keys import Counted
 
+_LARGEST = 1e140
+"""Largest number whose distances are measured: the sum of their squares would be no float."""
+
 
 @dataclass(frozen=True)
 class Middles:
@@ -247,6 +250,8 @@ def see(
         if (middles := middles_of(column)) is not None and labels.middles is not None:
             originals = middles.originals
             numbers = originals, filled(labels.middles, labels.of[line], originals[codes[point]])
+            if max(np.nanmax(np.abs(each), initial=0.0) for each in numbers) > _LARGEST:
+                numbers = None
         # rows of each label
         shown = np.bincount(labels.of, weights=lines, minlength=len(labels.stars)).astype(np.int64)
         facets.append(

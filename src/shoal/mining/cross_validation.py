@@ -15,6 +15,7 @@ from shoal.mining.attributes import Rows, ShownColumns, as_it_is, some_of
 from shoal.mining.features import Encoding, Matrix
 from shoal.mining.held_out_rows import How, Training
 from shoal.mining.learners import predictions
+from shoal.runtime import Glance
 
 FEWEST = 2
 
@@ -72,8 +73,8 @@ class Score:
         return cls(learner, original, release, (release.mean - majority.mean) / gain if gain > 0 else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+@dataclass(frozen=True, slots=True, repr=False)
+class Learned(Glance):
     """What learners predict of a target when trained on the original and on a release, by cross-validation."""
 
     target: str
@@ -91,6 +92,14 @@ class Learned:
     """Held-out rows that lay in no box of the training rows, and were shown as the nearest box."""
     suppressed: int
     """Suppressed training rows, summed over all folds."""
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        told = [
+            (each.learner, f"{each.original.mean:.3f} from the original, {each.release.mean:.3f} from the release")
+            for each in self.scores
+        ]
+        return [("target", self.target), ("rows", f"{self.rows:,}"), ("majority", f"{self.majority.mean:.3f}"), *told]
 
     @property
     def figures(self) -> dict[str, float]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, Indices, JointCounts
 from shoal.errors import BadPolicy
-from shoal.models.model import QUASI, Closure, Flags, Model, Need, exact, refuse_unless_flag
+from shoal.models.model import QUASI, Closure, Columns, Flags, Model, Need, exact, refuse_unless_flag
 
 Floats = NDArray[np.float64]
 Bandwidth = Annotated[float, Gt(0)]
@@ -77,7 +77,7 @@ class BTPrivacy(Model):
         return frozenset({Need.ORIGINAL})
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Columns:
         return () if self.attribute is None else (QUASI, self.attribute)
 
     def complies(self, counts: ClassCounts) -> Flags:
@@ -99,7 +99,7 @@ class BTPrivacy(Model):
     def _moved(self, counts: ClassCounts, bandwidth: float) -> Floats:
         """For each class, the furthest that the belief about one of its members moves."""
         assert self.attribute is not None
-        joint = counts.joint[(*counts.released, self.attribute)]
+        joint = counts.joint[(*counts.quasi, self.attribute)]
         people = _People.of(joint.whole or joint, bandwidth, null=self.null_is_value)
         known = joint.kept_entries(_known(joint, null=self.null_is_value))
         return people.moved(known, len(counts.sizes))

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, Indices, Longs, ValueCounts
 from shoal.models.model import (
-    QUASI,
     READS_THE_CLASS,
     Closure,
     Flags,
@@ -133,7 +132,7 @@ def refuse_odd_reading(model: LDiversity) -> None:
     others: Any = model.others
     if others is None:
         return
-    if not isinstance(others, list | tuple) or not all(isinstance(name, str) and name != QUASI for name in others):
+    if not isinstance(others, list | tuple) or not all(isinstance(name, str) for name in others):
         raise ValueError(f"others must be a list of sensitive attributes, not {others!r}")
     if not others or len(set(others)) < len(others):
         raise ValueError(f"others must name at least one sensitive attribute, and none twice, not {list(others)!r}")

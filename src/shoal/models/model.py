@@ -85,8 +85,16 @@ KNOWS_FREQUENCIES = (
 KNOWS_EVERYBODY = "knows everybody in the population, and wants to learn who is in the table"
 """Whom models protect against: "somebody who …"."""
 
-QUASI = "*"
-"""In `columns`: every quasi-identifier, as it was before it was generalised."""
+
+class QuasiIdentifiers:
+    """Stands in `columns` for every quasi-identifier, as it was before it was generalised; no name can be this."""
+
+    def __repr__(self) -> str:
+        return "QUASI"
+
+
+QUASI = QuasiIdentifiers()
+Columns = tuple[str | QuasiIdentifiers, ...]
 
 
 DEFINED: dict[str, type["Model"]] = {}
@@ -140,7 +148,7 @@ class Model(ABC):
         return None if self.needs else self
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def columns(self) -> Columns:
         """Columns that must be counted together; QUASI stands for all quasi-identifiers as they were."""
         return ()
 

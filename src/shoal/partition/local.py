@@ -118,6 +118,8 @@ def _sizes(judge: Judge, least: int) -> Iterator[int]:
 
 def clustered(cells: Cells, some: NDArray[np.intp], least: int, seed: int, watch: Watch, stop: Stop) -> Codes:
     """Return the cluster of some points: at least `least` rows each, with little loss."""
+    if cells.rows[some].sum() < 2 * least:  # there cannot be two
+        return np.zeros(len(some), dtype=np.int32)
     # attributes of few values first: they tell soonest that two points differ
     by_size = sorted(range(cells.width), key=lambda i: (len(cells.groups[i]), i))
     clusters = kernels.Clusters(
@@ -131,7 +133,8 @@ def clustered(cells: Cells, some: NDArray[np.intp], least: int, seed: int, watch
         seed,
     )
     fewest = FEWEST_ROUNDS if least <= NEAREST else 1  # large clusters take long
-    rounds = min(max(WORK // (len(some) * cells.width * max(least // NEAREST, 1)), fewest), MOST_ROUNDS)
+    most = max(MOST_ROUNDS * NEAREST**2 // max(least, NEAREST) ** 2, 1)  # a round takes the longer, the larger they are
+    rounds = min(max(WORK // (len(some) * cells.width * max(least // NEAREST, 1)), fewest), most)
     # temperature at the start and end of each round, falling to 0
     heats = np.append(HEAT * (1 - np.arange(rounds) / (rounds - 0.5)), 0.0)
     for done, (start, end) in enumerate(pairwise(heats.tolist())):

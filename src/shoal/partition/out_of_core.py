@@ -83,7 +83,7 @@ def box_in_place(problem: Problem) -> Plan:
         hierarchies=hierarchies,
         before=problem.before,
         after=after,
-        recoding=StoredRecoding(boxed.lines, boxed.points, shown, boxes.rows),
+        recoding=StoredRecoding(boxed.lines, boxed.points, shown, boxes.rows, made.losses[made.of_part]),
         score=metrics["loss"],
         metrics=metrics,
         seconds=perf_counter() - started,

@@ -58,7 +58,11 @@ def _reordered(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:
     ranks = np.argsort(np.argsort([place[text] for text in texts])).astype(np.int32)
     positions = np.append(ranks, np.int32(len(texts))) if column.has_null else ranks
     return replace(
-        axis, positions=positions.astype(np.int32), categorical=True, values=np.arange(len(texts), dtype=float)
+        axis,
+        positions=positions.astype(np.int32),
+        values=np.arange(len(texts), dtype=float),
+        null=len(texts) if column.has_null else None,  # numbers spelt in two ways no longer share a position
+        categorical=True,
     )
 
 

@@ -125,7 +125,8 @@ class Squares(Impurity):
     @classmethod
     def count(cls, entries: Long, numbers: Floats, items: int) -> "Squares":
         """Sum up standardised numbers per item: squares of large numbers would swallow small differences."""
-        number = numbers[entries.values]
+        # a power of two brings the largest below 1, exactly, so that no sum of them is infinite
+        number = np.ldexp(numbers, -np.frexp(np.abs(numbers).max(initial=0.0))[1])[entries.values]
         mean = np.average(number, weights=entries.counts)
         spread = np.sqrt(np.average((number - mean) ** 2, weights=entries.counts)) or 1.0
         number = (number - mean) / spread

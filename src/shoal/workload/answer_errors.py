@@ -10,6 +10,7 @@ import numpy as np
 from shoal.data.class_counts import Flags
 from shoal.errors import BadInput
 from shoal.models.spec import nearest
+from shoal.runtime import Glance, short_number
 from shoal.runtime.events import phase
 from shoal.workload.answers import Answers, answers
 from shoal.workload.generalised_table import GeneralisedTable, QueriedOriginal
@@ -33,8 +34,8 @@ class Answered:
     matches: bool
 
 
-@dataclass(frozen=True)
-class WorkloadReport:
+@dataclass(frozen=True, repr=False)
+class WorkloadReport(Glance):
     """Every query as answered from the release and from the original, and the errors together.
 
     |estimate - actual| / max(|actual|, s), s being the sanity bound: a share of the rows or, of a sum, the same share
@@ -48,6 +49,14 @@ class WorkloadReport:
     """Mean error weighted by the weights of the queries, as are the next two."""
     median: float
     percentile_95: float
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        errors = zip(("mean", "median", "95 %"), (self.mean, self.median, self.percentile_95), strict=True)
+        return [
+            ("queries", f"{len(self.answered):,} on {self.rows:,} rows, {len(self.matching):,} answered exactly"),
+            ("error", ", ".join(f"{name} {short_number(float(error))}" for name, error in errors)),
+        ]
 
     @property
     def matching(self) -> tuple[int, ...]:

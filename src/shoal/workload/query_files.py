@@ -129,6 +129,8 @@ def _of_toml(name: str, text: str) -> list[Any]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
         raise BadInput(f"{name}: not TOML: {wrong}") from None
+    except RecursionError:
+        raise BadInput(f"{name}: lists or tables are nested too deeply; a query needs a few levels") from None
     for key in document:
         if key != "query":
             raise BadInput(f"{name}: unknown key {key!r}{nearest(key, ['query'])}; known: query")

@@ -313,6 +313,7 @@ def test_learn_for_people_and_as_json(desk):
     assert ran.out == desk.run(*where, *how, "--json").out
 
 
+@pytest.mark.thorough
 def test_learning_in_a_process_of_its_own(desk, process):
     desk.policy(require=[{"model": "k-anonymity", "k": 2}])
     where = ("learn", desk.data, "--policy", desk.folder / "policy.toml", "--target", "disease", "--folds", "2")

@@ -1,6 +1,7 @@
 """Skyline (B,t)-privacy."""
 
 from collections import Counter
+from dataclasses import replace
 from math import log2
 
 import naive
@@ -34,7 +35,7 @@ def counts(classes, whole=None):
     together = joint(classes, whole=joint([everything]))
     nothing = {name: np.zeros(len(classes), np.int32) for name in ("age", "sex")}
     sizes = np.array([len(rows) for rows in classes], np.int64)
-    return ClassCounts(sizes, joint={("age", "sex", ILL): together}, released=nothing)
+    return ClassCounts(sizes, joint={("age", "sex", ILL): together}, released=nothing, quasi=("age", "sex"))
 
 
 # the definition, row by row
@@ -190,3 +191,11 @@ def test_parameters(b, t, says):
 def test_columns():
     assert BTPrivacy(1, 0.1, ILL).columns == (QUASI, ILL)
     assert BTPrivacy(1, 0.1).columns == ()
+
+
+def test_columns_that_are_not_released_still_tell():
+    """The prior is about the quasi-identifiers as they were, whichever of them a class shows."""
+    table = counts([[("1", "f", "flu"), ("2", "m", "hiv")], [("1", "f", "hiv"), ("2", "f", "flu")]])
+    fewer = replace(table, released={"age": table.released["age"]})
+    model = BTPrivacy(1, 0.1, ILL)
+    assert model.attained(fewer) == model.attained(table)

@@ -193,7 +193,7 @@ def test_a_policy_can_say_it():
     assert {"items": {"type": "string"}, "minItems": 1, "type": "array"} in schema["properties"]["others"]["anyOf"]
 
 
-@pytest.mark.parametrize("others", ["salary", 5, [3], ["*"], {"salary": 1}])
+@pytest.mark.parametrize("others", ["salary", 5, [3], {"salary": 1}])
 def test_others_are_a_list_of_names(others):
     with pytest.raises(ValueError, match="others must be a list of sensitive attributes"):
         DistinctLDiversity(2, others=others)

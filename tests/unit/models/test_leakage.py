@@ -261,4 +261,4 @@ def test_saved_and_verified(tmp_path):
     with pytest.warns(sh.errors.ShoalWarning, match="the table holds no 'nobody'"):
         sh.anonymize(PEOPLE, rare).save(tmp_path / "out")
     assert "nobody" not in (tmp_path / "out" / "manifest.json").read_text()
-    assert {verdict.status for verdict in sh.verify(tmp_path / "out")} <= {"holds", "needs --original"}
+    assert {verdict.status for verdict in sh.verify(tmp_path / "out")} <= {"holds", "needs the original"}

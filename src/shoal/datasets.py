@@ -138,8 +138,30 @@ ADULT_SHA256 = {
     "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
 }
 
-POLICY_END = """\
-[attributes.income]
+PUBLISHED = ("age", "sex", "marital-status", "occupation")
+"""Quasi-identifiers that the policy for publication keeps: what a study of diseases at work needs."""
+PUBLICATION = """\
+# Which diseases do people of which age, sex, family and work have? Columns that are not named here are not released.
+[data]
+others = "drop"
+
+{attributes}[attributes.disease]
+role = "sensitive"
+
+[[require]]  # everybody is alike with nine others at least
+model = "k-anonymity"
+k = 10
+
+[[require]]  # and no disease is that of more than 40 % of those who are alike
+model = "alpha-k"
+alpha = 0.4
+k = 10
+
+[method]
+algorithm = "mondrian"
+"""
+PLAIN = """\
+{attributes}[attributes.income]
 role = "insensitive"
 
 [attributes.disease]
@@ -198,8 +220,10 @@ def census_hierarchies() -> dict[str, list[list[str]]]:
     return {"age": ages} | {name: _rows(tree) for name, tree in TREES.items()}
 
 
-def write_census(folder: Path, rows: int = 30_000, seed: int = 0, k: int = 5) -> Path:
-    """Write census.csv, hierarchies/*.csv and a policy.toml that asks for k-anonymity, over older ones.
+def write_census(folder: Path, rows: int = 30_000, seed: int = 0, k: int | None = None) -> Path:
+    """Write census.csv, hierarchies/*.csv and a policy.toml, over older ones.
+
+    The policy is one for publication; with `k` it asks for k-anonymity alone, of all quasi-identifiers.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     sorted(path.name for path in write_census(Path(folder), rows=10).iterdir())
@@ -208,14 +232,17 @@ def write_census(folder: Path, rows: int = 30_000, seed: int = 0, k: int = 5) ->
     table = census(rows, seed=seed)
     (folder / "hierarchies").mkdir(parents=True, exist_ok=True)
     csv.write_csv(table, folder / "census.csv", csv.WriteOptions(quoting_style="none"))
-    policy = ""
+    attributes = ""
     for name, levels in census_hierarchies().items():
         path = f"hierarchies/{name}.csv"
         lines = "".join(f"{';'.join(row)}\n" for row in levels)
         (folder / path).write_text(lines, encoding="utf-8", newline="\n")
+        if k is None and name not in PUBLISHED:
+            continue
         hierarchy = "intervals = [5, 10, 20]" if name == "age" else f'csv = "{path}"'
-        policy += f'[attributes.{name}]\nrole = "quasi-identifier"\nhierarchy = {{ {hierarchy} }}\n\n'
-    (folder / "policy.toml").write_text(policy + POLICY_END.format(k=k), encoding="utf-8", newline="\n")
+        attributes += f'[attributes.{name}]\nrole = "quasi-identifier"\nhierarchy = {{ {hierarchy} }}\n\n'
+    policy = PUBLICATION.format(attributes=attributes) if k is None else PLAIN.format(attributes=attributes, k=k)
+    (folder / "policy.toml").write_text(policy, encoding="utf-8", newline="\n")
     return folder
 
 

@@ -61,6 +61,11 @@ class NotVerified(ShoalError):
     exit_code = 4
 
 
+NAME_QUASI_IDENTIFIERS = "name the quasi-identifiers, e.g. --qi age,sex (in Python quasi_identifiers=['age', 'sex'])"
+REPLACE_IT = "use --force (in Python force=True) to replace it"
+"""What messages of several modules advise, for the command line and for Python."""
+
+
 class ShoalWarning(UserWarning):
     """Something a careful user would want to know; never about a cell's content."""
 
@@ -70,6 +75,7 @@ KINDS: Mapping[str, int] = {
     **{kind.__name__: kind.exit_code for kind in (BadInput, BadData, BadPolicy, BadHierarchy, BadOutput)},
     **{kind.__name__: kind.exit_code for kind in (Infeasible, NotVerified)},
     "Interrupted": 130,
+    "Terminated": 143,
     "InternalError": 1,
 }
 """Every kind of failure that a command can report, with its exit code."""

@@ -12,6 +12,7 @@ from shoal.engines.reading.content import local_path
 from shoal.errors import BadOutput, BadPolicy, ShoalWarning
 from shoal.policy.document import Policy
 from shoal.publish.fixed_recoding import EarlierRelease
+from shoal.runtime.tempdir import settle
 
 SourceLike = Any
 """A path, `-` for stdin, `postgres:schema.table`, or a frame of any kind that narwhals knows."""
@@ -73,7 +74,10 @@ def several(names: str | Sequence[str]) -> list[str]:
 
 
 def private_of(folder: Path, private: PathLike | None) -> Path:
-    return Path(private) if private else folder.absolute().with_name(folder.absolute().name + ".private")
+    """The private folder of a release; what a killed run left halfway is settled first."""
+    found = Path(private) if private else folder.absolute().with_name(folder.absolute().name + ".private")
+    settle(found)
+    return found
 
 
 @contextmanager

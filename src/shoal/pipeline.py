@@ -1,8 +1,7 @@
 """From a file to a published folder, top to bottom: read, problem, solve, recode; then write, verify, publish.
 
-`anonymize` and `publish` of the API go the whole way. `apply` fixes the levels of an earlier release, `republish` and
-`remove` follow the history of one, a dry run ends before anything is written, `lattice` and `compare` end at the
-problem and at the plan.
+`anonymize` and `publish` go the whole way. `apply` fixes the recoding of an earlier release, `republish` and `remove`
+follow the history of one, a dry run writes nothing, `lattice` and `compare` end at the problem and at the plan.
 """
 
 import warnings
@@ -16,7 +15,7 @@ from shoal.engine_port import Engine, Source
 from shoal.engines.choice import choose_engine, read_for, recode, refuse_lacking
 from shoal.engines.postgres.tables import storing
 from shoal.errors import BadOutput, ShoalWarning
-from shoal.explore.advice import advise
+from shoal.explore.advice import advise, seeking
 from shoal.inputs import PathLike, PolicyLike, SourceLike, TargetLike, collect_warnings, path_of, policy_of, target_of
 from shoal.problem import Problem, with_margin
 from shoal.publish.contents import told_of, write_private, write_public, write_recommendation
@@ -50,15 +49,16 @@ class Release(ReleasedTable[Frame]):
         reproducible: bool = False,
         to: TargetLike = None,
         partition_by: Sequence[str] = (),
+        advise: float | None = None,
     ) -> Manifest:
         """Write `out/` and `out.private/`, both or none, verified as re-read from disk.
 
-        With `partition_by`, the table is Parquet in folders named after what these columns show.
-        With `to`, e.g. "postgres:public.released", the rows are stored there too, re-read and compared before all is
-        put into place: the private folder first, then the public one, then the table is committed.
+        With `partition_by`, Parquet in folders named after what these columns show; with `to`, e.g. "postgres:a.b",
+        stored there too, re-read and compared before all is put into place. `advise` seconds may go into remedies.
         """
         places = Places.choose(out, private, self.path, force=force, earlier=self.earlier)
-        return publish_release(self, places, format, partition_by, to, force=force, reproducible=reproducible)
+        with places.held() as held, seeking(advise):
+            return publish_release(self, held, format, partition_by, to, reproducible=reproducible)
 
 
 def make_release(
@@ -83,7 +83,7 @@ def make_release(
         policy.refuse_questions()
     asked, watch, stop = engine, watch or unwatched, stop or never
     engine = choose_engine(engine, memory, source, spill, master) if isinstance(engine, str) else engine
-    refuse_lacking(policy, engine)
+    refuse_lacking(policy, engine, () if earlier is None else earlier.needs)
     with nullcontext() if earlier is None else earlier.explained(), collect_warnings() as notes:
         if asked == "auto" and engine.name != "arrow":
             warnings.warn(ShoalWarning(f"the table was read where it is, by the {engine.name} engine"), stacklevel=2)
@@ -91,7 +91,7 @@ def make_release(
         log_event("read", **_about(table), engine=engine.name)
         if policy.republish is None:
             problem = Problem.of(table, with_margin(policy), engine, watch, stop)
-            plan = solve(problem)
+            plan = solve(problem) if earlier is None else earlier.solve(problem)
         else:
             first = partial(make_plan, engine=engine, watch=watch, stop=stop)
             table, plan = plan_next_release(table, policy, engine, earlier, path_of(source), first)
@@ -115,7 +115,6 @@ def publish_release(
     partition_by: Sequence[str] = (),
     to: TargetLike = None,
     *,
-    force: bool = False,
     reproducible: bool = False,
 ) -> Manifest:
     """Write → verify → publish: both folders, and the table of a database where one is named, or nothing at all."""
@@ -124,7 +123,7 @@ def publish_release(
         raise BadOutput(f"{target.name}: a release in two tables is written into folders only")
     plan, policy, source = release.plan, release.policy, release.source
     with ExitStack() as stack:
-        stored = None if target is None else stack.enter_context(storing(target, force=force))
+        stored = None if target is None else stack.enter_context(storing(target, force=places.force))
         last = (lambda: None) if stored is None else stored.commit
         public, private = stack.enter_context(places.filled(last))
         written = write_data(release, public, options, partition_by)
@@ -134,7 +133,7 @@ def publish_release(
         manifest = manifest.without_times() if reproducible else manifest
         told = told_of(manifest, plan, verdicts, release.shown, release.separate)
         write_public(public, told, counterfeits_of(plan))
-        write_private(private, manifest, plan, policy, source, written.rows)
+        manifest = write_private(private, manifest, plan, policy, source, written.rows)
         if stored is not None:
             store_rows(release, written, stored)
     with places.reported():  # the release is on disk: no report can sink it

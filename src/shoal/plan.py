@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.data.codes import Codes
@@ -82,6 +83,8 @@ class Plan:
     """Whether `observed` ranges are the least and greatest value of all rows with the same label, not of a class."""
     grown: "HistoryUpdate | None" = None
     """What a later release must know, where the table is or will be published again."""
+    known_classes: pa.Table | None = None
+    """Where rows were put into the classes of an earlier release: these, as its private folder lists them."""
 
     @property
     def released_as(self) -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """The problem that every solver is given: roles, hierarchies, counts and models; built once, for every method."""
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fractions import Fraction
@@ -26,7 +26,7 @@ from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.methods import ALGORITHMS, Shape
 from shoal.models.k_anonymity import KAnonymity, least_size
-from shoal.models.model import QUASI, Closure, Flags, Model, asked
+from shoal.models.model import Closure, Columns, Flags, Model, asked
 from shoal.models.presence import DeltaPresence
 from shoal.policy.document import Policy
 from shoal.policy.method import Method
@@ -235,6 +235,34 @@ ROWS_OF_A_PERSON = (Fraction(51, 50), 50)
 """Rows for each value of a column that may tell persons apart: fewer are namesakes, more are groups of people."""
 
 
+SEVERAL_ROWS = Fraction(3, 2)
+"""Rows for each name or address from which on they are no namesakes."""
+_FIXED = {"birth", "sex"}
+"""Meanings of columns that do not change from one row of a person to the next."""
+
+
+def are_namesakes(column: Column, others: Iterable[Column]) -> bool:
+    """Whether the rows of one name or address are several people's: born on different days, or of both sexes.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> name, born = encode("name", pa.array(["Li", "Wu"] * 3)), encode("born", pa.array([1950, 1960, 1971] * 2))
+    >>> are_namesakes(name, [born]), are_namesakes(name, [encode("sex", pa.array(["f", "m"] * 3))])
+    (True, False)
+    """
+    from shoal.risk.vocabulary import meaning_of  # few tables need it
+
+    def means(header: str, names: Collection[str]) -> bool:
+        found = meaning_of(header)
+        return found is not None and found[0].name in names
+
+    if means(column.name, {"person_number"}):
+        return False
+    fixed = [other for other in others if other is not column and means(other.name, _FIXED)]
+    pairs = (joined([(each.codes, each.size) for each in (column, other)])[1] for other in fixed)
+    return any(several > SEVERAL_ROWS * len(column.values) for several in pairs)
+
+
 def _may_name_people(header: str) -> bool:
     """Whether a header says that a column names people, or nothing at all."""
     from shoal.risk.vocabulary import meaning_of  # few tables need it
@@ -243,19 +271,41 @@ def _may_name_people(header: str) -> bool:
     return found is None or found[0].role is Role.IDENTIFIER
 
 
-def warn_of_several_rows(table: Table, names: Iterable[str]) -> None:
-    """Warn of columns that name persons and whose values repeat, where rows are counted."""
+def repeated_persons(table: Table, names: Iterable[str]) -> dict[str, str]:
+    """Return the columns that name persons and whose values repeat, each with how often.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> repeated_persons(Table({"patient": encode("patient", pa.array(["p1", "p2", "p1"]))}, 3), ["patient"])
+    {'patient': '2 values on 3 rows'}
+    """
+    found = {}
     for name in names:
         values, filled = len(table[name].values), int(table[name].counts[: len(table[name].values)].sum())
         fewest, most = ROWS_OF_A_PERSON
-        if values > 1 and fewest * values <= filled <= most * values and _may_name_people(name):
-            warnings.warn(
-                ShoalWarning(
-                    f"{name!r} has {values:,} values on {filled:,} rows: if a person can have several rows, give it "
-                    "the role 'unit', so that persons are counted and not rows"
-                ),
-                stacklevel=2,
-            )
+        if values < 2 or not fewest * values <= filled <= most * values or not _may_name_people(name):
+            continue
+        if table.relation is not None or not are_namesakes(table[name], table.columns.values()):
+            found[name] = f"{values:,} values on {filled:,} rows"
+    return found
+
+
+def warn_of_several_rows(table: Table, names: Iterable[str]) -> dict[str, str]:
+    """Warn of columns that name persons and whose values repeat, where rows are counted; and return them."""
+    return warn_of_repeated(repeated_persons(table, names))
+
+
+def warn_of_repeated(found: Mapping[str, str]) -> dict[str, str]:
+    """Warn of columns whose values repeat, each with how often; and return them."""
+    for name, often in found.items():
+        warnings.warn(
+            ShoalWarning(
+                f"{name!r} has {often}: if a person can have several rows, give it the role 'unit', so that persons "
+                "are counted and not rows"
+            ),
+            stacklevel=2,
+        )
+    return dict(found)
 
 
 def counted(policy: Policy, quasi: Sequence[str]) -> list[Counted]:
@@ -270,8 +320,8 @@ def together(policy: Policy, quasi: Sequence[str]) -> list[tuple[str, ...]]:
     return sorted({_expanded(model.columns, quasi) for model in policy.models if model.columns})
 
 
-def _expanded(columns: Sequence[str], quasi: Sequence[str]) -> tuple[str, ...]:
-    return tuple(name for column in columns for name in (quasi if column == QUASI else [column]))
+def _expanded(columns: Columns, quasi: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for column in columns for name in ([column] if isinstance(column, str) else quasi))
 
 
 def trees_of(table: Table, policy: Policy) -> dict[str, Hierarchy]:
@@ -295,6 +345,7 @@ def read_columns(table: Table, policy: Policy, classes: FrequencySet, quasi: Seq
         levels={name: tree.levels for name, tree in trees.items()},
         order=orders_of(policy),
         joint=dict.fromkeys(jointly),
+        quasi=tuple(quasi),
         level_labels={name: tree.labels for name, tree in trees.items()},
         split=_warn_of_varying_persons(table, quasi, policy.unit),
     )

@@ -638,7 +638,22 @@ def test_arguments_that_people_write_without_their_names(tmp_path):
     release.save(tmp_path / "out")
     assert all(verdict.holds for verdict in sh.verify(tmp_path / "out", file))
     assert sh.audit(release).lines
+    assert sh.attack(release, "homogeneity") == sh.attack(release, sh.attacks.Homogeneity())
     assert sh.workload(file, release, [{"count": True}]).answered[0].actual == 60
+
+
+@pytest.mark.parametrize("given", ["homogenity", 5, sh.attacks.Homogeneity])
+def test_what_is_no_attack_is_refused(given):
+    release = sh.anonymize(pd.DataFrame(ROWS), POLICY)
+    with pytest.raises(sh.BadInput, match=r"is no attack.*known: .*homogeneity"):
+        sh.attack(release, given)
+    with pytest.raises(sh.BadInput, match=r"join: it needs register: run `shoal attack join` \(in Python shoal.attack"):
+        sh.attack(release, "join")
+
+
+@pytest.mark.parametrize(("given", "values"), [(3, [3]), ("2..3", [2, 3]), (range(2, 4), [2, 3])])
+def test_values_of_a_sweep_as_people_write_them(given, values):
+    assert [run.value for run in sh.sweep(pd.DataFrame(ROWS), POLICY, k=given).runs] == values
 
 
 @pytest.mark.parametrize("name", [name for name in sh.__all__ if inspect.isfunction(getattr(sh, name))])

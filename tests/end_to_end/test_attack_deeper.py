@@ -127,4 +127,4 @@ def test_bad_inputs_end_in_one_sentence(released, command, more, says):
 
 def test_a_table_without_a_sensitive_column(desk):
     desk.refused(2, "attack", "definetti", desk.data, "--qi", "age,sex", says="no sensitive attribute")
-    desk.refused(2, "attack", "downcode", desk.data, "--qi", "age,sex", says="--policy")
+    desk.refused(2, "attack", "downcode", desk.data, "--qi", "age,sex", says="give the policy")

@@ -91,7 +91,7 @@ def test_without_sensitive_attributes_only_records_are_looked_at():
     assert (
         lines["attribute linkage"].why
         == lines["rule inference"].why
-        == "no sensitive attribute was named (--sensitive)"
+        == "no sensitive attribute was named (--sensitive, in Python sensitive=…)"
     )
     assert lines["record linkage"].verdict == "protected"
 

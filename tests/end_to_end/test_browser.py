@@ -1,5 +1,6 @@
 """The helper that opens pages must see what is wrong with one, or no page is ever wrong."""
 
+import pytest
 from browser import look, printed
 
 GOOD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -9,6 +10,7 @@ BAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A pag
 <img alt="" src="http://127.0.0.1:9/picture.png"><script>throw new Error("raised here")</script></main></body></html>"""
 
 
+@pytest.mark.thorough
 def test_a_good_page_has_no_fault(tmp_path):
     (tmp_path / "good.html").write_text(GOOD, "utf-8")
     looks = look(tmp_path / "good.html", shots=tmp_path / "shots")
@@ -31,6 +33,7 @@ def test_every_fault_of_a_bad_page_is_told(tmp_path):
     assert seen.wider > 2000
 
 
+@pytest.mark.thorough
 def test_a_site_is_served_so_that_its_scripts_read_their_neighbours(tmp_path):
     script = "fetch('words.json').then(got => got.json()).then(words => { document.title = words.title })"
     (tmp_path / "words.json").write_text('{"title": "Read"}', "utf-8")
@@ -40,6 +43,7 @@ def test_a_site_is_served_so_that_its_scripts_read_their_neighbours(tmp_path):
     assert seen.faults == []
 
 
+@pytest.mark.thorough
 def test_sheets_are_counted(tmp_path):
     (tmp_path / "good.html").write_text(GOOD, "utf-8")
     (tmp_path / "two.html").write_text(GOOD.replace("<p>", '<p style="break-before: page">'), "utf-8")

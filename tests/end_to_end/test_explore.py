@@ -418,6 +418,43 @@ def test_each_alone_finds_the_same(data):
     assert [run.checked for run in together.runs] == [summary.method.checked for summary in released]
 
 
+def test_rows_as_each_would_release_them():
+    table = pa.table({"age": [31, 32, 33, 34, 51, 59, 71, 79]})
+    age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
+    policy = {"attributes": {"age": age}, "require": [{"model": "k-anonymity", "k": 2}]}
+    found = sh.compare(table, policy, ["optimal", "local"], rows=3)
+    shown = {run.algorithm: {row.number: dict(row.cells) for row in run.rows} for run in found.runs}
+    assert shown == {
+        "optimal": {1: {"age": "[30, 40)"}, 3: {"age": "[30, 40)"}, 6: {"age": "[50, 60)"}},
+        "local": {1: {"age": "[30, 35)"}, 3: {"age": "[30, 35)"}, 6: {"age": "[50, 60)"}},
+    }
+    assert "rows" not in sh.compare(table, policy, ["optimal"]).document()["algorithms"][0]
+
+
+def test_a_suppressed_row_is_said_to_be_one():
+    table = pa.table({"sex": ["m"] * 5 + ["f"]})
+    policy = {
+        "attributes": {"sex": "quasi-identifier"},
+        "require": [{"model": "k-anonymity", "k": 2}],
+        "method": {"suppression": 0.2},
+    }
+    (run,) = sh.compare(table, policy, ["optimal"], rows=9).runs
+    assert [(row.number, row.cells) for row in run.rows] == [*((i, {"sex": "m"}) for i in range(1, 6)), (6, None)]
+
+
+def test_rows_are_shown_beside_the_chief_figures(race):
+    where = ("compare", race.data, "--policy", race.folder / "policy.toml", "--algorithms", "optimal,datafly")
+    shown = race.run(*where, "--rows", "2").out
+    assert "2 algorithms, the least loss first" in shown
+    assert "granularity" not in shown
+    (first, second) = [line.split()[-4:] for line in shown.splitlines() if line.startswith((" 1 ", " 5 "))]
+    assert first[:2] == ["1", "optimal"]
+    assert second[:2] == ["5", "optimal"]
+    document = json.loads(race.run(*where, "--rows", "2", "--json").out)
+    assert [[row["row"] for row in each["rows"]] for each in document["algorithms"]] == [[1, 5]] * 2
+    race.refused(2, *where, "--rows=-1", says="--rows")
+
+
 def test_the_table_is_read_and_counted_once(monkeypatch):
     calls = []
     for name in ("read", "count"):

@@ -8,9 +8,11 @@ from collections import defaultdict
 
 import labelled_tables
 import pytest
+import tomli_w
 
 import shoal as sh
 from shoal import api
+from shoal.explore import draft_policy
 
 SURNAMES = [
     "Kowalska",
@@ -105,6 +107,64 @@ def test_rows_are_not_taken_for_persons_in_silence(visits, shoal, tmp_path, comm
     assert "'patient_id' has 1,500 values on 7,359 rows: if a person can have several rows" in ran.err
 
 
+BY_ROWS = (
+    '[attributes]\npatient_id = "identifier"\nage = "quasi-identifier"\ndiagnosis = "sensitive"\n'
+    '[[require]]\nmodel = "k-anonymity"\nk = 5\n[method]\nalgorithm = "mondrian"\n'
+)
+
+
+@pytest.fixture
+def few_visits(desk):
+    """Six visits of each of eighty patients, whose age tells them apart: a class of five rows is one patient's."""
+    draw = random.Random(7)
+    rows = [(f"P{i:05}", 20 + i, draw.choice(["flu", "asthma", "gout", "cold"])) for i in range(80) for _ in range(6)]
+    data = written(desk.folder, "visits.csv", ("patient_id", "age", "diagnosis"), rows)
+    (desk.folder / "policy.toml").write_text(BY_ROWS, "utf-8")
+    return data
+
+
+def linked(ran):
+    """What an audit says of record linkage."""
+    return next(each for each in json.loads(ran.out)["verdict"] if each["channel"] == "record linkage")
+
+
+def test_an_audit_does_not_take_rows_for_persons(few_visits, desk):
+    ran = desk.run("anonymize", few_visits, "--policy", desk.folder / "policy.toml", "--out", desk.out)
+    said = ran.out.rstrip("\n").splitlines()[-1]
+    assert "rows were counted, though patient_id repeats (80 values on 480 rows)" in said
+    assert "Advice: publish" not in said
+    assert "(publish this)" not in ran.out
+    for known in ([], ["--original", few_visits]):
+        ran = desk.run("audit", desk.out, *known, "--json")
+        assert "'patient_id' has 80 values on 480 rows: if a person can have several rows" in ran.err
+        assert linked(ran)["verdict"] != "protected"
+        assert "rows were counted, and 'patient_id' repeats" in linked(ran)["why"]
+    assert linked(ran)["verdict"] == "exposed"
+    assert linked(ran)["records"] == 480  # every class is one patient's
+    assert "the smallest class holds 1 of them" in linked(ran)["why"]
+
+
+def test_an_audit_of_any_table_warns_of_persons(few_visits, shoal):
+    ran = shoal("audit", few_visits, "--qi", "age", "--json")
+    assert "'patient_id' has 80 values on 480 rows" in ran.err
+    assert linked(ran)["verdict"] == "not looked at"
+
+
+def test_the_advice_to_count_persons_is_true(few_visits, desk):
+    run = ["anonymize", few_visits, "--policy", desk.folder / "policy.toml", "--out", desk.out, "--force", "--json"]
+    told = json.loads(desk.run(*run).out)["recommendation"]
+    counted = next(each for each in told["remedies"] if "count persons by patient_id" in each["change"])
+    document = tomllib.loads(BY_ROWS)
+    for section, content in counted["policy"].items():
+        document[section] = {**document[section], **content} if section == "attributes" else content
+    (desk.folder / "policy.toml").write_text(tomli_w.dumps(document), "utf-8")
+    after = json.loads(desk.run(*run).out)
+    assert after["metrics"]["loss"] == pytest.approx(counted["after"])
+    assert after["recommendation"]["advice"] == counted["advice"]
+    assert after["recommendation"].get("repeated", {}) == {}
+    assert linked(desk.run("audit", desk.out, "--original", few_visits, "--json"))["verdict"] == "protected"
+
+
 def names_and_codes(draw, rows):
     return [
         (draw.choice(SURNAMES), draw.choice(GIVEN), draw.choice(["B20", "B24", "J45.0", "E11.9"]), draw.randint(20, 80))
@@ -188,6 +248,44 @@ def test_a_question_must_be_answered(shoal, desk):
     assert (ran.code, "guess that nobody" in ran.err) == (0, False)
 
 
+def test_a_table_of_which_nothing_is_known_says_what_to_decide(shoal, desk):
+    draw = random.Random(8)
+    rows = [(f"X{i * 7919}", i * 17.5 + 0.25, f"{draw.random():.9f}") for i in range(300)]
+    data = written(desk.folder, "odd.csv", ("qzx", "wvq", "vqw"), rows)
+    policy = desk.folder / "odd.toml"
+    ran = shoal("init", data, "--out", policy)
+    assert "No column seems to be a quasi-identifier" in ran.err
+    says = "at least one column must have the role 'quasi-identifier'; decide on 'wvq', 'vqw'"
+    for more in ([], ["--accept-guesses"]):
+        desk.refused(2, "anonymize", data, "--policy", policy, "--out", desk.out, *more, says=says)
+
+
+def test_names_that_people_share_tell_no_persons_apart(shoal, desk):
+    """Rows of one name were born on different days: a surname is no number of a person."""
+    draw = random.Random(9)
+    rows = [
+        (draw.choice(SURNAMES), draw.choice(GIVEN), f"{draw.randint(1, 28):02}.03.{draw.randint(1940, 2000)}", ill)
+        for ill in ["flu", "gout", "cold", "acne"] * 80
+    ]
+    data = written(desk.folder, "namen.csv", ("Nachname", "Vorname", "Geburtsdatum", "Diagnose"), rows)
+    policy = desk.folder / "namen.toml"
+    told = json.loads(shoal("init", data, "--out", policy, "--json").out)
+    roles = {each["name"]: each["role"] for each in told["columns"]}
+    assert (roles["Nachname"], roles["Vorname"]) == ("identifier", "identifier")
+    ran = shoal("anonymize", data, "--policy", policy, "--out", desk.out, "--json")
+    assert "several rows" not in ran.err
+    assert json.loads(ran.out)["recommendation"].get("repeated", {}) == {}
+
+
+def test_a_name_with_one_birthday_is_a_person(shoal, tmp_path):
+    draw = random.Random(10)
+    people = [(f"{g} {s}", f"{draw.randint(1, 28):02}.03.{draw.randint(1940, 2000)}") for g in GIVEN for s in SURNAMES]
+    rows = [(*draw.choice(people), draw.choice(["flu", "gout", "cold"])) for _ in range(900)]
+    data = written(tmp_path, "namen.csv", ("Name", "Geburtsdatum", "Diagnose"), rows)
+    told = json.loads(shoal("init", data, "--out", tmp_path / "namen.toml", "--json").out)
+    assert next(each["role"] for each in told["columns"]) == "unit"
+
+
 def test_a_sensitive_column_gets_a_promise(shoal, tmp_path):
     draw = random.Random(4)
     rows = [(draw.randint(20, 80), draw.choice(["flu", "gout", "cold", "acne"]), draw.choice("yn")) for _ in range(300)]
@@ -219,16 +317,33 @@ def test_measurements_are_no_identifiers_and_unknown_values_no_texts(shoal, tmp_
     assert "intervals" in document["attributes"]["age"]["hierarchy"]
 
 
-def drafted_loss(name):
-    """The roles that a draft gives a public table, and what its release loses."""
-    frame = labelled_tables.table(name)
-    labels = labelled_tables.LABELS[name]
+def labelled(name):
+    """A public table, its draft, and the roles that a person gave its columns."""
+    frame, labels = labelled_tables.table(name), labelled_tables.LABELS[name]
     if "" in labels:
         frame = frame.reset_index(names="row names")
         labels = {key or "row names": role for key, role in labels.items()}
-    drafted = api.draft(frame)
-    right = sum(str(each.role) == labels[each.column.name] for each in drafted.guesses)
-    return right, len(labels), sh.anonymize(frame, drafted.policy.accepting_guesses())
+    return frame, api.draft(frame), labels
+
+
+def wrong_roles(drafted, labels):
+    """The columns whose drafted role is not the one that a person gave, with both."""
+    roles = {each.column.name: str(each.role) for each in drafted.guesses}
+    return [f"{name}: {role}, not {labels[name]}" for name, role in roles.items() if role != labels[name]]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_most_roles_of_public_tables_are_right(monkeypatch):
+    """At least 85 % over all tables together; 54 of 135 were before the rules were written."""
+    monkeypatch.setattr(draft_policy, "TRIED", ())  # roles do not depend on what algorithms make of a sample
+    wrong, columns = [], 0
+    for table in labelled_tables.LABELS:
+        _, drafted, labels = labelled(table)
+        assert len(drafted.guesses) == len(labels)
+        wrong += [f"{table}.{each}" for each in wrong_roles(drafted, labels)]
+        columns += len(labels)
+    right = columns - len(wrong)
+    assert right >= 0.85 * columns, f"only {right} of {columns} roles are right:\n" + "\n".join(wrong)
 
 
 @pytest.mark.thorough
@@ -236,8 +351,9 @@ def drafted_loss(name):
 @pytest.mark.filterwarnings("ignore")
 def test_drafts_of_public_tables_are_useful(name):
     """Measured before the rules were written: these drafts lost LOSS_BEFORE, and 54 of 135 roles were right."""
-    right, columns, release = drafted_loss(name)
-    assert right >= 0.7 * columns
+    frame, drafted, labels = labelled(name)
+    assert len(wrong_roles(drafted, labels)) <= 0.3 * len(labels)
+    release = sh.anonymize(frame, drafted.policy.accepting_guesses())
     loss = release.summary.metrics["loss"]
     assert loss <= labelled_tables.LOSS_BEFORE.get(name, 1.0) / 2
     ages = [column for column in release.data.columns if column.lower() == "age"]

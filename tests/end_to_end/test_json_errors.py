@@ -134,7 +134,7 @@ def test_every_error_has_a_kind_of_its_own():
         return {kind, *(each for inner in kind.__subclasses__() for each in below(inner))}
 
     known = {kind.__name__ for kind in below(ShoalError) if kind.__module__.startswith("shoal.")}
-    assert known == {*KINDS, "ShoalError"} - {"BadUsage", "Interrupted", "InternalError"}
+    assert known == {*KINDS, "ShoalError"} - {"BadUsage", "Interrupted", "Terminated", "InternalError"}
 
 
 def test_every_kind_is_documented():

@@ -95,11 +95,11 @@ def test_verify_says_what_it_needs(register):
     assert register.anonymize().code == 0
     everybody = register.folder / "register.csv"
     ran = register.verify("--json")
-    assert (ran.code, statuses(ran)["k-map"]) == (0, "needs --population")
+    assert (ran.code, statuses(ran)["k-map"]) == (0, "needs the population")
     ran = register.verify("--original", register.data, "--json")
-    assert statuses(ran)["k-map"] == "needs --population"
+    assert statuses(ran)["k-map"] == "needs the population"
     ran = register.verify("--population", everybody, "--json")
-    assert statuses(ran)["k-map"] == "needs --original"
+    assert statuses(ran)["k-map"] == "needs the original"
     ran = register.verify("--original", register.data, "--population", everybody, "--json")
     assert (ran.code, ran.err) == (0, "")
     assert set(statuses(ran).values()) == {"holds"}

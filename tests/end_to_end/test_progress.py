@@ -16,7 +16,7 @@ COLOUR, MOVE = re.compile(r"\x1b\[[0-9;]*m"), re.compile(r"\x1b\[[0-9;?]*[a-zA-Z
 
 @pytest.fixture
 def census(tmp_path):
-    write_census(tmp_path, rows=1000)
+    write_census(tmp_path, rows=1000, k=5)
     return tmp_path
 
 

@@ -43,6 +43,13 @@ SHOWN = {
     "audit": sh.audit,
     "measurement": lambda _: sh.measure(FRAME, QUASI, "illness", show_values=True),
     "draft": lambda _: sh.draft(FRAME),
+    "summary": lambda release: release.summary,
+    "sweep": lambda _: sh.sweep(FRAME, POLICY, k=[*range(2, 40)]),
+    "lattice table": lambda _: sh.lattice(FRAME, POLICY),
+    "lesson": lambda _: sh.learn(FRAME, POLICY, "illness", learners="c45", folds=2),
+    "workload": lambda release: sh.workload(FRAME, release, [{"count": True, "where": {"illness": CANARY}}]),
+    "finding": lambda release: sh.attack(release, sh.attacks.Homogeneity()),
+    "verdict": lambda release: release.verdicts[-1],
     "class sizes": sh.plot.ClassSizes.from_release,
     "risk distribution": sh.plot.RiskDistribution.from_release,
     "alpha graph": lambda release: sh.plot.AlphaGraph.from_release(release, "illness"),
@@ -79,6 +86,17 @@ def test_what_each_says(release):
     assert "prosecutor: most" in repr(SHOWN["risk"](release))
     assert "optimal" in repr(SHOWN["comparison"](release))
     assert "record linkage: " in repr(SHOWN["audit"](release))
+    assert repr(SHOWN["sweep"](release)).startswith("Sweep(loss on 30 rows by k: 2: 0.")
+    assert ", 28 more)" in repr(SHOWN["sweep"](release))
+    assert "no release" in SHOWN["sweep"](release)._repr_html_()
+    assert "nodes: 9, of which " in repr(SHOWN["lattice table"](release))
+    assert repr(SHOWN["lesson"](release)).startswith(
+        "Learned(target: illness; rows: 30; majority: 0.333; c45: 1.000 from the original"
+    )
+    assert repr(SHOWN["workload"](release)).startswith("WorkloadReport(queries: 1 on 30 rows")
+    assert repr(SHOWN["finding"](release)) == "Finding(homogeneity: 0 of 25 exposed)"
+    assert repr(release.verdicts[0]) == "Verdict(rows: holds)"
+    assert str(release.summary).startswith("Manifest(rows: 30 read, ")
 
 
 def test_many_columns_are_counted():

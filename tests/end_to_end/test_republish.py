@@ -401,7 +401,7 @@ class TestRefused:
 
     def test_a_damaged_history(self, ready):
         (ready.private / "history.parquet").write_bytes(b"nothing")
-        self.republish(ready, 2, "the history is damaged")
+        self.republish(ready, 2, "the file was changed, or it is damaged")
 
     def test_a_folder_that_is_none(self, ready):
         out = ready.folder / "out2"

@@ -6,6 +6,7 @@ import tomllib
 from datetime import date
 from pathlib import Path
 
+import click
 import duckdb
 import openpyxl
 import pandas as pd
@@ -13,13 +14,15 @@ import pyarrow as pa
 import pyreadstat
 import pytest
 from pyarrow import csv, parquet
+from sas_files import write_sas
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import shoal as sh
 from shoal import api
 from shoal.cli.main import app
 from shoal.engine_port import ReadOptions
-from shoal.errors import BadData, ShoalWarning
+from shoal.errors import BadData, BadInput, BadPolicy, ShoalWarning
 
 PEOPLE = [(age, sex, ill) for age in (21, 24, 33, 38) for sex in ("f", "m") for ill in ("flu", "cold", "asthma")] * 2
 HEADER = ("age", "sex", "disease")
@@ -102,6 +105,21 @@ def test_cp1252_is_kept_from_init_to_the_release(shoal, tmp_path, reading):
     assert ("a guess" in said) == (not reading)
 
 
+def test_files_of_a_folder_have_one_encoding(shoal, tmp_path):
+    """A file of plain ASCII is text in every encoding, and one that is UTF-8 is not text in cp1252."""
+    (tmp_path / "people").mkdir()
+    for i, (ill, encoding) in enumerate([("flu", "ascii"), ("Übel", "latin-1"), ("5 €", "cp1252")]):
+        text = written(people=[(age, sex, ill) for age, sex, _ in PEOPLE[:16]])
+        (tmp_path / "people" / f"{i}.csv").write_bytes(text.encode(encoding))
+    policy, said = through(shoal, "people")
+    assert policy["data"]["encoding"] == "cp1252"
+    assert "2.csv: this is not UTF-8; it is read as cp1252" in said
+    (tmp_path / "people" / "0.csv").write_text(written(people=[(21, "f", "Übel")]), encoding="utf-8")
+    refused = pytest.raises(BadData, match=r"people: its files are of different encodings \(cp1252, latin-1, utf-8\)")
+    with pytest.warns(ShoalWarning, match="it is read as"), refused:
+        api.draft(tmp_path / "people")
+
+
 def test_without_an_encoding_in_the_policy_another_one_is_refused(tmp_path):
     (tmp_path / "people.csv").write_bytes(written(people=[(21, "ä", "flu")]).encode("latin-1"))
     policy = {"attributes": {"age": "quasi-identifier"}, "data": {"others": "drop"}}
@@ -158,6 +176,16 @@ def test_stata_and_spss_show_labels(shoal, tmp_path, kind):
     assert set(released["sex"].to_pylist()) <= {"female", "male", "*"}
 
 
+@pytest.mark.parametrize("kind", ["sas7bdat", "xpt"])
+def test_sas_files(shoal, tmp_path, kind):
+    if kind == "xpt":
+        pyreadstat.write_xport(pd.DataFrame(PEOPLE, columns=list(HEADER)), tmp_path / "people.xpt")
+    else:
+        write_sas(tmp_path / "people.sas7bdat", HEADER, PEOPLE, [""] * len(HEADER))
+    policy, _ = through(shoal, f"people.{kind}")
+    assert [name.lower() for name in policy["attributes"]] == list(HEADER)
+
+
 def test_folders_patterns_and_databases(shoal, tmp_path):
     people_table = pa.Table.from_pylist([dict(zip(HEADER, row, strict=True)) for row in PEOPLE])
     for name in ("csvs", "parquets"):
@@ -197,3 +225,138 @@ def test_the_draft_keeps_what_was_said(tmp_path):
     options = ReadOptions(missing=("", "-9"), delimiter="|", header_row=2)
     data = tomllib.loads(api.draft(tmp_path / "people.csv", options=options).text)["data"]
     assert (data["missing"], data["delimiter"], data["header-row"]) == (["", "-9"], "|", 2)
+
+
+TABLES = {"data", "original", "population", "register", "control"}
+READING = {"missing", "delimiter", "encoding", "decimal", "sheet", "header_row", "connection_file"}
+
+
+def commands(group):
+    """Every command below a group, those of attacks included."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        each = group.get_command(context, name)
+        yield from commands(each) if hasattr(each, "list_commands") else [(name, each)]
+
+
+def test_every_command_that_reads_a_table_has_the_same_options():
+    found = {name: {each.name for each in command.params} for name, command in commands(get_command(app))}
+    readers = {name for name, options in found.items() if TABLES & options}
+    assert readers >= {"init", "verify", "workload", "republish", "remove", "audit", "join", "downcode", "sweep"}
+    assert {name: READING - found[name] for name in readers if READING - found[name]} == {}
+
+
+AS_WRITTEN = ("--delimiter", "|", "--encoding", "cp1252", "--header-row", "3", "--missing", "-9")
+
+
+@pytest.fixture
+def another_way(shoal, tmp_path):
+    """A release of a plain file, and the same people in a file that must be read in another way."""
+    people = [(age, sex, ill, "€" if i % 3 else "") for i, (age, sex, ill) in enumerate(PEOPLE)]
+    header = (*HEADER, "paid")
+    (tmp_path / "people.csv").write_text(written(people=people, header=header), encoding="utf-8")
+    copied = [(*row[:3], row[3] or "-9") for row in people]
+    text = "Hospital|of\nBonn\n" + written("|", copied, header)
+    (tmp_path / "copy.txt").write_bytes(text.encode("cp1252"))
+    shoal("init", "people.csv")
+    shoal("anonymize", "people.csv", "--policy", "policy.toml", "--out", "out", "--accept-guesses")
+    return "copy.txt"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("verify", "out", "--original"),
+        ("audit", "out", "--original"),
+        ("workload", "--random", "5", "out"),
+        ("attack", "join", "out", "--register"),
+        ("attack", "prosecutor", "out", "--original"),
+        ("attack", "homogeneity", "--qi", "age", "--sensitive", "disease"),
+        ("attack", "singling-out", "out", "--original"),
+    ],
+)
+def test_an_original_that_is_written_in_another_way(shoal, another_way, command):
+    asked = [*command, another_way]
+    if command[0] == "workload":
+        asked = ["workload", another_way, "out", "--random", "5"]
+    assert isinstance(CliRunner().invoke(app, asked).exception, BadInput)
+    shoal(*asked, *AS_WRITTEN)
+
+
+def test_the_next_release_of_a_table_that_is_written_in_another_way(shoal, tmp_path):
+    people = [(f"p{i}", *row, "Köln") for i, row in enumerate(PEOPLE)]
+    header = ("id", *HEADER, "city")
+    (tmp_path / "people.csv").write_text(written(people=people, header=header), encoding="utf-8")
+    (tmp_path / "later.csv").write_bytes(written("|", people, header).encode("cp1252"))
+    (tmp_path / "leavers.csv").write_bytes("id|why\np3|Übel\n".encode("cp1252"))
+    (tmp_path / "policy.toml").write_text(
+        """
+[attributes]
+id = "identifier"
+age = { role = "quasi-identifier", hierarchy = { intervals = [10, 20] } }
+sex = "quasi-identifier"
+disease = "sensitive"
+city = "insensitive"
+[[require]]
+model = "k-anonymity"
+k = 3
+[method]
+suppression = 0.5
+[republish]
+key = "id"
+way = "monotone"
+""",
+        encoding="utf-8",
+    )
+    reading = ("--delimiter", "|", "--encoding", "cp1252")
+    shoal("anonymize", "people.csv", "--policy", "policy.toml", "--out", "out")
+    shoal("republish", "out.private", "later.csv", "--out", "later", *reading)
+    shoal("verify", "later", "--original", "later.csv")  # the private folder keeps how it was read
+    shoal("remove", "leavers.csv", "later.private", "--original", "later.csv", "--out", "last", *reading)
+    assert csv.read_csv(tmp_path / "last" / "data.csv").num_rows < len(PEOPLE)
+
+
+@pytest.mark.usefixtures("another_way")
+def test_options_of_reading_are_not_for_a_release(shoal):
+    said, _ = shoal("risk", "out", *AS_WRITTEN, "--json")
+    assert json.loads(said)["reidentification"]["rows"] == len(PEOPLE)
+
+
+def test_python_reads_an_original_that_is_written_in_another_way(another_way):
+    reading = {"delimiter": "|", "encoding": "cp1252", "header_row": 3, "missing": ("", "-9")}
+    assert all(verdict.holds for verdict in sh.verify("out", another_way, reading=reading))
+    with pytest.raises(BadPolicy, match=r"data\.delimeter"):
+        sh.verify("out", another_way, reading={"delimeter": "|"})
+    with pytest.raises(BadInput, match=r"reading: 'delimeter' is not known \(did you mean"):
+        sh.attack(another_way, sh.attacks.Homogeneity(), quasi_identifiers="age", reading={"delimeter": "|"})
+
+
+DRAWN = [(30 + i % 7 * 5, "fm"[i % 2], ("flu", "cold", "asthma", "cough")[i * i % 11 % 4]) for i in range(140)]
+
+
+@pytest.mark.parametrize("data", ["people.duckdb", "csvs", "western", "packed", "parquets"])
+def test_an_unedited_draft_fits_folders_and_databases(shoal, tmp_path, data):
+    """Whatever the draft asks for, e.g. boxes with l-diversity: what fits in memory is read into it."""
+    people = pa.Table.from_pylist([dict(zip(HEADER, row, strict=True)) for row in DRAWN])
+    if data == "people.duckdb":
+        with duckdb.connect(str(tmp_path / data)) as db:
+            db.execute("CREATE TABLE everybody AS FROM people")
+    else:
+        (tmp_path / data).mkdir()
+        for i, part in enumerate((people.slice(0, 70), people.slice(70))):
+            text = written(people=[tuple(row.values()) for row in part.to_pylist()], header=(*HEADER[:2], "übel"))
+            if data == "parquets":
+                parquet.write_table(part, tmp_path / data / f"{i}.parquet")
+            elif data == "packed":
+                (tmp_path / data / f"{i}.csv.gz").write_bytes(gzip.compress(text.encode()))
+            else:
+                (tmp_path / data / f"{i}.csv").write_bytes(text.encode("cp1252" if data == "western" else "utf-8"))
+    shoal("init", data)
+    policy = tomllib.loads(Path("policy.toml").read_text("utf-8"))
+    policy["method"] = {"algorithm": "mondrian"}
+    ill = list(policy["attributes"])[-1]
+    policy["require"] = [{"model": "k-anonymity", "k": 5}, {"model": "distinct-l-diversity", "l": 2, "attribute": ill}]
+    sh.Policy(**policy).save("policy.toml")
+    shoal("anonymize", data, "--policy", "policy.toml", "--out", "out", "--accept-guesses")
+    shoal("verify", "out", "--original", data)
+    shoal("audit", "out", "--original", data)

@@ -55,7 +55,7 @@ def test_from_table_to_verified_release(guarded, model):
     assert ran.code == 0, ran.err
     assert json.loads(ran.out)["data"]["columns"] == ["age", "disease"]
     needs = {v["promise"]: v["status"] for v in json.loads(guarded.verify("--json").out)["verdicts"]}
-    assert needs[model["model"]] == "needs --original"
+    assert needs[model["model"]] == "needs the original"
     ran = guarded.verify("--original", guarded.data, "--json")
     assert {v["status"] for v in json.loads(ran.out)["verdicts"]} == {"holds"}, ran.out
 

@@ -184,7 +184,7 @@ def test_rows_would_do_with_less():
 def test_verify_needs_the_original(visits):
     assert visits.anonymize().code == 0
     found = {v["promise"]: v["status"] for v in json.loads(visits.verify("--json").out)["verdicts"]}
-    assert found["k-anonymity"] == "needs --original"
+    assert found["k-anonymity"] == "needs the original"
     ran = visits.verify("--original", visits.data, "--json")
     assert ran.code == 0
     assert {v["status"] for v in json.loads(ran.out)["verdicts"]} == {"holds"}

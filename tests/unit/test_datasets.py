@@ -176,6 +176,15 @@ def test_the_written_policy(tmp_path):
     assert policy["method"] == {"algorithm": "optimal", "suppression": 0.02, "metric": "loss"}
 
 
+def test_the_policy_for_publication(tmp_path):
+    policy = tomllib.loads((write_census(tmp_path, rows=5) / "policy.toml").read_text(encoding="utf-8"))
+    assert policy["data"] == {"others": "drop"}
+    assert [*policy["attributes"]] == ["age", "sex", "marital-status", "occupation", "disease"]
+    assert policy["attributes"]["disease"]["role"] == "sensitive"
+    assert policy["require"] == [{"model": "k-anonymity", "k": 10}, {"model": "alpha-k", "alpha": 0.4, "k": 10}]
+    assert policy["method"] == {"algorithm": "mondrian"}
+
+
 def test_main_prints_what_it_wrote(tmp_path, capsys):
     main([str(tmp_path), "--rows", "20", "--seed", "1"])
     printed = {Path(line) for line in capsys.readouterr().out.splitlines()}

@@ -1,5 +1,6 @@
 """The policy as a value, as TOML, and as a JSON Schema."""
 
+import json
 import tomllib
 from pathlib import Path
 
@@ -597,3 +598,31 @@ def test_the_schema_accepts_what_the_policy_takes(document):
 def test_a_saved_policy_keeps_the_schema(tmp_path):
     loaded(tmp_path, FULL).save(tmp_path / "again.toml")
     VALIDATOR.validate(tomllib.loads((tmp_path / "again.toml").read_text("utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"attributes": {"age": "quasi"}, "require": [K5]}, "attributes.age.role: input should be 'identifier'"),
+        ({"attributes": {"age": "quasi-identifier"}}, "require: is missing"),
+        ({"attributes": {"age": "quasi-identifier"}, "require": []}, "require: a policy promises at least one model"),
+    ],
+)
+def test_pydantic_refuses_a_policy_in_the_same_words(given, says):
+    with pytest.raises(BadPolicy) as ours:
+        Policy(**given)
+    assert str(ours.value).startswith(says)
+    for way in (Policy.model_validate, lambda each: Policy.model_validate_json(json.dumps(each))):
+        with pytest.raises(BadPolicy) as theirs:
+            way(given)
+        assert str(theirs.value) == str(ours.value)
+
+
+def test_pydantic_takes_a_policy_and_refuses_what_is_none():
+    given = {"attributes": {"age": "quasi-identifier"}, "require": [K5]}
+    assert Policy.model_validate(given) == Policy.model_validate_json(json.dumps(given)) == Policy(**given)
+    with pytest.raises(BadPolicy, match="input should be a valid dictionary"):
+        Policy.model_validate(5)
+    with pytest.raises(BadPolicy, match="invalid JSON") as refused:
+        Policy.model_validate_json('{"attributes')
+    assert "attributes" not in str(refused.value)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from naive import THOROUGH
 
 from shoal.cli.explore_commands import SAID
 from shoal.studies import STUDIES, inference, partitions, searches
@@ -168,7 +169,7 @@ def test_inference_turned_round():
 # what is written
 
 
-@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("name", list(STUDIES)[:: 1 if THOROUGH else 3])
 def test_each_writes_tables_figures_and_verdicts(small, tmp_path, name):
     study = small(name)
     written = study.write(tmp_path / "out")
@@ -205,6 +206,7 @@ def test_every_study_is_listed(desk):
         assert all(name in ran.out for name in STUDIES)
 
 
+@pytest.mark.thorough
 def test_all_of_them_make_one_page(desk, small, monkeypatch):
     found = {name: small(name) for name in STUDIES}
     for name in STUDIES:

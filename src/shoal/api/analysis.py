@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import read_for, read_options, read_whole
-from shoal.errors import BadInput
+from shoal.errors import REPLACE_IT, BadInput
 from shoal.explore.compare import (
     AlgorithmComparison,
     all_measures,
@@ -23,7 +23,7 @@ from shoal.explore.draft_policy import PolicyDraft, draft_policy
 from shoal.explore.lattice_table import LatticeTable, list_nodes
 from shoal.explore.learn import figures_of, learn_from, set_lesson
 from shoal.explore.measure import TableMeasurement, measure_table
-from shoal.explore.sweep import ParameterSweep, Value, parameter_of, refuse_unknown, sweep_parameter
+from shoal.explore.sweep import ParameterSweep, Value, parameter_of, refuse_unknown, sweep_parameter, values_of
 from shoal.explore.table_risk import RiskAsked, assess, read_for_risk
 from shoal.inputs import PathLike, SourceLike, load_policy, once, path_of, policy_of, private_of, several
 from shoal.mining.cross_validation import Learned
@@ -63,11 +63,13 @@ def workload(
     private: PathLike | None = None,
     save: PathLike | None = None,
     force: bool = False,
+    reading: Mapping[str, Any] | None = None,
 ) -> WorkloadReport:
     """Answer queries from a release under the uniform assumption, beside the answers of the original (S4.8).
 
     `queries` is a file or the queries themselves, else so many `random` ones are drawn on so many quasi-identifiers
-    each; `save` writes them as TOML. What comes back tells of the original: it is private.
+    each; `save` writes them as TOML. What comes back tells of the original: it is private. `reading` holds keys of
+    [data], for an original that is written in another way.
 
     >>> import pyarrow as pa
     >>> from shoal.api import anonymize
@@ -83,7 +85,7 @@ def workload(
     manifest = None if isinstance(out, Release) else load_public(Path(out))
     policy = out.policy if isinstance(out, Release) else load_private(private_of(Path(out), private)).policy
     builders = out.plan.builders if isinstance(out, Release) else builders_of(policy)
-    read = ArrowEngine().read(source, read_options(policy))
+    read = ArrowEngine().read(source, read_options(policy, reading))
     original = original_of(read.table, read.name, policy, builders)
     asked = asked_of(read, policy, queries, random, attributes=attributes, selectivity=selectivity, seed=seed)
     if file is not None:
@@ -133,7 +135,7 @@ def _new_file(path: PathLike, source: Path | None, *, force: bool) -> Path:
     if source is not None and file.exists() and source.exists() and file.samefile(source):
         raise BadInput(f"{file.name}: the queries would be written over the table; name another file")
     if file.exists() and not force:
-        raise BadInput(f"{file.name}: there is such a file already; use --force to replace it or name another")
+        raise BadInput(f"{file.name}: there is such a file already; {REPLACE_IT} or name another")
     return file
 
 
@@ -210,6 +212,7 @@ def compare(
     learners: str | Sequence[str] | None = None,
     queries: PathLike | Iterable[Query | Mapping[str, Any]] | None = None,
     random: int | None = None,
+    rows: int = 0,
     seed: int = 0,
     sanity: float = SANITY,
     watch: Watch | None = None,
@@ -219,6 +222,7 @@ def compare(
 
     Each may take as long as the policy's time limit says. Every measure is among the `figures` of a run; with
     `queries`, or so many `random` ones, the errors of their answers too, and with a `target` what `learn` would tell.
+    So many `rows` of the table are shown as each would release them.
 
     >>> import pyarrow as pa
     >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
@@ -238,7 +242,7 @@ def compare(
         if target is not None:
             lesson = set_lesson(read, policy, target, learners=None if learners is None else several(learners))
             further.append(figures_of(read, engine, lesson, stop or never))
-        return compare_algorithms(read, policy, engine, chosen, watch or unwatched, stop or never, further)
+        return compare_algorithms(read, policy, engine, chosen, watch or unwatched, stop or never, further, rows)
 
 
 class Sweep(ParameterSweep):
@@ -263,9 +267,10 @@ def sweep(
 ) -> Sweep:
     """What a policy costs at several values of one parameter, which is named here or in `over`; nothing is released.
 
-    A parameter is an option of [method], e.g. `suppression`, or of the models required, e.g. `k`; in `over` also
-    `attributes.age.max-level=0..3` and `release.suppressed=drop,show`. `picture` (an SVG or a PNG) and `csv` are files
-    to write it to as well; what they tell of the table is private.
+    A parameter is an option of [method], e.g. `suppression`, or of the models required, e.g. `k`; its values are given
+    one by one or as a text, "2..50". In `over` it may be `attributes.age.max-level=0..3` or
+    `release.suppressed=drop,show`, too. `picture` (an SVG or a PNG) and `csv` are files to write it to as well; what
+    they tell of the table is private.
 
     >>> import pyarrow as pa
     >>> age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}
@@ -289,13 +294,20 @@ def sweep(
 
 def _swept(over: str | None, given: Mapping[str, Any]) -> tuple[str, tuple[Value, ...]]:
     """The one parameter that is named, and its values."""
-    named = [(kebab(name), (values,) if isinstance(values, str) else tuple(values)) for name, values in given.items()]
+    named = [(kebab(name), _values(values)) for name, values in given.items()]
     named += [] if over is None else [parameter_of(over)]
     if not named:
         raise BadInput("name one parameter and its values, e.g. k from 2 to 50")
     if len(named) > 1:
         raise BadInput(f"a sweep is over one parameter at a time, not {' and '.join(name for name, _ in named)}")
     return named[0]
+
+
+def _values(given: Any) -> tuple[Value, ...]:
+    """The values of a parameter: several, one, or a text such as 2..50 or optimal,local."""
+    if isinstance(given, str):
+        return values_of(given)
+    return tuple(given) if isinstance(given, Iterable) else (given,)
 
 
 def learn(

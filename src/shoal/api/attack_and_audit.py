@@ -1,30 +1,37 @@
 """attack and audit: what an attacker can still learn from a release, and a verdict for each way of betraying people."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shoal.attacks import ATTACKS
 from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding
-from shoal.attacks.audit import Audit
+from shoal.attacks.audit import Audit, Doubt, doubts_of_rows
 from shoal.attacks.audit import audit as run_all
 from shoal.attacks.release_under_attack import Published, Truth
-from shoal.data.codes import Table
-from shoal.engine_port import ReadOptions, Source
+from shoal.data.codes import Codes, Table
+from shoal.engine_port import Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import read_options, recode
 from shoal.errors import BadInput, BadPolicy, Infeasible
+from shoal.explore.measure import warn_of_persons
 from shoal.inputs import PathLike, SourceLike, collect_warnings, path_of, policy_of, private_of, several
 from shoal.mining.c45 import C45
 from shoal.models.model import Model
+from shoal.models.spec import nearest
 from shoal.pipeline import Release
 from shoal.policy.document import Policy
+from shoal.problem import warn_of_repeated, warn_of_several_rows
 from shoal.publish.claims import load_public
 from shoal.publish.contents import PeopleFile, load_private, load_rows
 from shoal.publish.release_views import Columns, builders_of, published_in_folder, published_in_memory, published_of
 from shoal.roles import Role
 from shoal.runtime.events import phase
+from shoal.runtime.tempdir import settle
 from shoal.solve import make_plan
 
 
@@ -38,6 +45,8 @@ class Known:
     original: SourceLike = None
     named: tuple[Sequence[str], Sequence[str]] = ((), ())
     """Quasi-identifiers and sensitive attributes that were named for all releases."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of [data] that were given: how every table is read that is no folder of a release."""
 
     @property
     def rules(self) -> Policy | None:
@@ -55,8 +64,8 @@ class Known:
         if source is None or isinstance(source, Table):
             return source
         rules = self.rules  # nulls are written as in the data; how else a file is written is found out
-        missing = ReadOptions().missing if rules is None else rules.data.missing
-        return ArrowEngine().read(source, ReadOptions(missing=tuple(missing))).table
+        nulls = {} if rules is None else {"missing": rules.data.missing}
+        return ArrowEngine().read(source, read_options(None, {**nulls, **self.reading})).table
 
     @property
     def models(self) -> Sequence[Model] | None:
@@ -65,11 +74,11 @@ class Known:
 
     def open(self, release: SourceLike | Release) -> Published:
         """Another release as an attacker has it."""
-        return published(release, *self.named, policy=self.policy)
+        return published(release, *self.named, policy=self.policy, reading=self.reading)
 
     def behind(self, release: SourceLike | Release, original: SourceLike) -> Truth:
         """The rows of the original behind a release."""
-        return truth(release, original)
+        return truth(release, original, reading=self.reading)
 
     def algorithm(self, attribute: str | None) -> tuple[Any, bool] | None:
         """What the policy releases of any table, and whether that depends on the attribute; None without a policy."""
@@ -88,7 +97,7 @@ class Known:
         if not isinstance(self.release, str | Path) or not Path(self.release).is_dir():
             return None
         asked = [model.asked.get("k") for model in load_public(Path(self.release)).models]
-        return max((int(k) for k in asked if k is not None), default=None)
+        return max((k for k in asked if isinstance(k, int)), default=None)
 
 
 def algorithm_of(policy: Policy, attribute: str) -> Any:
@@ -117,7 +126,7 @@ _ROLES = (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
 def attack(
     release: SourceLike | Release,
-    how: Attack,
+    how: Attack | str,
     *,
     quasi_identifiers: str | Sequence[str] = (),
     sensitive: str | Sequence[str] = (),
@@ -126,23 +135,41 @@ def attack(
     original: SourceLike = None,
     people: PathLike | None = None,
     force: bool = False,
+    reading: Mapping[str, Any] | None = None,
 ) -> Finding:
     """Run one attack on a release: one made here, a published folder, or any table whose columns are named.
 
+    `how` is an attack with its options, `shoal.attacks.Homogeneity()`, or the name of one, "homogeneity".
     Hierarchies are those of the `policy` or else of the private folder beside a published one. With the `original`,
     guesses are held against the truth. Where an attack tells what it learned of each person, `people` is a CSV to write
-    that to, which is private; the same is in `Finding.people`.
+    that to, which is private; the same is in `Finding.people`. `reading` holds keys of [data], for the tables that the
+    attack reads.
     """
+    how = _attack_of(how)
     where = None if isinstance(release, Release) else path_of(release)
     file = None if people is None else PeopleFile.choose(people, where, force=force)
     named = several(quasi_identifiers), several(sensitive)
-    seen = published(release, *named, policy=rules_of(release, policy, private), private=private)
-    right = None if original is None else truth(release, original, private)
+    rules = rules_of(release, policy, private)
+    seen = published(release, *named, policy=rules, private=private, reading=reading)
+    right = None if original is None else _truth_of(seen, release, original, private, reading)
     with phase("attacking"):
-        found = how.prepared(Known(release, policy, private, original, named)).on(seen, right)
+        found = how.prepared(Known(release, policy, private, original, named, reading or {})).on(seen, right)
     if file is not None:
         file.write(found)
     return found
+
+
+def _attack_of(given: Attack | str) -> Attack:
+    """The attack that is meant, with its usual options where only its name is given."""
+    if isinstance(given, Attack):
+        return given
+    name = str(given)  # anything may be given
+    if name not in ATTACKS:
+        raise BadInput(f"{name!r} is no attack{nearest(name, ATTACKS)}; known: {', '.join(ATTACKS)}")
+    made = ATTACKS[name].with_defaults()
+    if isinstance(made, str):
+        raise BadInput(f"{name}: {made}")
+    return made
 
 
 def rule_tree(
@@ -152,10 +179,12 @@ def rule_tree(
     sensitive: str | Sequence[str] = (),
     policy: Policy | PathLike | Mapping[str, Any] | None = None,
     private: PathLike | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> C45:
     """The decision tree that tells the first sensitive attribute of a release."""
     rules = rules_of(release, policy, private)
-    seen = published(release, several(quasi_identifiers), several(sensitive), policy=rules, private=private)
+    named = several(quasi_identifiers), several(sensitive)
+    seen = published(release, *named, policy=rules, private=private, reading=reading)
     features = {name: column for name, column in seen.table.columns.items() if name not in seen.sensitive}
     return C45().fit_codes(features, seen.table[seen.sensitive[0]])
 
@@ -167,7 +196,7 @@ def published(
     *,
     policy: Policy | PathLike | Mapping[str, Any] | None = None,
     private: PathLike | None = None,
-    options: ReadOptions | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> Published:
     """A release as an attacker has it."""
     if isinstance(release, Release):
@@ -178,7 +207,7 @@ def published(
         if sensitive:
             manifest = manifest.model_copy(update={"sensitive": tuple(sensitive)})
         return published_in_folder(folder, manifest, None if rules is None else builders_of(rules, _ROLES))
-    read = ArrowEngine().read(release, options or (ReadOptions() if rules is None else read_options(rules)))
+    read = ArrowEngine().read(release, read_options(rules, reading))
     if rules is not None:
         quasi_identifiers = quasi_identifiers or rules.quasi_identifiers
         sensitive = sensitive or rules.named(Role.SENSITIVE)
@@ -186,7 +215,12 @@ def published(
     return published_of(read.name, read.table, Columns(quasi_identifiers, sensitive, {}), builders)
 
 
-def truth(release: SourceLike | Release, original: SourceLike, private: PathLike | None = None) -> Truth:
+def truth(
+    release: SourceLike | Release,
+    original: SourceLike,
+    private: PathLike | None = None,
+    reading: Mapping[str, Any] | None = None,
+) -> Truth:
     """The original and the row of it behind each released one, as the private folder tells."""
     if isinstance(release, Release):
         return Truth(release.source.table, release.rows)
@@ -194,11 +228,27 @@ def truth(release: SourceLike | Release, original: SourceLike, private: PathLike
     if folder is None:
         raise BadInput("only a release that was made here knows which row of the original is behind which of its own")
     beside = private_of(folder, private)
-    read = ArrowEngine().read(original, read_options(load_private(beside).policy))
+    read = ArrowEngine().read(original, read_options(load_private(beside).policy, reading))
     rows = load_rows(beside)
     if len(rows) and int(rows.max()) >= read.table.rows:
         raise BadInput(f"{read.name}: this is not the original: it has fewer rows than the release tells of")
     return Truth(read.table, rows)
+
+
+def _truth_of(
+    seen: Published,
+    release: SourceLike | Release,
+    original: SourceLike,
+    private: PathLike | None,
+    reading: Mapping[str, Any] | None,
+) -> Truth:
+    """The rows behind those of a release, which must be as many."""
+    found = truth(release, original, private, reading)
+    if len(found.rows) != seen.rows or not {*seen.quasi_identifiers, *seen.sensitive} <= {*found.table.columns}:
+        raise BadInput(
+            f"{seen.name}: its private folder or the original is of another table; use copies of both folders"
+        )
+    return found
 
 
 def rules_of(
@@ -224,7 +274,9 @@ def _of_release(release: Release) -> Published:
 
 
 def _folder(release: SourceLike) -> Path | None:
-    """The folder of a release, if it is one."""
+    """The folder of a release, if it is one; what a killed run left halfway is settled first."""
+    if isinstance(release, str | Path):
+        settle(Path(release))
     if not isinstance(release, str | Path) or not Path(release).is_dir():
         return None
     if not (Path(release) / "manifest.json").is_file():
@@ -246,11 +298,13 @@ def audit(
     width: float | None = None,
     seed: int = 0,
     tell: Callable[[str, float], None] | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> Audit:
     """Run every attack that fits a release, and say of each way of betraying people whether it is protected or exposed.
 
     A `register` of people, `others` about the same people, the `original` and a `control` table of people who are not
     in it let more attacks run; what was not run is said, with the reason. The verdict follows from what was run.
+    `reading` holds keys of [data], for these tables.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": ["3*", "3*", "4*", "4*"], "ill": ["flu", "flu", "flu", "hiv"]})
@@ -258,17 +312,66 @@ def audit(
     ['protected', 'exposed: 2 records', 'protected']
     """
     named = several(quasi_identifiers), several(sensitive)
-    known = Known(release, policy, private, original, named)
-    seen = published(release, *named, policy=rules_of(release, policy, private), private=private)
-    right = None if original is None else truth(release, original, private)
+    known = Known(release, policy, private, original, named, reading or {})
+    rules = rules_of(release, policy, private)
+    seen = published(release, *named, policy=rules, private=private, reading=reading)
+    right = None if original is None else _truth_of(seen, release, original, private, reading)
     given = AuditInputs(register, others, control, width, seed)
     kinds = [kind for kind in ATTACKS.values() if seen.sensitive or not kind.of_sensitive]
     fitting = [(kind, kind.for_audit(given)) for kind in kinds]
-    absent = {Channel.COMPOSITION: "no other release about these people was given (--other)"}
+    absent = {Channel.COMPOSITION: "no other release about these people was given (--other, in Python others=[…])"}
     if not seen.sensitive:
-        said = "no sensitive attribute was named (--sensitive)"
+        said = "no sensitive attribute was named (--sensitive, in Python sensitive=…)"
         absent |= {Channel.ATTRIBUTE: said, Channel.RULES: said, Channel.COMPOSITION: said}
-    return run_all(seen, [(kind.name, _prepared(how, known)) for kind, how in fitting], right, absent, tell or _untold)
+    found = run_all(seen, [(kind.name, _prepared(how, known)) for kind, how in fitting], right, absent, tell or _untold)
+    doubts = _doubts(release, seen, right, rules_of(release, policy, private), private)
+    return replace(found, doubts=doubts)
+
+
+def _doubts(
+    release: SourceLike | Release,
+    seen: Published,
+    right: Truth | None,
+    rules: Policy | None,
+    private: PathLike | None,
+) -> dict[Channel, Doubt]:
+    """Warn where rows were counted though persons repeat; attacks that count rows then protect nobody's row."""
+    if rules is not None and rules.unit is not None:
+        return {}
+    repeated = _repeated(release, seen, right, rules, private)
+    if right is None or not repeated:
+        return doubts_of_rows(repeated)
+    persons = _persons_of_classes(seen, right.behind(next(iter(repeated))))
+    alone = int(seen.counts.sizes[persons == 1].sum())
+    return doubts_of_rows(repeated, f"; the smallest class holds {int(persons.min()):,} of them", alone)
+
+
+def _repeated(
+    release: SourceLike | Release,
+    seen: Published,
+    right: Truth | None,
+    rules: Policy | None,
+    private: PathLike | None,
+) -> dict[str, str]:
+    """Warn of columns that name persons, who have several rows; and return them with how often they repeat."""
+    if isinstance(release, Release):
+        table: Table | None = release.source.table
+    else:
+        table = None if right is None else right.table
+    if table is not None and rules is not None:
+        kept = {name for name, attribute in rules.attributes.items() if attribute.role is not Role.IDENTIFIER}
+        return warn_of_several_rows(table, [name for name in table.columns if name not in kept])
+    folder = None if isinstance(release, Release) else _folder(release)
+    if folder is None:
+        return warn_of_persons(seen.table, {*seen.quasi_identifiers, *seen.sensitive}, None)
+    beside = private_of(folder, private)
+    return warn_of_repeated(load_private(beside).repeated) if beside.is_dir() else {}
+
+
+def _persons_of_classes(seen: Published, persons: Codes) -> NDArray[np.int64]:
+    """Return how many persons there are in each class; added rows are nobody's."""
+    pairs = np.unique(np.stack([seen.class_of_row[persons >= 0], persons[persons >= 0]]), axis=1)
+    return np.bincount(pairs[0], minlength=len(seen.counts.sizes))
 
 
 def _untold(attack: str, share: float) -> None:

@@ -26,7 +26,7 @@ from shoal.republish.history import NAME as HISTORY
 from shoal.republish.history import History
 from shoal.republish.next_release import PreviousRelease, remember
 from shoal.runtime.events import run
-from shoal.verify.release_files import read_json
+from shoal.runtime.tempdir import cleared
 
 
 @overload
@@ -37,6 +37,7 @@ def republish(
     *,
     original: SourceLike = ...,
     increment: bool = ...,
+    reading: Mapping[str, Any] | None = ...,
 ) -> Release[Any]: ...
 
 
@@ -48,6 +49,7 @@ def republish(
     *,
     original: SourceLike = ...,
     increment: bool = ...,
+    reading: Mapping[str, Any] | None = ...,
 ) -> Release[Frame]: ...
 
 
@@ -58,12 +60,14 @@ def republish(
     *,
     original: SourceLike = None,
     increment: bool = False,
+    reading: Mapping[str, Any] | None = None,
 ) -> Release:
     """The next release of a table that was published before, found in its private folder; verified like any other.
 
     Nobody is told more of by all releases together than the policy allows, else Infeasible is raised. With `increment`
     the table has new rows only, which are published alone. `original` is the table of the release before, needed once
-    if that was made without [republish] in its policy.
+    if that was made without [republish] in its policy. `reading` holds keys of [data], for tables that are written in
+    another way than before.
 
     >>> import tempfile
     >>> from shoal.api import anonymize
@@ -80,12 +84,18 @@ def republish(
     >>> sorted(release.data["ill"].to_pylist()), release.summary.rows.added
     (['bronchitis', 'dyspepsia'], 1)
     """
-    with run("republish"):
-        return refuse_unverified(make_release(source, again(private, policy, original=original, increment=increment)))
+    with run("republish"), cleared(kept=True):
+        following = again(private, policy, original=original, increment=increment, reading=reading)
+        return refuse_unverified(make_release(source, following))
 
 
 def remove(
-    rows: PathLike | Sequence[str], private: PathLike, original: SourceLike = None, policy: PolicyLike | None = None
+    rows: PathLike | Sequence[str],
+    private: PathLike,
+    original: SourceLike = None,
+    policy: PolicyLike | None = None,
+    *,
+    reading: Mapping[str, Any] | None = None,
 ) -> Release:
     """The release without people who are to be erased: named by their keys, or by a table with a column of them.
 
@@ -93,28 +103,34 @@ def remove(
     must be left out so that nobody is betrayed by the difference is left out too; of those who are erased, the new
     private folder keeps nothing.
     """
-    with run("remove"):
-        following, left = removing(rows, private, original, policy)
+    with run("remove"), cleared(kept=True):
+        following, left = removing(rows, private, original, policy, reading=reading)
         return refuse_unverified(make_release(left, following))
 
 
 def again(
-    private: PathLike, policy: PolicyLike | None = None, *, original: SourceLike = None, increment: bool = False
+    private: PathLike,
+    policy: PolicyLike | None = None,
+    *,
+    original: SourceLike = None,
+    increment: bool = False,
+    reading: Mapping[str, Any] | None = None,
 ) -> PreviousRelease:
     """What the next release follows."""
     if isinstance(policy, EarlierRelease):
         raise BadInput("give a policy, not an earlier release: that is named by its private folder")
     found = PreviousRelease.load(private, None if policy is None else load_policy(policy), increment=increment)
+    found = replace(found, policy=found.policy.read_as(reading or {}))
     if found.history is not None:
         return found
-    if load_private(found.folder).policy.republish is not None:
+    known = load_private(found.folder)
+    if known.policy.republish is not None:
         raise BadInput(f"{found.folder.name}/{HISTORY}: there is no such file; use a copy of the folder")
     if original is None:
         raise BadInput(
             f"{found.folder.name}: its policy had no [republish], so it does not tell who is who; give the table it "
-            "was made from with --original"
+            "was made from with --original (in Python original=…)"
         )
-    known = load_private(found.folder)
     assert found.policy.republish is not None
     if not known.levels or known.rows is not None or found.policy.republish.way == "m-invariance":
         raise BadPolicy(
@@ -122,14 +138,17 @@ def again(
             "m-invariance; anonymize afresh with [republish] in the policy"
         )
     read = ArrowEngine().read(original, read_options(found.policy))
-    told = read_json(found.folder / "manifest.json")
-    if read.table.rows != told["rows"]["read"]:
+    told = known.manifest
+    if read.table.rows != told.rows.read:
         raise BadInput(
             f"{read.name}: this is not the original: it has {read.table.rows:,} rows, and the release was made of "
-            f"{told['rows']['read']:,}"
+            f"{told.rows.read:,}"
         )
-    history = remember(read.table, found.policy, known.levels, load_rows(found.folder), read.name)
-    if not _makes(history, told["classes"]) or not _covered(found.folder, original):
+    rows = load_rows(found.folder, told)
+    if len(rows) and int(rows.max()) >= read.table.rows:
+        raise BadInput(f"{read.name}: this is not the original: it has fewer rows than the release tells of")
+    history = remember(read.table, found.policy, known.levels, rows, read.name)
+    if not _makes(history, told.classes.model_dump()) or not _covered(found.folder, original, reading):
         raise BadInput(f"{read.name}: this is not the original: its rows do not make the classes of the release")
     return replace(found, history=history)
 
@@ -140,25 +159,30 @@ def _makes(history: History, classes: Mapping[str, int]) -> bool:
     return {"count": len(sizes), "min": sizes.min(), "max": sizes.max()}.items() <= classes.items()
 
 
-def _covered(private: Path, original: SourceLike) -> bool:
+def _covered(private: Path, original: SourceLike, reading: Mapping[str, Any] | None) -> bool:
     """Whether the release is true of the original, if it lies beside its private folder."""
     published = private.with_name(private.name.removesuffix(".private"))
     if published == private or not (published / "manifest.json").is_file():
         return True
-    return all(verdict.holds for verdict in verify(published, original=original, private=private))
+    return all(verdict.holds for verdict in verify(published, original=original, private=private, reading=reading))
 
 
 def removing(
-    rows: PathLike | Sequence[str], private: PathLike, original: SourceLike = None, policy: PolicyLike | None = None
+    rows: PathLike | Sequence[str],
+    private: PathLike,
+    original: SourceLike = None,
+    policy: PolicyLike | None = None,
+    *,
+    reading: Mapping[str, Any] | None = None,
 ) -> tuple[PreviousRelease, Source]:
     """What the release without some people follows, and the table without them."""
-    found = again(private, policy, original=original)
+    found = again(private, policy, original=original, reading=reading)
     original = _original(found) if original is None else original
     key = found.policy.key or ""
     read = ArrowEngine().read(original, read_options(found.policy))
     if key not in read.table.columns:
         raise BadInput(f"{read.name}: this is not the original: it has no column {key!r}")
-    keys = _keys(rows, key)
+    keys = _keys(rows, key, read_options(None, reading))
     if not len(keys):
         raise BadInput("nobody to remove is named; give keys, or a table of them")
     column = read.table[key]
@@ -177,24 +201,27 @@ def removing(
 def _original(found: PreviousRelease) -> Path:
     """The file that was released, if it still lies where one looks for it."""
     name = None if found.history is None else found.history.source
-    if name is None:
+    if name is None or Path(name).name != name:
         raise BadInput(
             f"{found.folder.name}: the table it was made from was no file, was an increment, or has people who were "
-            "erased since; give the table as it is now with --original"
+            "erased since; give the table as it is now with --original (in Python original=…)"
         )
     for file in (found.folder.parent / name, Path(name)):
         if file.exists():
             return file
-    raise BadInput(f"{name}: it lies neither beside {found.folder.name} nor here; give the table with --original")
+    raise BadInput(
+        f"{name}: it lies neither beside {found.folder.name} nor here; give the table with --original (in "
+        "Python original=…)"
+    )
 
 
-def _keys(rows: PathLike | Sequence[str], key: str) -> pa.Array:
+def _keys(rows: PathLike | Sequence[str], key: str, options: ReadOptions) -> pa.Array:
     """Whom to remove, each once."""
     if not isinstance(rows, str | os.PathLike):
         return pa.array(list(dict.fromkeys(map(str, rows))), pa.string())
     if not is_file(rows):
         raise BadInput(f"{Path(rows).name}: there is no such file; name the table of those to remove, or their keys")
-    table = ArrowEngine().read(rows, ReadOptions()).table
+    table = ArrowEngine().read(rows, options).table
     if key not in table.columns:
         raise BadInput(f"{Path(rows).name}: it has no column {key!r}, which tells who is to be removed")
     return table[key].texts

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
-from shoal.engine_port import Ability, Engine, ReadOptions
+from shoal.engine_port import Ability, Engine
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import choose_engine, read_options, refuse_lacking
 from shoal.engines.postgres.connection import Postgres, parse_postgres_table
@@ -16,23 +16,24 @@ from shoal.explore.advice import advise
 from shoal.hierarchy.build import build
 from shoal.inputs import PathLike, PolicyLike, SourceLike, TargetLike, folder_of, path_of, private_of, target_of
 from shoal.models.model import Need
-from shoal.pipeline import Release, make_release
-from shoal.policy.document import Policy
+from shoal.pipeline import Release, make_release, publish_release
 from shoal.problem import meet, orders_of, together, trees_of
 from shoal.publish.claims import agrees, claim_of, counterfeits_told, load_public
-from shoal.publish.contents import load_private, told_of
+from shoal.publish.contents import Private, load_private, told_of
 from shoal.publish.data_files import write_options
-from shoal.publish.fixed_recoding import EarlierRelease, FixedRecoding
+from shoal.publish.fixed_recoding import EarlierRelease, FixedRecoding, Outside
 from shoal.publish.folder import Places, known_format, partitioned_format
 from shoal.publish.manifest import Manifest
 from shoal.publish.released_table import Frame
 from shoal.publish.verification import original_levels, original_table, tell_verdicts
 from shoal.report.pages.public_view import look_at
+from shoal.republish.history import releases_in
 from shoal.runtime.events import phase, run
 from shoal.runtime.memory import bytes_of, explain_memory_error
+from shoal.runtime.tempdir import cleared
 from shoal.search.driver import Stop, Watch
 from shoal.verify.claim import Original, Status, Verdict, refuse_failures
-from shoal.verify.judge import ADDED, judge, judge_people
+from shoal.verify.judge import ADDED, judge, judge_labels, judge_people
 from shoal.verify.open_release import Room, opened
 from shoal.verify.release_files import check_hash, table_in
 from shoal.verify.released_counts import count, count_groups, covers_groups, read_separate
@@ -46,20 +47,28 @@ def verify(
     population: SourceLike = None,
     private: PathLike | None = None,
     memory: str | int | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> list[Verdict]:
     """Judge a release on disk: every promise holds, fails, or needs what was not given.
 
+    `reading` holds keys of [data], e.g. {"delimiter": ";"}, for an original or a population written in another way.
+
     With `memory`, e.g. "2GB", what does not fit is spilled; so it is for an original that seems not to fit in memory.
     """
-    with run("verify"), explain_memory_error():
-        verdicts = _verified(Path(out), original, population, private, memory)
+    with run("verify"), explain_memory_error(), cleared():
+        verdicts = _verified(Path(out), original, population, private, memory, reading or {})
         tell_verdicts(verdicts)
         return verdicts
 
 
 @phase("verifying")
 def _verified(
-    folder: Path, original: SourceLike, population: SourceLike, private: PathLike | None, memory: str | int | None
+    folder: Path,
+    original: SourceLike,
+    population: SourceLike,
+    private: PathLike | None,
+    memory: str | int | None,
+    reading: Mapping[str, Any],
 ) -> list[Verdict]:
     manifest = load_public(folder)
     data = manifest.data
@@ -67,15 +76,18 @@ def _verified(
     claim = claim_of(manifest, folder)
     asked_for = any(Need.POPULATION in model.needs for model in claim.models)
     if population is not None and not (asked_for and original is not None):
-        ArrowEngine().read(population, ReadOptions())
+        ArrowEngine().read(population, read_options(None, reading))
     if population is not None and not asked_for:
         warnings.warn(ShoalWarning("no promise of this release looks at the population"), stacklevel=2)
-    verdicts = [check_hash(file, data.sha256 or ""), *counterfeits_told(manifest, folder)]
+    verdicts = [check_hash(file, data.sha256 or "")]
     everybody = population if asked_for else None
-    policy, true = (None, None) if original is None else _original(folder, private, original, everybody, memory)
+    beside = private_of(folder, private)
+    known = None if original is None else load_private(beside)
+    true = None if known is None else _original(known, original, everybody, memory, reading)
     listed = true is not None and true.rows is not None
     room = Room(None if memory is None else bytes_of(memory))
     with opened(file, data.columns, data.model_dump(), listed=listed, room=room) as release:
+        verdicts += counterfeits_told(manifest, folder, release, claim, true)
         if data.separate is None:
             counted = replace(count(release, claim, true), everybody=everybody is not None)
         else:
@@ -83,13 +95,13 @@ def _verified(
             verdicts.append(check_hash(other, data.separate.sha256 or ""))
             told = read_separate(other, data.separate.columns, data.model_dump())
             counted = count_groups(release, told, claim, true)
-        attained = () if true is None else true.attained
-        verdicts += [*judge(claim, counted, attained), *judge_people(claim, counted)]
-        if policy is None or true is None:
+        verdicts += [*judge(claim, counted, true), *judge_people(claim, counted), *judge_labels(claim, release)]
+        if known is None or true is None:
             return [*verdicts, *(Verdict(promise, Status.NEEDS_ORIGINAL) for promise in _BESIDE)]
+        verdicts.append(agrees(manifest, claim, known, releases_in(beside), counted, true))
         if data.separate is None:
-            return [*verdicts, agrees(claim, policy, counted), covers(release, claim, true)]
-        return [*verdicts, agrees(claim, policy, counted), covers_groups(release, counted, claim, true)]
+            return [*verdicts, covers(release, claim, true)]
+        return [*verdicts, covers_groups(release, counted, claim, true)]
 
 
 _BESIDE = ("claim", "truthful")
@@ -98,26 +110,32 @@ NEED_ORIGINAL = (*_BESIDE, ADDED)
 
 
 def _original(
-    folder: Path, private: PathLike | None, original: SourceLike, population: SourceLike, memory: str | int | None
-) -> tuple[Policy, Original]:
-    """The policy of the private folder, and the input with its hierarchies and, where it is given, the population."""
-    known = load_private(private_of(folder, private))
+    known: Private,
+    original: SourceLike,
+    population: SourceLike,
+    memory: str | int | None,
+    reading: Mapping[str, Any],
+) -> Original:
+    """The input with the hierarchies of the private folder and, where it is given, the population."""
     policy = known.policy
     engine = choose_engine("auto", memory, original)
     refuse_lacking(policy, engine)
     if known.rows is not None and Ability.ROW_MAP not in engine.abilities:
-        raise BadInput("checking a row map needs the original in memory: leave out --memory, or raise it")
-    read = engine.read(original, read_options(policy))
+        raise BadInput("checking a row map needs the original in memory: set no limit of memory, or a higher one")
+    how = read_options(policy, reading)
+    read = engine.read(original, how)
     missing = [name for name in policy.attributes if name not in read.table.columns]
     if missing:
         raise BadInput(f"{read.name}: this is not the original: it has no column {missing[0]!r}")
     if population is not None:
-        read = meet(read, ArrowEngine().read(population, read_options(policy)), policy.quasi_identifiers)
+        read = meet(read, ArrowEngine().read(population, how), policy.quasi_identifiers)
     named = known.levels if known.rows is None and known.points is None else policy.quasi_identifiers
     kept = {name: policy.attributes[name].hierarchy for name in named}
     hierarchies = {name: build(read.table[name], builder) for name, builder in kept.items() if builder is not None}
+    if any(name not in hierarchies or level > hierarchies[name].height for name, level in known.levels.items()):
+        raise BadInput("the manifest of the private folder tells levels that the hierarchies of its policy do not have")
     trees = trees_of(read.table, policy)
-    return policy, Original(
+    return Original(
         original_table(read.table),
         original_levels(hierarchies, {name: builder for name, builder in kept.items() if builder is not None}),
         known.levels,
@@ -125,11 +143,13 @@ def _original(
         trees={name: tree.levels for name, tree in trees.items()},
         order=orders_of(policy),
         together=together(policy, sorted(policy.quasi_identifiers)),
+        quasi=tuple(sorted(policy.quasi_identifiers)),
         population=None if read.population is None else original_table(read.population),
         tree_labels={name: tree.labels for name, tree in trees.items()},
         rows=known.rows,
         points=known.points,
-        attained=known.attained,
+        attained=[model.attained for model in known.manifest.models],
+        worst=[model.worst for model in known.manifest.models],
     )
 
 
@@ -186,7 +206,7 @@ def anonymize(
     >>> anonymize(people, policy).data["age"].to_pylist()
     ['[30, 40)', '[30, 40)', '[30, 40)', '[50, 60)', '[50, 60)', '[50, 60)']
     """
-    with run("anonymize"), explain_memory_error():
+    with run("anonymize"), explain_memory_error(), cleared(kept=True):
         return refuse_unverified(
             make_release(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master)
         )
@@ -198,6 +218,7 @@ def apply(
     source: PathLike | Postgres,
     *,
     suppression: float | str | None = ...,
+    outside: Outside | None = ...,
     reading: Mapping[str, Any] | None = ...,
     engine: Engine | str = ...,
     memory: str | int | None = ...,
@@ -211,6 +232,7 @@ def apply(
     source: Frame,
     *,
     suppression: float | str | None = ...,
+    outside: Outside | None = ...,
     reading: Mapping[str, Any] | None = ...,
     engine: Engine | str = ...,
     memory: str | int | None = ...,
@@ -223,6 +245,7 @@ def apply(
     source: SourceLike,
     *,
     suppression: float | str | None = None,
+    outside: Outside | None = None,
     reading: Mapping[str, Any] | None = None,
     engine: Engine | str = "auto",
     memory: str | int | None = None,
@@ -230,6 +253,9 @@ def apply(
 ) -> Release:
     """The recoding of an earlier release, found in its private folder, applied to new rows; verified like any other.
 
+    Levels fit every row. Into boxes and cells each row is put as its values were before, or else as the class of least
+    loss that covers it; `outside` says what becomes of a row that none covers: "suppress", or "nearest", by which the
+    nearest class is widened for all its rows. Means, medians, groups and bounds fit no other rows: they are refused.
     Rows are suppressed where needed, as many as the earlier policy or `suppression` allows, else Infeasible is raised.
     `reading` holds keys of [data], e.g. {"delimiter": ";"}, for rows that are written in another way.
 
@@ -244,8 +270,8 @@ def apply(
     >>> release.data["age"].to_pylist()
     ['[20, 30)', '[20, 30)', '[20, 30)']
     """
-    with run("apply"), explain_memory_error():
-        earlier = FixedRecoding.load(private, suppression=suppression, reading=reading)
+    with run("apply"), explain_memory_error(), cleared(kept=True):
+        earlier = FixedRecoding.load(private, suppression=suppression, outside=outside, reading=reading)
         return refuse_unverified(make_release(source, earlier, engine=engine, memory=memory, master=master))
 
 
@@ -276,15 +302,16 @@ def publish(
     partition_by: Sequence[str] = (),
 ) -> Manifest:
     """Anonymize and save in one go, verifying the file only; with `to`, stored in a database too."""
-    with run(policy.doing if isinstance(policy, EarlierRelease) else "anonymize"), explain_memory_error():
+    doing = policy.doing if isinstance(policy, EarlierRelease) else "anonymize"
+    with run(doing), explain_memory_error(), cleared():
         # refuse a bad place before the work, not after it
-        places = Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
+        chosen = Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
         known_format(partitioned_format(format) if partition_by else format or "csv")
         _refuse_target(to, source, force=force)
-        where = {"engine": engine, "memory": memory, "master": master, "spill": places.public.parent}
-        release = make_release(source, policy, watch=watch, stop=stop, **where)  # type: ignore[arg-type]
-        how = {"private": private, "format": format, "force": force, "reproducible": reproducible, "to": to}
-        return release.save(out, partition_by=partition_by, **how)  # type: ignore[arg-type]
+        where = {"engine": engine, "memory": memory, "master": master, "spill": chosen.public.parent}
+        with chosen.held() as places:  # nobody else writes there meanwhile
+            release = make_release(source, policy, watch=watch, stop=stop, **where)  # type: ignore[arg-type]
+            return publish_release(release, places, format, partition_by, to, reproducible=reproducible)
 
 
 def _refuse_target(to: TargetLike, source: SourceLike, *, force: bool) -> None:
@@ -311,11 +338,13 @@ def dry_run(
     partition_by: Sequence[str] = (),
 ) -> Manifest:
     """Search and judge, refuse what `publish` would refuse, write nothing."""
-    with run("dry run"), explain_memory_error():
+    with run("dry run"), explain_memory_error(), cleared():
         if out is not None:
             Places.choose(out, private, path_of(source), force=force, earlier=folder_of(policy))
         elif private is not None:
-            raise BadInput("a private folder was named, but no folder for the release; name it too with --out")
+            raise BadInput(
+                "a private folder was named, but no folder for the release; name it too with --out (in Python out=…)"
+            )
         known_format(partitioned_format(format) if partition_by else format or "csv")
         _refuse_target(to, source, force=force)
         release = make_release(source, policy, watch=watch, stop=stop, engine=engine, memory=memory, master=master)

@@ -15,6 +15,7 @@ from shoal.data.codes import Table
 from shoal.errors import BadInput
 from shoal.models.model import Model
 from shoal.models.spec import nearest
+from shoal.runtime import Glance
 
 
 def refuse_missing(published: Published, people: Table, called: str) -> None:
@@ -46,7 +47,9 @@ def sensitive_of(published: Published, attribute: str | None) -> str:
             f"{published.name}: {attribute!r} is no sensitive attribute{nearest(attribute, published.sensitive)}"
         )
     if not published.sensitive:
-        raise BadInput(f"{published.name}: it has no sensitive attribute; name one with --sensitive")
+        raise BadInput(
+            f"{published.name}: it has no sensitive attribute; name one with --sensitive (in Python sensitive=…)"
+        )
     return published.sensitive[0] if attribute is None else attribute
 
 
@@ -190,8 +193,8 @@ class Channel(StrEnum):
     )
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, repr=False)
+class Finding(Glance):
     """What one attack found when it was run."""
 
     attack: str
@@ -208,8 +211,12 @@ class Finding:
     """How often its guesses were right, where the truth was known."""
     baseline: Rate | None = None
     """How often guesses are right without the weakness that the attack uses."""
-    people: Any = field(default=None, repr=False, compare=False)
+    people: Any = field(default=None, compare=False)
     """An Arrow table of what was learned of each person, where the attack tells: private, never in the document."""
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        return [(self.attack, f"{self.exposed:,} of {self.of:,} exposed")]
 
     def document(self) -> dict[str, Any]:
         """Return the finding as a JSON object."""
@@ -251,7 +258,7 @@ ATTRIBUTE = "The sensitive attribute; the first unless named."
 REGISTER = "A table of people with their quasi-identifiers."
 KEY = "The column that tells persons apart."
 CONTROL = "A table of people like those in the release."
-LATER = "it takes longer; `shoal audit` runs it"
+LATER = "it takes longer; an audit runs it"
 """Why an attack is not run while a release is written."""
 
 
@@ -369,8 +376,9 @@ class Attack(ABC):
     def with_defaults(cls) -> "Attack | str":
         """The attack with the defaults of its options, or the options that must be given."""
         options = [each for each in fields(cls) if each.default is MISSING and each.default_factory is MISSING]  # type: ignore[arg-type]
-        needed = ", ".join(f"--{each.metadata.get('name') or each.name}" for each in options)
-        return f"it needs {needed}: run `shoal attack {cls.name}`" if needed else cls()
+        needed = ", ".join(each.name for each in options)
+        named = f"`shoal attack {cls.name}` (in Python shoal.attack with {cls.__name__}(…))"
+        return f"it needs {needed}: run {named}" if needed else cls()
 
     def lacking(self, known: Knowledge) -> str | None:  # noqa: ARG002
         """Why an audit cannot run the attack with what is known; None where it can."""

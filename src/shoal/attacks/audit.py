@@ -1,7 +1,7 @@
 """Run every attack that fits a release, and give a verdict for each channel (S1.7)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from shoal.attacks import ATTACKS
@@ -32,6 +32,26 @@ class AuditLine:
         return {"channel": str(self.channel), "verdict": self.verdict, "records": self.people, "why": self.why}
 
 
+@dataclass(frozen=True)
+class Doubt:
+    """Why a channel is not protected, though no attack that was run exposes anybody through it."""
+
+    why: str
+    people: int = 0
+    """How many records are exposed all the same."""
+
+
+def doubts_of_rows(repeated: Mapping[str, str], found: str = "", people: int = 0) -> dict[Channel, Doubt]:
+    """Doubt attacks that count rows where columns that name persons repeat; `found` is what was found of them."""
+    if not repeated:
+        return {}
+    (name, often), *_ = repeated.items()
+    why = (
+        f"rows were counted, and {name!r} repeats: {often}{found}; give it the role 'unit', so that persons are counted"
+    )
+    return {Channel.RECORD: Doubt(why, people)}
+
+
 @dataclass(frozen=True, repr=False)
 class Audit:
     """What the attacks found, and which attacks could not be run."""
@@ -41,6 +61,8 @@ class Audit:
     """Why an attack was not run, by its name."""
     absent: Mapping[Channel, str]
     """What is missing to look at a channel at all."""
+    doubts: Mapping[Channel, Doubt] = field(default_factory=dict)
+    """Why channels are not protected through which no attack exposes anybody."""
 
     def __repr__(self) -> str:
         return f"Audit({'; '.join(f'{line.channel}: {line.said}' for line in self.lines)})"
@@ -89,6 +111,9 @@ class Audit:
         said = [each.sentence for each in worst]
         if counted:
             return AuditLine(channel, "exposed", counted[0].exposed, "; ".join(said))
+        doubt = self.doubts.get(channel)
+        if doubt is not None:
+            return AuditLine(channel, "exposed" if doubt.people else "not looked at", doubt.people, doubt.why)
         held = [each.sentence for each in pieces if not each.exposed]
         return AuditLine(channel, "protected", 0, "; ".join([*held, *said]))
 

@@ -56,7 +56,7 @@ class Compose(Attack):
     name: ClassVar[str] = "compose"
     sentence: ClassVar[str] = "What several releases about the same people tell together."
     channel: ClassVar[Channel] = Channel.COMPOSITION
-    needs: ClassVar[str] = "other releases about the same people (--other)"
+    needs: ClassVar[str] = "other releases about the same people (--other, in Python others=[…])"
     source: ClassVar[str] = "Ganta, Kasiviswanathan, Smith, KDD 2008"
     of_sensitive: ClassVar[bool] = True
 
@@ -80,7 +80,7 @@ class Compose(Attack):
 
     def lacking(self, known: Knowledge) -> str | None:
         del known
-        return None if self.others else "name other releases about the same people with --other"
+        return None if self.others else "name other releases about the same people with --other (in Python others=[…])"
 
     def prepared(self, known: Knowledge) -> "Compose":
         """Open the other releases and find who is behind their rows, by their own originals or that of the first."""
@@ -190,7 +190,7 @@ def _pairs(releases: Sequence[Published], present: Sequence[Longs]) -> Finding:
     figures |= {"people_who_may_be_exposed": int(sizes[may].sum()), "exposed_by_one_release": int(sizes[alone].sum())}
     exposed = int(sizes[sure].sum())
     sentence = (
-        f"{exposed:,} of {first.rows:,} people have one sensitive value left if they are in another release, too; "
+        f"{exposed:,} of {first.rows:,} records have one sensitive value left if they are in another release, too; "
         f"{int(sizes[may].sum()):,} may have; the first release alone leaves one to {int(sizes[alone].sum()):,}"
     )
     return Finding("compose", Channel.COMPOSITION, exposed, first.rows, sentence, figures)

@@ -148,7 +148,7 @@ class DeFinetti(Attack):
         }
         if truth is None:
             exposed = int(sure.sum())
-            sentence = f"{exposed:,} of {published.rows:,} people have a value that is at least {self.sure:.0%} likely"
+            sentence = f"{exposed:,} of {published.rows:,} records have a value that is at least {self.sure:.0%} likely"
             return Finding("definetti", Channel.ATTRIBUTE, exposed, published.rows, sentence, figures)
         right = _right(published, truth, attribute)
         ties = random.random(likely.shape) * 1e-9
@@ -158,7 +158,7 @@ class DeFinetti(Attack):
         figures["lift"], figures["lift_error"] = lift(success, baseline)
         exposed = int((sure & guessed).sum())
         sentence = (
-            f"{success.share:.1%} of {published.rows:,} people are guessed right, {baseline.share:.1%} without "
+            f"{success.share:.1%} of {published.rows:,} records are guessed right, {baseline.share:.1%} without "
             f"learning from the other groups; of {int(sure.sum()):,} the attacker is at least {self.sure:.0%} sure, "
             f"and right about {exposed:,}"
         )
@@ -221,7 +221,7 @@ def _people(published: Published, truth: Truth | None) -> list[Codes]:
     if truth is None:
         raise BadInput(
             f"{published.name}: the rows of a class look alike, so nothing tells its people apart; name the original "
-            "with --original, as one who knows everybody's quasi-identifiers"
+            "with --original (in Python original=…), as one who knows everybody's quasi-identifiers"
         )
     return [_binned(truth.behind(name)) for name in published.quasi_identifiers]
 

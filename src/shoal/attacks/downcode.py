@@ -157,7 +157,7 @@ class Downcode(Attack):
     >>> published = Published.of("the frame", table, ["sex"], [], {"sex": Tree({"any": ["f", "m"]})})
     >>> found = Downcode(k=3).on(published)
     >>> found.exposed, found.sentence
-    (2, '2 of 3 people have a cell that can be made finer with certainty; 2 cells of 3')
+    (2, '2 of 3 records have a cell that can be made finer with certainty; 2 cells of 3')
     """
 
     name: ClassVar[str] = "downcode"
@@ -205,7 +205,7 @@ class Downcode(Attack):
         hidden[published.class_of_row[published.hidden]] = len(published.counts.sizes) > 1
         promise = Promise(tuple(self.models) or (KAnonymity(self.k or int(published.counts.sizes[~hidden].min())),))
         if not set(published.quasi_identifiers) & set(published.builders):
-            raise BadInput(f"{published.name}: downcoding needs to know the hierarchies; name the policy with --policy")
+            raise BadInput(f"{published.name}: downcoding needs to know the hierarchies; give the policy")
         if self.control is not None:
             refuse_missing(published, self.control, "the control table")
         names = [name for name in published.quasi_identifiers if name in published.builders]
@@ -282,7 +282,7 @@ class _Tally:
             "cells_certain_by_attribute": self.by_attribute,
         }
         sentence = (
-            f"{exposed:,} of {published.rows:,} people have a cell that can be made finer with certainty; "
+            f"{exposed:,} of {published.rows:,} records have a cell that can be made finer with certainty; "
             f"{self.certain:,} cells of {self.cells:,}"
         )
         if not known:

@@ -80,7 +80,7 @@ class Homogeneity(Attack):
 def sensitive_attributes(published: Published) -> tuple[str, ...]:
     """Return the sensitive attributes; refuse a release without any."""
     if not published.sensitive:
-        raise BadInput(f"{published.name}: name its sensitive attributes with --sensitive")
+        raise BadInput(f"{published.name}: name its sensitive attributes with --sensitive (in Python sensitive=…)")
     return published.sensitive
 
 

@@ -87,9 +87,7 @@ def _same_rows(original: Table, people: Table, on: Sequence[str]) -> Longs:
         both = [united(original[name], people[name]) for name in on]
         if all(bool((mine.codes == theirs.codes).all()) for mine, theirs in both):
             return np.arange(people.rows, dtype=np.int64)
-    raise BadInput(
-        "the register is not the original row by row; name with --key the column that tells who is who in both"
-    )
+    raise BadInput("the register is not the original row by row; name as key the column that tells who is who in both")
 
 
 _BINS = (0, 1, 2, 3, 5, 10, 20, 50, 100, 1_000, 10_000)
@@ -119,7 +117,7 @@ class Join(Attack):
         "Join a release with a register of people: who matches few records, and what these tell of them."
     )
     channel: ClassVar[Channel] = Channel.RECORD
-    needs: ClassVar[str] = "people whom an attacker knows (--register)"
+    needs: ClassVar[str] = "people whom an attacker knows (a register)"
     source: ClassVar[str] = "Sweeney, IJUFKS 10(5), 2002"
     if_exposed: ClassVar[str] = "{exposed:,} of the register match one record only"
     if_not: ClassVar[str] = "everybody in the register has at least {least_candidates:,} candidates, or none"
@@ -141,7 +139,7 @@ class Join(Attack):
     )
     """Columns of the release that show values as they are; it matters only where no hierarchy explains them."""
     suppressed: bool = option(False, "Count rows that are all * as candidates of everybody.")
-    key: str | None = option(None, "With --original: the column that tells who is who in it and in the register.")
+    key: str | None = option(None, "With the original: the column that tells who is who in it and in the register.")
     """The column that tells who is who in the register and in the original, where links are held against it."""
 
     @classmethod
@@ -150,7 +148,7 @@ class Join(Attack):
 
     def lacking(self, known: Knowledge) -> str | None:
         del known
-        return "name people whom an attacker knows with --register" if self.register is None else None
+        return "give a register of people whom an attacker knows" if self.register is None else None
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
         """Link everybody; with the truth, count how many links are right."""

@@ -282,8 +282,8 @@ class Matching:
         where = "" if rows is None else f"row {int(min(rows[at] for at in strange)) + 1}: "
         raise BadInput(
             f"the release: column {self.column.name!r}: {where}neither a hierarchy nor the grammar of labels explains "
-            "what it shows, and nobody in the register has such a value; give the hierarchies with --policy, or name "
-            "the column with --exact if it shows values as they are"
+            "what it shows, and nobody in the register has such a value; give the hierarchies by their policy, or name "
+            "the column as exact if it shows values as they are"
         )
 
 

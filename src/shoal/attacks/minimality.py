@@ -116,7 +116,7 @@ class Minimality(Attack):
     name: ClassVar[str] = "minimality"
     sentence: ClassVar[str] = "What it tells that the algorithm generalised so far and no further."
     channel: ClassVar[Channel] = Channel.ATTRIBUTE
-    needs: ClassVar[str] = "people whom an attacker knows, and the policy (--register)"
+    needs: ClassVar[str] = "people whom an attacker knows, and the policy (a register)"
     source: ClassVar[str] = "Wong, Fu, Wang, Pei, VLDB 2007"
     of_sensitive: ClassVar[bool] = True
 
@@ -146,7 +146,7 @@ class Minimality(Attack):
 
     def lacking(self, known: Knowledge) -> str | None:
         if known.models is None or self.register is None:
-            return "it runs the policy on worlds of the people whom an attacker knows; give --register and --policy"
+            return "it runs the policy on worlds of the people whom an attacker knows; give a register and the policy"
         return None
 
     def prepared(self, known: Knowledge) -> "Minimality":

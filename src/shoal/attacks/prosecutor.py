@@ -23,7 +23,7 @@ class Prosecutor(Attack):
     >>> from shoal.data.codes import Table, encode
     >>> table = Table({"age": encode("age", pa.array(["3*", "3*", "4*"]))}, 3)
     >>> Prosecutor().on(Published.of("the frame", table, ["age"], [])).sentence
-    '1 of 3 people are alone in their class; the smallest class has 1'
+    '1 of 3 records are alone in their class; the smallest class has 1'
     """
 
     name: ClassVar[str] = "prosecutor"
@@ -57,7 +57,7 @@ class Prosecutor(Attack):
             "threshold": self.threshold,
             "people_at_risk": int(sizes[sizes < enough].sum()),
         }
-        said = f"{alone:,} of {rows:,} people are alone in their class; the smallest class has {least:,}"
+        said = f"{alone:,} of {rows:,} records are alone in their class; the smallest class has {least:,}"
         return Finding("prosecutor", Channel.RECORD, alone, rows, said, figures)
 
 

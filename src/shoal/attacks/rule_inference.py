@@ -109,7 +109,7 @@ class Rules(Attack):
             "rules": rules,
         }
         many = int(exposed.sum())
-        said = f"{len(rules):,} rule(s) tell the sensitive value of {many:,} of {published.rows:,} people"
+        said = f"{len(rules):,} rule(s) tell the sensitive value of {many:,} of {published.rows:,} records"
         released, others = (_added([getattr(each, which) for each in told]) for which in ("success", "baseline"))
         if others is not None and released is not None and others.guesses:
             leak, error = lift(released, others)
@@ -219,7 +219,7 @@ def _code(column: Any, rule: Rule) -> int:
 
 def _sensitive(published: Published) -> tuple[str, ...]:
     if not published.sensitive:
-        raise BadInput(f"{published.name}: name the sensitive attribute with --sensitive")
+        raise BadInput(f"{published.name}: name the sensitive attribute with --sensitive (in Python sensitive=…)")
     there = tuple(name for name in published.sensitive if name in published.table.columns)
     if not there:
         raise BadInput(f"{published.name}: its sensitive values stand in a table of their own: no rule can tell them")

@@ -78,7 +78,7 @@ class Similarity(Attack):
         if not told:
             raise BadInput(
                 f"{published.name}: no sensitive attribute has a known hierarchy of several levels, or is of numbers "
-                "with a band asked for; give the hierarchies with --policy, or a band with --width"
+                "with a band asked for; give the hierarchies by their policy, or the width of a band"
             )
         exposed = int(counts.sizes[alike].sum())
         figures: dict[str, Any] = {
@@ -147,4 +147,4 @@ def _band(text: str) -> tuple[float | None, float | None]:
     try:
         return (None, float(text[:-1]) / 100) if text.endswith("%") else (float(text), None)
     except ValueError:
-        raise BadInput(f"--width {text!r} is neither a number nor a share such as 5%") from None
+        raise BadInput(f"width {text!r} is neither a number nor a share such as 5%") from None

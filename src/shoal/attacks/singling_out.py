@@ -74,7 +74,7 @@ class SinglingOut(Attack):
         if weighted:
             return LATER
         labels = sum(len(face.labels) for face in published.quasi_identifiers.values())
-        many = f"not measured: there are more than {MOST_LABELS:,} different labels; `shoal audit` measures it"
+        many = f"not measured: there are more than {MOST_LABELS:,} different labels; an audit measures it"
         return many if labels > MOST_LABELS else cls()
 
     @classmethod
@@ -104,17 +104,17 @@ class SinglingOut(Attack):
             "isolation_without_the_release_mean": float(trivial.mean()),
             "expected_isolated_in_breaching_classes": expected,
         }
-        said = f"{int(breach.sum()):,} of {len(sizes):,} classes are far rarer than one person in {rows:,}"
+        said = f"{int(breach.sum()):,} of {len(sizes):,} classes are far rarer than one record in {rows:,}"
         if truth is None:
             exposed = int(expected)
-            sentence = f"{said}; their predicates isolate about {exposed:,} people"
+            sentence = f"{said}; their predicates isolate about {exposed:,} records"
             return Finding("singling-out", Channel.SINGLING_OUT, exposed, rows, sentence, figures)
         alone = satisfying(published, truth.table, self.seed) == 1
         exposed = int((alone & breach).sum())
         figures["isolated_by_all_predicates"] = int(alone.sum())
         success = Rate(exposed, int(breach.sum()))
         baseline = Rate(int(np.floor(trivial[breach].sum())), int(breach.sum()))
-        sentence = f"{said}; their predicates isolate {exposed:,} people, each by exactly one record of the original"
+        sentence = f"{said}; their predicates isolate {exposed:,} records, each exactly one of the original"
         return Finding("singling-out", Channel.SINGLING_OUT, exposed, rows, sentence, figures, success, baseline)
 
 

@@ -1,5 +1,6 @@
 """`shoal attack NAME RELEASE` and `shoal audit RELEASE`: the commands that attack a release."""
 
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -10,7 +11,7 @@ from typer.core import TyperGroup
 
 from shoal.cli.commands import ATTACK, Json, app
 from shoal.cli.console import print_json, print_warnings, progress, say, say_out, show_table
-from shoal.cli.options import listed
+from shoal.cli.options import listed, reads_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,8 +77,8 @@ def command_of(kind: "type[Attack]") -> Any:
     own = {field.name: field for field in fields(kind) if "help" in field.metadata}  # type: ignore[arg-type]
     hints = get_type_hints(kind)
 
-    def run(release: str, *, qi: Any, sensitive: Any, as_json: bool, **given: Any) -> None:
-        known = {name: given.pop(name, None) for name in ("policy", "private", "original", "people")}
+    def run(release: Any, *, qi: Any, sensitive: Any, as_json: bool, **given: Any) -> None:
+        known = {name: given.pop(name, None) for name in ("policy", "private", "original", "people", "reading")}
         force, picture = given.pop("force", False), given.pop(kind.draws, None)
         asked = {name: _value(field, given[name]) for name, field in own.items()}
         if kind.originals:
@@ -105,7 +106,7 @@ def command_of(kind: "type[Attack]") -> Any:
     run.__annotations__ = {each.name: each.annotation for each in [release, *options]}
     run.__doc__ = kind.sentence
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
-    alone.command(kind.name, epilog=f"Example: {_example(kind.name, own.values())}")(run)
+    alone.command(kind.name, epilog=f"Example: {_example(kind.name, own.values())}")(reads_table(run))
     return typer.main.get_command(alone)
 
 
@@ -153,7 +154,7 @@ def _value(field: "Field[Any]", given: Any) -> Any:
 
 
 def run_attack(
-    release: str,
+    release: Any,
     how: "Attack",
     *,
     as_json: bool,
@@ -172,7 +173,8 @@ def run_attack(
     with print_warnings(), progress(quiet=as_json):
         found = api.attack(release, how, **columns, force=force, **known)
         if picture is not None:
-            _draw_tree(picture, api.rule_tree(release, **columns, policy=known["policy"], private=known["private"]))
+            how_read = {name: known[name] for name in ("policy", "private", "reading")}
+            _draw_tree(picture, api.rule_tree(release, **columns, **how_read))
     if as_json:
         print_json(found.document())
         return
@@ -235,6 +237,7 @@ def _rate(rate: Any) -> str:
 
 
 @app.command(rich_help_panel=ATTACK, epilog="Example: shoal audit out/ --original people.csv")
+@reads_table
 def audit(
     release: Release,
     register: Annotated[str | None, typer.Option(help="A table of people whom an attacker knows.")] = None,
@@ -252,6 +255,8 @@ def audit(
     private: Private = None,
     original: Original = None,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Run every attack that fits a release, and say what it is protected against."""
     from shoal import api
@@ -272,6 +277,7 @@ def audit(
             width=width,
             seed=seed,
             tell=lambda _, share: watch(Ask((), share), Tally()),
+            reading=reading,
         )
     if as_json:
         print_json(found.document())
@@ -283,7 +289,7 @@ def show_audit(found: "Audit") -> None:
     """What was run, what was not and why, and at the end the verdict."""
     show_table(
         "What was run",
-        ("attack", "people", "found"),
+        ("attack", "records", "found"),
         [(each.attack, f"{each.exposed:,}", each.sentence) for each in found.findings],
     )
     if found.skipped:

@@ -24,8 +24,6 @@ from shoal.cli.options import (
     listed,
     logged,
     number_or_text,
-    read_as,
-    read_options_of,
     reads_table,
     stopping,
     within,
@@ -66,10 +64,6 @@ Table = Annotated[
     ),
 ]
 To = Annotated[str | None, typer.Option(help="Store the release in a table too: postgres:schema.table.")]
-ConnectionFile = Annotated[
-    Path | None,
-    typer.Option(help="The file with the connection string of PostgreSQL; the variable SHOAL_POSTGRES unless given."),
-]
 LogJson = Annotated[
     str | None, typer.Option(metavar="FILE", help="Append events as lines of JSON, without values; - for stderr.")
 ]
@@ -122,10 +116,13 @@ def init(
 ) -> None:
     """Draft a policy for a table, reasons as comments."""
     from shoal import api
+    from shoal.engines.choice import read_options
+    from shoal.inputs import path_of
 
     with print_warnings(), progress(quiet=as_json):
-        drafted = api.draft(data, k, options=read_options_of(reading))
-    if data != "-" and out.exists() and Path(data).exists() and out.samefile(data):
+        drafted = api.draft(data, k, options=read_options(None, reading))
+    file = path_of(data)
+    if file is not None and out.exists() and file.exists() and out.samefile(file):
         raise BadInput(f"{out.name}: the policy would be written over the table; name another file with --out")
     drafted.save(out, force=force)
     if as_json:
@@ -159,6 +156,7 @@ def measure(
 ) -> None:
     """Measure every privacy model on a table as it is."""
     from shoal import api
+    from shoal.engines.choice import read_options
 
     with print_warnings(), progress(quiet=as_json):
         found = api.measure(
@@ -167,7 +165,7 @@ def measure(
             sensitive=listed(sensitive),
             unit=unit,
             ignore_suppressed=ignore_suppressed,
-            options=read_options_of(reading),
+            options=read_options(None, reading),
             graph=graph,
             force=force,
             show_values=show_values,
@@ -200,12 +198,15 @@ def anonymize(
         bool, typer.Option("--accept-guesses", help='Release columns whose role is marked confirm = "?" all the same.')
     ] = False,
     advise: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Look so long for changes of the policy that would help.")
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Look so long for changes of the policy that would help, instead of trying a few; 0 tries none.",
+        ),
+    ] = None,
     engine: Engine = "auto",
     memory: Memory = None,
     to: To = None,
-    connection_file: ConnectionFile = None,
     log_json: LogJson = None,
     master: Master = None,
     reproducible: Reproducible = False,
@@ -221,19 +222,18 @@ def anonymize(
     refuse_nowhere(out, dry_run=dry_run)
     asked = Policy.load(policy)
     asked = asked.accepting_guesses() if accept_guesses else asked
-    rules = at_node(read_as(within(asked, time_limit), reading), node)
+    rules = at_node(within(asked.read_as(reading), time_limit), node)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     how |= {
         "partition_by": listed(partition_by),
         "engine": engine,
         "memory": memory,
         "master": master,
-        "to": _table(to, connection_file),
+        "to": to,
     }
-    table = _table(data, connection_file)
     stop_or_go = stopping(on_interrupt=keep_best)
     with revealing(show_values=show_values), stop_or_go as stop, logged(log_json), seeking(advise):
-        document = release(table, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
+        document = release(data, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
     show(document, None if dry_run else out, private, as_json=as_json)
 
 
@@ -245,7 +245,17 @@ def apply(
     out: Out = None,
     private: Private = None,
     suppression: Annotated[
-        str | None, typer.Option(help="Share of the rows that may be suppressed, or k; as before unless given.")
+        str | None,
+        typer.Option(
+            help="Share of the rows that may be suppressed, or k (default: as before; all of boxes and cells)."
+        ),
+    ] = None,
+    outside: Annotated[
+        str | None,
+        typer.Option(
+            help="Boxes and cells: what becomes of a row that no class covers; suppress (the default), or nearest, "
+            "which widens the nearest class."
+        ),
     ] = None,
     file_format: Format = None,
     partition_by: PartitionBy = None,
@@ -254,7 +264,6 @@ def apply(
     engine: Engine = "auto",
     memory: Memory = None,
     to: To = None,
-    connection_file: ConnectionFile = None,
     log_json: LogJson = None,
     master: Master = None,
     reproducible: Reproducible = False,
@@ -268,26 +277,18 @@ def apply(
 
     refuse_nowhere(out, dry_run=dry_run)
     share = None if suppression is None else number_or_text(suppression)
-    rules = FixedRecoding.load(earlier, suppression=share, reading=reading)
+    rules = FixedRecoding.load(earlier, suppression=share, outside=outside, reading=reading)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     how |= {
         "partition_by": listed(partition_by),
         "engine": engine,
         "memory": memory,
         "master": master,
-        "to": _table(to, connection_file),
+        "to": to,
     }
-    table = _table(data, connection_file)
     with revealing(show_values=show_values), logged(log_json):
-        document = release(table, rules, out, dry_run=dry_run, quiet=as_json, **how)
+        document = release(data, rules, out, dry_run=dry_run, quiet=as_json, **how)
     show(document, None if dry_run else out, private, as_json=as_json)
-
-
-def _table(given: str | None, connection_file: Path | None) -> Any:
-    """A table of a database, with where it is; all else as it was given."""
-    from shoal.engines.postgres.connection import parse_postgres_table
-
-    return parse_postgres_table(given, connection_file) or given
 
 
 def refuse_nowhere(out: Path | None, *, dry_run: bool) -> None:
@@ -313,22 +314,24 @@ def show(document: dict[str, Any], out: Path | None, private: Path | None, *, as
 
 
 @app.command(rich_help_panel=CHECK, epilog="Example: shoal verify out/ --original people.csv")
+@reads_table
 def verify(
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a release.")],
     original: Annotated[str | None, typer.Option(help="The table the release was made from.")] = None,
     population: Annotated[str | None, typer.Option(help="The table of everybody.")] = None,
     private: Annotated[Path | None, typer.Option(help="The private folder; OUT.private unless given.")] = None,
     memory: Annotated[str | None, typer.Option(help="What may be used, e.g. 2GB; the rest is spilled.")] = None,
-    connection_file: ConnectionFile = None,
     log_json: LogJson = None,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Count a release afresh and judge every promise."""
     from shoal import api
 
-    true = _table(original, connection_file)
     with print_warnings(), progress(quiet=as_json), logged(log_json):
-        verdicts = api.verify(out, original=true, population=population, private=private, memory=memory)
+        how: dict[str, Any] = {"private": private, "memory": memory, "reading": reading}
+        verdicts = api.verify(out, original=original, population=population, **how)
     if as_json:
         # what needs the original is no promise of the manifest: without it, that is said to be open
         kept = all(v.holds for v in verdicts if v.promise not in api.NEED_ORIGINAL or original is not None)
@@ -346,6 +349,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and judge, write n
 
 
 @app.command(rich_help_panel=PUBLISH, epilog="Example: shoal republish out.private/ later.csv --out later/")
+@reads_table
 def republish(
     earlier: Earlier,
     data: Table,
@@ -365,6 +369,8 @@ def republish(
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Publish a table again after it has grown or changed, without giving away what earlier releases hid."""
     from shoal import api
@@ -374,12 +380,13 @@ def republish(
     rules = None if policy is None else Policy.load(policy)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     with revealing(show_values=show_values):
-        following = api.again(earlier, rules, original=original, increment=increment)
+        following = api.again(earlier, rules, original=original, increment=increment, reading=reading)
         document = release(data, following, out, dry_run=dry_run, quiet=as_json, **how)
     show(document, None if dry_run else out, private, as_json=as_json)
 
 
 @app.command(rich_help_panel=PUBLISH, epilog="Example: shoal remove leavers.csv out.private/ --out later/")
+@reads_table
 def remove(
     rows: Annotated[str, typer.Argument(metavar="ROWS", help="A table with the keys of those to remove, or the keys.")],
     earlier: Earlier,
@@ -396,6 +403,8 @@ def remove(
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Erase people from a published table, so that their absence does not betray them."""
     from shoal import api
@@ -406,6 +415,7 @@ def remove(
     rules = None if policy is None else Policy.load(policy)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     with revealing(show_values=show_values):
-        following, left = api.removing(rows if is_file(rows) else listed([rows]), earlier, original, rules)
+        named = rows if is_file(rows) else listed([rows])
+        following, left = api.removing(named, earlier, original, rules, reading=reading)
         document = release(left, following, out, dry_run=dry_run, quiet=as_json, **how)
     show(document, None if dry_run else out, private, as_json=as_json)

@@ -1,6 +1,7 @@
 """What people see: tables, notes and progress; what machines see: one JSON document."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,8 +9,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import ShoalError, ShoalWarning
-from shoal.runtime.events import listening
+from shoal.errors import BadOutput, ShoalError, ShoalWarning
+from shoal.runtime.events import listening, what_is_published
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,18 +36,37 @@ def _console(*, stderr: bool = False, whole: bool = False) -> "Console":
     return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=stderr or whole)
 
 
+def _print(what: object, *, stderr: bool = False, whole: bool = False) -> None:
+    with printed():
+        _console(stderr=stderr, whole=whole).print(what)
+
+
+@contextmanager
+def printed() -> Iterator[None]:
+    """Say what became of the release if its result cannot be printed; who has closed a pipe wants no result."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as wrong:
+        why = wrong.strerror or "input/output error"
+        raise BadOutput(f"the result could not be printed ({why}); {what_is_published()}") from None
+
+
 def say(text: str) -> None:
-    _console(stderr=True).print(clean(text))
+    _print(clean(text), stderr=True)
 
 
 def say_out(text: str) -> None:
     """A sentence on stdout, as wide as the terminal."""
-    _console().print(clean(text))
+    _print(clean(text))
 
 
 def print_json(document: Any) -> None:
-    json.dump(document, sys.stdout, indent=2, ensure_ascii=not (sys.stdout.encoding or "").lower().startswith("utf"))
-    sys.stdout.write("\n")
+    plain = not (sys.stdout.encoding or "").lower().startswith("utf")
+    with printed():
+        json.dump(document, sys.stdout, indent=2, ensure_ascii=plain)
+        sys.stdout.write("\n")
 
 
 @contextmanager
@@ -138,8 +158,10 @@ class _Announced:
         self._watch(ask, tally)
 
 
-def show_draft(drafted: "PolicyDraft", data: str, out: Path) -> None:
+def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
     """What was guessed of each column, what the algorithms make of a sample, and what to do next."""
+    from shoal.roles import Role
+
     columns = [(g.column.name, str(g.role), str(g.certainty), g.why) for g in drafted.guesses]
     show_table("What the columns seem to be", ("column", "role", "guess", "why"), columns)
     for trial in drafted.trials:
@@ -152,7 +174,10 @@ def show_draft(drafted: "PolicyDraft", data: str, out: Path) -> None:
     if drafted.questions:
         named = ", ".join(repr(name) for name in drafted.questions)
         say(f'Decide on {named}: nothing tells what they are. Their lines confirm = "?" must go.')
-    say(f"Wrote {out}. Check the roles, then: shoal anonymize {data} --policy {out} --out out/")
+    if not any(g.role is Role.QUASI_IDENTIFIER for g in drafted.guesses):
+        say("No column seems to be a quasi-identifier: give that role to what others may know of a person.")
+    how = f"{shlex.quote(str(data))} --policy {shlex.quote(str(out))}"
+    say(f"Wrote {out}. Check the roles, then: shoal anonymize {how} --out out/")
 
 
 def show_measured(found: dict[str, Any], *, show_values: bool) -> None:
@@ -240,17 +265,27 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
     if advised["remedies"]:
         show_remedies(advised["remedies"])
     if advised["untried"]:
-        say(f"note: there was no time to try {len(advised['untried'])} other changes; the private report names them")
-    _console(whole=True).print(clean(advised["sentence"]))
+        say(f"note: {_untried(len(advised['untried']))}: --advise SECONDS tries more")
+    _print(clean(advised["sentence"]), whole=True)
 
 
 def show_remedies(remedies: Sequence[dict[str, Any]]) -> None:
     """Changes of the policy that help, with the loss that comes of each; of many, the best."""
     rows = [
-        (each["change"], f"{each['before']:.4g}", f"{each['after']:.4g}", each["advice"])
-        for each in remedies[:_MOST_REMEDIES]
+        (each["change"], f"{each['before']:.4g}", _then(each), each["advice"]) for each in remedies[:_MOST_REMEDIES]
     ]
-    show_table("Changes that help, as tried on this table", ("change", "loss now", "then", "advice then"), rows)
+    sample = remedies[0].get("sample")
+    of = "this table" if sample is None else f"a sample of {sample:,} rows: estimates"
+    show_table(f"Changes that help, as tried on {of}", ("change", "loss now", "then", "advice then"), rows)
+
+
+def _then(remedy: dict[str, Any]) -> str:
+    """The loss after a change; where it drops columns, that of the others."""
+    return f"{remedy['after']:.4g}{' of the rest' if remedy.get('dropped') else ''}"
+
+
+def _untried(count: int) -> str:
+    return "1 other change was not tried" if count == 1 else f"{count:,} other changes were not tried"
 
 
 _MOST_REMEDIES = 5
@@ -360,8 +395,6 @@ def show_table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ..
     from rich.text import Text
 
     table = RichTable(
-        title=title or None,
-        title_justify="left",
         box=box.SIMPLE,
         show_header=any(header),
         pad_edge=False,
@@ -372,7 +405,9 @@ def show_table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ..
         table.add_column("\n".join(wrap(name, max(longest, 10))) if narrow else name, overflow="fold")
     for row in rows:
         table.add_row(*(Text(clean(cell), style=_COLOURS.get(cell, "")) for cell in row))
-    _console().print(table)
+    if title:  # of its own, so that a table of short cells does not break it
+        _print(Text(clean(title), style="table.title"))
+    _print(table)
 
 
 def as_document(verdict: "Verdict") -> dict[str, Any]:

@@ -10,7 +10,7 @@ import typer
 
 from shoal.cli.commands import CHECK, EXPLORE, Json, Node, Private, Reproducible, ShowValues, Table, app
 from shoal.cli.console import print_json, print_warnings, progress, revealing, say, show_table
-from shoal.cli.options import at_node, listed, node_option, read_as, reads_table, within
+from shoal.cli.options import at_node, listed, node_option, reads_table, within
 from shoal.cli.result_tables import (
     show_catalogue,
     show_comparison,
@@ -48,7 +48,7 @@ def lattice(
     from shoal import api
     from shoal.policy.document import Policy
 
-    rules = at_node(read_as(Policy.load(policy), reading), node)
+    rules = at_node(Policy.load(policy).read_as(reading), node)
     with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
         table = api.lattice(data, rules, picture=picture, csv=csv, force=force, watch=watch)
     if as_json:
@@ -57,7 +57,7 @@ def lattice(
     show_lattice(table)
     if table.best is not None:
         taken = node_option(table.levels_of(table.best))
-        where = f"{shlex.quote(data)} --policy {shlex.quote(str(policy))}"
+        where = f"{shlex.quote(str(data))} --policy {shlex.quote(str(policy))}"
         say(f"To release a node that complies: shoal anonymize {where} --node {taken} --out out/")
     for path in (picture, csv):
         if path is not None:
@@ -84,6 +84,9 @@ def compare(
     learners: Learners = None,
     queries: Annotated[Path | None, typer.Option(help="Also answer the queries of this file, .toml or .csv.")] = None,
     random: Annotated[int | None, typer.Option(help="Also answer so many random COUNT queries.")] = None,
+    rows: Annotated[
+        int, typer.Option(min=0, help="Show so many rows as each would release them, and the chief figures alone.")
+    ] = 0,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -96,7 +99,7 @@ def compare(
 
     if learners is not None and target is None:
         raise BadInput("--learners says who learns; say what with --learn TARGET")
-    rules = read_as(within(Policy.load(policy), time_limit), reading)
+    rules = within(Policy.load(policy).read_as(reading), time_limit)
     with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json, doing="comparing") as watch:
         found = api.compare(
             data,
@@ -106,6 +109,7 @@ def compare(
             learners=_or_all(learners),
             queries=queries,
             random=random,
+            rows=rows,
             watch=watch,
         )
     found = found.without_times() if reproducible else found
@@ -146,7 +150,7 @@ def sweep(
     from shoal.explore.sweep import values_of
     from shoal.policy.document import Policy
 
-    rules = read_as(within(Policy.load(policy), time_limit), reading)
+    rules = within(Policy.load(policy).read_as(reading), time_limit)
     named: dict[str, Any] = {} if k is None else {"k": values_of(k)}
     with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
         found = api.sweep(data, rules, over=over, picture=plot, csv=csv, force=force, watch=watch, **named)
@@ -172,6 +176,7 @@ def metrics(as_json: Json = False) -> None:
 
 
 @app.command(rich_help_panel=CHECK, epilog="Example: shoal workload people.csv out/ --random 1000")
+@reads_table
 def workload(
     data: Table,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a release of this table.")],
@@ -187,6 +192,8 @@ def workload(
     force: Annotated[bool, typer.Option("--force", help="Replace an older file.")] = False,
     private: Private = None,
     as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
 ) -> None:
     """Answer aggregate queries from a release and compare with the original."""
     from shoal import api
@@ -204,6 +211,7 @@ def workload(
             save=save,
             force=force,
             private=private,
+            reading=reading,
         )
     if as_json:
         print_json(found.document())
@@ -239,7 +247,7 @@ def learn(
     from shoal import api
     from shoal.policy.document import Policy
 
-    rules = read_as(within(Policy.load(policy), time_limit), reading)
+    rules = within(Policy.load(policy).read_as(reading), time_limit)
     with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json, doing="learning") as watch:
         found = api.learn(
             data,

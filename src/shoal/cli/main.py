@@ -1,7 +1,12 @@
 """Runs a command; what goes wrong becomes one sentence, or one JSON object with `--json`, and an exit code."""
 
 import json
+import os
+import signal
 import sys
+import traceback
+from contextlib import suppress
+from errno import ENAMETOOLONG
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 
@@ -9,14 +14,23 @@ import typer
 
 from shoal.cli import attack_commands, explore_commands, risk_commands  # noqa: F401 - each adds its commands to `app`
 from shoal.cli.commands import app
-from shoal.cli.console import clean
+from shoal.cli.console import clean, printed
 from shoal.errors import KINDS, ShoalError, kind_of_failure
+from shoal.runtime.events import PUBLISHED, what_is_published
 
 _INTERRUPTED = KINDS["Interrupted"]
 
 
+class Terminated(KeyboardInterrupt):
+    """A polite kill (SIGTERM): everything is cleaned up as after Ctrl-C."""
+
+    came = False
+    """Whether one has come: DuckDB and typer tell it like a Ctrl-C."""
+
+
 def script() -> None:
     """The installed command: `main` in a process of its own."""
+    signal.signal(signal.SIGTERM, _terminate)
     if not any(word.endswith("spark") for word in sys.argv):  # pyspark does not work without pandas
         sys.meta_path.insert(0, _WithoutPandas())
     main()
@@ -32,18 +46,29 @@ class _WithoutPandas(MetaPathFinder):
 
 def main() -> None:
     """Run the command line; a failure is one sentence, or one JSON object with `--json`, and an exit code."""
+    Terminated.came = False
+    PUBLISHED.clear()
     try:
-        code = app(standalone_mode=False)  # what a command raises as its exit code comes back as a number
+        code = _run()
         if code == _INTERRUPTED:
             raise KeyboardInterrupt  # noqa: TRY301 - typer has caught it and made a number of it
-        sys.exit(code)
-    except typer.Exit as done:
-        sys.exit(done.exit_code)
+        with printed():
+            sys.stdout.flush()
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
     except (Exception, KeyboardInterrupt) as wrong:  # noqa: BLE001 - a person gets a sentence, a program an object
         _fail(*_told(wrong))
+    sys.exit(code)
+
+
+def _run() -> int | None:
+    """Run the command, help included, and return its exit code."""
+    try:
+        code: int | None = app(standalone_mode=False)  # what a command raises as its exit code comes back as a number
+    except typer.Exit as done:
+        return done.exit_code
+    return code
 
 
 def _told(wrong: BaseException) -> tuple[str, str]:
@@ -51,10 +76,21 @@ def _told(wrong: BaseException) -> tuple[str, str]:
     if isinstance(wrong, ShoalError):
         return kind_of_failure(wrong), str(wrong)
     if isinstance(wrong, KeyboardInterrupt | typer.Abort) or _is_interrupt(wrong):
-        return "Interrupted", "interrupted; nothing was written"
+        kind = "Terminated" if Terminated.came else "Interrupted"
+        return kind, f"{kind.lower()}; {what_is_published('but its report may be missing')}"
+    if isinstance(wrong, OSError) and _last_frame(wrong).name == "echo":  # the parser prints a help text
+        return "BadOutput", f"the help could not be printed ({wrong.strerror or 'input/output error'})"
+    if isinstance(wrong, OSError) and wrong.errno == ENAMETOOLONG:
+        name = max(Path(os.fsdecode(wrong.filename or "")).parts, key=len, default="")
+        return "BadInput", f"{name[:20]}…: this name, or the path to it, is too long for a file or a folder"
     if hasattr(wrong, "format_message"):  # the parser's own: a wrong option or argument
         return "BadUsage", wrong.format_message()
     return "InternalError", f"internal error ({type(wrong).__name__} at {_place(wrong)}); please report it"
+
+
+def _terminate(*_: object) -> None:
+    Terminated.came = True
+    raise Terminated
 
 
 def _is_interrupt(wrong: BaseException) -> bool:
@@ -66,17 +102,26 @@ def _is_interrupt(wrong: BaseException) -> bool:
 
 
 def _place(wrong: BaseException) -> str:
-    trace = wrong.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f"{Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno}" if trace else "unknown"
+    frame = _last_frame(wrong)
+    return f"{Path(frame.filename).name}:{frame.lineno}" if frame.filename else "unknown"
+
+
+def _last_frame(wrong: BaseException) -> traceback.FrameSummary:
+    """Where an error was raised."""
+    frames = traceback.extract_tb(wrong.__traceback__)
+    return frames[-1] if frames else traceback.FrameSummary("", 0, "")
 
 
 def _fail(kind: str, sentence: str) -> None:
     """Print a failure on stderr and end with the exit code of its kind."""
     message, code = clean(sentence), KINDS[kind]
     document = {"error": {"kind": kind, "message": message, "exit_code": code}}
-    print(json.dumps(document) if _asked_for_json() else f"shoal: {message}", file=sys.stderr)  # noqa: T201
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python would try once more at its end
+    with suppress(OSError):  # where nobody can read a sentence, the exit code tells
+        print(json.dumps(document) if _asked_for_json() else f"shoal: {message}", file=sys.stderr)  # noqa: T201
     sys.exit(code)
 
 

@@ -6,7 +6,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +17,6 @@ from shoal.errors import BadInput, BadOutput, Infeasible
 from shoal.runtime.events import telling
 
 if TYPE_CHECKING:
-    from shoal.engine_port import ReadOptions
     from shoal.policy.document import Policy
 
 _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|\Z)')
@@ -106,40 +105,45 @@ _READING: Mapping[str, Any] = {
     ],
 }
 """Options of every command that reads a table; with a policy, they replace what stands under its [data]."""
+_CONNECTION = Annotated[
+    Path | None,
+    typer.Option(help="The file with the connection string of PostgreSQL; the variable SHOAL_POSTGRES unless given."),
+]
 
 
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of reading a table; it gets those that were given as `reading`, keys of [data]."""
+    """Give a command the options of reading a table, which hold for every table that it names.
+
+    It gets those that were given as `reading`, keys of [data], and tables of PostgreSQL with where they are.
+    """
 
     @wraps(command)
-    def with_options(*args: Any, **options: Any) -> None:
+    def with_options(*args: Any, connection_file: Path | None, **options: Any) -> None:
         given = {key: options.pop(key) for key in _READING}
         reading = {key: value for key, value in given.items() if value is not None}
         if "missing" in reading:
             reading["missing"] = ("", *listed(reading["missing"]))
-        command(*args, reading=reading, **options)
+        command(*args, reading=reading, **{name: _found(each, connection_file) for name, each in options.items()})
 
     own = inspect.signature(command, eval_str=True)
     kept = [each for name, each in own.parameters.items() if name != "reading"]
     by_name = inspect.Parameter.KEYWORD_ONLY
-    added = [inspect.Parameter(key, by_name, default=None, annotation=of) for key, of in _READING.items()]
+    offered = {**_READING, "connection_file": _CONNECTION}
+    added = [inspect.Parameter(key, by_name, default=None, annotation=of) for key, of in offered.items()]
     parameters = [*(each.replace(kind=by_name) for each in kept), *added]
     with_options.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return with_options
 
 
-def read_options_of(reading: Mapping[str, Any]) -> "ReadOptions":
-    """The options of reading for a command without a policy."""
-    from shoal.engine_port import ReadOptions
+def _found(option: Any, connection_file: Path | None) -> Any:
+    """A table of PostgreSQL, with the file that tells how to connect to it; all else as it was given."""
+    if connection_file is None:
+        return option
+    if isinstance(option, list):
+        return [_found(each, connection_file) for each in option]
+    from shoal.engines.postgres.connection import parse_postgres_table
 
-    return ReadOptions(**reading)
-
-
-def read_as(policy: "Policy", reading: Mapping[str, Any]) -> "Policy":
-    """The policy, its table read as the options of the command say."""
-    if not reading:
-        return policy
-    return type(policy)(**{**dict(policy), "data": {**policy.data.model_dump(), **reading}})
+    return parse_postgres_table(option, connection_file) or option
 
 
 def within(policy: "Policy", time_limit: float | None) -> "Policy":
@@ -189,5 +193,9 @@ def logged(target: str | None) -> Iterator[None]:
     except (OSError, ValueError) as wrong:
         why = getattr(wrong, "strerror", None) or "this is not a path"
         raise BadOutput(f"{Path(target).name}: the log cannot be written ({why})") from None
-    with stream, telling(stream):
-        yield
+    try:
+        with telling(stream):
+            yield
+    finally:
+        with suppress(OSError):  # what could not be written was said
+            stream.close()

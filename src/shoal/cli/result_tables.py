@@ -134,10 +134,14 @@ _MOST_COLUMNS = 6
 
 def show_comparison(found: "AlgorithmComparison") -> None:
     """A column for each algorithm that gave a release, a line for each where they are many, and why others did not."""
-    for start in range(0, len(found.runs), _MOST_COLUMNS):
-        _show_columns(found, found.runs[start : start + _MOST_COLUMNS])
-    if len(found.runs) > _MOST_COLUMNS:
+    looked_at = any(run.rows for run in found.runs)
+    if not looked_at:
+        for start in range(0, len(found.runs), _MOST_COLUMNS):
+            _show_columns(found, found.runs[start : start + _MOST_COLUMNS])
+    if looked_at or len(found.runs) > _MOST_COLUMNS:
         _show_runs(found)
+    if looked_at:
+        _show_rows(found.runs)
     if found.others:
         rows = [(other.algorithm, other.why) for other in found.others]
         show_table("Without a release", ("algorithm", "why"), rows)
@@ -153,6 +157,17 @@ def _show_runs(found: "AlgorithmComparison") -> None:
         rows.append((run.algorithm, *figures, f"{run.classes:,}", f"{run.suppressed:,}", *took))
     header = ("algorithm", "loss", "average class", "classes", "suppressed", *(["seconds"] if timed else []))
     show_table(f"{len(rows)} algorithms, the least loss first", header, rows)
+
+
+def _show_rows(runs: Sequence["Run"]) -> None:
+    """Each of some rows as every algorithm would release it."""
+    names = tuple(dict.fromkeys(name for run in runs for row in run.rows for name in row.cells or {}))
+    lines = []
+    for same in zip(*(run.rows for run in runs), strict=True):
+        for i, (run, row) in enumerate(zip(runs, same, strict=True)):
+            shown = ["suppressed"] * len(names) if row.cells is None else [row.cells.get(n, _NONE) for n in names]
+            lines.append(("" if i else f"{row.number:,}", run.algorithm, *shown))
+    show_table("The same rows as each would release them", ("row", "algorithm", *names), lines)
 
 
 def _show_columns(found: "AlgorithmComparison", runs: Sequence["Run"]) -> None:

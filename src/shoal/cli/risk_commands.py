@@ -8,7 +8,7 @@ import typer
 
 from shoal.cli.commands import NAMES, START, Json, app
 from shoal.cli.console import clean, print_json, print_warnings, progress, revealing, say, show_table
-from shoal.cli.options import listed, read_options_of, reads_table
+from shoal.cli.options import listed, reads_table
 from shoal.errors import BadInput
 
 if TYPE_CHECKING:
@@ -253,6 +253,7 @@ def risk(
 ) -> None:
     """Tell how easily people are found in a table or a release."""
     from shoal import api
+    from shoal.engines.choice import read_options
 
     presets = listed(preset)
     if presets == ["list"]:
@@ -273,7 +274,7 @@ def risk(
             population_size=population_size,
             threshold=threshold,
             preset=presets,
-            options=read_options_of(reading),
+            options=read_options(None, reading),
             watch=watch,
             suda=suda or suda_size is not None,
             suda_size=suda_size,

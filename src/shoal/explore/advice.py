@@ -1,27 +1,34 @@
 """Advice on a release: whether to publish it and, if not, which changes of its policy would help.
 
-Each change is solved on the same table and attacked like the release itself, so its loss is no estimate.
+Each change is solved on the same table and attacked like the release itself, so its loss is no estimate. How many are
+tried depends on the size of the table and never on a clock: equal inputs give equal advice. Where the table is too
+large even for a few, they are tried on a sample of its rows, and the advice says so.
 """
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import zip_longest
+from itertools import count, zip_longest
 from time import perf_counter
 from typing import Any
+
+import numpy as np
 
 from shoal.attacks import ATTACKS
 from shoal.attacks.attack import Channel
 from shoal.attacks.audit import Audit, quick_audit
+from shoal.data.codes import rows_of
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
 from shoal.errors import ShoalError, ShoalWarning
 from shoal.explore.compare import with_algorithm
 from shoal.hierarchy.taxonomy import TOP
+from shoal.methods import ALGORITHMS, Shape, is_search
 from shoal.policy.document import Policy
+from shoal.problem import repeated_persons
 from shoal.publish.manifest import Advice, Manifest, ModelSummary, Recommendation, Remedy
 from shoal.publish.release_views import Columns, published_in_memory
 from shoal.publish.released_table import ReleasedTable
@@ -30,13 +37,16 @@ from shoal.roles import Role
 from shoal.runtime.events import unlogged
 from shoal.solve import make_plan
 
-_seconds: ContextVar[float] = ContextVar("seconds", default=0.0)
+_seconds: ContextVar[float | None] = ContextVar("seconds", default=None)
 
 
 @contextmanager
-def seeking(seconds: float) -> Iterator[None]:
-    """Let releases of this block look so long for changes that help, and at least as long as their search took."""
-    token = _seconds.set(seconds)
+def seeking(seconds: float | None) -> Iterator[None]:
+    """Let releases of this block look so long for changes that help, and at least as long as their search took.
+
+    None leaves it as it is around the block: at first the usual effort, which depends on no clock; 0 is none at all.
+    """
+    token = _seconds.set(_seconds.get() if seconds is None else seconds)
     try:
         yield
     finally:
@@ -47,6 +57,7 @@ _DIVERSE: tuple[dict[str, Any], ...] = (
     {"model": "distinct-l-diversity", "l": 2},
     {"model": "distinct-l-diversity", "l": 3},
     {"model": "t-closeness", "t": 0.4},
+    {"model": "t-closeness", "t": 0.3},
     {"model": "t-closeness", "t": 0.2},
 )
 """Promises about sensitive values, which are tried where these can be told."""
@@ -58,6 +69,24 @@ _UNIMPORTANT = 0.25
 """Importance of the columns that say something, so that those that say nothing come first."""
 _FIRSTS = 3
 """Number of changes after which a second one is tried."""
+_MOST = 16
+"""Changes that are tried at once, and again as second ones."""
+_WORK = 1_500_000.0
+"""Usual effort, in steps of about a microsecond each; they are counted and not measured."""
+_FEWEST = 3
+"""Changes that must be within the effort on the whole table; else a sample is all that is tried."""
+_FIRST_PART = 0.6
+"""Part of the effort for single changes, where all are tried on the whole table; the rest is for second ones."""
+_SCREENED = 3
+"""Part of the effort, one in so many, that finds out on a sample which changes to try on the whole table."""
+_LEAST_SAMPLE = 500
+"""Rows of the smallest sample: less tell nothing of a table."""
+_ONCE = 20_000.0
+"""Steps that a change takes on a table of any size."""
+_QUESTION = 0.03
+"""Steps of a question of a search, for each row."""
+_QUESTIONS = 100
+"""Questions that any search may ask; on a sample, also the rounds of local recoding."""
 _RANKS: tuple[Advice, ...] = ("publish", "think again", "do not publish")
 
 
@@ -68,10 +97,19 @@ def advise(
 
     `starred` are the columns that show `*` in every row.
     """
-    said = recommend(manifest.models, audit, starred, manifest.metrics.get("loss"))
+    repeated = _repeated(release)
+    said = recommend(manifest.models, audit, starred, manifest.metrics.get("loss"), repeated)
     if said.advice != "publish":
         said = with_remedies(said, release, audit, reproducible=reproducible)
     return manifest.model_copy(update={"recommendation": said})
+
+
+def _repeated(release: ReleasedTable) -> dict[str, str]:
+    """Return the dropped columns that name persons who have several rows, where rows are counted."""
+    if release.policy.unit is not None:
+        return {}
+    dropped = [name for name, role in release.plan.roles.items() if role is Role.IDENTIFIER]
+    return repeated_persons(release.source.table, dropped)
 
 
 MOST_LOST = 0.5
@@ -79,19 +117,29 @@ MOST_LOST = 0.5
 
 
 def recommend(
-    models: Sequence[ModelSummary], audit: Audit, starred: Sequence[str], loss: float | None
+    models: Sequence[ModelSummary],
+    audit: Audit,
+    starred: Sequence[str],
+    loss: float | None,
+    repeated: Mapping[str, str] | None = None,
 ) -> Recommendation:
-    """Say whether to publish a release, by its promises, what attacks found, and whether it still says something."""
+    """Say whether to publish a release, by its promises, what attacks found, and whether it still says something.
+
+    `repeated` are dropped columns that name persons who have several rows, though rows are counted.
+    """
     findings = f"Verdict: {'; '.join(_findings(models, audit, starred))}."
-    advice = advice_on(audit, starred, loss)
+    repeated = repeated or {}
+    advice = advice_on(audit, starred, loss, repeated)
+    rows = "".join(f"; rows were counted, though {name} repeats ({often})" for name, often in repeated.items())
     lost = f"; most of the detail is lost (loss {loss:.2f}; {SCALE})" if loss is not None and loss > MOST_LOST else ""
     return Recommendation(
         holds=all(model.holds for model in models),
         attacks={str(line.channel): line.people for line in audit.tried},
         starred=tuple(starred),
+        repeated=dict(repeated),
         findings=findings,
         advice=advice,
-        sentence=f"{findings.removesuffix('.')}{lost}. Advice: {advice}.",
+        sentence=f"{findings.removesuffix('.')}{rows}{lost}. Advice: {advice}.",
     )
 
 
@@ -99,15 +147,16 @@ SCALE = "0 intact … 1 nothing left"
 """What the ends of the scale of losses mean."""
 
 
-def advice_on(audit: Audit, starred: Sequence[str], loss: float | None) -> Advice:
+def advice_on(audit: Audit, starred: Sequence[str], loss: float | None, repeated: Collection[str] = ()) -> Advice:
     """Advise against a release that tells of people, and to think again where it tells nothing or was not attacked.
 
-    Descriptions that fit one person only do not say who that is: they alone are a reason to think again.
+    Descriptions that fit one person only do not say who that is: they alone are a reason to think again. So is that
+    rows are counted though columns that name persons repeat.
     """
     told = [line for line in audit.successes if line.channel is not Channel.SINGLING_OUT]
     if told:
         return "do not publish"
-    doubtful = audit.exposed or not audit.tried or starred or (loss or 0.0) > MOST_LOST
+    doubtful = audit.exposed or not audit.tried or starred or repeated or (loss or 0.0) > MOST_LOST
     return "think again" if doubtful else "publish"
 
 
@@ -178,20 +227,44 @@ class TriedRelease:
     audit: Audit
     starred: tuple[str, ...]
     """Columns that show `*` in every row."""
+    dropped: int = 0
+    """Quasi-identifiers of the policy that are left out of it."""
+    columns: int = 1
+    """Quasi-identifiers that it has."""
+    repeated: tuple[str, ...] = ()
+    """Columns that name persons who have several rows, where rows are counted."""
+    share: float = 1.0
+    """Share of the rows that it is made of; the loss is an estimate where that is not all."""
+
+    @property
+    def lost(self) -> float:
+        """The loss, in which a column that is left out counts as lost."""
+        return (self.loss * self.columns + self.dropped) / (self.columns + self.dropped)
+
+    @property
+    def exposed(self) -> int:
+        """Rows that the worst attack exposes; as many of the whole table where it is made of a sample."""
+        return round(max((line.people for line in self.audit.successes), default=0) / self.share)
+
+    def scaled(self, here: "TriedRelease", now: "TriedRelease", share: float) -> "TriedRelease":
+        """Return what is expected of all rows: `here` is the release before on the same sample, `now` on all rows."""
+        loss = now.loss * self.loss / here.loss if here.loss else now.loss + self.loss
+        return replace(self, loss=min(loss, 1.0), share=share)
 
     @property
     def advice(self) -> Advice:
-        return advice_on(self.audit, self.starred, self.loss)
+        return advice_on(self.audit, self.starred, self.loss, self.repeated)
 
     @property
     def rank(self) -> int:
-        """How good the advice is; 0 is the best."""
-        return _RANKS.index(self.advice)
+        """How good the advice is; 0 is the best. A release without most of the columns is not."""
+        return _RANKS.index(advice_on(self.audit, self.starred, self.lost, self.repeated))
 
     @property
-    def troubles(self) -> tuple[int, int, bool]:
-        """What is wrong: rows exposed, columns that say nothing, and whether most is lost."""
-        return sum(line.people for line in self.audit.successes), len(self.starred), self.loss > MOST_LOST
+    def troubles(self) -> tuple[int, int, int, float]:
+        """What is wrong: rows exposed, persons not counted, columns that say nothing, and what is lost if most is."""
+        exposed = sum(line.people for line in self.audit.successes)
+        return exposed, len(self.repeated), len(self.starred) + self.dropped, max(self.lost, MOST_LOST)
 
     def better_than(self, other: "TriedRelease") -> bool:
         """Whether the advice is better; or the same, and nothing is worse and something better."""
@@ -201,62 +274,201 @@ class TriedRelease:
         return no_worse and self.troubles != other.troubles
 
 
-@dataclass
-class RemedySearch:
-    """Tries changes on a table until the time is over."""
+def _steps(policy: Policy, rows: int, checked: int) -> float:
+    """Return about how many steps a policy takes on so many rows, where a search checks so many nodes."""
+    columns, shape = len(policy.quasi_identifiers), ALGORITHMS[policy.method.algorithm].shape
+    row = {
+        Shape.SEARCH: 2 + _QUESTION * checked,
+        Shape.BOXES: 3 + 2.0 * columns,
+        Shape.GROUPS: 5.0,
+        Shape.CELLS: 80.0 * columns,
+        Shape.CLUSTERS: 80.0 * columns,
+    }[shape]
+    return _ONCE + row * rows
+
+
+@dataclass(frozen=True)
+class TrialTable:
+    """A table that changes are tried on: all rows of the original, or a sample of them."""
 
     source: Source
+    share: float = 1.0
+    """Share of the rows that it has."""
+
+    @property
+    def rows(self) -> int:
+        return self.source.table.rows
+
+    def sample(self, rows: int, unit: str | None) -> "TrialTable":
+        """Return so many rows, the same at every run; where persons are counted, all rows of some of them."""
+        table = self.source.table
+        if rows >= table.rows:
+            return self
+        order = np.random.default_rng(0).permutation(table.rows)
+        if unit is not None:
+            # [row] place of the row's person in the order in which persons are drawn
+            drawn = np.random.default_rng(0).permutation(table[unit].size)
+            order = np.argsort(drawn[table[unit].codes], kind="stable")
+        chosen = np.sort(order[:rows])
+        return TrialTable(replace(self.source, table=rows_of(table, chosen)), rows / table.rows)
+
+
+@dataclass
+class RemedySearch:
+    """Tries changes on a table, as many as its effort allows."""
+
+    whole: TrialTable
     engine: Engine
-    columns: int
-    """Number of quasi-identifiers of the release."""
-    ends: float
+    checked: int = 0
+    """Nodes that the search of the release checked."""
+    repeated: tuple[str, ...] = ()
+    """Dropped columns that name persons who have several rows."""
+    work: float = 0.0
+    """Steps that are left."""
+    ends: float | None = None
+    """When time is over, where a clock decides and not the work."""
     found: list[tuple[Change, TriedRelease]] = field(default_factory=list)
     untried: list[str] = field(default_factory=list)
+    waiting: list[tuple[Change, TriedRelease]] = field(default_factory=list)
+    """Changes that are tried at last, if there is work left."""
+    sampled: TrialTable | None = None
+    """The sample that changes were tried on, where the whole table is too large."""
+    tries: int = 0
+    """Number of changes that were tried, on the whole table or on a sample."""
 
     def look(self, start: Change, now: TriedRelease) -> None:
         """Try the changes that may help; where none leads to a release to publish, try a second after the best."""
-        for change in _changes(start.policy, now):
-            self._try(change, now)
+        pairs = [(change, now) for change in self._changes(start.policy, now)]
+        if not self._try_some(pairs, self.work * _FIRST_PART):
+            self._estimate(pairs, start)
+            return
         if all(then.rank for _, then in self.found):
             firsts = sorted(self.found, key=self.cost)[:_FIRSTS]
-            for seconds in zip_longest(*(_changes(first.policy, then) for first, then in firsts)):
-                for (first, then), second in zip(firsts, seconds, strict=True):
-                    if second is not None:
-                        self._try(second.after(first), then)
+            rounds = zip_longest(*([(c.after(f), then) for c in self._changes(f.policy, then)] for f, then in firsts))
+            self._try_some([pair for pairs in rounds for pair in pairs if pair is not None], self.work)
+        self._try_all(self.waiting)
+        if self.ends is None:  # of pairs of changes there are always more
+            single = {change.words for change, _ in pairs}
+            self.untried = [words for words in self.untried if words in single]
 
     def cost(self, found: tuple[Change, TriedRelease]) -> tuple[Any, ...]:
-        """Order changes: by the advice then, those that keep every promise first, then by loss.
+        """Order changes: by the advice then, those that keep every promise first, then by what is lost.
 
-        A column that is dropped shows nothing: it counts as lost.
+        Of equal ones those that keep every column come first, then what was proposed first: of promises, the weakest.
         """
         change, then = found
-        loss = (then.loss * (self.columns - change.dropped) + change.dropped) / self.columns
-        return then.rank, change.weaker, loss, change.words
+        return then.rank, change.weaker, then.lost, change.dropped
 
-    def _try(self, change: Change, now: TriedRelease) -> None:
-        then = None if self._over() else self._outcome(change.policy)
-        if self._over():  # what was stopped is not what would come out
-            self.untried.append(change.words)
-        elif then is not None and then.better_than(now):
-            self.found.append((change, then))
+    def _changes(self, policy: Policy, now: TriedRelease) -> Iterator[Change]:
+        values = {name: len(column.values) for name, column in self.whole.source.table.columns.items()}
+        return _changes(policy, now, values)
+
+    def _try_some(self, pairs: Sequence[tuple[Change, TriedRelease]], work: float) -> bool:
+        """Try changes on the whole table, each beside the release before it; False where that takes too long.
+
+        If all together take more than some work, a sample tells which come first.
+        """
+        if self.ends is not None:
+            self._try_all(pairs)
+            return True
+        pairs, more = pairs[:_MOST], pairs[_MOST:]
+        costs = [_steps(change.policy, self.whole.rows, self.checked) for change, _ in pairs]
+        within = [pair for pair, cost in zip(pairs, costs, strict=True) if _FEWEST * cost <= self.work]
+        if pairs and not within:
+            return False
+        if sum(costs) <= work:
+            self.untried += [change.words for change, _ in more]
+            self._try_all(pairs)
+            return True
+        self.untried += [change.words for change, now in [*pairs, *more] if (change, now) not in within]
+        order, rank = self._screened(within)
+        while order and not any(then.rank <= rank for _, then in self.found):
+            self._try_all([order.pop(0)])
+        self.waiting += order
+        return True
+
+    def _try_all(self, pairs: Iterable[tuple[Change, TriedRelease]]) -> None:
+        for change, now in pairs:
+            then, done = self._tried(change, self.whole)
+            if not done:
+                self.untried.append(change.words)
+            elif then is not None and then.better_than(now):
+                self.found.append((change, then))
+
+    def _screened(self, pairs: Sequence[tuple[Change, TriedRelease]]) -> tuple[list[tuple[Change, TriedRelease]], int]:
+        """Return changes in the order in which they do well on a sample, and how well the first does."""
+        left = self.work * (1 - 1 / _SCREENED)
+        sample = self._sample([change for change, _ in pairs], self.work - left)
+        tried = [(pair, self._tried(pair[0], sample)[0]) for pair in pairs]
+        self.work = left
+        able = sorted(((self.cost((pair[0], then)), pair) for pair, then in tried if then is not None), key=_first)
+        return [pair for _, pair in able], min((cost[0] for cost, _ in able), default=0)
+
+    def _estimate(self, pairs: Sequence[tuple[Change, TriedRelease]], start: Change) -> None:
+        """Try changes on a sample alone, beside what the policy as it is makes of the same rows."""
+        if self.whole.source.population is not None:
+            self.untried += [change.words for change, _ in pairs]
+            return
+        self.sampled = sample = self._sample([start, *(change for change, _ in pairs[: 2 * _FEWEST])], self.work)
+        here, _ = self._tried(start, sample)
+        # of promises about people the strongest come first: they help most likely
+        for change, now in sorted(pairs, key=lambda pair: -pairs.index(pair) * pair[1].audit.exposed):
+            then, done = self._tried(change, sample)
+            if here is None or not done:
+                self.untried.append(change.words)
+            elif then is not None and then.rank <= now.rank and then.better_than(here):
+                self.found.append((change, then.scaled(here, now, sample.share)))
+        proposed = [change.words for change, _ in pairs]
+        self.found.sort(key=lambda found: proposed.index(found[0].words))
+
+    def _sample(self, changes: Sequence[Change], work: float) -> TrialTable:
+        """Return a sample on which so many changes take so much work."""
+        rows = self.whole.rows
+        each = sum(_steps(change.policy, rows, self.checked) - _ONCE for change in changes) / rows
+        most = int((work - _ONCE * len(changes)) / each)
+        unit = changes[0].policy.unit
+        return self.whole.sample(max(most, _LEAST_SAMPLE), unit)
+
+    def _tried(self, change: Change, table: TrialTable) -> tuple[TriedRelease | None, bool]:
+        """Return what comes of a change, None where no release keeps it; and whether that was found out to the end."""
+        if self._over() or (self.ends is None and self.work < _steps(change.policy, table.rows, self.checked)):
+            return None, False
+        # rounds of local recoding cool down: only of a sample, whose loss is an estimate anyway, some are left out
+        rounds = table is not self.whole and ALGORITHMS[change.policy.method.algorithm].shape is Shape.CELLS
+        most = _QUESTIONS if rounds else max(int(self.work / (_QUESTION * table.rows)), _QUESTIONS)
+        asked = count(1)
+        stop = self._over if self.ends is not None else lambda: next(asked) > most
+        made, checked = self._outcome(change, table, stop)
+        self.tries += 1
+        self.work -= _steps(change.policy, table.rows, self.checked if checked is None else checked)
+        return (None, False) if table is self.whole and stop() else (made, True)
 
     def _over(self) -> bool:
-        return perf_counter() >= self.ends
+        return self.ends is not None and perf_counter() >= self.ends
 
-    def _outcome(self, policy: Policy) -> TriedRelease | None:
-        """Solve a policy, and attack what it releases; None where no release keeps it."""
+    def _outcome(
+        self, change: Change, table: TrialTable, stop: Callable[[], bool]
+    ) -> tuple[TriedRelease | None, int | None]:
+        """Solve a policy, and attack what it releases; None where no release keeps it. Also tell the nodes checked."""
+        policy = change.policy
+        if self.ends is None:  # nothing may depend on a clock
+            policy = policy.model_copy(update={"method": policy.method.model_copy(update={"time_limit": None})})
+        source = table.source
         try:
-            plan = make_plan(self.source, policy, self.engine, stop=self._over)
-            columns = recode(self.source, plan, policy, self.engine).columns
+            plan = make_plan(source, policy, self.engine, stop=stop)
+            columns = recode(source, plan, policy, self.engine).columns
             quasi = [name for names in plan.released_as.values() for name in names]
             sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE]
             roles = Columns(quasi, sensitive, plan.statistics)
-            separate = plan.recoding.separate(self.source.table)
+            separate = plan.recoding.separate(source.table)
             published = published_in_memory("the release", columns, roles, {}, separate)
             starred = tuple(name for name in quasi if published.table[name].texts.to_pylist() == [TOP])
-            return TriedRelease(plan.metrics["loss"], quick_audit(published), starred)
+            audit, columns_left = quick_audit(published), len(plan.quasi_identifiers)
+            repeated = self.repeated if policy.unit is None else ()
+            made = TriedRelease(plan.metrics["loss"], audit, starred, change.dropped, columns_left, repeated)
+            return made, plan.effort["checked"]
         except (ShoalError, MemoryError):
-            return None
+            return None, None
 
 
 def with_remedies(
@@ -264,27 +476,45 @@ def with_remedies(
 ) -> Recommendation:
     """Return the recommendation with the changes of the policy that help, the best first, and the best in its words."""
     loss = release.plan.metrics.get("loss")
-    why = _why_not(release, audit, reproducible=reproducible)
+    why = _why_not(release, audit)
     if why is not None or loss is None:
         return _ending(said, f"changes that would help were not looked for, since {why or 'no loss is told'}")
-    ends = perf_counter() + max(_seconds.get(), release.plan.seconds)
-    search = RemedySearch(release.source, release.engine, len(release.plan.quasi_identifiers), ends)
+    seconds = None if reproducible else _seconds.get()
+    search = RemedySearch(
+        TrialTable(release.source),
+        release.engine,
+        checked=release.plan.effort["checked"] or _USUALLY_CHECKED,
+        repeated=tuple(said.repeated),
+        work=_WORK,
+        ends=None if seconds is None else perf_counter() + max(seconds, release.plan.seconds),
+    )
     with warnings.catch_warnings(action="ignore", category=ShoalWarning), unlogged():
         start = Change("", saveable(release.policy, release.plan, release.source))
-        search.look(start, TriedRelease(loss, audit, said.starred))
-    remedies = tuple(_remedy(*found, loss) for found in sorted(search.found, key=search.cost))
+        columns = len(release.plan.quasi_identifiers)
+        search.look(start, TriedRelease(loss, audit, said.starred, columns=columns, repeated=tuple(said.repeated)))
+    remedies = tuple(_remedy(*found, loss, release.source) for found in sorted(search.found, key=search.cost))
     told = said.model_copy(update={"remedies": remedies, "untried": tuple(search.untried)})
-    return _ending(told, _best(remedies, search.untried))
+    return _ending(told, _best(remedies, search))
 
 
-def _remedy(change: Change, then: TriedRelease, before: float) -> Remedy:
+_USUALLY_CHECKED = 100
+"""Nodes that a search is taken to check where the release was found in another way."""
+
+
+def _first(pair: tuple[Any, ...]) -> Any:
+    return pair[0]
+
+
+def _remedy(change: Change, then: TriedRelease, before: float, source: Source) -> Remedy:
     return Remedy(
         change=change.words,
         policy=change.fragment(),
         before=before,
         after=then.loss,
-        exposed=max((line.people for line in then.audit.successes), default=0),
+        exposed=then.exposed,
         advice=then.advice,
+        dropped=then.dropped,
+        sample=None if then.share == 1.0 else round(then.share * source.table.rows),
     )
 
 
@@ -292,32 +522,39 @@ def _ending(said: Recommendation, words: str) -> Recommendation:
     return said.model_copy(update={"sentence": f"{said.sentence.removesuffix('.')}; {words}."})
 
 
-def _best(remedies: Sequence[Remedy], untried: Sequence[str]) -> str:
+def _best(remedies: Sequence[Remedy], search: RemedySearch) -> str:
+    """Say which change is the best, or that none helps; of a sample, that it is one."""
+    of = "" if search.sampled is None else f" on a sample of {search.sampled.rows:,} rows"
+    if not search.tries and not search.untried:
+        return "no change is known that might help"
+    if not search.tries:
+        return "no change that might help was tried, since that takes long: give --advise 60 (in Python advise=60)"
     if not remedies:
-        rest = f", and there was no time for {len(untried)} others" if untried else ""
-        return f"none of the changes that were tried helps{rest}"
+        rest = f"; {len(search.untried):,} others were not tried" if search.untried else ""
+        return f"none of the changes that were tried{of} helps{rest}"
     best = remedies[0]
     kind = "cheapest change that helps" if best.advice == "publish" else "not enough, but better"
-    return f"{kind}: {best.change}: loss {_from_to(best.before, best.after)}"
+    rest = " of the columns left" if best.dropped else ""
+    if best.sample is None:
+        return f"{kind}: {best.change}: loss {_from_to(best.before, best.after)}{rest}"
+    return f"{kind}, as estimated{of}: {best.change}: loss {_from_to(best.before, best.after, 'about ')}{rest}"
 
 
-def _from_to(before: float, after: float) -> str:
+def _from_to(before: float, after: float, about: str = "") -> str:
     """Format two losses, with as many decimals as tell them apart.
 
     >>> _from_to(0.09, 0.11), _from_to(0.091, 0.092), _from_to(0.5, 0.5)
     ('0.09 → 0.11', '0.091 → 0.092', '0.50 → 0.50')
     """
     digits = next((n for n in (2, 3, 4) if f"{before:.{n}f}" != f"{after:.{n}f}"), 2)
-    return f"{before:.{digits}f} → {after:.{digits}f}"
+    return f"{before:.{digits}f} → {about}{after:.{digits}f}"
 
 
-def _why_not(release: ReleasedTable, audit: Audit, *, reproducible: bool) -> str | None:
+def _why_not(release: ReleasedTable, audit: Audit) -> str | None:
     """Say why no change can be tried; None where it can."""
     policy = release.policy
-    if not _seconds.get():
-        return "that takes time: --advise looks for them"
-    if reproducible:
-        return "how many are found depends on time, and equal runs give equal bytes"
+    if _seconds.get() == 0:
+        return "no time was given for it"
     if release.engine.name != "arrow" or not audit.tried:
         return "the rows are not in memory"
     if release.earlier is not None or policy.republish is not None:
@@ -327,16 +564,20 @@ def _why_not(release: ReleasedTable, audit: Audit, *, reproducible: bool) -> str
     return None
 
 
-def _changes(policy: Policy, now: TriedRelease) -> Iterator[Change]:
+def _changes(policy: Policy, now: TriedRelease, values: Mapping[str, int]) -> Iterator[Change]:
     """Yield changes that may help, likely ones first; those that contradict the rest of the policy are left out.
 
-    Where people are exposed, that comes first: only then does it help that a release says more.
+    Where people are exposed, that comes first: only then does it help that a release says more. `values` is how many
+    values each column has.
     """
     channels = {line.channel for line in now.audit.successes}
     makers: list[Callable[[], Change]] = []
     if channels & {Channel.ATTRIBUTE, Channel.RULES}:
         told = _told(policy, now.audit)
-        makers += [partial(_diverse, policy, each, told) for each in _DIVERSE]
+        lacking = {at: _lacking(policy, model, told, values) for at, model in enumerate(_DIVERSE)}
+        makers += [partial(_diverse, policy, _DIVERSE[at], names) for at, names in lacking.items() if names]
+    if now.repeated:
+        makers.append(partial(_of_persons, policy, max(now.repeated, key=lambda name: (values[name], name))))
     if Channel.RECORD in channels:
         makers += [partial(_larger, policy, k) for k in _LARGER]
     if Channel.SINGLING_OUT in channels:
@@ -355,18 +596,21 @@ def _saying_more(policy: Policy, starred: Sequence[str]) -> Iterator[Callable[[]
     quasi = policy.quasi_identifiers
     mute = [name for name in quasi if name in starred]
     loud = [name for name in quasi if name not in starred]
-    yield partial(_by, policy, "mondrian")
-    for share in _SHARES:
+    if policy.method.algorithm != "mondrian":
+        yield partial(_by, policy, "mondrian")
+    for share in _SHARES if is_search(policy.method.algorithm) else ():
         if policy.method.suppression == "k" or policy.method.suppression < share:
             yield partial(_suppressing, policy, share)
     if mute and loud:
         yield partial(_less_important, policy, loud)
     if policy.largest_k > 2:
         yield partial(_smaller, policy, max(policy.largest_k // 2, 2))
-    if len(quasi) > 1:
-        for name in [*mute, *loud]:
-            yield partial(_without, policy, name)
-    yield partial(_by, policy, "local")
+    if mute and loud:
+        yield partial(_without, policy, mute)
+    for name in loud if len(quasi) > 1 else ():
+        yield partial(_without, policy, [name])
+    if policy.method.algorithm != "local":
+        yield partial(_by, policy, "local")
 
 
 def _told(policy: Policy, audit: Audit) -> list[str]:
@@ -376,6 +620,19 @@ def _told(policy: Policy, audit: Audit) -> list[str]:
     told = {name for each in certain for name, one in each.get("attributes", {}).items() if one.get("classes")}
     told |= {rule["attribute"] for each in certain for rule in each.get("rules", ())}
     return [name for name in sensitive if name in told] or sensitive
+
+
+def _lacking(policy: Policy, model: Mapping[str, Any], names: Sequence[str], values: Mapping[str, int]) -> list[str]:
+    """Return the attributes that could keep a model, and of which the policy does not promise as much already."""
+    kind, (option, asked) = model["model"], next(item for item in model.items() if item[0] != "model")
+    promised: dict[str, list[float]] = {name: [] for name in names}
+    for each in policy.require:
+        if each.name == kind and getattr(each, "attribute", None) in promised:
+            promised[each.attribute].append(getattr(each, option))
+    enough = [name for name in names if option != "l" or values[name] >= asked]
+    if option == "l":
+        return [name for name in enough if max(promised[name], default=0) < asked]
+    return [name for name in enough if min(promised[name], default=1) > asked]
 
 
 def _changed(policy: Policy, **sections: Any) -> Policy:
@@ -394,16 +651,23 @@ def _larger(policy: Policy, k: int) -> Change:
     return Change(f"add k-anonymity k = {k}", _changed(policy, require=(*policy.require, asked)), "require")
 
 
+def _of_persons(policy: Policy, name: str) -> Change:
+    attributes = {**policy.attributes, name: {"role": "unit"}}
+    return Change(
+        f'count persons by {name} (role = "unit")', _changed(policy, attributes=attributes), "attributes", (name,)
+    )
+
+
 def _smaller(policy: Policy, k: int) -> Change:
     fewer = tuple(replace(m, k=min(m.k, k)) if hasattr(m, "k") else m for m in policy.require)
     words = f"k = {k} instead of {policy.largest_k}"
     return Change(words, _changed(policy, require=fewer), "require", weaker=True)
 
 
-def _without(policy: Policy, name: str) -> Change:
-    attributes = {**policy.attributes, name: {"role": "identifier"}}
-    words = f'drop {name} (role = "identifier")'
-    return Change(words, _changed(policy, attributes=attributes), "attributes", (name,), dropped=1)
+def _without(policy: Policy, names: Sequence[str]) -> Change:
+    attributes = {**policy.attributes, **{name: {"role": "identifier"} for name in names}}
+    words = f'drop {" and ".join(names)} (role = "identifier")'
+    return Change(words, _changed(policy, attributes=attributes), "attributes", tuple(names), dropped=len(names))
 
 
 def _less_important(policy: Policy, names: Sequence[str]) -> Change:

@@ -15,15 +15,13 @@ from shoal.hierarchy.build import Builder, build
 from shoal.hierarchy.dates import Dates, formats_of
 from shoal.hierarchy.draft import draft
 from shoal.hierarchy.top_bottom import ValueOnly
-from shoal.problem import ROWS_OF_A_PERSON
+from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes
 from shoal.risk.check_digits import is_loinc
 from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, matching, passing
 from shoal.risk.vocabulary import HeaderMeaning, Match, meaning_of
 from shoal.roles import Role
 
 _NEARLY_ALL = 0.9
-_SEVERAL_ROWS = Fraction(3, 2)
-"""Rows for each name or address from which on they are no namesakes."""
 _MOST_CODES = 12
 """Most different whole numbers that are taken for codes of categories."""
 _CATEGORIES = {"sex", "origin", "work", "place", "family", "schooling"}
@@ -116,9 +114,16 @@ class Evidence:
 def guess_roles(columns: Sequence[Column], rows: int, k: int) -> list[Guess]:
     """Guess the role of every column; of identifiers that repeat, the one with the most values tells persons apart."""
     guesses = [guess_role(Evidence(column, rows, k)) for column in columns]
+    shared = [each.role is Role.UNIT and are_namesakes(each.column, columns) for each in guesses]
+    guesses = [_of_namesakes(each) if namesakes else each for each, namesakes in zip(guesses, shared, strict=True)]
     persons = [each for each in guesses if each.role is Role.UNIT]
     person = max(persons, key=lambda each: each.values, default=None)
     return [each if each.role is not Role.UNIT or each is person else _as_identifier(each) for each in guesses]
+
+
+def _of_namesakes(found: Guess) -> Guess:
+    why = found.why.partition(", and ")[0]
+    return replace(found, role=Role.IDENTIFIER, why=f"{why}, of several people each, who were born or look otherwise")
 
 
 def _as_identifier(found: Guess) -> Guess:
@@ -158,7 +163,7 @@ def _by_content(seen: Evidence) -> Guess | None:
     if found.kind.title == "a name" and seen.meaning is not None and seen.meaning.role is not Role.IDENTIFIER:
         return None  # towns and firms are named after people
     share = f"{100 * found.rows // max(found.filled, 1)} %"
-    return _identifier(seen, Certainty.SURE, f"{share} of its cells look like {found.kind.title}", _SEVERAL_ROWS)
+    return _identifier(seen, Certainty.SURE, f"{share} of its cells look like {found.kind.title}", SEVERAL_ROWS)
 
 
 def _identifier(seen: Evidence, certainty: Certainty, why: str, least: Fraction) -> Guess:
@@ -176,7 +181,7 @@ def _by_header(seen: Evidence) -> Guess | None:
         return None
     why = f"its name says {meaning.title}"
     if meaning.role is Role.IDENTIFIER:
-        least = ROWS_OF_A_PERSON[0] if meaning.name == "person_number" else _SEVERAL_ROWS
+        least = ROWS_OF_A_PERSON[0] if meaning.name == "person_number" else SEVERAL_ROWS
         return _identifier(seen, seen.certainty, why, least)
     if meaning.role is Role.QUASI_IDENTIFIER:
         return _quasi_identifier(seen, meaning, why)
@@ -253,5 +258,8 @@ def _are_even(column: Column) -> bool:
 
 def _open(seen: Evidence) -> Guess:
     """A column that nothing is known of: shown as it is only when its owner says so."""
-    why = "nothing tells what it is; quasi-identifier if others may know it, sensitive or insensitive if not"
+    why = (
+        "nothing tells what it is; identifier if it names people, unit if people have several rows, quasi-identifier "
+        "if others may know it, sensitive or insensitive if not"
+    )
     return seen.guess(Role.SENSITIVE, Certainty.UNKNOWN, why)

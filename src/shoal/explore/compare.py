@@ -89,6 +89,17 @@ class Run:
     """Number of nodes that the algorithm returned, where it returns a set."""
     figures: Mapping[str, float] = field(default_factory=Fixed)
     """Further figures of its release, such as how well can be learned from it."""
+    rows: tuple["ShownRow", ...] = ()
+    """What some rows of the table show in its release, where asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    """A row of the table, numbered from 1, as an algorithm would release its quasi-identifiers."""
+
+    number: int
+    cells: Mapping[str, str] | None
+    """None where the row is suppressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +185,12 @@ def compare_algorithms(
     watch: Watch = lambda *_: None,
     stop: Stop = lambda: False,
     further: Sequence[Figures] = (),
+    rows: int = 0,
 ) -> AlgorithmComparison:
     """Run the algorithms in turn, every kind unless named; one without a release does not stop the others."""
     cases = {name: partial(with_algorithm, policy, name) for name in algorithms or every_kind()}
     problems: dict[object, Problem] = {}
-    outcomes = run_each(source, cases, engine, watch, stop, further, problems)
+    outcomes = run_each(source, cases, engine, watch, stop, further, problems, rows)
     searched = [problem for problem in problems.values() if not problem.policy.method.of_cells]
     nodes = allowed_lattice(searched[0].policy, searched[0].hierarchies).size if searched else None
     return AlgorithmComparison(policy.method.metric, source.table.rows, nodes, outcomes)
@@ -192,10 +204,12 @@ def run_each(
     stop: Stop = lambda: False,
     further: Sequence[Figures] = (),
     problems: dict[object, Problem] | None = None,
+    rows: int = 0,
 ) -> tuple[Run | NoRun, ...]:
     """Solve the policy of each case by name, in turn; the first error is raised if none of them gives a release.
 
-    With `problems`, cases whose policies differ in the search alone share what is counted there.
+    With `problems`, cases whose policies differ in the search alone share what is counted there. So many `rows` are
+    shown as each would release them.
     """
     outcomes: list[Run | NoRun] = []
     errors: list[ShoalError] = []
@@ -206,7 +220,8 @@ def run_each(
             share = _share(_bounded(watch, given.method), done, len(cases))
             problem = _problem(source, with_margin(changed), engine, problems)
             run, plan = _run(name, replace(problem, watch=share, stop=stop))
-            outcomes.append(replace(run, figures=_figures(changed, plan, further)))
+            shown = _some_rows(source, plan, changed, engine, rows) if rows else ()
+            outcomes.append(replace(run, figures=_figures(changed, plan, further), rows=shown))
         except ShoalError as wrong:
             errors.append(wrong)
             outcomes.append(NoRun(name, str(wrong)))
@@ -274,6 +289,21 @@ def _figures(policy: Policy, plan: Plan, further: Sequence[Figures]) -> Fixed:
     return Fixed(found)
 
 
+def _some_rows(source: Source, plan: Plan, policy: Policy, engine: Engine, count: int) -> tuple[ShownRow, ...]:
+    """Return what the quasi-identifiers of some rows, spread over the table, show in the release."""
+    released = recode(source, plan, policy, engine)
+    assert released.rows is not None
+    total = source.table.rows
+    place = {int(row): at for at, row in enumerate(released.rows)}
+    columns = {name: released.columns[name] for name in policy.quasi_identifiers if name in released.columns}
+    shown = []
+    for row in (total * at // count for at in range(count)) if count < total else range(total):
+        at = place.get(row)
+        cells = None if at is None else Fixed({name: column.text(at) for name, column in columns.items()})
+        shown.append(ShownRow(row + 1, cells))
+    return tuple(shown)
+
+
 def _run(name: str, problem: Problem) -> tuple[Run, Plan]:
     wall, cpu = perf_counter(), process_time()
     plan = solve(problem)
@@ -301,4 +331,6 @@ def _run(name: str, problem: Problem) -> tuple[Run, Plan]:
 def _as_document(outcome: Run | NoRun) -> dict[str, Any]:
     """Return the fields that have a value."""
     document = {each.name: getattr(outcome, each.name) for each in fields(outcome)}
+    if rows := document.pop("rows", ()):
+        document["rows"] = [{"row": shown.number, "cells": shown.cells} for shown in rows]
     return {key: value for key, value in document.items() if value is not None and value != {}}

@@ -21,7 +21,7 @@ from shoal import __version__
 from shoal.data.codes import Column, Table, alone, rows_of
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
-from shoal.errors import BadOutput, ShoalError, ShoalWarning
+from shoal.errors import REPLACE_IT, BadOutput, ShoalError, ShoalWarning
 from shoal.explore.column_guess import Guess, guess_roles
 from shoal.hierarchy.build import build
 from shoal.hierarchy.draft import reason
@@ -77,7 +77,7 @@ class PolicyDraft:
         """Write the text, its comments too, to a new file."""
         file = Path(path)
         if file.exists() and not force:
-            raise BadOutput(f"{file.name}: there is such a file already; use --force to replace it or name another")
+            raise BadOutput(f"{file.name}: there is such a file already; {REPLACE_IT} or name another")
         try:
             write_whole(file, self.text)
         except OSError as wrong:
@@ -231,7 +231,7 @@ def _method(guesses: Sequence[Guess], trials: Sequence[Trial]) -> list[str]:
     lines = ["[method]", f"algorithm = {_toml(best)}  # {why}"]
     nodes = prod(build(g.column, g.builder).height + 1 for g in guesses if g.builder is not None)
     if best == "local" or (best == "optimal" and nodes > LARGEST_EXHAUSTED):
-        lines.append("time-limit = 60  # seconds; Ctrl-C with --keep-best takes what was found by then")
+        lines.append("time-limit = 60  # seconds; the best release that was found by then is taken")
     return [*lines, *_suppression(best)]
 
 

@@ -15,6 +15,7 @@ from shoal.metrics.catalogue import scorers
 from shoal.models.spec import table_of
 from shoal.policy.document import Policy
 from shoal.publish.manifest import Fixed, fixed
+from shoal.runtime import Glance, short_number
 from shoal.search.driver import Ask, Watch, slack
 from shoal.search.oracle import Oracle
 
@@ -42,8 +43,8 @@ class NodeRow:
         return sum(self.levels)
 
 
-@dataclass(frozen=True)
-class LatticeTable:
+@dataclass(frozen=True, repr=False)
+class LatticeTable(Glance):
     """All nodes of a policy's lattice on one table, by height and then in the order of the levels."""
 
     lattice: Lattice
@@ -67,6 +68,25 @@ class LatticeTable:
         complying = [node for node in self.nodes if node.complies]
         least = min((node.metrics[self.metric] for node in complying), default=inf)
         return next((node for node in complying if node.metrics[self.metric] <= least + slack(least)), None)
+
+    @property
+    def _facts(self) -> list[tuple[str, str]]:
+        lattice, complying = self.lattice, sum(node.complies for node in self.nodes)
+        tops = [
+            f"{name} {least}–{most}"
+            for name, least, most in zip(lattice.attributes, lattice.bottom, lattice.top, strict=True)
+        ]
+        best = (
+            "none"
+            if self.best is None
+            else ", ".join(f"{name} {level}" for name, level in self.levels_of(self.best).items())
+        )
+        cost = "" if self.best is None else f" ({self.metric} {short_number(self.best.metrics[self.metric])})"
+        return [
+            ("levels", ", ".join(tops)),
+            ("nodes", f"{len(self.nodes):,}, of which {complying:,} comply and {len(self.front):,} are on the front"),
+            ("best", f"{best}{cost}"),
+        ]
 
     def levels_of(self, node: NodeRow) -> dict[str, int]:
         """Return the level of each attribute at a node, as `Policy.at_node` takes it."""

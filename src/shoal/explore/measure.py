@@ -14,7 +14,7 @@ from shoal.data.codes import Column, Table
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import Reading, joined
 from shoal.engine_port import Source
-from shoal.errors import BadInput
+from shoal.errors import NAME_QUASI_IDENTIFIERS, BadInput
 from shoal.hierarchy.taxonomy import TOP
 from shoal.metrics.alpha import alphas, largest, spread
 from shoal.models import KAnonymity, measured
@@ -140,7 +140,7 @@ def measure_table(
     Attributes that hide people one by one may point at them together (S2.2b).
     """
     if not quasi:
-        raise BadInput("name at least one quasi-identifier, e.g. --qi age,sex")
+        raise BadInput(f"no column is named to measure by: {NAME_QUASI_IDENTIFIERS}")
     refuse_roles(read, quasi, sensitive, unit)
     table = read.table
     warn_of_persons(table, {*quasi, *sensitive}, unit)
@@ -172,11 +172,13 @@ def measure_table(
     )
 
 
-def warn_of_persons(table: Table, named: Collection[str], unit: str | None) -> None:
-    """Warn where rows are counted though another column seems to tell persons apart, who have several rows."""
+def warn_of_persons(table: Table, named: Collection[str], unit: str | None) -> dict[str, str]:
+    """Warn where rows are counted though another column seems to tell persons apart, and return it with how often."""
     others = [name for name in table.columns if name not in named and unit is None]
     meant = {name: meaning_of(name) for name in others}
-    warn_of_several_rows(table, [name for name, found in meant.items() if found and found[0].name == "person_number"])
+    return warn_of_several_rows(
+        table, [name for name, found in meant.items() if found and found[0].name == "person_number"]
+    )
 
 
 def _count(

@@ -17,9 +17,12 @@ from shoal.policy.document import Policy
 from shoal.policy.method import Method
 from shoal.policy.sections import Attribute, ReleaseOptions
 from shoal.publish.manifest import Fixed
+from shoal.runtime import html_table, short_number
 from shoal.search.driver import Stop, Watch
 
 MOST_VALUES = 1000
+_SHOWN = 10
+"""Values that a glance at a sweep names."""
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?::({_NUMBER}))?")
 Value = int | float | str | bool
@@ -55,7 +58,7 @@ class SweepRun:
         return cls(value, True, None, outcome.classes, outcome.suppressed, outcome.seconds, outcome.metrics)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ParameterSweep:
     """A policy at several values of one parameter, in the order in which they were given."""
 
@@ -65,6 +68,19 @@ class ParameterSweep:
     algorithm: str
     rows: int
     runs: tuple[SweepRun, ...]
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{run.value}: {self._cost(run)}" for run in self.runs[:_SHOWN])
+        more = f", {len(self.runs) - _SHOWN} more" if len(self.runs) > _SHOWN else ""
+        return f"{type(self).__name__}({self.metric} on {self.rows:,} rows by {self.parameter}: {told}{more})"
+
+    def _repr_html_(self) -> str:
+        head = (self.parameter, self.metric, "classes", "suppressed")
+        lines = [(run.value, self._cost(run), *map(short_number, (run.classes, run.suppressed))) for run in self.runs]
+        return html_table(f"{self.rows:,} rows, {self.algorithm}", [head, *lines])
+
+    def _cost(self, run: SweepRun) -> str:
+        return short_number(run.metrics.get(self.metric)) if run.feasible else "no release"
 
     def without_times(self) -> Self:
         """Return the sweep without times, so that equal sweeps are equal."""

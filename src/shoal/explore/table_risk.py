@@ -13,7 +13,7 @@ from shoal.data.class_counts import Longs
 from shoal.data.codes import Table
 from shoal.data.frequency_set import FrequencySet
 from shoal.engine_port import ReadOptions, Source
-from shoal.errors import BadInput
+from shoal.errors import NAME_QUASI_IDENTIFIERS, BadInput
 from shoal.explore.measure import refuse_roles, suppressed_rows, warn_of_persons
 from shoal.models.model import refuse_unless_whole
 from shoal.problem import meet
@@ -37,9 +37,10 @@ from shoal.risk.individual import Individual, individual_risks, read_weights
 from shoal.risk.presets import PresetFigures, judged, known_preset
 from shoal.risk.suda import Told, coded, suda
 from shoal.runtime.events import phase
+from shoal.runtime.tempdir import settle
 from shoal.search.driver import Ask, Watch
 from shoal.search.oracle import Tally
-from shoal.verify.release_files import table_in
+from shoal.verify.release_files import published_table
 
 Floats = NDArray[np.float64]
 
@@ -88,16 +89,16 @@ class RiskAsked:
 
     def refuse_without_quasi_identifiers(self) -> None:
         needing = {
-            "--weight": self.weight is not None,
-            "--population": self.population is not None,
-            "--population-size": self.population_size is not None,
-            "--unit": self.unit is not None,
-            "--suda": self.suda,
-            **{f"--preset {name}": known_preset(name).counted for name in self.presets},
+            "a weight": self.weight is not None,
+            "a population": self.population is not None,
+            "the size of a population": self.population_size is not None,
+            "a unit": self.unit is not None,
+            "SUDA": self.suda,
+            **{f"the preset {name!r}": known_preset(name).counted for name in self.presets},
         }
         named = [option for option, given in needing.items() if given]
         if self.looks_alone and named:
-            raise BadInput(f"{named[0]} looks at classes: name the quasi-identifiers, e.g. --qi age,sex")
+            raise BadInput(f"{named[0]} looks at classes: {NAME_QUASI_IDENTIFIERS}")
 
 
 def _refuse_unless_whole(what: str, value: object) -> None:
@@ -112,13 +113,15 @@ def read_for_risk(
     source: Any, options: ReadOptions, asked: RiskAsked, read: Callable[[Any, ReadOptions], Source]
 ) -> tuple[Source, RiskAsked, int | None]:
     """Read the table; from a published folder also its quasi-identifiers and how many rows it left out."""
+    if isinstance(source, str | os.PathLike):
+        settle(Path(source))
     if not isinstance(source, str | os.PathLike) or not (Path(source) / "manifest.json").is_file():
         return read(source, options), asked, None
     folder = Path(source)
     manifest = load_public(folder)
     data = manifest.data
-    file = table_in(folder, data.file)
-    how = replace(options, missing=(data.missing,), delimiter=data.delimiter, quote=data.quote)
+    file = published_table(folder, data.file, data.sha256)
+    how = ReadOptions(missing=(data.missing,), delimiter=data.delimiter, quote=data.quote)  # options are for others
     shown = tuple(name for name in manifest.quasi_identifiers if name in data.columns)
     hidden = tuple(name for name in manifest.sensitive if name in data.columns and not asked.quasi_identifiers)
     about = replace(
@@ -126,7 +129,7 @@ def read_for_risk(
         quasi_identifiers=asked.quasi_identifiers or shown,
         sensitive=asked.sensitive or hidden,
     )
-    return read(file, how if data.format == "csv" else options), about, manifest.rows.suppressed
+    return read(file, how if data.format == "csv" else ReadOptions()), about, manifest.rows.suppressed
 
 
 @phase("counting")

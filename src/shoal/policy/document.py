@@ -3,7 +3,8 @@
 import os
 import tomllib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -61,6 +62,15 @@ def sentence(wrong: ValidationError, policy: type[BaseModel]) -> str:
     return ": ".join([*([".".join(where)] if where else []), _message(first, where, policy)]) + more
 
 
+@contextmanager
+def _in_a_sentence(policy: type[BaseModel]) -> Iterator[None]:
+    """Turn what pydantic says of a policy into our own error, which is one sentence."""
+    try:
+        yield
+    except ValidationError as wrong:
+        raise BadPolicy(sentence(wrong, policy)) from None
+
+
 def _message(error: Any, where: list[str], policy: type[BaseModel]) -> str:
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
@@ -69,6 +79,8 @@ def _message(error: Any, where: list[str], policy: type[BaseModel]) -> str:
     if error["type"] == "extra_forbidden":
         return _unknown(where, policy)
     message = f"{error['msg'][0].lower()}{error['msg'][1:]}"
+    if error["type"] == "json_invalid":  # the input is the whole text
+        return message
     return f"{message}, not {error['input']!r}" if isinstance(error["input"], int | float | str) else message
 
 
@@ -85,7 +97,7 @@ def json_schema(policy: type[BaseModel]) -> dict[str, Any]:
     """Return pydantic's schema of the policy, with every registered model and hierarchy."""
     schema = policy.model_json_schema(by_alias=True)
     schema["properties"]["require"]["items"] = {"anyOf": [_model_schema(name) for name in MODELS]}
-    schema["properties"]["require"]["minItems"] = 1
+    schema["properties"]["require"] |= {"minItems": 1, "maxItems": MOST_MODELS}
     schema["$defs"]["Blocking"]["properties"]["require"]["items"] = schema["properties"]["require"]["items"]
     schema["$defs"]["Attribute"]["properties"]["hierarchy"]["anyOf"][0] = _hierarchy_schema()
     method = schema["$defs"]["Method"]["properties"]
@@ -125,6 +137,15 @@ def _listed(names: list[str]) -> str:
     return ", ".join([*names[:_NAMED], *([f"{more} more"] if more > 0 else [])])
 
 
+MOST_MODELS = 1000
+"""Most models that a policy may require: each is judged, listed and explained."""
+
+
+def _refuse_many(models: int) -> None:
+    if models > MOST_MODELS:
+        raise ValueError(f"require: there are {models:,} models; a policy may ask for {MOST_MODELS:,} at most")
+
+
 class Policy(Part):
     """Everything that decides about a release.
 
@@ -145,15 +166,32 @@ class Policy(Part):
     """Left out, the release is the first and the last of its table."""
 
     def __init__(self, **given: Any) -> None:
-        try:
+        with _in_a_sentence(type(self)):
             super().__init__(**given)
-        except ValidationError as wrong:
-            raise BadPolicy(sentence(wrong, type(self))) from None
+
+    @classmethod
+    def model_validate(cls, obj: Any, **how: Any) -> Self:
+        """Return the policy of a mapping, checked as pydantic checks; refused in the same words as by `Policy(…)`.
+
+        >>> Policy.model_validate({"attributes": {"age": "quasi-identifier"}})
+        Traceback (most recent call last):
+        shoal.errors.BadPolicy: require: is missing
+        """
+        with _in_a_sentence(cls):
+            return super().model_validate(obj, **how)
+
+    @classmethod
+    def model_validate_json(cls, json_data: str | bytes | bytearray, **how: Any) -> Self:
+        """Return the policy of a JSON object."""
+        with _in_a_sentence(cls):
+            return super().model_validate_json(json_data, **how)
 
     @model_validator(mode="before")
     @classmethod
     def _short_roles(cls, given: Any) -> Any:
         """`"age": "quasi-identifier"` is short for `"age": {"role": "quasi-identifier"}`."""
+        if isinstance(given, dict) and isinstance(given.get("require"), list | tuple):
+            _refuse_many(len(given["require"]))
         if not isinstance(given, dict) or not isinstance(given.get("attributes"), Mapping):
             return given
         longer = {
@@ -166,14 +204,19 @@ class Policy(Part):
         if not self.require:
             raise ValueError("require: a policy promises at least one model, e.g. {model = 'k-anonymity', k = 5}")
         if not self.quasi_identifiers:
-            raise ValueError("attributes: at least one column must have the role 'quasi-identifier'")
+            named = ", ".join(map(repr, self.questions))
+            rest = f'; decide on {named}, of which nobody has confirmed the role (confirm = "?")' if named else ""
+            raise ValueError(f"attributes: at least one column must have the role 'quasi-identifier'{rest}")
         if all(self.attributes[name].importance == 0 for name in self.quasi_identifiers):
             raise ValueError("attributes: importance is 0 for every quasi-identifier; one at least must matter")
         sensitive = self.named(Role.SENSITIVE)
         for model in self.require:
             of = model.about
             if of is not None and of not in sensitive:
-                raise ValueError(f"require: {model.name} is about {of!r}, which has not the role 'sensitive'")
+                raise ValueError(
+                    f"require: {model.name} is about {of!r}, which has not the role 'sensitive'; give it that role, or "
+                    "delete this [[require]]"
+                )
             if model.per_attribute and not sensitive:
                 raise ValueError(f"require: {model.name} needs a column with the role 'sensitive'")
         if len({population_of(model) for model in self.require} - {None}) > 1:
@@ -213,6 +256,12 @@ class Policy(Part):
         for key, why in self.method.ignored.items():
             warnings.warn(ShoalWarning(f"method.{kebab(key)} is ignored: {why}"), stacklevel=3)
         return self.model_copy(update={"method": self.method.in_effect}) if self.method.ignored else self
+
+    def read_as(self, reading: Mapping[str, Any]) -> "Policy":
+        """Return the policy with its table read as keys of [data] say, e.g. {"delimiter": ";"}."""
+        if not reading:
+            return self
+        return type(self)(**{**dict(self), "data": {**self.data.model_dump(), **reading}})
 
     def at_node(self, levels: Mapping[str, int]) -> "Policy":
         """Return the policy whose lattice is one node: these levels, and what it allows and promises as before.
@@ -291,7 +340,7 @@ class Policy(Part):
             named = ", ".join(map(repr, self.questions))
             raise BadPolicy(
                 f'nobody has confirmed the role of {named}: decide on each and delete its line confirm = "?", or '
-                "accept all guesses with --accept-guesses"
+                "accept all guesses with --accept-guesses (in Python policy.accepting_guesses())"
             )
 
     def accepting_guesses(self) -> "Policy":
@@ -360,11 +409,15 @@ class Policy(Part):
         try:
             document = tomllib.loads(path.read_text("utf-8-sig"))
         except FileNotFoundError:
-            raise BadPolicy(f"{path.name}: there is no such policy file; `shoal init DATA` drafts one") from None
+            raise BadPolicy(
+                f"{path.name}: there is no such policy file; `shoal init DATA` (in Python shoal.draft) drafts one"
+            ) from None
         except (OSError, UnicodeDecodeError) as wrong:
             raise BadPolicy(f"{path.name}: the policy cannot be read ({type(wrong).__name__})") from None
         except tomllib.TOMLDecodeError as wrong:
             raise BadPolicy(f"{path.name}: not TOML: {wrong}") from None
+        except RecursionError:
+            raise BadPolicy(f"{path.name}: lists or tables are nested too deeply for a policy") from None
         token = base.set(path.parent)
         try:
             return cls(**document)

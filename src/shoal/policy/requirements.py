@@ -42,7 +42,7 @@ def _refuse_nobody(unit: str, table: Table) -> None:
 
 def _refuse_missing(model: Model, table: Table) -> None:
     for name in model.columns:
-        if name != QUASI and name not in table.columns:
+        if name is not QUASI and name not in table.columns:
             raise BadPolicy(f"require: {model.name} looks at {name!r}, and the table has no such column")
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from shoal.data.class_counts import Longs
-from shoal.errors import BadInput
+from shoal.errors import NAME_QUASI_IDENTIFIERS, BadInput
 from shoal.registry import Registry
 from shoal.risk.identifiers import IdentifierFinding
 
@@ -167,5 +167,5 @@ def judged(preset: Preset, seen: PresetFigures) -> Judged:
     False
     """
     if preset.counted and seen.sizes is None:
-        raise BadInput(f"the preset {preset.name!r} looks at classes: name the quasi-identifiers, e.g. --qi age,sex")
+        raise BadInput(f"the preset {preset.name!r} looks at classes: {NAME_QUASI_IDENTIFIERS}")
     return preset.judge(preset, seen)

@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from unicodedata import combining, normalize
 
@@ -92,6 +92,7 @@ def _without_umlaut(word: str) -> str:
     return re.sub("(?<=[aou])e", "", word)
 
 
+@lru_cache(maxsize=4096)
 def meaning_of(header: str) -> tuple[HeaderMeaning, Match] | None:
     """Return what a header means and how well a word of that meaning fits; None where no word does.
 

@@ -160,9 +160,9 @@ def test_one_band_of_numbers(rows, width):
 
 
 def test_similarity_needs_something_to_judge_by():
-    with pytest.raises(BadInput, match="--width"):
+    with pytest.raises(BadInput, match="the width of a band"):
         Similarity().on(published(TABLE_2))
-    with pytest.raises(BadInput, match="--width"):
+    with pytest.raises(BadInput, match="the width of a band"):
         Similarity(width=3).on(published(TABLE_2))
     with pytest.raises(BadInput, match="not both"):
         Similarity(width=3, share=0.1)

@@ -34,7 +34,7 @@ def needy():
 
 def test_an_audit_says_what_it_needs(needy):
     found = sh.audit(PEOPLE, quasi_identifiers="age", sensitive="ill")
-    assert found.skipped["needy"] == "it needs --rumour: run `shoal attack needy`"
+    assert found.skipped["needy"] == "it needs rumour: run `shoal attack needy` (in Python shoal.attack with Needy(…))"
     assert sh.attack(PEOPLE, needy("tall"), quasi_identifiers="age").sentence == "tall"
 
 
@@ -43,7 +43,7 @@ def test_a_report_says_what_it_needs(tmp_path):
     attributes = {"age": {"role": "quasi-identifier", "hierarchy": {"flat": True}}, "ill": "sensitive"}
     policy = {"attributes": attributes, "require": [{"model": "k-anonymity", "k": 3}]}
     sh.anonymize(PEOPLE, policy).save(tmp_path / "out")
-    assert "It needs --rumour" in (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "It needs rumour" in (tmp_path / "out" / "report.html").read_text("utf-8")
 
 
 @pytest.mark.usefixtures("needy")

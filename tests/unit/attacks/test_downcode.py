@@ -123,7 +123,7 @@ def test_bad_options(how, said):
 
 
 def test_without_hierarchies_there_is_nothing_to_make_finer():
-    with pytest.raises(BadInput, match="--policy"):
+    with pytest.raises(BadInput, match="give the policy"):
         Downcode().on(release("q", [], q=["*"] * 3))
     with pytest.raises(BadInput, match="no column 'q'"):
         Downcode(control=table(p=["f"])).on(release("q", [], SEX, q=["*"] * 3))

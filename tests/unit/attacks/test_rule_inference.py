@@ -98,7 +98,7 @@ def test_the_command(desk):
         "attack", "rules", desk.folder / "table.csv", "--qi", "zip,age,nationality", "--sensitive", "disease"
     )
     assert ran.code == 0, ran.err
-    assert "1 rule(s) tell the sensitive value of 4 of 12 people" in " ".join(ran.out.split())
+    assert "1 rule(s) tell the sensitive value of 4 of 12 records" in " ".join(ran.out.split())
     assert "age = 3*" in ran.out
     told = desk.run(
         "attack", "rules", desk.folder / "table.csv", "--qi", "age", "--sensitive", "disease", "--json", "--at", "0.5"

@@ -1,11 +1,14 @@
 """Advice: what it depends on, and what time leaves untried."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import shoal as sh
 from shoal.attacks.attack import Channel, Finding
 from shoal.attacks.audit import Audit
+from shoal.engine_port import ReadOptions
+from shoal.engines.arrow import ArrowEngine
 from shoal.explore import advice
 from shoal.explore.advice import TriedRelease, advice_on
 
@@ -61,4 +64,32 @@ def test_without_time_all_changes_are_named_as_untried(monkeypatch, tmp_path):
         said = sh.anonymize(PEOPLE, POLICY).save(tmp_path / "out").recommendation
     assert said.remedies == ()
     assert "add distinct-l-diversity l = 2 on ill" in said.untried
-    assert f"there was no time for {len(said.untried)} others" in said.sentence
+    assert said.sentence.endswith("was tried, since that takes long: give --advise 60 (in Python advise=60).")
+
+
+def test_a_sample_has_all_rows_of_the_persons_in_it():
+    people = pa.table({"who": [f"p{n % 50}" for n in range(500)], "age": [20 + n % 60 for n in range(500)]})
+    table = advice.TrialTable(ArrowEngine().read(people, ReadOptions()))
+    some = table.sample(100, "who")
+    drawn = some.source.table["who"].codes
+    assert some.rows == 100
+    assert sorted(np.bincount(drawn)[np.unique(drawn)]) == [10] * 10
+    assert np.array_equal(table.sample(100, "who").source.table["who"].codes, drawn)
+
+
+def test_a_promise_that_is_made_already_is_not_proposed():
+    policy = sh.Policy(
+        **{**POLICY, "require": [*POLICY["require"], {"model": "distinct-l-diversity", "l": 3, "attribute": "ill"}]}
+    )
+    now = TriedRelease(0.1, audit("homogeneity"), ())
+    proposed = [change.words for change in advice._changes(policy, now, {"ill": 4})]
+    assert proposed == [f"add t-closeness t = {t} on ill" for t in (0.4, 0.3, 0.2)]
+    few = [change.words for change in advice._changes(sh.Policy(**POLICY), now, {"ill": 2})]
+    assert "add distinct-l-diversity l = 3 on ill" not in few
+
+
+def test_a_column_that_is_left_out_counts_as_lost():
+    less, now = TriedRelease(0.0, audit(), (), dropped=3, columns=1), TriedRelease(0.7, audit(), ("a", "b", "c"))
+    assert less.advice == "publish"
+    assert less.rank == now.rank
+    assert not less.better_than(now)

@@ -58,5 +58,5 @@ def test_no_value_of_the_data_is_in_it():
 
 def test_a_lattice_too_large_to_exhaust_gets_a_time_limit():
     guesses = guess_roles([encode(f"age {i}", pa.array([j * 7 % 97 for j in range(200)])) for i in range(12)], 200, 5)
-    assert "time-limit = 60  # seconds; Ctrl-C with --keep-best takes what was found by then" in _method(guesses, ())
+    assert "time-limit = 60  # seconds; the best release that was found by then is taken" in _method(guesses, ())
     assert _method(guesses[:1], ())[1:] == _method(guesses, ())[1:2] + _method(guesses, ())[3:]

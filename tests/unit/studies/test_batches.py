@@ -1,9 +1,12 @@
 """In ten batches, anonymizing afresh betrays people, and no way of publishing again does (S3.10)."""
 
+import pytest
+
 from shoal.studies import STUDIES
 from shoal.studies.study import People
 
 
+@pytest.mark.thorough
 def test_only_anonymizing_afresh_exposes_people():
     study = STUDIES["batches"](People.of(None, rows=1_500))
     (sheet,) = study.sheets

@@ -1,9 +1,11 @@
 """The two reports of a release as self-contained HTML: one to be published beside it, and one for its owner."""
 
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from shoal.attacks.audit import doubts_of_rows
 from shoal.engine_port import Source
 from shoal.explore.advice import SCALE, recommend
 from shoal.metrics.comparison import Comparison
@@ -29,7 +31,7 @@ from shoal.report.pages.blocks import (
 )
 from shoal.report.pages.columns_section import asked, compared, recoded
 from shoal.report.pages.public_view import Visible
-from shoal.report.pages.search_section import blocked, found, left_out, together
+from shoal.report.pages.search_section import blocked, found, left_out, lost, together
 from shoal.report.pages.shared_sections import (
     MOST_CARDS,
     attacked,
@@ -42,7 +44,6 @@ from shoal.report.pages.shared_sections import (
     verify_it,
 )
 from shoal.report.pages.summary_cards import attacks_card, detail_card, hiding_card, rows_card, shown_card
-from shoal.report.pages.utility_section import lost
 from shoal.runtime.events import phase
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ def private_page(
 
     `told` and `visible` are what the public has; `seen` is the release beside its original, where that can be told.
     """
+    said = manifest.recommendation
+    doubts = doubts_of_rows({} if said is None else said.repeated)
+    doubted = replace(visible, audit=replace(visible.audit, doubts=doubts))
     return Page(
         title="Private report of a release",
         kind="Private report",
@@ -94,7 +98,7 @@ def private_page(
             *left_out(manifest, plan),
             promised(manifest.models, persons=told.persons),
             sized(visible, told),
-            attacked(visible, private=True),
+            attacked(doubted, private=True),
             lost(manifest),
             *compared(plan, source, visible, seen),
             found(manifest),
@@ -106,8 +110,8 @@ def private_page(
             verify_it(manifest.data, private=True),
         ),
         foot=footer(manifest.shoal),
-        verdict="" if manifest.recommendation is None else manifest.recommendation.sentence,
-        sign_off=sign_off(manifest, visible),
+        verdict="" if said is None else said.sentence,
+        sign_off=sign_off(manifest, doubted),
     )
 
 
@@ -123,19 +127,29 @@ def _remedies(manifest: Manifest) -> list[Section]:
     said = manifest.recommendation
     if said is None or not (said.remedies or said.untried):
         return []
+    samples = {each.sample for each in said.remedies} - {None}
+    tried = "Each was tried on the same table: this is the loss that really comes out"
+    if samples:
+        tried = f"Each was tried on a sample of {max(filter(None, samples)):,} rows: these are estimates"
     lead = Paragraph(
-        "Changes of the policy that help, the best first. Each was tried on the same table: this is the loss that "
-        f"really comes out ({SCALE}). The manifest of this folder has each as it stands in a policy."
+        f"Changes of the policy that help, the best first. {tried} ({SCALE}). The manifest of this folder has each as "
+        "it stands in a policy."
     )
     rows = [
-        [each.change, number(each.before), number(each.after), f"{each.exposed:,}", each.advice]
+        [
+            each.change,
+            number(each.before),
+            f"{number(each.after)}{' of the rest' if each.dropped else ''}",
+            f"{each.exposed:,}",
+            each.advice,
+        ]
         for each in said.remedies
     ]
     blocks: list[Block] = [lead] if rows else []
     if rows:
         blocks.append(PageTable(("Change", "Loss now", "Loss then", "Rows exposed then", "Advice then"), rows))
     if said.untried:
-        blocks.append(Paragraph(f"There was no time to try: {'; '.join(said.untried)}.", "soft"))
+        blocks.append(Paragraph(f"Not tried on the whole table: {'; '.join(said.untried)}.", "soft"))
     return [Section("remedies", "What would help", blocks)]
 
 

@@ -68,6 +68,11 @@ def sign_off(manifest: Manifest, visible: Visible) -> Sequence[tuple[str, Sequen
     left_out = f"{rows.suppressed:,} suppressed ({percent(rows.suppressed, rows.read)})"
     worst, mean = (percent(1, max(size, 1)) for size in (classes.min, classes.mean))
     chances = f"smallest class {classes.min:,} rows: a guess is right with {worst} at most, with {mean} on average"
+    if "unit" in {attribute["role"] for attribute in manifest.policy["attributes"].values()}:
+        chances = f"smallest class {classes.min:,} rows, in which persons are counted: see what is attained"
+    elif manifest.recommendation is not None and manifest.recommendation.repeated:
+        named = listed(list(manifest.recommendation.repeated))
+        chances = f"smallest class {classes.min:,} rows, which may be one person's: {named} repeats"
     if manifest.data.separate is not None:
         chances = f"smallest group {classes.min:,} rows: which of its values is whose is not told; rows are not hidden"
     return (
@@ -184,7 +189,8 @@ def sized(visible: Visible, manifest: PublicManifest) -> Section:
     classes, word = manifest.classes, "group" if manifest.data.separate is not None else "class"
     several = "groups" if word == "group" else "classes"
     if manifest.data.separate is None:
-        says = "Whoever looks for a person in a class of n rows picks the right one with a chance of 1 in n."
+        unit = "persons" if manifest.persons else "rows"
+        says = f"Whoever looks for a person in a class of n {unit} picks the right one with a chance of 1 in n."
     else:
         says = "Which value of a group belongs to which of its rows is not told."
     spread = f"{classes.min:,} to {classes.max:,} rows, {classes.mean:,.1f} on average"

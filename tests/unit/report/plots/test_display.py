@@ -111,6 +111,7 @@ def test_a_table_of_one_row():
         each.plot().figure.canvas.draw()
 
 
+@pytest.mark.thorough
 def test_much_will_do():
     rng = np.random.default_rng(0)
     corners = np.sort(rng.random((6_000, 2, 2)), axis=2).reshape(-1, 4)

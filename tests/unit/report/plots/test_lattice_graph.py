@@ -140,6 +140,7 @@ def test_long_titles_are_wrapped():
     assert all(text.get_window_extent().x1 <= figure.bbox.width for text in said)
 
 
+@pytest.mark.thorough
 def test_a_very_tall_lattice_is_drawn_all_the_same():
     assert LatticeGraph(made(299)).render("png").startswith(b"\x89PNG")
 

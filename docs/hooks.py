@@ -2,8 +2,8 @@
 
 A page names its subject in its front matter, `model: k-anonymity`; the table stands before its first section. Where a
 page has the line `<!-- list: models -->`, all pages about models are listed; `figures`, `commands` and `implemented`
-are what is in `lists.py`. The navigation is made of the registries, too: `navigation` fills in what `mkdocs.yml` only
-names.
+are what is in `lists.py`. The line `<!-- notebook: steward.ipynb -->` stands for a notebook beside the page. The
+navigation is made of the registries, too: `navigation` fills in what `mkdocs.yml` only names.
 """
 
 import re
@@ -14,10 +14,12 @@ from typing import Any
 
 from facts import FOLDERS, SUBJECTS, Facts, facts, registered, said_of
 from lists import LISTS
+from notebook_pages import notebook_page
 
 DOCS = Path(__file__).parent
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _LIST = re.compile(r"^<!-- list: (\w+) -->$", re.MULTILINE)
+_NOTEBOOK = re.compile(r"^<!-- notebook: (\S+) -->$", re.MULTILINE)
 _SEARCH = 'data-md-component="search" role="dialog"'
 
 
@@ -61,6 +63,8 @@ def _section(kind: str) -> list[Any]:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Called by MkDocs for every page."""
     markdown = _LIST.sub(lambda found: listing(found.group(1), Path(page.file.src_uri).parent), markdown)
+    folder = DOCS / Path(page.file.src_uri).parent
+    markdown = _NOTEBOOK.sub(lambda found: notebook_page(folder / found.group(1)), markdown)
     subject = subject_of(page.meta)
     if subject is None:
         return markdown

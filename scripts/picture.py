@@ -1,4 +1,4 @@
-"""Draws docs/demo.svg: a real run of the demo's command, as a terminal shows it."""
+"""Draws docs/demo.svg: a real run of the demo's commands, as a terminal shows them."""
 
 import io
 import os
@@ -15,17 +15,24 @@ from rich.console import Console
 from shoal.datasets import write_census
 
 COLUMNS = 92
-SHOWN = "shoal anonymize census.csv --policy policy.toml --out out"
+SHOWN = (
+    "shoal compare census.csv --policy policy.toml --algorithms optimal,mondrian,local --rows 3",
+    "shoal anonymize census.csv --policy policy.toml --out out",
+)
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write_census(Path(folder))
-        output = in_terminal([str(Path(sys.executable).with_name("shoal")), *SHOWN.split()[1:]], folder)
+        shoal = str(Path(sys.executable).with_name("shoal"))
+        outputs = {command: in_terminal([shoal, *command.split()[1:]], folder) for command in SHOWN}
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
-    console.print(f"[bold]$[/bold] {SHOWN}", highlight=False)
-    for line in AnsiDecoder().decode(output):
-        console.print(line)
+    for command, output in outputs.items():
+        console.print(f"[bold]$[/bold] {command}", highlight=False)
+        for line in AnsiDecoder().decode(output):
+            console.print(line)
+        if command != SHOWN[-1]:
+            console.print()
     svg = console.export_svg(title="shoal")
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)  # no fonts from elsewhere
     svg = re.sub(r"terminal-\d+", "terminal", svg)

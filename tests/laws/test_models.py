@@ -162,7 +162,7 @@ def counts(rows, labels=LABELS, reference=None):
         names: together(names, long)
         for names in [(ATTRIBUTE, "guard"), ("guard",), ("age", "guard"), ("age", ATTRIBUTE)]
     }
-    return ClassCounts(sizes, {ATTRIBUTE: long, DOSE: dose}, joint, 2 * sizes, released=released)
+    return ClassCounts(sizes, {ATTRIBUTE: long, DOSE: dose}, joint, 2 * sizes, released=released, quasi=("age",))
 
 
 def together(names, long):

@@ -1,7 +1,6 @@
 """Hierarchy files: the real ones, and those that are refused with their line."""
 
 import csv
-import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -46,13 +45,6 @@ def test_real_hierarchies_compile(path):  # S2.2, bad input 19
     assert hierarchy.height == len(lines[0]) - 1
     assert hierarchy.size == len(lines)
     assert hierarchy.groups(hierarchy.height) == 1
-
-
-@needs_data
-def test_a_hundred_thousand_lines_are_read_in_a_moment():
-    start = time.perf_counter()
-    Csv(str(DATA / "cup" / "hierarchies" / "cup_hierarchy_ZIP.csv")).taxonomy(column())
-    assert time.perf_counter() - start < 5
 
 
 @pytest.mark.parametrize("delimiter", list(";,\t|"))

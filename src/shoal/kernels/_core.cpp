@@ -6,6 +6,7 @@
 #include "_shared.hpp"
 
 #include <array>
+#include <functional>
 
 using namespace nb::literals;
 using namespace shoal;
@@ -80,9 +81,14 @@ nb::tuple result(Grouper<W>&& groups, std::vector<int32_t>&& ids, bool want_ids)
                         want_ids ? to_numpy<int32_t>(std::move(ids), {n}) : none);
 }
 
-// Groups a range of the items: `fill(from, count, keys)` makes the keys of a block, `weights` (or 1) are the counts.
-template <int W, typename Fill>
-void group_range(Grouper<W>& groups, size_t from, size_t to, const int64_t* weights, int32_t* ids, const Fill& fill) {
+// Makes the keys of a block: `fill(from, count, keys)`.  A call for each block costs nothing beside it, and grouping is
+// compiled once for all who call it.
+template <int W> using Fill = std::function<void(size_t, size_t, Key<W>*)>;
+
+// Groups a range of the items; `weights` (or 1) are the counts.
+template <int W>
+void group_range(Grouper<W>& groups, size_t from, size_t to, const int64_t* weights, int32_t* ids,
+                 const Fill<W>& fill) {
   std::array<Key<W>, kBlock> keys;
   for (size_t at = from; at < to; at += kBlock) {
     const size_t count = std::min(kBlock, to - at);
@@ -95,12 +101,12 @@ void group_range(Grouper<W>& groups, size_t from, size_t to, const int64_t* weig
 }
 
 // Few groups among many items: ranges are grouped on all cores and merged in their order.
-template <int W, typename Fill>
-void group_few(Grouper<W>& all, size_t n, const int64_t* weights, std::vector<int32_t>& ids, const Fill& fill) {
+template <int W>
+void group_few(Grouper<W>& all, size_t n, const int64_t* weights, std::vector<int32_t>& ids, const Fill<W>& fill) {
   std::vector<Grouper<W>> locals(cores(), Grouper<W>(0));
   int32_t* out = ids.empty() ? nullptr : ids.data();
   on_all_cores([&](size_t p, size_t parts) {
-    group_range(locals[p], n * p / parts, n * (p + 1) / parts, weights, out, fill);
+    group_range<W>(locals[p], n * p / parts, n * (p + 1) / parts, weights, out, fill);
   });
   for (size_t p = 0, parts = locals.size(); p < parts; ++p) {
     std::vector<int32_t> global(locals[p].keys.size());
@@ -121,7 +127,7 @@ template <int W> struct Item {
 // bins whose tables fit in the cache; at the end each group gets the place of its first appearance among all items.
 template <int W> class Bins {
  public:
-  template <typename Fill> Bins(size_t n, const int64_t* weights, const Fill& fill) : n_(n), items_(n), firsts_(kBins) {
+  Bins(size_t n, const int64_t* weights, const Fill<W>& fill) : n_(n), items_(n), firsts_(kBins) {
     const size_t parts = cores();
     std::vector<Key<W>> keys(n);
     std::vector<std::array<uint32_t, kBins>> next(parts);  // where each range of items writes in each bin
@@ -212,20 +218,20 @@ template <int W> class Bins {
 };
 
 // Groups the items [0, n).  The outcome does not depend on the number of cores.
-template <int W, typename Fill>
-nb::tuple group(size_t n, bool want_ids, const int64_t* weights, Fill fill) {
+template <int W>
+nb::tuple group(size_t n, bool want_ids, const int64_t* weights, const Fill<W>& fill) {
   if (n > INT32_MAX) throw std::length_error("more than 2,147,483,647 items in one grouping");
   std::vector<int32_t> ids(want_ids ? n : 0);
   Grouper<W> all(n < kParallelRows ? n / 8 : 0);
   {
     nb::gil_scoped_release release;
     if (n < kParallelRows) {
-      group_range(all, 0, n, weights, want_ids ? ids.data() : nullptr, fill);
+      group_range<W>(all, 0, n, weights, want_ids ? ids.data() : nullptr, fill);
     } else {
       Grouper<W> sample(0);
-      group_range(sample, 0, kSample, nullptr, nullptr, fill);
+      group_range<W>(sample, 0, kSample, nullptr, nullptr, fill);
       if (8 * sample.keys.size() < kSample) {
-        group_few(all, n, weights, ids, fill);
+        group_few<W>(all, n, weights, ids, fill);
       } else {
         Bins<W>(n, weights, fill).group(all, ids);
       }

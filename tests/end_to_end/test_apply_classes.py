@@ -75,7 +75,9 @@ def refuse(desk, data, *more, code=2, says="", private=None):
 # the same rows
 
 
-@pytest.mark.parametrize("how", METHODS)
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=pytest.mark.thorough) if how == "cells alone" else how for how in METHODS]
+)
 def test_the_same_rows_give_the_same_bytes(desk, how):
     write_census(desk.folder, rows=300)
     data = desk.folder / "census.csv"

@@ -466,7 +466,7 @@ def test_other_engines_say_that_they_cannot(desk):
     )
 
 
-def test_the_running_attack_is_compose(desk):  # the 3: over all releases, before anything is written
+def test_the_running_attack_is_compose(desk):  # over all releases, before anything is written
     policy = {"attributes": ROLES, **sections("monotone")}
     before = make_release(_table(ROWS), policy)
     after = make_release(_table([*ROWS, *NEW]), again(policy, before))

@@ -50,7 +50,7 @@ def of(study, *begins):
     return found
 
 
-# what the issue asks for, of invented people and of Adult
+# of invented people and of Adult
 
 
 def homogeneity_holds(study):  # S0.5

@@ -27,7 +27,7 @@ def test_the_difference_is_shown(desk):
 
 
 def test_the_worst_class_has_a_size_and_rows(desk):
-    """Issue: its values only for those who ask."""
+    """Its values only for those who ask."""
     data = desk.table("age,sex,ill\n30,f,flu\n40,m,hiv\n30,f,hiv\n40,m,hiv\n50,f,flu\n")
     found = sh.measure(data, quasi_identifiers=["age", "sex"], sensitive="ill")
     worst = {each.model: each.to_dict().get("worst") for each in found.models}

@@ -20,7 +20,13 @@ _MOST_FINE = 30
 _MOST_COARSE = 5
 _MANY_CODES = 20
 _CODE = r"\A[A-Za-z0-9-]{3,12}\z"
-_POSTCODE_NAME = re.compile(r"zip|plz|postal|post.?code|pin.?code", re.IGNORECASE)
+_POSTCODE_NAME = re.compile(
+    r"zip|plz|postal|post.?code|postleitzahl|pin.?code|pocztow|posta.?kod|(?<![a-z])(?:cap|cep|cp)(?![a-z])",
+    re.IGNORECASE,
+)
+_POSTCODE = r"\A[A-Za-z0-9 -]{3,12}\z"
+_LEADING_ZERO = r"\A[1-9][0-9]{2,5}\z"
+"""A postcode whose leading zero may have been lost: a whole number of three to six digits."""
 
 
 def draft(column: Column, k: int = 5) -> Builder:
@@ -38,6 +44,8 @@ def draft(column: Column, k: int = 5) -> Builder:
         return Dates((*["day"] * with_time, "month", "quarter", "year", "decade"))
     if _looks_like_codes(column):
         return Mask("right")
+    if _lost_a_zero(column):
+        return Intervals(tuple(10**power for power in range(1, _longest(column))))
     if column.kind is Kind.NUMBER and len(column.values) > _FEW_VALUES:
         return _intervals(column, max(k, _FEWEST_IN_TAIL)) or ValueOnly()
     return ValueOnly()
@@ -52,6 +60,8 @@ def reason(column: Column, builder: Builder) -> str:
     'texts of no common form: the value or *; a tree or a CSV file would lose less'
     """
     match builder:
+        case Intervals(bottom=None, top=None) if _lost_a_zero(column):
+            return "postcodes, some without their leading zero: intervals of ten, a hundred … hide a digit per level"
         case Intervals():
             return "numbers: nested intervals in round steps, with open tails so that extremes do not show"
         case Dates():
@@ -65,13 +75,27 @@ def reason(column: Column, builder: Builder) -> str:
 
 
 def _looks_like_codes(column: Column) -> bool:
-    """Whether texts look like codes: many, of one length, mostly digits; whole numbers only if named a postcode."""
-    if len(column.texts) < _MANY_CODES or (column.kind is Kind.NUMBER and not _POSTCODE_NAME.search(column.name)):
+    """Whether texts look like codes: many, of one length, mostly digits; if named a postcode, few or numbers, too."""
+    named = bool(_POSTCODE_NAME.search(column.name))
+    if len(column.texts) < (2 if named else _MANY_CODES) or (column.kind is Kind.NUMBER and not named):
         return False
-    lengths = pc.utf8_length(column.texts)
-    alike = pc.all(pc.match_substring_regex(column.texts, _CODE)).as_py() and pc.count_distinct(lengths).as_py() == 1
+    lengths, code = pc.utf8_length(column.texts), _POSTCODE if named else _CODE
+    alike = pc.all(pc.match_substring_regex(column.texts, code)).as_py() and pc.count_distinct(lengths).as_py() == 1
     digits = pc.sum(pc.count_substring_regex(column.texts, "[0-9]")).as_py()
     return bool(alike and 2 * digits >= pc.sum(lengths).as_py())
+
+
+def _lost_a_zero(column: Column) -> bool:
+    """Whether postcodes were read as numbers, so that those of a leading zero are a digit shorter."""
+    if column.kind is not Kind.NUMBER or not _POSTCODE_NAME.search(column.name):
+        return False
+    whole = pc.all(pc.match_substring_regex(column.texts, _LEADING_ZERO)).as_py()
+    return bool(whole) and _longest(column) == 1 + pc.min(pc.utf8_length(column.texts)).as_py()
+
+
+def _longest(column: Column) -> int:
+    longest: int = pc.max(pc.utf8_length(column.texts)).as_py()
+    return longest
 
 
 def _intervals(column: Column, fewest: int) -> Intervals | None:

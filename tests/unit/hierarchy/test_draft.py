@@ -109,3 +109,28 @@ def test_drafts_can_be_saved_and_their_reasons_show_no_value():
         line = reason(drafted, builder)
         assert "\n" not in line
         assert not any(str(value) in line for value in values)
+
+
+@pytest.mark.parametrize("name", ["PLZ", "zip", "Postcode", "CAP", "code postal", "CEP", "Kod pocztowy", "Posta kodu"])
+@pytest.mark.parametrize("values", [[10115, 10117, 80331], ["10115", "10117", "80331"]])
+def test_few_postcodes_are_masked(name, values):
+    assert draft(column(values * 10, name)) == Mask("right")
+
+
+def test_postcodes_of_letters_are_masked():
+    assert draft(column(["1012 AB", "1013 CD"] * 10, "postcode")) == Mask("right")
+
+
+def test_postcodes_that_lost_their_leading_zero_hide_a_digit_per_level():
+    """01067 and 01069 of Dresden were read as numbers: a mask would take 1067 for 1067*."""
+    plz = column([1067, 1069, 10115, 80331] * 10, "PLZ")
+    builder = draft(plz)
+    assert builder == Intervals([10, 100, 1000, 10000])
+    assert "without their leading zero" in reason(plz, builder)
+    first, *_ = build(plz, builder).labels[1:]
+    assert first[:2] == ("[1060, 1070)", "[10110, 10120)")
+
+
+@pytest.mark.parametrize(("name", "values"), [("cp", [0, 1, 2, 3]), ("capital gain", [10115, 10117, 80331])])
+def test_what_is_no_postcode_is_not_masked(name, values):
+    assert draft(column(values * 10, name)) == ValueOnly()

@@ -21,7 +21,9 @@ from typer.testing import CliRunner
 import shoal as sh
 from shoal import api
 from shoal.cli.main import app
+from shoal.data.codes import Kind
 from shoal.engine_port import ReadOptions
+from shoal.engines.choice import read_whole
 from shoal.errors import BadData, BadInput, BadPolicy, ShoalWarning
 
 PEOPLE = [(age, sex, ill) for age in (21, 24, 33, 38) for sex in ("f", "m") for ill in ("flu", "cold", "asthma")] * 2
@@ -360,3 +362,28 @@ def test_an_unedited_draft_fits_folders_and_databases(shoal, tmp_path, data):
     shoal("anonymize", data, "--policy", "policy.toml", "--out", "out", "--accept-guesses")
     shoal("verify", "out", "--original", data)
     shoal("audit", "out", "--original", data)
+
+
+def a_sheet(path, doses):
+    book = openpyxl.Workbook()
+    book.active.append([*HEADER, "dose", "height"])
+    for row, dose in zip(PEOPLE, doses, strict=False):
+        book.active.append([*row, dose, 1.5])
+    book.save(path)
+
+
+def test_decimal_commas_in_cells_of_a_sheet_that_are_texts(shoal, tmp_path):
+    a_sheet(tmp_path / "people.xlsx", [f"{i % 3},5" for i in range(len(PEOPLE))])
+    policy, _ = through(shoal, "people.xlsx")
+    assert policy["data"]["decimal"] == ","
+    dose = read_whole(tmp_path / "people.xlsx", ReadOptions()).table["dose"]
+    assert dose.kind is Kind.NUMBER
+    assert sorted({float(number) for number in dose.numbers}) == [0.5, 1.5, 2.5]
+    shoal("measure", "people.xlsx", "--qi", "dose,height", "--decimal", ",")
+
+
+@pytest.mark.parametrize("doses", [["1,250", "12,500"], ["1,5", "much"]])
+def test_commas_that_may_part_thousands_or_words_are_left_alone(shoal, tmp_path, doses):
+    a_sheet(tmp_path / "people.xlsx", doses * (len(PEOPLE) // 2))
+    policy, _ = through(shoal, "people.xlsx")
+    assert "decimal" not in policy["data"]

@@ -175,6 +175,35 @@ def warn_of_look_alikes(column: Column) -> None:
         )
 
 
+_DECIMAL_COMMA = r"\A-?[0-9]+(,[0-9]+)?\z"
+_THOUSANDS = r"\A-?([1-9][0-9]{0,2}(,[0-9]{3})?|0)\z"
+
+
+def has_decimal_commas(texts: pa.Array, options: ReadOptions) -> bool:
+    """Whether all texts that are present are numbers, and one of them has a comma."""
+    present = _present(texts, options)
+    numbers = pc.all(pc.match_substring_regex(present, _DECIMAL_COMMA)).as_py()
+    return bool(numbers and pc.any(pc.match_substring(present, ",")).as_py())
+
+
+def decimal_of_cells(cells: pa.Array, options: ReadOptions) -> str:
+    """Return the decimal mark of the cells of a sheet: only texts can have a comma.
+
+    Where every comma stands before three digits, it may part thousands: then it is none.
+    """
+    if not pa.types.is_string(cells.type):
+        return "."
+    if options.decimal is not None:
+        return options.decimal
+    texts = cells.drop_null()
+    thousands = pc.all(pc.match_substring_regex(_present(texts, options), _THOUSANDS)).as_py()
+    return "," if has_decimal_commas(texts, options) and not thousands else "."
+
+
+def _present(texts: pa.Array, options: ReadOptions) -> pa.Array:
+    return texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(options.missing, pa.string()))))
+
+
 _EXACT = 2**53
 
 

@@ -16,7 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.engine_port import ReadOptions, Source
-from shoal.engines.reading.assemble import assemble, check_names, marker, tell_row_names, with_row_names
+from shoal.engines.reading.assemble import (
+    assemble,
+    check_names,
+    has_decimal_commas,
+    marker,
+    tell_row_names,
+    with_row_names,
+)
 from shoal.engines.reading.content import Content
 from shoal.engines.reading.sniff import (
     UTF8,
@@ -221,7 +228,6 @@ def _may_have_swallowed(table: pa.Table, records: memoryview, quote: str) -> boo
 
 
 _SAMPLE = 256 << 10
-_DECIMAL_COMMA = r"\A-?[0-9]+(,[0-9]+)?\z"
 
 
 @dataclass(frozen=True)
@@ -383,11 +389,7 @@ def decimal_of(column: pa.DictionaryArray, dialect: Dialect, options: ReadOption
         return options.decimal
     if dialect.delimiter == ",":
         return "."
-    texts = column.dictionary
-    absent = pc.is_in(texts, value_set=pa.array(options.missing, pa.string()))
-    present = texts.filter(pc.invert(absent))
-    numbers = pc.all(pc.match_substring_regex(present, _DECIMAL_COMMA)).as_py()
-    return "," if numbers and pc.any(pc.match_substring(present, ",")).as_py() else "."
+    return "," if has_decimal_commas(column.dictionary, options) else "."
 
 
 def _guessed(text: DecodedText, dialect: Dialect, decimal: str, options: ReadOptions) -> dict[str, str | int]:

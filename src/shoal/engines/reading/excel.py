@@ -15,6 +15,7 @@ from shoal.engines.reading.assemble import (
     assemble,
     cell_text,
     check_names,
+    decimal_of_cells,
     marker,
     tell_row_names,
     typed_column,
@@ -250,14 +251,16 @@ def read_excel(content: Content, options: ReadOptions) -> Source:
         raise BadData(f"{content.name}: the sheet has a header but no records")
     if names != titles:
         tell_row_names(content.name, unique=_tells_rows_apart([cells[0] for cells in rows]))
-    found: dict[str, str | int] = {"sheet": sheet.name, "header-row": row}
-    given = {"sheet": options.sheet, "header-row": options.header_row}
+    columns = {name: typed_column(name, [cells[i] for cells in rows]) for i, name in enumerate(names)}
+    decimals = [decimal_of_cells(column, options) for column in columns.values()]
+    commas: dict[str, str | int] = {"decimal": ","} if "," in decimals else {}
+    found: dict[str, str | int] = {"sheet": sheet.name, "header-row": row, **commas}
+    given = {"sheet": options.sheet, "header-row": options.header_row, "decimal": options.decimal}
     guessed = {key: value for key, value in found.items() if given[key] is None}
     under_titles = options.header_row is None and row > min(sheet.rows)
-    if not is_first or under_titles or (guessed and depth > 1):
+    if not is_first or under_titles or ({"sheet", "header-row"} & {*guessed} and depth > 1):
         _tell_found(content.name, sheet, row, depth)
-    columns = {name: typed_column(name, [cells[i] for cells in rows]) for i, name in enumerate(names)}
-    table = assemble(content.name, columns, options)
+    table = assemble(content.name, columns, options, decimals)
     return Source(table, format="excel", name=content.name, missing=marker(options), guessed=guessed)
 
 

@@ -103,3 +103,18 @@ def test_the_verdict_is_that_of_an_attacker_who_has_nothing_else(tmp_path, kind)
     assert {name for name, kind in ATTACKS.items() if not kind.needs and not kind.slow} >= set(told)
     assert len(told) > 3
     assert told == {name: found[name] for name in told}
+
+
+def test_the_share_of_cells_says_that_it_counts_stars_only(tmp_path):
+    """Boxes as wide as half of the table are no stars: the page must not call that detail."""
+    people = pa.table({"age": [20 + i % 50 for i in range(100)], "ill": ["flu", "cold", "gout", "hiv"] * 25})
+    policy = {
+        "attributes": {"age": "quasi-identifier", "ill": "sensitive"},
+        "require": [{"model": "k-anonymity", "k": 40}],
+        "method": {"algorithm": "mondrian"},
+    }
+    sh.anonymize(people, policy).save(tmp_path / "out", advise=0)
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert "Detail shown" not in page
+    assert "Cells that are not *" in page
+    assert "be it an interval or a group of values; the others are *" in page

@@ -75,10 +75,13 @@ def shown_card(manifest: PublicManifest, visible: Visible) -> Card:
     says = f"{finest} shows {many(labels[finest], 'different label')}"
     says += f", {coarsest} {labels[coarsest]:,}." if coarsest != finest else "."
     if any(tally.rows is None for tally in quasi.values()):
-        return Card("Detail shown", many(sum(labels.values()), "label"), says)
+        return Card("Labels shown", many(sum(labels.values()), "label"), says)
     share = 1 - _starred(quasi)
-    says = f"of the cells in {many(len(quasi), 'identifying column')} say something; the others are *. {says}"
-    return Card("Detail shown", percent(share), says, share=share)
+    says = (
+        f"of the cells in {many(len(quasi), 'identifying column')} say something, be it an interval or a group of "
+        f"values; the others are *. How coarse they are, only the owner of the original can measure. {says}"
+    )
+    return Card("Cells that are not *", percent(share), says, share=share)
 
 
 def _starred(tallies: Mapping[str, LabelTally]) -> float:

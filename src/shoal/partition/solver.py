@@ -12,6 +12,7 @@ from shoal.data.codes import Codes, Column, Kind
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import Long
 from shoal.errors import BadPolicy, Infeasible, ShoalWarning
+from shoal.hierarchy.draft import draft
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.methods import ALGORITHMS, Shape
 from shoal.metrics.catalogue import lost_in_cells
@@ -43,7 +44,23 @@ def axes_of(problem: Problem) -> tuple[dict[str, Axis], dict[str, Hierarchy]]:
             axes[name] = hierarchy_axis(hierarchies[name], problem.importance(name))
         else:
             axes[name] = _reordered(ordered_axis(column, problem.importance(name)), column, attribute.order)
+    _warn_of_unused(problem, [name for name in axes if name not in hierarchies])
     return axes, hierarchies
+
+
+def _warn_of_unused(problem: Problem, ordered: Sequence[str]) -> None:
+    """Warn of hierarchies of ordered columns, which are not followed; those that any draft would have are no choice."""
+    policy = problem.policy
+    given = {name: policy.attributes[name].hierarchy for name in ordered}
+    chosen = [
+        repr(name)
+        for name, hierarchy in given.items()
+        if hierarchy is not None and hierarchy != draft(problem.table[name], policy.largest_k)
+    ]
+    if chosen:
+        named = f"the {'hierarchy' if len(chosen) == 1 else 'hierarchies'} of {', '.join(chosen)}"
+        said = f"{policy.method.algorithm} orders numbers and dates by themselves and does not follow {named}"
+        warnings.warn(ShoalWarning(f"{said}; use algorithm = 'optimal' or 'local', which do"), stacklevel=2)
 
 
 def _reordered(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:

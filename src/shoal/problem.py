@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from shoal.search.driver import Stop, Watch
 
 _UNIQUE_SHARE = Fraction(1, 20)
+_FEWEST_EXACT = 10
+"""Fewest rows with a value of their own that are a reason to warn: a few are rare categories, not exact amounts."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +198,7 @@ def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dic
     roles = {n: policy.attributes[n].role if n in policy.attributes else other for n in table.columns}
     _refuse_units(roles)
     _refuse_unconfirmed(table, policy, roles)
+    _warn_of_exact_values(table, policy, roles)
     _warn_of_guesses(policy)
     if policy.unit is None:
         warn_of_several_rows(table, [name for name, role in roles.items() if role is Role.IDENTIFIER])
@@ -222,6 +225,43 @@ def _refuse_unconfirmed(table: Table, policy: Policy, roles: Mapping[str, Role])
                 f"attributes.{name}: {unique} of {table.rows} rows hold a value that no other row has, so it may "
                 "identify people; give it another role, or confirm = true"
             )
+
+
+def exact_columns(table: Table, policy: Policy, roles: Mapping[str, Role]) -> dict[str, int]:
+    """Return the sensitive columns in which many rows hold a value that no other row has, each with how many rows.
+
+    Whoever knows the exact amount of somebody's bill finds the row. Columns with confirm = true are left out; so are
+    all where only the values of a whole group are published.
+    """
+    if policy.republish is None and ALGORITHMS[policy.method.algorithm].shape is Shape.GROUPS:
+        return {}
+    secret = [name for name, role in roles.items() if role is Role.SENSITIVE]
+    unconfirmed = [name for name in secret if policy.attributes[name].confirm is not True]
+    own = {name: table[name].uniques for name in unconfirmed}
+    return {name: rows for name, rows in own.items() if has_exact_values(rows, table.rows)}
+
+
+def has_exact_values(uniques: int, rows: int) -> bool:
+    """Whether so many of the rows with a value of their own are exact amounts rather than rare categories.
+
+    >>> has_exact_values(9, 20), has_exact_values(10, 200), has_exact_values(11, 200)
+    (False, False, True)
+    """
+    return uniques >= _FEWEST_EXACT and Fraction(uniques, rows) > _UNIQUE_SHARE
+
+
+def _warn_of_exact_values(table: Table, policy: Policy, roles: Mapping[str, Role]) -> None:
+    found = exact_columns(table, policy, roles)
+    if found:
+        named = ", ".join(f"{name!r} ({rows:,} of {table.rows:,} rows)" for name, rows in found.items())
+        warnings.warn(
+            ShoalWarning(
+                f"many rows hold a sensitive value that no other row has, in {named}: whoever knows somebody's exact "
+                "value finds the row; round it before, give the column the role 'quasi-identifier', so that it is "
+                "generalised, or 'identifier', so that it is dropped, or confirm = true"
+            ),
+            stacklevel=2,
+        )
 
 
 def _warn_of_guesses(policy: Policy) -> None:

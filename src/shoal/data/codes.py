@@ -182,7 +182,7 @@ class Uncollected(Column):
             name, np.zeros(0, np.int32), none, none, Kind.TEXT, has_null=False, missing=tuple(missing), lone=lone
         )
 
-    @property
+    @cached_property
     def uniques(self) -> int:
         return self.lone()
 

@@ -28,7 +28,7 @@ from shoal.explore.compare import with_algorithm
 from shoal.hierarchy.taxonomy import TOP
 from shoal.methods import ALGORITHMS, Shape, is_search
 from shoal.policy.document import Policy
-from shoal.problem import repeated_persons
+from shoal.problem import exact_columns, repeated_persons
 from shoal.publish.manifest import Advice, Manifest, ModelSummary, Recommendation, Remedy
 from shoal.publish.release_views import Columns, published_in_memory
 from shoal.publish.released_table import ReleasedTable
@@ -97,9 +97,10 @@ def advise(
 
     `starred` are the columns that show `*` in every row.
     """
-    repeated = _repeated(release)
-    said = recommend(manifest.models, audit, starred, manifest.metrics.get("loss"), repeated)
-    if said.advice != "publish":
+    repeated, loss = _repeated(release), manifest.metrics.get("loss")
+    exact = exact_columns(release.source.table, release.policy, release.plan.roles)
+    said = recommend(manifest.models, audit, starred, loss, repeated, exact)
+    if advice_on(audit, starred, loss, repeated) != "publish":  # what helps with exact values is said already
         said = with_remedies(said, release, audit, reproducible=reproducible)
     return manifest.model_copy(update={"recommendation": said})
 
@@ -122,14 +123,16 @@ def recommend(
     starred: Sequence[str],
     loss: float | None,
     repeated: Mapping[str, str] | None = None,
+    exact: Mapping[str, int] | None = None,
 ) -> Recommendation:
     """Say whether to publish a release, by its promises, what attacks found, and whether it still says something.
 
-    `repeated` are dropped columns that name persons who have several rows, though rows are counted.
+    `repeated` are dropped columns that name persons who have several rows, though rows are counted; `exact` are
+    sensitive columns in which many rows, as many as told, hold a value that no other row has.
     """
     findings = f"Verdict: {'; '.join(_findings(models, audit, starred))}."
-    repeated = repeated or {}
-    advice = advice_on(audit, starred, loss, repeated)
+    repeated, exact = repeated or {}, exact or {}
+    advice = advice_on(audit, starred, loss, repeated, exact)
     rows = "".join(f"; rows were counted, though {name} repeats ({often})" for name, often in repeated.items())
     lost = f"; most of the detail is lost (loss {loss:.2f}; {SCALE})" if loss is not None and loss > MOST_LOST else ""
     return Recommendation(
@@ -137,26 +140,41 @@ def recommend(
         attacks={str(line.channel): line.people for line in audit.tried},
         starred=tuple(starred),
         repeated=dict(repeated),
+        exact=dict(exact),
         findings=findings,
         advice=advice,
-        sentence=f"{findings.removesuffix('.')}{rows}{lost}. Advice: {advice}.",
+        sentence=f"{findings.removesuffix('.')}{rows}{_of_exact_values(exact)}{lost}. Advice: {advice}.",
     )
+
+
+def _of_exact_values(exact: Mapping[str, int]) -> str:
+    """Say which exact values find rows, and what helps."""
+    if not exact:
+        return ""
+    told = " and ".join(f"{name} finds {_rows(rows)}" for name, rows in exact.items())
+    return f"; the exact value of {told}: round or drop it, make it a quasi-identifier, or confirm = true"
 
 
 SCALE = "0 intact … 1 nothing left"
 """What the ends of the scale of losses mean."""
 
 
-def advice_on(audit: Audit, starred: Sequence[str], loss: float | None, repeated: Collection[str] = ()) -> Advice:
+def advice_on(
+    audit: Audit,
+    starred: Sequence[str],
+    loss: float | None,
+    repeated: Collection[str] = (),
+    exact: Collection[str] = (),
+) -> Advice:
     """Advise against a release that tells of people, and to think again where it tells nothing or was not attacked.
 
     Descriptions that fit one person only do not say who that is: they alone are a reason to think again. So is that
-    rows are counted though columns that name persons repeat.
+    rows are counted though columns that name persons repeat, and that exact sensitive values find rows.
     """
     told = [line for line in audit.successes if line.channel is not Channel.SINGLING_OUT]
     if told:
         return "do not publish"
-    doubtful = audit.exposed or not audit.tried or starred or repeated or (loss or 0.0) > MOST_LOST
+    doubtful = audit.exposed or not audit.tried or starred or repeated or exact or (loss or 0.0) > MOST_LOST
     return "think again" if doubtful else "publish"
 
 
@@ -233,6 +251,8 @@ class TriedRelease:
     """Quasi-identifiers that it has."""
     repeated: tuple[str, ...] = ()
     """Columns that name persons who have several rows, where rows are counted."""
+    exact: tuple[str, ...] = ()
+    """Sensitive columns whose exact values find rows."""
     share: float = 1.0
     """Share of the rows that it is made of; the loss is an estimate where that is not all."""
 
@@ -253,11 +273,14 @@ class TriedRelease:
 
     @property
     def advice(self) -> Advice:
-        return advice_on(self.audit, self.starred, self.loss, self.repeated)
+        return advice_on(self.audit, self.starred, self.loss, self.repeated, self.exact)
 
     @property
     def rank(self) -> int:
-        """How good the advice is; 0 is the best. A release without most of the columns is not."""
+        """How good the advice is but for exact values, which no change mends; 0 is the best.
+
+        A release without most of the columns is not.
+        """
         return _RANKS.index(advice_on(self.audit, self.starred, self.lost, self.repeated))
 
     @property
@@ -323,6 +346,8 @@ class RemedySearch:
     """Nodes that the search of the release checked."""
     repeated: tuple[str, ...] = ()
     """Dropped columns that name persons who have several rows."""
+    exact: tuple[str, ...] = ()
+    """Sensitive columns whose exact values find rows; no change that is tried helps with them."""
     work: float = 0.0
     """Steps that are left."""
     ends: float | None = None
@@ -465,7 +490,8 @@ class RemedySearch:
             starred = tuple(name for name in quasi if published.table[name].texts.to_pylist() == [TOP])
             audit, columns_left = quick_audit(published), len(plan.quasi_identifiers)
             repeated = self.repeated if policy.unit is None else ()
-            made = TriedRelease(plan.metrics["loss"], audit, starred, change.dropped, columns_left, repeated)
+            lost = plan.metrics["loss"]
+            made = TriedRelease(lost, audit, starred, change.dropped, columns_left, repeated, self.exact)
             return made, plan.effort["checked"]
         except (ShoalError, MemoryError):
             return None, None
@@ -485,13 +511,15 @@ def with_remedies(
         release.engine,
         checked=release.plan.effort["checked"] or _USUALLY_CHECKED,
         repeated=tuple(said.repeated),
+        exact=tuple(said.exact),
         work=_WORK,
         ends=None if seconds is None else perf_counter() + max(seconds, release.plan.seconds),
     )
     with warnings.catch_warnings(action="ignore", category=ShoalWarning), unlogged():
         start = Change("", saveable(release.policy, release.plan, release.source))
         columns = len(release.plan.quasi_identifiers)
-        search.look(start, TriedRelease(loss, audit, said.starred, columns=columns, repeated=tuple(said.repeated)))
+        repeated, exact = tuple(said.repeated), tuple(said.exact)
+        search.look(start, TriedRelease(loss, audit, said.starred, columns=columns, repeated=repeated, exact=exact))
     remedies = tuple(_remedy(*found, loss, release.source) for found in sorted(search.found, key=search.cost))
     told = said.model_copy(update={"remedies": remedies, "untried": tuple(search.untried)})
     return _ending(told, _best(remedies, search))

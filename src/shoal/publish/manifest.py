@@ -251,6 +251,8 @@ class Recommendation(_Frozen):
     """Quasi-identifiers that show `*` in every row."""
     repeated: Annotated[dict[str, str], FIXED] = {}
     """Dropped columns that name persons who have several rows, though rows were counted; and how often they repeat."""
+    exact: Annotated[dict[str, int], FIXED] = {}
+    """Sensitive columns in which many rows, as many as told, hold a value that no other row has."""
     findings: str
     """What holds and what the attacks found, as the published table tells it."""
     advice: Advice

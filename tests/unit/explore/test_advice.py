@@ -93,3 +93,19 @@ def test_a_column_that_is_left_out_counts_as_lost():
     assert less.advice == "publish"
     assert less.rank == now.rank
     assert not less.better_than(now)
+
+
+def test_exact_sensitive_values_are_a_reason_to_think_again():
+    assert advice_on(audit(), (), 0.1, exact=["cost"]) == "think again"
+    assert advice_on(audit("homogeneity"), (), 0.1, exact=["cost"]) == "do not publish"
+
+
+def test_the_verdict_names_exact_values_and_what_helps():
+    said = advice.recommend((), audit(), (), 0.1, exact={"cost": 812, "days": 1})
+    assert "the exact value of cost finds 812 rows and days finds 1 row: round or drop it" in said.sentence
+    assert said.sentence.endswith("or confirm = true. Advice: think again.")
+    assert said.exact == {"cost": 812, "days": 1}
+
+
+def test_a_change_after_which_exact_values_still_find_rows_is_not_enough():
+    assert TriedRelease(0.1, audit(), (), exact=("cost",)).advice == "think again"

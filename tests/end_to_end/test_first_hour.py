@@ -293,7 +293,7 @@ def test_a_sensitive_column_gets_a_promise(shoal, tmp_path):
     assert shoal("init", data, "--out", tmp_path / "policy.toml").code == 0
     promised = tomllib.loads((tmp_path / "policy.toml").read_text("utf-8"))["require"]
     assert [(each["model"], each.get("attribute")) for each in promised] == [
-        *(("k-anonymity", None), ("distinct-l-diversity", "diagnosis"), ("t-closeness", "smoker")),
+        *(("k-anonymity", None), ("alpha-k", "diagnosis"), ("t-closeness", "smoker")),
     ]
 
 
@@ -358,3 +358,72 @@ def test_drafts_of_public_tables_are_useful(name):
     assert loss <= labelled_tables.LOSS_BEFORE.get(name, 1.0) / 2
     ages = [column for column in release.data.columns if column.lower() == "age"]
     assert all(set(release.data[column].astype(str)) != {"*"} for column in ages)
+
+
+def billed(desk, confirm=""):
+    """Patients with bills to the cent, which nobody shares; and a policy that releases these."""
+    draw = random.Random(11)
+    rows = [
+        (draw.randint(20, 79), draw.choice("fm"), draw.choice(["flu", "gout", "cold", "acne"]), f"{100 + i * 7.31:.2f}")
+        for i in range(400)
+    ]
+    data = written(desk.folder, "bills.csv", ("age", "sex", "diagnosis", "bill"), rows)
+    (desk.folder / "policy.toml").write_text(
+        '[attributes]\nage = "quasi-identifier"\nsex = "quasi-identifier"\ndiagnosis = "sensitive"\n'
+        f'bill = {{ role = "sensitive"{confirm} }}\n'
+        '[[require]]\nmodel = "k-anonymity"\nk = 40\n[method]\nalgorithm = "mondrian"\n',
+        "utf-8",
+    )
+    return ["anonymize", data, "--policy", desk.folder / "policy.toml", "--out", desk.out, "--force"]
+
+
+def test_exact_amounts_are_not_published_in_silence(desk):
+    """Whoever knows the bill of somebody finds the row, whatever the ages show."""
+    run = billed(desk)
+    ran = desk.run(*run)
+    assert "many rows hold a sensitive value that no other row has, in 'bill' (400 of 400 rows)" in ran.err
+    said = ran.out.rstrip("\n").splitlines()[-1]
+    assert "the exact value of bill finds 400 rows: round or drop it" in said
+    assert "Advice: publish" not in said
+    assert "(publish this)" not in ran.out
+    told = json.loads(desk.run(*run, "--json").out)
+    assert told["recommendation"]["exact"] == {"bill": 400}
+    assert [note for note in told["warnings"] if "'bill' (400 of 400 rows)" in note]
+
+
+def test_exact_amounts_may_be_confirmed(desk):
+    ran = desk.run(*billed(desk, ", confirm = true"))
+    assert "exact value" not in ran.err + ran.out
+    assert "Advice: publish" in ran.out
+
+
+def test_init_says_that_exact_amounts_find_rows(desk, shoal):
+    _, data, *_ = billed(desk)
+    ran = shoal("init", data, "--out", desk.folder / "drafted.toml")
+    assert "Think about 'bill': whoever knows an exact value finds the row" in ran.err
+    assert "400 of 400 rows hold a value that no other row has" in (desk.folder / "drafted.toml").read_text("utf-8")
+
+
+def test_the_unedited_draft_lets_no_attack_succeed(desk, shoal):
+    """Ages tell much of the illness: promises that follow from its shares hold all the same."""
+    draw = random.Random(12)
+    ages = [draw.randint(20, 79) for _ in range(600)]
+    rows = [
+        (
+            age,
+            draw.choice("fm"),
+            draw.choice(["flu", "gout", "cold", "acne", "flu" if age < 50 else "gout"]),
+            draw.choice("yyn"),
+        )
+        for age in ages
+    ]
+    data = written(desk.folder, "ill.csv", ("age", "sex", "diagnosis", "smoker"), rows)
+    shoal("init", data, "--out", desk.folder / "drafted.toml")
+    drafted = tomllib.loads((desk.folder / "drafted.toml").read_text("utf-8"))
+    assert [(each["model"], each.get("attribute")) for each in drafted["require"]] == [
+        *(("k-anonymity", None), ("alpha-k", "diagnosis"), ("t-closeness", "smoker")),
+    ]
+    ran = shoal("anonymize", data, "--policy", desk.folder / "drafted.toml", "--out", desk.out, "--json")
+    told = json.loads(ran.out)
+    assert {told["recommendation"]["attacks"][kind] for kind in ("attribute linkage", "rule inference")} == {0}
+    assert told["metrics"]["loss"] < 0.3

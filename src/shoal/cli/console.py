@@ -173,7 +173,9 @@ def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
         show_table(title, names, [tuple(row[name] for name in names) for row in trial.rows])
     if drafted.questions:
         named = ", ".join(repr(name) for name in drafted.questions)
-        say(f'Decide on {named}: nothing tells what they are. Their lines confirm = "?" must go.')
+        say(f'Decide on {named}: nothing tells for sure what they are. Their lines confirm = "?" must go.')
+    if exact := [repr(g.column.name) for g in drafted.guesses if g.is_exact]:
+        say(f"Think about {', '.join(exact)}: whoever knows an exact value finds the row; see the policy.")
     if not any(g.role is Role.QUASI_IDENTIFIER for g in drafted.guesses):
         say("No column seems to be a quasi-identifier: give that role to what others may know of a person.")
     how = f"{shlex.quote(str(data))} --policy {shlex.quote(str(out))}"

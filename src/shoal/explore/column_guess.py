@@ -1,6 +1,6 @@
 """The role that a column seems to play: by what it holds, by its header in nine languages, and how sure that is."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
@@ -15,7 +15,7 @@ from shoal.hierarchy.build import Builder, build
 from shoal.hierarchy.dates import Dates, formats_of
 from shoal.hierarchy.draft import draft
 from shoal.hierarchy.top_bottom import ValueOnly
-from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes
+from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes, has_exact_values
 from shoal.risk.check_digits import is_loinc
 from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, matching, passing
 from shoal.risk.vocabulary import HeaderMeaning, Match, meaning_of
@@ -24,6 +24,8 @@ from shoal.roles import Role
 _NEARLY_ALL = 0.9
 _MOST_CODES = 12
 """Most different whole numbers that are taken for codes of categories."""
+_FEWEST_DAYS = 50
+"""Fewest different whole numbers that may be numbers of days."""
 _CATEGORIES = {"sex", "origin", "work", "place", "family", "schooling"}
 _CLINICAL_CODES = {
     "ICD-10 codes": matching(r"[A-TV-Z][0-9][0-9AB](\.[0-9A-Z]{1,4})?[*+†]?"),
@@ -58,6 +60,11 @@ class Guess:
     def values(self) -> int:
         return len(self.column.values)
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether many rows hold a sensitive value that no other row has, by which they can be found."""
+        return self.role is Role.SENSITIVE and has_exact_values(self.column.uniques, len(self.column.codes))
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -67,6 +74,8 @@ class Evidence:
     rows: int
     k: int
     """The k that is going to be asked for."""
+    is_named: bool = True
+    """Whether somebody gave it its name; a level of an index may have none."""
 
     @cached_property
     def meaning(self) -> HeaderMeaning | None:
@@ -80,7 +89,7 @@ class Evidence:
 
     @cached_property
     def _named(self) -> tuple[HeaderMeaning, Match] | None:
-        return meaning_of(self.column.name)
+        return meaning_of(self.column.name) if self.is_named else None
 
     @cached_property
     def findings(self) -> tuple[IdentifierFinding, ...]:
@@ -111,9 +120,12 @@ class Evidence:
         return Guess(self.column, role, certainty, why, builder)
 
 
-def guess_roles(columns: Sequence[Column], rows: int, k: int) -> list[Guess]:
-    """Guess the role of every column; of identifiers that repeat, the one with the most values tells persons apart."""
-    guesses = [guess_role(Evidence(column, rows, k)) for column in columns]
+def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collection[str] = ()) -> list[Guess]:
+    """Guess the role of every column; of identifiers that repeat, the one with the most values tells persons apart.
+
+    `unnamed` are levels of an index that nobody has given a name.
+    """
+    guesses = [guess_role(Evidence(column, rows, k, column.name not in unnamed)) for column in columns]
     shared = [each.role is Role.UNIT and are_namesakes(each.column, columns) for each in guesses]
     guesses = [_of_namesakes(each) if namesakes else each for each, namesakes in zip(guesses, shared, strict=True)]
     persons = [each for each in guesses if each.role is Role.UNIT]
@@ -132,7 +144,7 @@ def _as_identifier(found: Guess) -> Guess:
 
 def guess_role(seen: Evidence) -> Guess:
     """Guess the role of one column: what it holds decides where its header does not."""
-    steps = (_constant, _row_number, _by_content, _by_header, _clinical, _date, _long_text, _unique)
+    steps = (_constant, _row_number, _by_content, _of_an_index, _by_header, _clinical, _date, _long_text, _unique)
     found = (step(seen) for step in steps)
     return next((each for each in found if each is not None), None) or _open(seen)
 
@@ -175,6 +187,13 @@ def _identifier(seen: Evidence, certainty: Certainty, why: str, least: Fraction)
     return seen.guess(Role.IDENTIFIER, certainty, why)
 
 
+def _of_an_index(seen: Evidence) -> Guess | None:
+    if seen.is_named:
+        return None
+    why = "a level without a name of the frame's index, which tells rows or persons apart"
+    return _identifier(seen, Certainty.LIKELY, why, SEVERAL_ROWS)
+
+
 def _by_header(seen: Evidence) -> Guess | None:
     meaning = seen.meaning
     if meaning is None:
@@ -185,10 +204,12 @@ def _by_header(seen: Evidence) -> Guess | None:
         return _identifier(seen, seen.certainty, why, least)
     if meaning.role is Role.QUASI_IDENTIFIER:
         return _quasi_identifier(seen, meaning, why)
-    if meaning.role is Role.SAMPLING_WEIGHT and seen.column.kind is not Kind.NUMBER:
+    unweighed = meaning.role is Role.SAMPLING_WEIGHT and seen.column.kind is not Kind.NUMBER
+    if unweighed or (meaning.role is Role.SENSITIVE and seen.is_long_text):
         return None
-    if meaning.role is Role.SENSITIVE and seen.is_long_text:
-        return None
+    if meaning.name == "diagnosis" and _may_be_days(seen.column):
+        said = f"{why}, but its numbers look like days: quasi-identifier if others may know these, sensitive if not"
+        return seen.guess(Role.SENSITIVE, Certainty.UNKNOWN, said)
     return seen.guess(meaning.role, seen.certainty, why)
 
 
@@ -212,6 +233,16 @@ def _are_codes(column: Column) -> bool:
     if column.kind is not Kind.NUMBER or len(column.values) > _MOST_CODES:
         return False
     return all(number.denominator == 1 and abs(number) < 1_000 for number in column.numbers)
+
+
+def _may_be_days(column: Column) -> bool:
+    """Whether whole numbers may be days: many, of four digits and more, and a fourth of their range occurs."""
+    if column.kind is not Kind.NUMBER or len(column.values) < _FEWEST_DAYS:
+        return False
+    low, high = np.quantile(column.floats, [0.05, 0.95])
+    inside = int(((column.floats >= low) & (column.floats <= high)).sum())
+    whole = all(number.denominator == 1 for number in column.numbers)
+    return bool(whole and high >= 1_000 and 4 * inside >= high - low)
 
 
 def _clinical(seen: Evidence) -> Guess | None:

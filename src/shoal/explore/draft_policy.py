@@ -6,16 +6,17 @@ import re
 import tomllib
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
-from math import prod
+from math import floor, prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from shoal import __version__
 from shoal.data.codes import Column, Table, alone, rows_of
@@ -34,14 +35,24 @@ from shoal.runtime.events import phase
 from shoal.search.optimal import LARGEST_EXHAUSTED
 from shoal.solve import solve
 
-MARKERS = ("?", "NA", "N/A", "NULL", "null", "None", "nan", "NaN", "#N/A")
+MARKERS = ("?", "NA", "N/A", "n/a", "N.A.", "n.a.", "<NA>", "NULL", "null", "None", "nan", "NaN", "#N/A")
 """Texts that usually mean that a value is not known."""
 _FEW_VALUES = 3
+_NEAR = 0.4
+"""Usual distance from the shares of the table."""
 _SAMPLE = 1_000
 _MOST_FOR_LOCAL = 100_000
 """Rows up to which `local` is tried: it takes long for more."""
 TRIED = ("optimal", "mondrian", "local")
 """Algorithms that a draft tries, a kind of recoding each."""
+_PROBE = "mondrian"
+"""The quickest of them, by which promises are weighed."""
+_CHEAP, _DEARER = 0.2, 1.2
+"""Strict promises are drafted where the loss stays as low, or grows by no more than this factor."""
+_MOST_WEIGHED = 8
+"""Columns whose promises are weighed one by one."""
+_COMMON = 0.45
+"""Share of the most frequent value from which on no class can be asked to hold less than half of it."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +126,17 @@ class PolicyDraft:
 def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
     """Draft a policy as TOML text with comments; it holds no value of the data but round edges of intervals."""
     table = _with_markers_read(source.table, _markers(source))
-    guesses = guess_roles(list(table.columns.values()), table.rows, k)
-    body = [_head(source), *map(_attribute, guesses), *_require(guesses, k)]
+    unnamed = {name for name in source.index if re.fullmatch(r"level_[0-9]+", name)}
+    guesses = guess_roles(list(table.columns.values()), table.rows, k, unnamed)
+    attributes = [_head(source), *map(_attribute, guesses)]
     known = any(found.role is Role.QUASI_IDENTIFIER for found in guesses)
-    trials = _try(replace(source, table=table), engine, body) if known else ()
+    if not known:
+        body = [*attributes, *_require(guesses, k)]
+        return PolicyDraft(_written([*body, _method(guesses, ())]), tuple(guesses), ())
+    sample = _sample(replace(source, table=table))
+    strict, dear = _weigh_promises(sample, engine, attributes, guesses, k)
+    body = [*attributes, *_require(guesses, k, strict, dear)]
+    trials = _try(sample, engine, body, few=table.rows <= _MOST_FOR_LOCAL)
     return PolicyDraft(_written([*body, _method(guesses, trials)]), tuple(guesses), trials)
 
 
@@ -137,12 +155,45 @@ def _with_markers_read(table: Table, markers: Sequence[str]) -> Table:
     return replace(table, columns={name: read(column) for name, column in table.columns.items()})
 
 
-def _try(source: Source, engine: Engine, body: Sequence[Sequence[str]]) -> tuple[Trial, ...]:
-    """Run the algorithms on a sample of the rows, the same at every run."""
-    table = source.table
-    chosen = np.sort(np.random.default_rng(0).permutation(table.rows)[:_SAMPLE])
-    sample = replace(source, table=rows_of(table, chosen))
-    few = table.rows <= _MOST_FOR_LOCAL
+def _sample(source: Source) -> Source:
+    """Return some rows of the table, the same at every run."""
+    chosen = np.sort(np.random.default_rng(0).permutation(source.table.rows)[:_SAMPLE])
+    return replace(source, table=rows_of(source.table, chosen))
+
+
+def _weigh_promises(
+    sample: Source, engine: Engine, attributes: Sequence[Sequence[str]], guesses: Sequence[Guess], k: int
+) -> tuple[frozenset[str], dict[str, str]]:
+    """Return the sensitive columns whose strict promises cost little on a sample, and what those of others cost.
+
+    They are asked of all columns, or of those that are known to be sensitive, or of some of these.
+    """
+    secret = [found for found in guesses if found.role is Role.SENSITIVE and found.values > 1]
+    everything = frozenset(found.column.name for found in secret)
+    known = [found.column.name for found in secret if not found.is_open]
+    if not secret or _PROBE not in TRIED:
+        return frozenset(), {}
+
+    def loss(strict: frozenset[str]) -> float:
+        found = _tried(sample, engine, [*attributes, *_require(guesses, k, strict)], _PROBE).loss
+        return 1.0 if found is None else found
+
+    usual = loss(frozenset())
+    limit = max(_CHEAP, _DEARER * usual)
+    for chosen in dict.fromkeys([everything, frozenset(known)]):
+        if loss(chosen) <= limit:
+            return chosen, {}
+    alone = {name: loss(frozenset([name])) for name in known[:_MOST_WEIGHED]}
+    chosen = frozenset()
+    for name in sorted((name for name in alone if alone[name] <= limit), key=alone.__getitem__):
+        if not chosen or loss(chosen | {name}) <= limit:
+            chosen |= {name}
+    dear = {name: f"{alone[name]:.2f} instead of {usual:.2f}" for name in alone if name not in chosen}
+    return chosen, dear
+
+
+def _try(sample: Source, engine: Engine, body: Sequence[Sequence[str]], *, few: bool) -> tuple[Trial, ...]:
+    """Run the algorithms on a sample; `local` only where the table has few rows."""
     return tuple(_tried(sample, engine, body, algorithm) for algorithm in TRIED if few or algorithm != "local")
 
 
@@ -190,25 +241,94 @@ def _attribute(found: Guess) -> list[str]:
     lines = [f"[attributes.{_key(found.column.name)}]", f"role = {_toml(str(found.role))}  # {said}"]
     if found.is_open:
         lines.append('confirm = "?"  # decide on the role, then delete this line')
+    if found.is_exact:
+        own, rows = found.column.uniques, len(found.column.codes)
+        lines += [
+            f"# {own:,} of {rows:,} rows hold a value that no other row has: whoever knows one exactly finds the row;",
+            "# round it before, make it a quasi-identifier, drop it as an identifier, or confirm = true",
+        ]
     if found.builder is not None:
         lines.append(f"hierarchy = {_toml(found.builder.spec())}  # {reason(found.column, found.builder)}")
     return lines
 
 
-def _require(guesses: Sequence[Guess], k: int) -> list[list[str]]:
-    """Return what the release promises: k, and something of each sensitive column that is known to be one."""
+def _require(
+    guesses: Sequence[Guess], k: int, strict: Collection[str] = (), dear: Mapping[str, str] | None = None
+) -> list[list[str]]:
+    """Return what the release promises: k, and something of each sensitive column that is known to be one.
+
+    Of the `strict` ones, it is promised that no class tells much of them; `dear` is how losses would grow by that.
+    """
     of = "persons" if any(found.role is Role.UNIT for found in guesses) else "rows"
     size = ["[[require]]", 'model = "k-anonymity"', f"k = {k}  # every released combination is shared by {k} {of}"]
-    secret = [found for found in guesses if found.role is Role.SENSITIVE and not found.is_open and found.values > 1]
-    return [size, *map(_promise, secret)]
+    secret = [found for found in guesses if found.role is Role.SENSITIVE and found.values > 1]
+    unit = next((found.column for found in guesses if found.role is Role.UNIT), None)
+    promises = [size]
+    for found in secret:
+        name, stricter = found.column.name, _strict_promises(found, unit)
+        if name in strict and stricter:
+            promises += stricter
+        elif not found.is_open:
+            promises.append([*_promise(found), *_told_price(stricter, (dear or {}).get(name))])
+    return promises
+
+
+def _told_price(promises: Sequence[Sequence[str]], price: str | None) -> list[str]:
+    """Say which promises would be stricter, where they are not drafted for their price."""
+    if price is None or not promises:
+        return []
+    stricter = [", ".join(line.partition("  #")[0] for line in each[1:-1]) for each in promises]
+    return [
+        f"# in some classes a value may be likely; stricter, with a loss of {price} on a sample: {'; '.join(stricter)}"
+    ]
+
+
+def _strict_promises(found: Guess, unit: Column | None = None) -> list[list[str]]:
+    """Return promises under which no class tells a value of a sensitive column, or makes it likely.
+
+    A value is likely where a class holds half of it and twice the table's share: a class whose share of each value
+    differs by less than max(1/2 - p, p) from the table's share p makes none likely. Where persons are counted and have
+    several values, shares do not add up: then there are none.
+    """
+    named, shares = _named_by(found), _shares(found.column, unit)
+    if shares is None:
+        return []
+    if shares.max() <= _COMMON:
+        why = "no value has half of a class, so that none can be guessed well"
+        return [["[[require]]", 'model = "alpha-k"', f"alpha = 0.49  # {why}", *named]]
+    least = float(np.maximum(0.5 - shares, shares).min())
+    t = min(floor(100 * least) / 100 - 0.01, _NEAR)
+    why = "no class makes a value likelier than not and twice as likely as the table does"
+    near = ["[[require]]", 'model = "t-closeness"', f"t = {t:.2g}  # {why}", 'distance = "equal"', *named]
+    if t < 1 - shares.max():
+        return [near]  # no class holds the most frequent value alone
+    return [near, ["[[require]]", 'model = "distinct-l-diversity"', "l = 2  # no class tells a value", *named]]
+
+
+def _shares(column: Column, unit: Column | None) -> NDArray[np.float64] | None:
+    """Return the share of each value among those that are not null, by persons; None where these have several."""
+    counts = column.counts[: len(column.values)]
+    if unit is not None:
+        _, first, persons = np.unique(unit.codes, return_index=True, return_inverse=True)
+        if (column.codes[first][persons] != column.codes).any():
+            return None
+        counts = np.bincount(column.codes[first], minlength=column.size)[: len(column.values)]
+    shares: NDArray[np.float64] = counts / counts.sum()
+    return shares
+
+
+def _named_by(found: Guess) -> list[str]:
+    """Return the line that says which column a promise is about; a promise of an open one goes with its role."""
+    rest = "  # delete this promise if you give it another role" if found.is_open else ""
+    return [f"attribute = {_toml(found.column.name)}{rest}"]
 
 
 def _promise(found: Guess) -> list[str]:
     """Return the promise for a sensitive column: several values in each class; of few values, the table's shares."""
-    named = f"attribute = {_toml(found.column.name)}"
+    named = _named_by(found)[0]
     if found.values <= _FEW_VALUES:
         why = "it has few values: no class may hold a much larger share of one than the table"
-        return ["[[require]]", 'model = "t-closeness"', f"t = 0.4  # {why}", 'distance = "equal"', named]
+        return ["[[require]]", 'model = "t-closeness"', f"t = {_NEAR}  # {why}", 'distance = "equal"', named]
     return [
         "[[require]]",
         'model = "distinct-l-diversity"',

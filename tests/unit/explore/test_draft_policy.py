@@ -1,15 +1,20 @@
 """Drafted policies: what is guessed, and that the text is a policy."""
 
 import tomllib
+from fractions import Fraction
 
+import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from shoal import api
 from shoal.data.codes import encode
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.explore.column_guess import guess_roles
-from shoal.explore.draft_policy import _method, draft_policy
+from shoal.explore.draft_policy import _method, _strict_promises, draft_policy
 from shoal.policy.document import Policy
 from shoal.roles import Role
 
@@ -60,3 +65,94 @@ def test_a_lattice_too_large_to_exhaust_gets_a_time_limit():
     guesses = guess_roles([encode(f"age {i}", pa.array([j * 7 % 97 for j in range(200)])) for i in range(12)], 200, 5)
     assert "time-limit = 60  # seconds; the best release that was found by then is taken" in _method(guesses, ())
     assert _method(guesses[:1], ())[1:] == _method(guesses, ())[1:2] + _method(guesses, ())[3:]
+
+
+@pytest.mark.parametrize("marker", ["n/a", "n.a.", "N.A.", "<NA>"])
+def test_every_spelling_of_not_available_is_a_marker(marker):
+    document = tomllib.loads(drafted(age=[*map(str, range(20, 60)), marker] * 2))
+    assert document["data"]["missing"] == ["", marker]
+    assert "intervals" in document["attributes"]["age"]["hierarchy"]
+
+
+def test_levels_of_an_index_without_names_are_dropped():
+    index = pd.MultiIndex.from_product([[f"p{i}" for i in range(50)], range(3)])
+    frame = pd.DataFrame({"age": [i % 40 for i in range(150)]}, index=index)
+    found = {guess.column.name: guess for guess in api.draft(frame).guesses}
+    assert {name: guess.role for name, guess in found.items()} == {
+        "level_0": Role.UNIT,  # three rows each
+        "level_1": Role.IDENTIFIER,
+        "age": Role.QUASI_IDENTIFIER,
+    }
+    assert {str(found[name].certainty) for name in ("level_0", "level_1")} == {"likely"}
+    assert "without a name of the frame's index" in found["level_0"].why
+
+
+def test_a_column_that_somebody_named_like_a_level_is_no_index():
+    guess = guess_roles([encode("level_0", pa.array([1.5, 2.5, 3.25] * 20))], 60, 5)[0]
+    assert "its name says" in guess.why
+
+
+DAYS = [8000 + i * 7919 % 3000 for i in range(1500)]
+
+
+@pytest.mark.parametrize(
+    ("values", "certainty"),
+    [
+        (DAYS, "unknown"),
+        ([f"{code}" for code in range(250, 290)] * 40, "sure"),  # three digits: codes of ICD-9
+        ([10_000_000 + i * 7_654_321 for i in range(300)] * 5, "sure"),  # far apart: codes of a terminology
+        (["B20", "J45.0"] * 700, "sure"),
+    ],
+)
+def test_numbers_of_days_are_no_sure_diagnosis(values, certainty):
+    guess = guess_roles([encode("diag", pa.array(values))], len(values), 5)[0]
+    assert (guess.role, str(guess.certainty)) == (Role.SENSITIVE, certainty)
+    assert ("days" in guess.why) == (certainty == "unknown")
+
+
+def test_the_draft_says_which_exact_values_find_rows():
+    ages = [20 + i % 50 for i in range(300)]
+    text = drafted(age=ages, income=[1000 + i * 13 for i in range(300)], disease=["flu", "gout", "cold"] * 100)
+    assert text.count("rows hold a value that no other row has") == 1
+    assert "# 300 of 300 rows hold a value that no other row has" in text.partition("[attributes.income]")[2]
+
+
+def shares(*counts):
+    """A column in which values have so many rows."""
+    values = [f"v{i}" for i, count in enumerate(counts) for _ in range(count)]
+    return guess_roles([encode("disease", pa.array(values))], sum(counts), 5)[0]
+
+
+@pytest.mark.parametrize(
+    ("counts", "promised"),
+    [
+        ((30, 30, 40), [("alpha-k", 0.49)]),
+        ((75, 25), [("t-closeness", 0.24)]),  # a class of the first alone is 0.25 away
+        ((90, 10), [("t-closeness", 0.39), ("distinct-l-diversity", 2)]),
+        ((60, 40), [("t-closeness", 0.39)]),
+    ],
+)
+def test_strict_promises_follow_from_the_shares(counts, promised):
+    document = tomllib.loads("\n".join(line for part in _strict_promises(shares(*counts)) for line in part))
+    told = [(each["model"], each.get("alpha") or each.get("t") or each.get("l")) for each in document["require"]]
+    assert told == promised
+
+
+def test_persons_of_several_values_get_no_promise_about_shares():
+    unit, ill = encode("p", pa.array([1, 1, 2, 2, 3, 3])), shares(2, 2, 2)
+    assert _strict_promises(ill, unit)
+    assert not _strict_promises(ill, encode("p", pa.array([1, 2, 1, 2, 3, 3])))
+
+
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=5), st.data())
+def test_no_class_that_keeps_strict_promises_makes_a_value_likely(counts, data):
+    """Whatever a class holds: no value alone, and none both likelier than not and twice as likely as in the table."""
+    promises = {part[1].split('"')[1]: part[2] for part in _strict_promises(shares(*counts))}
+    limits = {model: Fraction(line.split()[2]) for model, line in promises.items()}
+    held = data.draw(st.lists(st.integers(0, 12), min_size=len(counts), max_size=len(counts)).filter(any))
+    table, group = ([Fraction(n, sum(each)) for n in each] for each in (counts, held))
+    far = sum(abs(q - p) for p, q in zip(table, group, strict=True)) / 2
+    kept = max(group) <= limits.get("alpha-k", 1) and far <= limits.get("t-closeness", 1)
+    kept &= sum(n > 0 for n in held) >= limits.get("distinct-l-diversity", 1)
+    likely = [q for p, q in zip(table, group, strict=True) if q >= Fraction(1, 2) and q >= 2 * p]
+    assert not (kept and (likely or max(group) == 1))

@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from html import escape
 from math import floor, prod
 from pathlib import Path
@@ -174,6 +175,7 @@ def _weigh_promises(
     if not secret or _PROBE not in TRIED:
         return frozenset(), {}
 
+    @cache
     def loss(strict: frozenset[str]) -> float:
         found = _tried(sample, engine, [*attributes, *_require(guesses, k, strict)], _PROBE).loss
         return 1.0 if found is None else found
@@ -350,6 +352,8 @@ def _method(guesses: Sequence[Guess], trials: Sequence[Trial]) -> list[str]:
     why = f"of a sample it loses least (0 intact … 1 nothing left): {told}" if losses else "the least loss, proved"
     lines = ["[method]", f"algorithm = {_toml(best)}  # {why}"]
     nodes = prod(build(g.column, g.builder).height + 1 for g in guesses if g.builder is not None)
+    if best == "mondrian":
+        lines.append("# it orders numbers and dates by themselves; their hierarchies are for other algorithms")
     if best == "local" or (best == "optimal" and nodes > LARGEST_EXHAUSTED):
         lines.append("time-limit = 60  # seconds; the best release that was found by then is taken")
     return [*lines, *_suppression(best)]

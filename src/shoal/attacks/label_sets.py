@@ -153,6 +153,15 @@ def _whole_numbers(interval: Interval) -> range | None:
 
 
 def _ends(interval: Interval) -> Iterator[str]:
+    """Yield the ends that an interval covers; of one without a lower end that does not cover the upper, a number below.
+
+    >>> list(_ends(Interval(None, "20"))), list(_ends(Interval("20", None)))
+    (['19'], ['20'])
+    """
+    if interval.low is None and interval.high is not None and not interval.closed and not interval.quoted:
+        number = read_number(interval.high)
+        if number is not None:
+            yield str(ceil(number) - 1)
     for end, inside in ((interval.low, True), (interval.high, interval.closed)):
         if end is not None and inside:
             yield end

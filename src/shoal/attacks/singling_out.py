@@ -40,8 +40,9 @@ class SinglingOut(Attack):
 
     It does so with probability (1 - 1/|E|)^(|E| - 1), at least 1/e. A predicate of the same weight w that knows nothing
     of the release isolates with n·w·(1 - w)^(n - 1); a class breaches where its own weight is far below 1/n, so that
-    this is next to nothing. Weights are those of independent attributes, as the release or a control table has them:
-    where attributes go together they are larger in truth.
+    this is next to nothing. As many records are exposed as its predicates are expected to isolate, and at least one
+    where a class breaches; with the truth, one hash is tried as well. Weights are those of independent attributes, as
+    the release or a control table has them: where attributes go together they are larger in truth.
 
     Cohen and Nissim: Towards formalizing the GDPR's notion of singling out. PNAS 2020.
 
@@ -74,7 +75,7 @@ class SinglingOut(Attack):
         if weighted:
             return LATER
         labels = sum(len(face.labels) for face in published.quasi_identifiers.values())
-        many = f"not measured: there are more than {MOST_LABELS:,} different labels; an audit measures it"
+        many = f"not measured: there are more than {MOST_LABELS:,} different labels; {LATER}"
         return many if labels > MOST_LABELS else cls()
 
     @classmethod
@@ -95,6 +96,8 @@ class SinglingOut(Attack):
         trivial = guessing(rows, weight / sizes)
         breach = weight < self.below / rows
         expected = float(isolating[breach].sum())
+        # which predicates isolate is luck of the hash: a class that breaches exposes somebody, whatever one hash does
+        exposed = max(int(expected), int(breach.any()))
         figures: dict[str, Any] = {
             "classes": len(sizes),
             "classes_that_breach": int(breach.sum()),
@@ -104,17 +107,19 @@ class SinglingOut(Attack):
             "isolation_without_the_release_mean": float(trivial.mean()),
             "expected_isolated_in_breaching_classes": expected,
         }
-        said = f"{int(breach.sum()):,} of {len(sizes):,} classes are far rarer than one record in {rows:,}"
+        sentence = (
+            f"{int(breach.sum()):,} of {len(sizes):,} classes are far rarer than one record in {rows:,}; their "
+            f"predicates isolate {'about ' if exposed else ''}{exposed:,} record{'' if exposed == 1 else 's'}"
+        )
         if truth is None:
-            exposed = int(expected)
-            sentence = f"{said}; their predicates isolate about {exposed:,} records"
             return Finding("singling-out", Channel.SINGLING_OUT, exposed, rows, sentence, figures)
         alone = satisfying(published, truth.table, self.seed) == 1
-        exposed = int((alone & breach).sum())
+        isolated = int((alone & breach).sum())
         figures["isolated_by_all_predicates"] = int(alone.sum())
-        success = Rate(exposed, int(breach.sum()))
+        success = Rate(isolated, int(breach.sum()))
         baseline = Rate(int(np.floor(trivial[breach].sum())), int(breach.sum()))
-        sentence = f"{said}; their predicates isolate {exposed:,} records, each exactly one of the original"
+        if exposed:
+            sentence += f", and {isolated:,} as tried on the original with one hash"
         return Finding("singling-out", Channel.SINGLING_OUT, exposed, rows, sentence, figures, success, baseline)
 
 
@@ -137,14 +142,22 @@ def guessing(people: int, weight: Shares) -> Shares:
 
 
 def weights(published: Published, control: Table | None = None) -> Shares:
-    """Probability that a person falls into each class if attributes were independent."""
+    """Probability that a person falls into each class if attributes were independent.
+
+    A label is as common as the rows that show it, even where it covers no value that is known, as `<20` does where all
+    other labels begin at 20.
+    """
     out = np.ones(len(published.counts.sizes))
     for name in published.quasi_identifiers:
         meaning = meaning_of(published, name, *(() if control is None else (control[name],)), listed=False)
         if not meaning.column.size:
             continue  # everywhere `*`
         shares = marginal(published, name, meaning, control)
-        out *= covered_by_labels(meaning, shares)[label_of_class(published, name)]
+        common = covered_by_labels(meaning, shares)
+        if control is None:
+            face = published.quasi_identifiers[name]
+            common = np.maximum(common, np.bincount(face.codes, minlength=len(face.labels)) / published.rows)
+        out *= common[label_of_class(published, name)]
     return out
 
 

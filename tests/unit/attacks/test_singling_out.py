@@ -62,9 +62,30 @@ def test_a_fair_share_of_predicates_isolates():
     low, high = found.success.interval
     assert low < 0.8**4 < high
     assert found.success.share > found.baseline.share
-    assert found.exposed == found.success.right
+    assert found.exposed == int(100 * 0.8**4)  # as expected of any hash, not as one hash has it
     assert SinglingOut(seed=11).on(published, same_rows(original)) == found
     assert not np.array_equal(hashed(original, 11), hashed(original, 12))
+
+
+def test_a_single_class_that_breaches_exposes_somebody_with_and_without_the_truth():
+    """One rare pair of five among common ones: 0.41 records are expected, so which hash is taken decides on 0 or 1."""
+    first, second = ["a"] * 495 + ["z"] * 5, ["b"] * 495 + ["y"] * 5
+    original = table(a=first, b=second, name=[str(i) for i in range(500)])
+    published = release("ab", [], a=first, b=second)
+    found = [SinglingOut(seed=seed).on(published, same_rows(original)) for seed in range(8)]
+    assert {each.figures["classes_that_breach"] for each in found} == {1}
+    assert {each.success.right for each in found} == {0, 1}
+    assert {each.exposed for each in [*found, SinglingOut().on(published)]} == {1}
+    assert {SinglingOut.words(each.figures, each.exposed) for each in found} == {
+        "about 1 can be isolated by a predicate that fits hardly anybody"
+    }
+
+
+def test_an_open_tail_is_as_common_as_its_rows():
+    """No value below 20 is known; the class is no rarer for that."""
+    published = release("a", [], a=["<20"] * 5 + ["[20, 40)"] * 5 + ["≥40"] * 10)
+    assert weights(published).tolist() == [0.25, 0.25, 0.5]
+    assert SinglingOut().on(published).exposed == 0
 
 
 def test_common_classes_do_not_breach():

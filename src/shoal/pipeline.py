@@ -15,7 +15,7 @@ from shoal.engine_port import Engine, Source
 from shoal.engines.choice import choose_engine, read_for, recode, refuse_lacking
 from shoal.engines.postgres.tables import storing
 from shoal.errors import BadOutput, ShoalWarning
-from shoal.explore.advice import advise, seeking
+from shoal.explore.advice import advise, audit_by_maker, seeking
 from shoal.inputs import PathLike, PolicyLike, SourceLike, TargetLike, collect_warnings, path_of, policy_of, target_of
 from shoal.problem import Problem, with_margin
 from shoal.publish.contents import told_of, write_private, write_public, write_recommendation
@@ -139,9 +139,10 @@ def publish_release(
     with places.reported():  # the release is on disk: no report can sink it
         visible = look_at(told, release.shown, release.separate)
         starred = visible.starred(told.quasi_identifiers)
-        manifest = advise(release, manifest, visible.audit, starred, reproducible=reproducible)
+        audit = audit_by_maker(release, visible.audit)
+        manifest = advise(release, manifest, audit, starred, reproducible=reproducible)
         write_recommendation(places.private, manifest)
-        write_reports(places, release, manifest, told, visible, compared)
+        write_reports(places, release, manifest, told, visible, audit, compared)
     return manifest
 
 

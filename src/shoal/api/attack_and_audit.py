@@ -28,7 +28,14 @@ from shoal.policy.document import Policy
 from shoal.problem import warn_of_repeated, warn_of_several_rows
 from shoal.publish.claims import load_public
 from shoal.publish.contents import PeopleFile, load_private, load_rows
-from shoal.publish.release_views import Columns, builders_of, published_in_folder, published_in_memory, published_of
+from shoal.publish.release_views import (
+    Columns,
+    builders_of,
+    published_by,
+    published_in_folder,
+    published_in_memory,
+    published_of,
+)
 from shoal.roles import Role
 from shoal.runtime.events import phase
 from shoal.runtime.tempdir import settle
@@ -265,12 +272,7 @@ def rules_of(
 
 
 def _of_release(release: Release) -> Published:
-    plan = release.plan
-    quasi = [name for columns in plan.released_as.values() for name in columns]
-    sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE]
-    roles = Columns(quasi, sensitive, plan.statistics)
-    builders = dict(plan.builders) | builders_of(release.policy, [Role.SENSITIVE])
-    return published_in_memory("the release", release.row_by_row, roles, builders, release.separate)
+    return published_by(release.plan, release.policy, release.row_by_row, release.separate)
 
 
 def _folder(release: SourceLike) -> Path | None:

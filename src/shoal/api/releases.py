@@ -12,7 +12,7 @@ from shoal.engines.choice import choose_engine, read_options, refuse_lacking
 from shoal.engines.postgres.connection import Postgres, parse_postgres_table
 from shoal.engines.postgres.tables import refuse_target
 from shoal.errors import BadInput, ShoalWarning
-from shoal.explore.advice import advise
+from shoal.explore.advice import advise, audit_by_maker
 from shoal.hierarchy.build import build
 from shoal.inputs import PathLike, PolicyLike, SourceLike, TargetLike, folder_of, path_of, private_of, target_of
 from shoal.models.model import Need
@@ -355,4 +355,5 @@ def dry_run(
         told = told_of(manifest, release.plan, release.verdicts, release.shown, release.separate)
         visible = look_at(told, release.shown, release.separate)
         starred = visible.starred(told.quasi_identifiers)
-        return advise(release, manifest, visible.audit, starred, reproducible=reproducible)
+        audit = audit_by_maker(release, visible.audit)
+        return advise(release, manifest, audit, starred, reproducible=reproducible)

@@ -162,7 +162,7 @@ class Channel(StrEnum):
     question: str
     """What a reader of the report asks."""
     learned: str
-    """What a successful attack learns; {rows} stands for how many rows."""
+    """What a successful attack learns; {rows} stands for how many rows, {what} for the columns that it tells."""
 
     def __new__(cls, value: str, question: str, learned: str) -> Self:
         channel = str.__new__(cls, value)
@@ -174,17 +174,17 @@ class Channel(StrEnum):
     ATTRIBUTE = (
         "attribute linkage",
         "Can somebody's sensitive value be told without finding the row?",
-        "the sensitive value of {rows} can be guessed well",
+        "the {what} of {rows} can be guessed well",
     )
     RULES = (
         "rule inference",
         "Do simple rules tell somebody's sensitive value?",
-        "rules tell the sensitive value of {rows}",
+        "rules tell the {what} of {rows}",
     )
     COMPOSITION = (
         "composition",
         "Can this be combined with other releases about the same people?",
-        "together with others, the value of {rows} is told",
+        "together with others, the {what} of {rows} is told",
     )
     SINGLING_OUT = (
         "singling out",
@@ -211,6 +211,8 @@ class Finding(Glance):
     """How often its guesses were right, where the truth was known."""
     baseline: Rate | None = None
     """How often guesses are right without the weakness that the attack uses."""
+    columns: tuple[str, ...] = ()
+    """Sensitive attributes whose values it tells; empty where it tells none, or does not say which."""
     people: Any = field(default=None, compare=False)
     """An Arrow table of what was learned of each person, where the attack tells: private, never in the document."""
 
@@ -371,6 +373,14 @@ class Attack(ABC):
         if cls.needs:
             return f"it needs {cls.needs}"
         return LATER if cls.slow else cls.with_defaults()
+
+    @classmethod
+    def for_maker(cls, published: Published) -> "Attack | str":  # noqa: ARG003
+        """The attack as it is run, with the original, before whoever made a release is advised; or why it is not.
+
+        Asked of what no report runs, and what can expose somebody by itself.
+        """
+        return LATER
 
     @classmethod
     def with_defaults(cls) -> "Attack | str":

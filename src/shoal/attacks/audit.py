@@ -1,7 +1,7 @@
 """Run every attack that fits a release, and give a verdict for each channel (S1.7)."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from shoal.attacks import ATTACKS
@@ -12,6 +12,8 @@ from shoal.runtime import html_table
 from shoal.runtime.events import advance
 
 Verdict = Literal["protected", "exposed", "not looked at"]
+_MOST_NAMED = 4
+"""Most columns that a line names."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +25,25 @@ class AuditLine:
     people: int
     """How many people the worst attack exposes."""
     why: str
+    columns: tuple[str, ...] = ()
+    """Sensitive attributes whose values are told, where attacks say which."""
 
     @property
     def said(self) -> str:
         return f"exposed: {self.people:,} records" if self.verdict == "exposed" else self.verdict
+
+    def learned(self, rows: str) -> str:
+        """Say what is learned of so many rows, and of which columns.
+
+        >>> AuditLine(Channel.RULES, "exposed", 3, "", ("pay", "vote", "faith")).learned("3 rows")
+        'rules tell the pay, vote or faith of 3 rows'
+        """
+        shown = [*self.columns[:_MOST_NAMED]]
+        if len(self.columns) > _MOST_NAMED:
+            shown = [*shown[:-1], f"{len(self.columns) - _MOST_NAMED + 1} other columns"]
+        *others, last = shown or ["sensitive value"]
+        what = f"{', '.join(others)} or {last}" if others else last
+        return self.channel.learned.format(rows=rows, what=what)
 
     def document(self) -> dict[str, Any]:
         return {"channel": str(self.channel), "verdict": self.verdict, "records": self.people, "why": self.why}
@@ -94,6 +111,11 @@ class Audit:
     def exposed(self) -> bool:
         return bool(self.successes)
 
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Attacks that could expose somebody by themselves, and were left to a longer audit."""
+        return tuple(name for name, why in self.skipped.items() if why.endswith(LATER) and not ATTACKS[name].assumes)
+
     def document(self) -> dict[str, Any]:
         """Return the audit as a JSON object."""
         return {
@@ -110,7 +132,8 @@ class Audit:
         counted = [each for each in worst if not each.assumes]
         said = [each.sentence for each in worst]
         if counted:
-            return AuditLine(channel, "exposed", counted[0].exposed, "; ".join(said))
+            columns = tuple(dict.fromkeys(name for each in counted for name in each.columns))
+            return AuditLine(channel, "exposed", counted[0].exposed, "; ".join(said), columns)
         doubt = self.doubts.get(channel)
         if doubt is not None:
             return AuditLine(channel, "exposed" if doubt.people else "not looked at", doubt.people, doubt.why)
@@ -124,8 +147,11 @@ def audit(
     truth: Truth | None = None,
     absent: Mapping[Channel, str] | None = None,
     tell: Callable[[str, float], None] = lambda *_: None,
+    known: Mapping[str, Finding] | None = None,
 ) -> Audit:
     """Run attacks by name; one that is not to be run is given by the reason why, and one that does not fit says so.
+
+    Findings that are `known` stand in place of attacks that would find them again.
 
     >>> import pyarrow as pa
     >>> from shoal.attacks import Homogeneity
@@ -142,6 +168,9 @@ def audit(
         if isinstance(how, str):
             skipped[name] = how
             continue
+        if known and name in known:
+            findings.append(known[name])
+            continue
         try:
             findings.append(how.on(published, truth))
         except BadInput as why:
@@ -152,14 +181,41 @@ def audit(
     return Audit(tuple(findings), skipped, absent or {})
 
 
-def quick_audit(published: Published, *, weighted: bool = False) -> Audit:
-    """Run every quick attack that reads the release alone; for the others, say why not."""
+def quick_audit(published: Published, *, weighted: bool = False, known: Mapping[str, Finding] | None = None) -> Audit:
+    """Run every quick attack that reads the release alone; for the others, say why not.
+
+    What is `known` already of the same release is not run again.
+    """
     fitting = [kind for kind in ATTACKS.values() if published.sensitive or not kind.of_sensitive]
     attacks = [(kind.name, kind.for_report(published, weighted=weighted)) for kind in fitting]
     # what is run first, then what is only slow, then what needs more than the release
     attacks.sort(key=lambda each: (isinstance(each[1], str), each[1] != LATER))
     absent = absent_channels(published.sensitive)
-    return audit(published, attacks, absent=absent, tell=lambda _, share: advance(share))
+    return audit(published, attacks, absent=absent, tell=lambda _, share: advance(share), known=known)
+
+
+def maker_audit(published: Published, truth: Truth, light: Audit | None = None) -> Audit:
+    """Run what whoever made a release can run at little cost, who has its hierarchies and the original.
+
+    `light` is what quick attacks found without these. What takes longer is run where no other attack of its channel
+    succeeds: it finds a success of every kind that an audit with the original finds, or says what is left to one.
+    """
+    known = {} if light is None else {finding.attack: finding for finding in light.findings}
+    known = {name: finding for name, finding in known.items() if not ATTACKS[name].checked}
+    found = quick_audit(published, known=known)
+    for name in tuple(found.skipped):
+        kind = ATTACKS[name]
+        if not kind.slow or kind.needs or kind.assumes or _exposed(found, kind.channel):
+            continue
+        how = kind.for_maker(published)
+        more = audit(published, [(name, how)], truth)
+        skipped = {other: reason for other, reason in found.skipped.items() if other != name}
+        found = replace(found, findings=(*found.findings, *more.findings), skipped={**skipped, **more.skipped})
+    return found
+
+
+def _exposed(found: Audit, channel: Channel) -> bool:
+    return any(line.channel is channel for line in found.successes)
 
 
 def absent_channels(sensitive: Sequence[str]) -> dict[Channel, str]:
@@ -179,6 +235,7 @@ class _Piece:
     sentence: str
     assumes: bool
     """Whether the attack assumes knowledge beyond the release, or is no better than a guess."""
+    columns: tuple[str, ...] = ()
 
 
 def _pieces(finding: Finding) -> list[_Piece]:
@@ -194,7 +251,8 @@ def _pieces(finding: Finding) -> list[_Piece]:
 def _piece(finding: Finding, exposed: int) -> _Piece:
     kind = ATTACKS[finding.attack]
     sentence = kind.words(finding.figures, exposed) or finding.sentence
-    return _Piece(finding.channel, exposed, sentence, kind.assumes or _no_better_than_chance(finding))
+    assumes = kind.assumes or _no_better_than_chance(finding)
+    return _Piece(finding.channel, exposed, sentence, assumes, finding.columns)
 
 
 def _no_better_than_chance(finding: Finding) -> bool:

@@ -1,7 +1,7 @@
 """The deFinetti attack: groups that hide who has which value show together what kind of person has it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shoal.attacks.attack import (
     ATTRIBUTE,
+    LATER,
     SEED,
     Attack,
     AuditInputs,
@@ -73,6 +74,8 @@ class MemberGroups:
 _BINS = 50
 """Most values of a column that are told apart; beyond that, values are binned in their order."""
 _STILL = 1e-2
+MOST_CELLS = 200_000
+"""Most rows times values with which it is tried before a release is advised; more takes longer than seconds."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,11 @@ class DeFinetti(Attack):
     def for_audit(cls, given: AuditInputs) -> "DeFinetti":
         return cls(seed=given.seed)
 
+    @classmethod
+    def for_maker(cls, published: Published) -> "DeFinetti | str":
+        values = len(published.counts.sensitive[published.sensitive[0]].labels)
+        return LATER if published.rows * values > MOST_CELLS else cls()
+
     def __post_init__(self) -> None:
         at_least("rounds", self.rounds, 1)
         if not 0 < self.sure <= 1:
@@ -127,8 +135,12 @@ class DeFinetti(Attack):
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
         refuse_seed(self.seed)
         attribute = sensitive_of(published, self.attribute)
-        people = _people(published, truth)
-        groups = MemberGroups(published.class_of_row.astype(np.int64), published.counts.sensitive[attribute].dense())
+        people, of_row = _people(published, truth), published.class_of_row.astype(np.int64)
+        right = np.full(published.rows, -1) if truth is None else _right(published, truth, attribute)
+        # what is found does not depend on the order of the rows: they are drawn for in an order of their own
+        order = np.lexsort((right, *people, of_row))
+        people, right = [codes[order] for codes in people], right[order]
+        groups = MemberGroups(of_row[order], published.counts.sensitive[attribute].dense())
         if not np.array_equal(groups.counts.sum(axis=1), np.bincount(groups.group, minlength=len(groups.counts))):
             raise BadInput(f"{published.name}: its groups do not have as many sensitive values as people")
         random = np.random.default_rng(self.seed)
@@ -149,8 +161,8 @@ class DeFinetti(Attack):
         if truth is None:
             exposed = int(sure.sum())
             sentence = f"{exposed:,} of {published.rows:,} records have a value that is at least {self.sure:.0%} likely"
-            return Finding("definetti", Channel.ATTRIBUTE, exposed, published.rows, sentence, figures)
-        right = _right(published, truth, attribute)
+            told = Finding("definetti", Channel.ATTRIBUTE, exposed, published.rows, sentence, figures)
+            return replace(told, columns=(attribute,) if exposed else ())
         ties = random.random(likely.shape) * 1e-9
         guessed = (likely + ties).argmax(axis=1) == right
         success = Rate(int(guessed.sum()), published.rows)
@@ -162,7 +174,8 @@ class DeFinetti(Attack):
             f"learning from the other groups; of {int(sure.sum()):,} the attacker is at least {self.sure:.0%} sure, "
             f"and right about {exposed:,}"
         )
-        return Finding("definetti", Channel.ATTRIBUTE, exposed, published.rows, sentence, figures, success, baseline)
+        told = Finding("definetti", Channel.ATTRIBUTE, exposed, published.rows, sentence, figures, success, baseline)
+        return replace(told, columns=(attribute,) if exposed else ())
 
 
 def learned(

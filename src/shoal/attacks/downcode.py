@@ -164,6 +164,7 @@ class Downcode(Attack):
     sentence: ClassVar[str] = "Make labels finer again, from knowing that they are as fine as could be."
     channel: ClassVar[Channel] = Channel.SINGLING_OUT
     slow: ClassVar[bool] = True
+    assumes: ClassVar[bool] = True  # the policy is known; and which member of a class has the finer label stays unknown
     source: ClassVar[str] = "Cohen, USENIX Security 2022"
     if_exposed: ClassVar[str] = "{exposed:,} show a label that can be made finer with certainty"
     if_not: ClassVar[str] = "no label can be made finer with certainty"

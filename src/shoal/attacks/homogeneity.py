@@ -66,7 +66,8 @@ class Homogeneity(Attack):
             f"{exposed:,} of {counts.rows:,} records lie in {int(any_.sum()):,} of {len(counts.sizes):,} classes "
             f"that show {kind} of {' or '.join(sensitive)}"
         )
-        return Finding("homogeneity", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures)
+        told = tuple(name for name in sensitive if found[name].any())
+        return Finding("homogeneity", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures, columns=told)
 
     def _document(self, counts: ClassCounts, names: Sequence[str], found: Flags) -> dict[str, Any]:
         return expectations(counts, names) | {"classes": int(found.sum()), "rows": int(counts.sizes[found].sum())}

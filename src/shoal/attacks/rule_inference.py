@@ -115,7 +115,8 @@ class Rules(Attack):
             leak, error = lift(released, others)
             figures |= {"leak": leak, "leak_error": error}
             said += f"; of people they were not made from they tell {others.share:.0%} right"
-        return Finding("rules", Channel.RULES, many, published.rows, said, figures, released, others)
+        columns = tuple(dict.fromkeys(rule["attribute"] for rule in rules))
+        return Finding("rules", Channel.RULES, many, published.rows, said, figures, released, others, columns)
 
     @classmethod
     def listing(cls, figures: Mapping[str, Any]) -> tuple[str, tuple[str, ...], list[tuple[str, ...]]]:

@@ -51,6 +51,10 @@ class Similarity(Attack):
     def for_audit(cls, given: AuditInputs) -> "Similarity":
         return cls(width=given.width)
 
+    @classmethod
+    def for_maker(cls, published: Published) -> "Similarity":  # noqa: ARG003 - quick, once hierarchies are known
+        return cls()
+
     def __post_init__(self) -> None:
         if isinstance(self.width, str):
             width, share = _band(self.width)
@@ -92,7 +96,8 @@ class Similarity(Attack):
             "not_judged": [name for name in sensitive if name not in told],
         }
         sentence = f"{exposed:,} of {counts.rows:,} records lie in classes whose {' or '.join(told)} is nearly the same"
-        return Finding("similarity", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures)
+        columns = tuple(name for name, ways in told.items() if any(one["classes"] for one in ways.values()))
+        return Finding("similarity", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures, columns=columns)
 
     def _alike(self, values: ValueCounts, name: str, builder: Builder | None) -> dict[str, Flags]:
         found = {}

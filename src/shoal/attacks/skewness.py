@@ -82,7 +82,8 @@ class Skewness(Attack):
             f"{exposed:,} of {counts.rows:,} records lie in classes that make some {' or '.join(sensitive)} at least "
             f"{self.factor:g} times as likely as the whole release does, and at least {self.threshold:.0%} likely"
         )
-        return Finding("skewness", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures)
+        columns = tuple(name for name, one in told.items() if one["classes"])
+        return Finding("skewness", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures, columns=columns)
 
     def _skewed(self, values: ValueCounts) -> Flags:
         """Flag the entries with n·N ≥ factor·m·T and n ≥ threshold·T: n of T in the class, m of N in the release."""

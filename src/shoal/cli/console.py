@@ -274,16 +274,24 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
 def show_remedies(remedies: Sequence[dict[str, Any]]) -> None:
     """Changes of the policy that help, with the loss that comes of each; of many, the best."""
     rows = [
-        (each["change"], f"{each['before']:.4g}", _then(each), each["advice"]) for each in remedies[:_MOST_REMEDIES]
+        (each["change"], f"{each['before']:.4g}", _then(each), each.get("advice", "not known"))
+        for each in remedies[:_MOST_REMEDIES]
     ]
-    sample = remedies[0].get("sample")
-    of = "this table" if sample is None else f"a sample of {sample:,} rows: estimates"
-    show_table(f"Changes that help, as tried on {of}", ("change", "loss now", "then", "advice then"), rows)
+    sample = next((each["sample"] for each in remedies if "sample" in each), None)
+    title = "Changes that help, as tried on this table"
+    if sample is not None:
+        title = f"Changes that help; where no advice is known, they were tried on a sample of {sample:,} rows only"
+    show_table(title, ("change", "loss now", "then", "advice then"), rows)
+    lines = remedies[0]["toml"].rstrip("\n").splitlines()
+    if len(lines) <= _MOST_LINES:
+        shown = ["The first one in the policy file:", "", *(f"    {clean(line)}".rstrip() for line in lines), ""]
+        _print("\n".join(shown), whole=True)
 
 
 def _then(remedy: dict[str, Any]) -> str:
-    """The loss after a change; where it drops columns, that of the others."""
-    return f"{remedy['after']:.4g}{' of the rest' if remedy.get('dropped') else ''}"
+    """The loss after a change, about where it is an estimate; where it drops columns, that of the others."""
+    about = "about " if "sample" in remedy else ""
+    return f"{about}{remedy['after']:.4g}{' of the rest' if remedy.get('dropped') else ''}"
 
 
 def _untried(count: int) -> str:
@@ -291,6 +299,8 @@ def _untried(count: int) -> str:
 
 
 _MOST_REMEDIES = 5
+_MOST_LINES = 24
+"""Most lines of a policy that are shown; longer ones are on the private page."""
 _TO_DO = {
     "publish": "publish this",
     "think again": "think again before anybody gets it",

@@ -2,7 +2,8 @@
 
 Each change is solved on the same table and attacked like the release itself, so its loss is no estimate. How many are
 tried depends on the size of the table and never on a clock: equal inputs give equal advice. Where the table is too
-large even for a few, they are tried on a sample of its rows, and the advice says so.
+large even for a few, they are tried on a sample of its rows; the best are then tried on all rows, or else promise
+nothing.
 """
 
 import warnings
@@ -17,20 +18,23 @@ from typing import Any
 
 import numpy as np
 
-from shoal.attacks import ATTACKS
 from shoal.attacks.attack import Channel
-from shoal.attacks.audit import Audit, quick_audit
+from shoal.attacks.audit import Audit, maker_audit
+from shoal.attacks.definetti import MOST_CELLS
+from shoal.attacks.release_under_attack import Truth
 from shoal.data.codes import rows_of
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
 from shoal.errors import ShoalError, ShoalWarning
 from shoal.explore.compare import with_algorithm
+from shoal.explore.draft_policy import toml_section
 from shoal.hierarchy.taxonomy import TOP
 from shoal.methods import ALGORITHMS, Shape, is_search
+from shoal.models.model import Model
 from shoal.policy.document import Policy
 from shoal.problem import exact_columns, repeated_persons
 from shoal.publish.manifest import Advice, Manifest, ModelSummary, Recommendation, Remedy
-from shoal.publish.release_views import Columns, published_in_memory
+from shoal.publish.release_views import published_by
 from shoal.publish.released_table import ReleasedTable
 from shoal.publish.summary import saveable
 from shoal.roles import Role
@@ -71,7 +75,7 @@ _FIRSTS = 3
 """Number of changes after which a second one is tried."""
 _MOST = 16
 """Changes that are tried at once, and again as second ones."""
-_WORK = 1_500_000.0
+_WORK = 4_000_000.0
 """Usual effort, in steps of about a microsecond each; they are counted and not measured."""
 _FEWEST = 3
 """Changes that must be within the effort on the whole table; else a sample is all that is tried."""
@@ -79,6 +83,10 @@ _FIRST_PART = 0.6
 """Part of the effort for single changes, where all are tried on the whole table; the rest is for second ones."""
 _SCREENED = 3
 """Part of the effort, one in so many, that finds out on a sample which changes to try on the whole table."""
+_CONFIRMED = 2
+"""Changes that did best on a sample and are tried on all rows, until one does as well there."""
+_CONFIRMING = 3_000_000.0
+"""Most steps that such a change may take."""
 _LEAST_SAMPLE = 500
 """Rows of the smallest sample: less tell nothing of a table."""
 _ONCE = 20_000.0
@@ -87,7 +95,17 @@ _QUESTION = 0.03
 """Steps of a question of a search, for each row."""
 _QUESTIONS = 100
 """Questions that any search may ask; on a sample, also the rounds of local recoding."""
+_GUESS = 10.0
+"""Steps of the deFinetti attack, for each row and sensitive value."""
 _RANKS: tuple[Advice, ...] = ("publish", "think again", "do not publish")
+
+
+def audit_by_maker(release: ReleasedTable, light: Audit) -> Audit:
+    """Return what attacks find with the original beside the release; what they found without, where it has no rows."""
+    if not light.tried or release.shown.rows is None:
+        return light
+    published = published_by(release.plan, release.policy, release.row_by_row, release.separate)
+    return maker_audit(published, Truth(release.source.table, release.rows), light)
 
 
 def advise(
@@ -135,6 +153,7 @@ def recommend(
     advice = advice_on(audit, starred, loss, repeated, exact)
     rows = "".join(f"; rows were counted, though {name} repeats ({often})" for name, often in repeated.items())
     lost = f"; most of the detail is lost (loss {loss:.2f}; {SCALE})" if loss is not None and loss > MOST_LOST else ""
+    unless = _unless(audit.left) if advice == "publish" else ""
     return Recommendation(
         holds=all(model.holds for model in models),
         attacks={str(line.channel): line.people for line in audit.tried},
@@ -143,8 +162,21 @@ def recommend(
         exact=dict(exact),
         findings=findings,
         advice=advice,
-        sentence=f"{findings.removesuffix('.')}{rows}{_of_exact_values(exact)}{lost}. Advice: {advice}.",
+        sentence=f"{findings.removesuffix('.')}{rows}{_of_exact_values(exact)}{lost}. Advice: {advice}{unless}.",
     )
+
+
+def _unless(left: Sequence[str]) -> str:
+    """Say that an audit can find more, where attacks were left to it.
+
+    >>> _unless(["definetti"])
+    ' if an audit with the original finds no more: definetti was not tried (shoal audit OUT --original DATA)'
+    """
+    if not left:
+        return ""
+    were = "were" if len(left) > 1 else "was"
+    what = f"{listed(left)} {were} not tried (shoal audit OUT --original DATA)"
+    return f" if an audit with the original finds no more: {what}"
 
 
 def _of_exact_values(exact: Mapping[str, int]) -> str:
@@ -183,16 +215,24 @@ def _findings(models: Sequence[ModelSummary], audit: Audit, starred: Sequence[st
     failed = [model.model for model in models if not model.holds]
     many = f"all {len(models)} promises hold" if len(models) > 2 else "both promises hold"
     yield f"{', '.join(failed)} fails" if failed else "the promise holds" if len(models) == 1 else many
-    found = [line.channel.learned.format(rows=_rows(line.people)) for line in audit.successes]
+    found = [line.learned(_rows(line.people)) for line in audit.successes]
     kinds = f"{len(audit.tried)} {'kind' if len(audit.tried) == 1 else 'kinds'} of attack"
     if not audit.tried:
         yield "no attack was tried"
     else:
         yield f"{len(found)} of {kinds} {'succeeds' if len(found) == 1 else 'succeed'}{_in_brackets(found)}"
     if starred:
-        *others, last = starred
-        names = f"{', '.join(others)} and {last}" if others else last
-        yield f"{names} {'are' if others else 'is'} {TOP} in every row"
+        yield f"{listed(starred)} {'are' if len(starred) > 1 else 'is'} {TOP} in every row"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names as a sentence has them.
+
+    >>> listed(["age", "sex", "zip"]), listed(["age"])
+    ('age, sex and zip', 'age')
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _rows(count: int) -> str:
@@ -208,6 +248,8 @@ class Change:
     """A change of a policy, before it is tried."""
 
     words: str
+    before: Policy
+    """The policy before the change."""
     policy: Policy
     """The policy after the change."""
     section: str = ""
@@ -218,14 +260,23 @@ class Change:
     """Number of columns that are left out, of which nothing is shown then."""
     weaker: bool = False
     """Whether less is promised than before."""
+    setting: str = ""
+    """The key of [method] that differs, where it is one."""
     first: "Change | None" = None
     """The change before this one, where there are two."""
 
     def after(self, first: "Change") -> "Change":
-        """Return this change as the second of two; it was made of the policy after the first."""
+        """Return this change as the second of two; it was made of the policy after the first.
+
+        One of the same kind replaces the first.
+        """
         words = f"{first.words} and {self.words}"
+        if self.section == first.section == "require":
+            words = promises_changed(first.before.require, self.policy.require)
+        elif self.setting and self.setting == first.setting:
+            words = self.words
         dropped, weaker = first.dropped + self.dropped, first.weaker or self.weaker
-        return replace(self, words=words, dropped=dropped, weaker=weaker, first=first)
+        return replace(self, words=words, before=first.before, dropped=dropped, weaker=weaker, first=first)
 
     def fragment(self) -> dict[str, Any]:
         """Return what differs as it stands in a policy file: a section, or of the attributes some columns."""
@@ -235,6 +286,68 @@ class Change:
             return {**told, self.section: plain.get(self.section, {})}
         columns = {name: plain["attributes"][name] for name in self.columns}
         return {**told, "attributes": {**told.get("attributes", {}), **columns}}
+
+    def toml(self) -> str:
+        """Return the lines of a policy file that differ, under comments that say where they go."""
+        old, parts = self.before.document(), list[str]()
+        for section, content in self.fragment().items():
+            if section == "require":
+                parts += _promise_lines(old["require"], content)
+            elif section == "attributes":
+                parts += [
+                    f"# in place of [attributes.{name}]\n{toml_section([section, name], column)}"
+                    for name, column in content.items()
+                ]
+            else:
+                where = f"in place of [{section}]" if section in old else "a new section, e.g. at the end"
+                parts.append(f"# {where}\n{toml_section([section], content)}")
+        return "\n".join(parts)
+
+
+def _promise_lines(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the promises of a policy file that are new, each with where it goes."""
+    for promise in (each for each in after if each not in before):
+        alike = (each for each in before if each not in after and _subject(each) == _subject(promise))
+        model, attribute = _subject(next(alike, {}))
+        on = f" on {attribute}" if attribute else ""
+        where = f"in place of the [[require]] of {model}{on}" if model else "one more [[require]], e.g. at the end"
+        yield f"# {where}\n{toml_section(['require'], promise, listed=True)}"
+
+
+def _subject(promise: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return the model of a promise and its attribute: a policy makes one such promise."""
+    return promise.get("model"), promise.get("attribute")
+
+
+def promises_changed(before: Sequence[Model], after: Sequence[Model]) -> str:
+    """Say which promises differ; equal ones on several attributes at once.
+
+    >>> from shoal.models.k_anonymity import KAnonymity
+    >>> promises_changed([KAnonymity(5)], [KAnonymity(10)]), promises_changed([], [KAnonymity(2)])
+    ('k = 10 instead of 5', 'add k-anonymity k = 2')
+    """
+    told: dict[tuple[str, str], list[str]] = {}
+    for model in (each for each in after if each not in before):
+        option = _strength(model)
+        old = [each for each in before if each not in after and _alike(each, model)]
+        now = f"{option} = {getattr(model, option)}"
+        if old:
+            kind = "" if model.name == "k-anonymity" else f"{model.name} "
+            said = f"{kind}{now} instead of {getattr(old[0], option)}"
+        else:
+            said = f"add {model.name} {now}"
+        attribute = _attribute(model)
+        told.setdefault((said, " on " if attribute else ""), []).append(attribute or "")
+    return " and ".join(f"{said}{on}{listed(names) if on else ''}" for (said, on), names in told.items())
+
+
+def _strength(model: Model) -> str:
+    """Return the option by which advice makes a promise stronger or weaker."""
+    return next(option for option in ("k", "l", "t") if hasattr(model, option))
+
+
+def _alike(one: Model, other: Model) -> bool:
+    return one.name == other.name and _attribute(one) == _attribute(other)
 
 
 @dataclass(frozen=True)
@@ -366,11 +479,14 @@ class RemedySearch:
         pairs = [(change, now) for change in self._changes(start.policy, now)]
         if not self._try_some(pairs, self.work * _FIRST_PART):
             self._estimate(pairs, start)
+            self._confirm(now)
             return
         if all(then.rank for _, then in self.found):
             firsts = sorted(self.found, key=self.cost)[:_FIRSTS]
             rounds = zip_longest(*([(c.after(f), then) for c in self._changes(f.policy, then)] for f, then in firsts))
-            self._try_some([pair for pairs in rounds for pair in pairs if pair is not None], self.work)
+            seconds = {pair[0].words: pair for pairs in rounds for pair in pairs if pair is not None}
+            tried = {"", *(change.words for change, _ in pairs)}
+            self._try_some([pair for words, pair in seconds.items() if words not in tried], self.work)
         self._try_all(self.waiting)
         if self.ends is None:  # of pairs of changes there are always more
             single = {change.words for change, _ in pairs}
@@ -380,9 +496,10 @@ class RemedySearch:
         """Order changes: by the advice then, those that keep every promise first, then by what is lost.
 
         Of equal ones those that keep every column come first, then what was proposed first: of promises, the weakest.
+        What was tried on a sample alone comes last.
         """
         change, then = found
-        return then.rank, change.weaker, then.lost, change.dropped
+        return then.share < 1.0, then.rank, change.weaker, then.lost, change.dropped
 
     def _changes(self, policy: Policy, now: TriedRelease) -> Iterator[Change]:
         values = {name: len(column.values) for name, column in self.whole.source.table.columns.items()}
@@ -397,7 +514,7 @@ class RemedySearch:
             self._try_all(pairs)
             return True
         pairs, more = pairs[:_MOST], pairs[_MOST:]
-        costs = [_steps(change.policy, self.whole.rows, self.checked) for change, _ in pairs]
+        costs = [self._steps(change.policy, self.whole.rows) for change, _ in pairs]
         within = [pair for pair, cost in zip(pairs, costs, strict=True) if _FEWEST * cost <= self.work]
         if pairs and not within:
             return False
@@ -446,17 +563,40 @@ class RemedySearch:
         proposed = [change.words for change, _ in pairs]
         self.found.sort(key=lambda found: proposed.index(found[0].words))
 
+    def _confirm(self, now: TriedRelease) -> None:
+        """Try what did best on a sample on all rows, where they are not too many, until it does as well there."""
+        for change, guess in sorted(self.found, key=self.cost)[:_CONFIRMED]:
+            steps = self._steps(change.policy, self.whole.rows)
+            if steps > _CONFIRMING:
+                continue
+            self.work = max(self.work, steps)
+            then, done = self._tried(change, self.whole)
+            if not done:
+                continue
+            self.found.remove((change, guess))
+            if then is not None and then.better_than(now):
+                self.found.append((change, then))
+                if then.rank <= guess.rank:
+                    break
+
+    def _steps(self, policy: Policy, rows: int, checked: int | None = None) -> float:
+        """Return about how many steps it takes to solve a policy on so many rows, and to attack what comes of it."""
+        sensitive = policy.named(Role.SENSITIVE)
+        values = len(self.whole.source.table[sensitive[0]].values) if sensitive else 0
+        guesses = rows * values if rows * values <= MOST_CELLS else 0
+        return _steps(policy, rows, self.checked if checked is None else checked) + _GUESS * guesses
+
     def _sample(self, changes: Sequence[Change], work: float) -> TrialTable:
         """Return a sample on which so many changes take so much work."""
         rows = self.whole.rows
-        each = sum(_steps(change.policy, rows, self.checked) - _ONCE for change in changes) / rows
+        each = sum(self._steps(change.policy, rows) - _ONCE for change in changes) / rows
         most = int((work - _ONCE * len(changes)) / each)
         unit = changes[0].policy.unit
         return self.whole.sample(max(most, _LEAST_SAMPLE), unit)
 
     def _tried(self, change: Change, table: TrialTable) -> tuple[TriedRelease | None, bool]:
         """Return what comes of a change, None where no release keeps it; and whether that was found out to the end."""
-        if self._over() or (self.ends is None and self.work < _steps(change.policy, table.rows, self.checked)):
+        if self._over() or (self.ends is None and self.work < self._steps(change.policy, table.rows)):
             return None, False
         # rounds of local recoding cool down: only of a sample, whose loss is an estimate anyway, some are left out
         rounds = table is not self.whole and ALGORITHMS[change.policy.method.algorithm].shape is Shape.CELLS
@@ -465,7 +605,7 @@ class RemedySearch:
         stop = self._over if self.ends is not None else lambda: next(asked) > most
         made, checked = self._outcome(change, table, stop)
         self.tries += 1
-        self.work -= _steps(change.policy, table.rows, self.checked if checked is None else checked)
+        self.work -= self._steps(change.policy, table.rows, checked)
         return (None, False) if table is self.whole and stop() else (made, True)
 
     def _over(self) -> bool:
@@ -481,14 +621,13 @@ class RemedySearch:
         source = table.source
         try:
             plan = make_plan(source, policy, self.engine, stop=stop)
-            columns = recode(source, plan, policy, self.engine).columns
+            shown = recode(source, plan, policy, self.engine)
+            assert shown.rows is not None  # changes are tried in memory only
+            published = published_by(plan, policy, shown.columns, plan.recoding.separate(source.table))
             quasi = [name for names in plan.released_as.values() for name in names]
-            sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE]
-            roles = Columns(quasi, sensitive, plan.statistics)
-            separate = plan.recoding.separate(source.table)
-            published = published_in_memory("the release", columns, roles, {}, separate)
             starred = tuple(name for name in quasi if published.table[name].texts.to_pylist() == [TOP])
-            audit, columns_left = quick_audit(published), len(plan.quasi_identifiers)
+            audit = maker_audit(published, Truth(source.table, shown.rows))
+            columns_left = len(plan.quasi_identifiers)
             repeated = self.repeated if policy.unit is None else ()
             lost = plan.metrics["loss"]
             made = TriedRelease(lost, audit, starred, change.dropped, columns_left, repeated, self.exact)
@@ -516,7 +655,8 @@ def with_remedies(
         ends=None if seconds is None else perf_counter() + max(seconds, release.plan.seconds),
     )
     with warnings.catch_warnings(action="ignore", category=ShoalWarning), unlogged():
-        start = Change("", saveable(release.policy, release.plan, release.source))
+        policy = saveable(release.policy, release.plan, release.source)
+        start = Change("", policy, policy)
         columns = len(release.plan.quasi_identifiers)
         repeated, exact = tuple(said.repeated), tuple(said.exact)
         search.look(start, TriedRelease(loss, audit, said.starred, columns=columns, repeated=repeated, exact=exact))
@@ -537,10 +677,11 @@ def _remedy(change: Change, then: TriedRelease, before: float, source: Source) -
     return Remedy(
         change=change.words,
         policy=change.fragment(),
+        toml=change.toml(),
         before=before,
         after=then.loss,
         exposed=then.exposed,
-        advice=then.advice,
+        advice=then.advice if then.share == 1.0 else None,
         dropped=then.dropped,
         sample=None if then.share == 1.0 else round(then.share * source.table.rows),
     )
@@ -552,7 +693,7 @@ def _ending(said: Recommendation, words: str) -> Recommendation:
 
 def _best(remedies: Sequence[Remedy], search: RemedySearch) -> str:
     """Say which change is the best, or that none helps; of a sample, that it is one."""
-    of = "" if search.sampled is None else f" on a sample of {search.sampled.rows:,} rows"
+    of = "" if search.sampled is None else f" on a sample of {search.sampled.rows:,} rows"  # or on all rows, too
     if not search.tries and not search.untried:
         return "no change is known that might help"
     if not search.tries:
@@ -561,21 +702,21 @@ def _best(remedies: Sequence[Remedy], search: RemedySearch) -> str:
         rest = f"; {len(search.untried):,} others were not tried" if search.untried else ""
         return f"none of the changes that were tried{of} helps{rest}"
     best = remedies[0]
+    if best.sample is not None:
+        return f"may help, tried{of} only: {best.change}"
     kind = "cheapest change that helps" if best.advice == "publish" else "not enough, but better"
     rest = " of the columns left" if best.dropped else ""
-    if best.sample is None:
-        return f"{kind}: {best.change}: loss {_from_to(best.before, best.after)}{rest}"
-    return f"{kind}, as estimated{of}: {best.change}: loss {_from_to(best.before, best.after, 'about ')}{rest}"
+    return f"{kind}: {best.change}: loss {_from_to(best.before, best.after)}{rest}"
 
 
-def _from_to(before: float, after: float, about: str = "") -> str:
+def _from_to(before: float, after: float) -> str:
     """Format two losses, with as many decimals as tell them apart.
 
     >>> _from_to(0.09, 0.11), _from_to(0.091, 0.092), _from_to(0.5, 0.5)
     ('0.09 → 0.11', '0.091 → 0.092', '0.50 → 0.50')
     """
     digits = next((n for n in (2, 3, 4) if f"{before:.{n}f}" != f"{after:.{n}f}"), 2)
-    return f"{before:.{digits}f} → {about}{after:.{digits}f}"
+    return f"{before:.{digits}f} → {after:.{digits}f}"
 
 
 def _why_not(release: ReleasedTable, audit: Audit) -> str | None:
@@ -607,7 +748,7 @@ def _changes(policy: Policy, now: TriedRelease, values: Mapping[str, int]) -> It
     if now.repeated:
         makers.append(partial(_of_persons, policy, max(now.repeated, key=lambda name: (values[name], name))))
     if Channel.RECORD in channels:
-        makers += [partial(_larger, policy, k) for k in _LARGER]
+        makers += [partial(_larger, policy, k) for k in _LARGER if k > policy.largest_k]
     if Channel.SINGLING_OUT in channels:
         makers.append(partial(_larger, policy, 2 * policy.largest_k))
     if now.advice != "do not publish" and (now.starred or now.loss > MOST_LOST):
@@ -644,9 +785,7 @@ def _saying_more(policy: Policy, starred: Sequence[str]) -> Iterator[Callable[[]
 def _told(policy: Policy, audit: Audit) -> list[str]:
     """Return the sensitive attributes whose values some attack tells; all where it does not say which."""
     sensitive = policy.named(Role.SENSITIVE)
-    certain = [finding.figures for finding in audit.findings if not ATTACKS[finding.attack].assumes]
-    told = {name for each in certain for name, one in each.get("attributes", {}).items() if one.get("classes")}
-    told |= {rule["attribute"] for each in certain for rule in each.get("rules", ())}
+    told = {name for line in audit.successes for name in line.columns}
     return [name for name in sensitive if name in told] or sensitive
 
 
@@ -668,46 +807,69 @@ def _changed(policy: Policy, **sections: Any) -> Policy:
 
 
 def _diverse(policy: Policy, model: dict[str, Any], names: Sequence[str]) -> Change:
-    asked = [{**model, "attribute": name} for name in names]
-    (key, value), *_ = [item for item in model.items() if item[0] != "model"]
-    words = f"add {model['model']} {key} = {value} on {' and '.join(names)}"
-    return Change(words, _changed(policy, require=(*policy.require, *asked)), "require")
+    return _promising(policy, [{**model, "attribute": name} for name in names])
 
 
 def _larger(policy: Policy, k: int) -> Change:
-    asked = {"model": "k-anonymity", "k": k}
-    return Change(f"add k-anonymity k = {k}", _changed(policy, require=(*policy.require, asked)), "require")
+    return _promising(policy, [{"model": "k-anonymity", "k": k}])
+
+
+def _promising(policy: Policy, asked: Sequence[Mapping[str, Any]]) -> Change:
+    """Return the change by which promises are made, in place of weaker ones of the same model and attribute."""
+    require: list[Model | Mapping[str, Any]] = list(policy.require)
+    for promise in asked:
+        option, value = next(item for item in promise.items() if item[0] not in {"model", "attribute"})
+        at = [i for i, each in enumerate(policy.require) if _subject(promise) == (each.name, _attribute(each))]
+        for i in at:
+            require[i] = replace(policy.require[i], **{option: value})
+        if not at:
+            require.append(promise)
+    changed = _changed(policy, require=_once(require))
+    return Change(promises_changed(policy.require, changed.require), policy, changed, "require")
+
+
+def _once(require: Sequence[Any]) -> tuple[Any, ...]:
+    """Leave out what is promised twice."""
+    return tuple(each for i, each in enumerate(require) if each not in require[:i])
+
+
+def _attribute(model: Model) -> str | None:
+    attribute: str | None = getattr(model, "attribute", None)
+    return attribute
 
 
 def _of_persons(policy: Policy, name: str) -> Change:
     attributes = {**policy.attributes, name: {"role": "unit"}}
-    return Change(
-        f'count persons by {name} (role = "unit")', _changed(policy, attributes=attributes), "attributes", (name,)
-    )
+    words = f'count persons by {name} (role = "unit")'
+    return Change(words, policy, _changed(policy, attributes=attributes), "attributes", (name,))
 
 
 def _smaller(policy: Policy, k: int) -> Change:
     fewer = tuple(replace(m, k=min(m.k, k)) if hasattr(m, "k") else m for m in policy.require)
     words = f"k = {k} instead of {policy.largest_k}"
-    return Change(words, _changed(policy, require=fewer), "require", weaker=True)
+    return Change(words, policy, _changed(policy, require=fewer), "require", weaker=True)
 
 
 def _without(policy: Policy, names: Sequence[str]) -> Change:
     attributes = {**policy.attributes, **{name: {"role": "identifier"} for name in names}}
-    words = f'drop {" and ".join(names)} (role = "identifier")'
-    return Change(words, _changed(policy, attributes=attributes), "attributes", tuple(names), dropped=len(names))
+    words = f'drop {listed(names)} (role = "identifier")'
+    changed = _changed(policy, attributes=attributes)
+    return Change(words, policy, changed, "attributes", tuple(names), dropped=len(names))
 
 
 def _less_important(policy: Policy, names: Sequence[str]) -> Change:
     less = {name: policy.attributes[name].model_copy(update={"importance": _UNIMPORTANT}) for name in names}
-    words = f"importance = {_UNIMPORTANT} on {' and '.join(names)}"
-    return Change(words, _changed(policy, attributes={**policy.attributes, **less}), "attributes", tuple(names))
+    words = f"importance = {_UNIMPORTANT} on {listed(names)}"
+    changed = _changed(policy, attributes={**policy.attributes, **less})
+    return Change(words, policy, changed, "attributes", tuple(names))
 
 
 def _by(policy: Policy, algorithm: str) -> Change:
-    return Change(f'algorithm = "{algorithm}"', with_algorithm(policy, algorithm), "method")
+    changed = with_algorithm(policy, algorithm)
+    return Change(f'algorithm = "{algorithm}"', policy, changed, "method", setting="algorithm")
 
 
 def _suppressing(policy: Policy, share: float) -> Change:
     method = {name: getattr(policy.method, name) for name in policy.method.model_fields_set} | {"suppression": share}
-    return Change(f"suppression = {share}", _changed(policy, method=method), "method")
+    changed = _changed(policy, method=method)
+    return Change(f"suppression = {share}", policy, changed, "method", setting="suppression")

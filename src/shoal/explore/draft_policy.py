@@ -381,3 +381,17 @@ def _toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_section(path: Sequence[str], content: Mapping[str, Any], *, listed: bool = False) -> str:
+    """Write a section of a policy as drafts have it; `listed` ones may occur several times.
+
+    >>> print(toml_section(["require"], {"model": "k-anonymity", "k": 5}, listed=True))
+    [[require]]
+    model = "k-anonymity"
+    k = 5
+    <BLANKLINE>
+    """
+    name = ".".join(map(_key, path))
+    header = f"[[{name}]]" if listed else f"[{name}]"
+    return _written([[header, *(f"{_key(key)} = {_toml(value)}" for key, value in content.items())]])

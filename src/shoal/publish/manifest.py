@@ -222,17 +222,20 @@ class Remedy(_Frozen):
     """The change, in the words of a policy."""
     policy: Annotated[dict[str, Any], FIXED]
     """Sections of the policy as they are then; of `attributes`, the columns that change."""
+    toml: str = ""
+    """The lines of a policy file that change, under comments that say where they go."""
     before: float
     """Loss of the release as it is."""
     after: float
     """Loss of the release that comes of the change, over the columns that it has."""
     exposed: int = 0
     """Rows that the worst attack still exposes."""
-    advice: Advice
+    advice: Advice | None = None
+    """What is advised then; None where it was tried on a sample alone, which promises nothing."""
     dropped: int = 0
     """Quasi-identifiers that it leaves out."""
     sample: int | None = None
-    """Rows that it was tried on, where that are not all: loss, rows exposed and advice are estimates then."""
+    """Rows that it was tried on, where that are not all: loss and rows exposed are estimates then."""
 
     def applied_to(self, policy: Policy) -> Policy:
         """Return the policy after the change."""

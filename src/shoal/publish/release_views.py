@@ -96,6 +96,16 @@ def published_in_memory(
     return _of_groups(name, table, roles, next(iter(separate)), other, builders)
 
 
+def published_by(
+    plan: Plan, policy: Policy, columns: Mapping[str, Released], separate: Mapping[str, Released] | None = None
+) -> Published:
+    """A release of a plan as somebody has it who knows its hierarchies."""
+    quasi = [name for names in plan.released_as.values() for name in names]
+    sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE]
+    builders = dict(plan.builders) | builders_of(policy, [Role.SENSITIVE])
+    return published_in_memory("the release", columns, Columns(quasi, sensitive, plan.statistics), builders, separate)
+
+
 def shown_as(name: str, column: Released) -> Column:
     """A released column as a reader of the file codes it: by the labels that occur, and no others.
 

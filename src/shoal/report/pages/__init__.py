@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from shoal.attacks.audit import doubts_of_rows
+from shoal.attacks.audit import Audit, doubts_of_rows
 from shoal.engine_port import Source
 from shoal.explore.advice import SCALE, recommend
 from shoal.metrics.comparison import Comparison
@@ -17,6 +17,7 @@ from shoal.publish.released_table import ReleasedTable
 from shoal.report.pages.blocks import (
     Bars,
     Bullets,
+    Command,
     Grid,
     Page,
     PageTable,
@@ -57,10 +58,15 @@ def write_reports(
     manifest: Manifest,
     told: PublicManifest,
     visible: Visible,
+    audit: Audit,
     seen: Comparison | None,
 ) -> None:
-    """Write both reports of a release that is in place; the public one is made from the published files alone."""
-    page = private_page(manifest, told, release.plan, release.policy, release.source, visible, seen)
+    """Write both reports of a release that is in place; the public one is made from the published files alone.
+
+    `audit` is what attacks found with the original: only the private page tells of it.
+    """
+    known = replace(visible, audit=audit)
+    page = private_page(manifest, told, release.plan, release.policy, release.source, known, seen)
     put_file(places.private, "report.html", render(page), private=True)
     put_file(places.public, "report.html", render(public_page(told, visible)))
 
@@ -76,7 +82,8 @@ def private_page(
 ) -> Page:
     """Build the owner's page: what was asked, done, promised and lost, and how the recoding was found.
 
-    `told` and `visible` are what the public has; `seen` is the release beside its original, where that can be told.
+    `told` and `visible` are what the public has, but for attacks that were run with the original; `seen` is the release
+    beside its original, where that can be told.
     """
     said = manifest.recommendation
     doubts = doubts_of_rows({} if said is None else said.repeated)
@@ -127,27 +134,33 @@ def _remedies(manifest: Manifest) -> list[Section]:
     said = manifest.recommendation
     if said is None or not (said.remedies or said.untried):
         return []
-    samples = {each.sample for each in said.remedies} - {None}
-    tried = "Each was tried on the same table: this is the loss that really comes out"
-    if samples:
-        tried = f"Each was tried on a sample of {max(filter(None, samples)):,} rows: these are estimates"
+    sample = max((each.sample for each in said.remedies if each.sample is not None), default=0)
+    tried = "They were tried on the same table: this is the loss that really comes out"
+    if sample:
+        tried += (
+            f", but for those without an advice, which were tried on a sample of {sample:,} rows alone and may help: "
+            "their figures are estimates"
+        )
     lead = Paragraph(
-        f"Changes of the policy that help, the best first. {tried} ({SCALE}). The manifest of this folder has each as "
-        "it stands in a policy."
+        f"Changes of the policy, the best first. {tried} ({SCALE}). The manifest of this folder has each as it stands "
+        "in a policy."
     )
     rows = [
         [
             each.change,
             number(each.before),
-            f"{number(each.after)}{' of the rest' if each.dropped else ''}",
-            f"{each.exposed:,}",
-            each.advice,
+            f"{about}{number(each.after)}{' of the rest' if each.dropped else ''}",
+            f"{about}{each.exposed:,}",
+            each.advice or "not known",
         ]
         for each in said.remedies
+        for about in ["" if each.sample is None else "about "]
     ]
     blocks: list[Block] = [lead] if rows else []
     if rows:
         blocks.append(PageTable(("Change", "Loss now", "Loss then", "Rows exposed then", "Advice then"), rows))
+        blocks.append(Paragraph("The first one in the policy file:"))
+        blocks.append(Command(said.remedies[0].toml.rstrip("\n")))
     if said.untried:
         blocks.append(Paragraph(f"Not tried on the whole table: {'; '.join(said.untried)}.", "soft"))
     return [Section("remedies", "What would help", blocks)]

@@ -60,7 +60,7 @@ def attacks_card(audit: Audit) -> Card:
     if not tried:
         return Card("Attacks tried", "none", f"No attack was run on this release.{rest}", "open")
     if exposed:
-        found = "; ".join(line.channel.learned.format(rows=many(line.people, "row")) for line in exposed)
+        found = "; ".join(line.learned(many(line.people, "row")) for line in exposed)
         says = f"{found[0].upper()}{found[1:]}.{rest}"
         return Card("Kinds of attack tried on it", f"{len(exposed)} of {len(tried)} succeed", says, "bad")
     says = f"None of those that were tried learns what the release should hide.{rest}"

@@ -188,11 +188,11 @@ def test_what_cannot_be_kept_is_never_proposed(desk):
 
 def pasted(policy, lines):
     """A policy file after somebody has pasted lines where their comments say."""
-    for part in lines.split("\n# ")[0:]:
+    for part in lines.split("\n# "):
         where, _, text = part.removeprefix("# ").partition("\n")
-        if where.startswith("in place of the [[require]] of "):
-            model = re.escape(where.removeprefix("in place of the [[require]] of ").split(" on ")[0])
-            policy, often = re.subn(rf'\[\[require\]\]\nmodel = "{model}"\n(?:[^\[\n].*\n)*', text, policy)
+        if where.startswith("in place of the [[require]] with "):
+            model = re.escape(where.removeprefix("in place of the [[require]] with ").split(", ")[0])
+            policy, often = re.subn(rf"\[\[require\]\]\n{model}\n(?:[^\[\n].*\n)*", text, policy)
             assert often == 1, where
         elif where.startswith("in place of ["):
             header = re.escape(where.removeprefix("in place of "))
@@ -256,7 +256,7 @@ def test_a_stronger_promise_replaces_the_one_that_is_made(homogeneous):
     )
     assert stronger["policy"]["require"] == [require[0], {**require[1], "l": 3}]
     assert stronger["toml"].startswith(
-        "# in place of the [[require]] of distinct-l-diversity on disease\n[[require]]\n"
+        '# in place of the [[require]] with model = "distinct-l-diversity", attribute = "disease"\n[[require]]\n'
     )
     comes_true(homogeneous, stronger)
 

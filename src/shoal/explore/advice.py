@@ -30,6 +30,7 @@ from shoal.explore.compare import with_algorithm
 from shoal.explore.draft_policy import toml_section
 from shoal.hierarchy.taxonomy import TOP
 from shoal.methods import ALGORITHMS, Shape, is_search
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.model import Model
 from shoal.policy.document import Policy
 from shoal.problem import exact_columns, repeated_persons
@@ -294,10 +295,8 @@ class Change:
             if section == "require":
                 parts += _promise_lines(old["require"], content)
             elif section == "attributes":
-                parts += [
-                    f"# in place of [attributes.{name}]\n{toml_section([section, name], column)}"
-                    for name, column in content.items()
-                ]
+                texts = [toml_section([section, name], column) for name, column in content.items()]
+                parts += [f"# in place of {text.partition(chr(10))[0]}\n{text}" for text in texts]
             else:
                 where = f"in place of [{section}]" if section in old else "a new section, e.g. at the end"
                 parts.append(f"# {where}\n{toml_section([section], content)}")
@@ -307,11 +306,12 @@ class Change:
 def _promise_lines(before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the promises of a policy file that are new, each with where it goes."""
     for promise in (each for each in after if each not in before):
-        alike = (each for each in before if each not in after and _subject(each) == _subject(promise))
-        model, attribute = _subject(next(alike, {}))
-        on = f" on {attribute}" if attribute else ""
-        where = f"in place of the [[require]] of {model}{on}" if model else "one more [[require]], e.g. at the end"
-        yield f"# {where}\n{toml_section(['require'], promise, listed=True)}"
+        text = toml_section(["require"], promise, listed=True)
+        where = "one more [[require]], e.g. at the end"
+        if any(each not in after and _subject(each) == _subject(promise) for each in before):
+            told = [line for line in text.splitlines() if line.startswith(("model = ", "attribute = "))]
+            where = f"in place of the [[require]] with {', '.join(told)}"
+        yield f"# {where}\n{text}"
 
 
 def _subject(promise: Mapping[str, Any]) -> tuple[str | None, str | None]:
@@ -748,7 +748,8 @@ def _changes(policy: Policy, now: TriedRelease, values: Mapping[str, int]) -> It
     if now.repeated:
         makers.append(partial(_of_persons, policy, max(now.repeated, key=lambda name: (values[name], name))))
     if Channel.RECORD in channels:
-        makers += [partial(_larger, policy, k) for k in _LARGER if k > policy.largest_k]
+        promised = max((model.k for model in policy.require if isinstance(model, KAnonymity)), default=1)
+        makers += [partial(_larger, policy, k) for k in _LARGER if k > promised]
     if Channel.SINGLING_OUT in channels:
         makers.append(partial(_larger, policy, 2 * policy.largest_k))
     if now.advice != "do not publish" and (now.starred or now.loss > MOST_LOST):

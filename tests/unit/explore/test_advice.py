@@ -100,7 +100,10 @@ def test_a_second_change_of_the_same_kind_replaces_the_first():
     twenty = advice._larger(ten.policy, 20).after(ten)
     assert (ten.words, twenty.words) == ("k = 10 instead of 3", "k = 20 instead of 3")
     assert twenty.fragment() == {"require": [{"model": "k-anonymity", "k": 20}]}
-    assert twenty.toml() == '# in place of the [[require]] of k-anonymity\n[[require]]\nmodel = "k-anonymity"\nk = 20\n'
+    assert (
+        twenty.toml()
+        == '# in place of the [[require]] with model = "k-anonymity"\n[[require]]\nmodel = "k-anonymity"\nk = 20\n'
+    )
     assert advice._larger(ten.policy, 3).after(ten).words == ""  # as it was
     less = advice._suppressing(policy, 0.01)
     assert advice._suppressing(less.policy, 0.05).after(less).words == "suppression = 0.05"

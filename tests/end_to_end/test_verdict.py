@@ -461,7 +461,7 @@ def test_what_takes_longer_is_named_beside_the_advice_to_publish(desk, monkeypat
     said = last_line(desk.anonymize())
     assert said.endswith(
         "Advice: publish if an audit with the original finds no more: definetti was not tried "
-        "(shoal audit OUT --original DATA)."
+        "(shoal audit OUT --original DATA, in Python shoal.audit)."
     )
 
 

@@ -170,13 +170,13 @@ def recommend(
 def _unless(left: Sequence[str]) -> str:
     """Say that an audit can find more, where attacks were left to it.
 
-    >>> _unless(["definetti"])
-    ' if an audit with the original finds no more: definetti was not tried (shoal audit OUT --original DATA)'
+    >>> _unless(["definetti"]).partition(" (")[0]
+    ' if an audit with the original finds no more: definetti was not tried'
     """
     if not left:
         return ""
     were = "were" if len(left) > 1 else "was"
-    what = f"{listed(left)} {were} not tried (shoal audit OUT --original DATA)"
+    what = f"{listed(left)} {were} not tried (shoal audit OUT --original DATA, in Python shoal.audit)"
     return f" if an audit with the original finds no more: {what}"
 
 

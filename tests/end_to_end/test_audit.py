@@ -117,3 +117,16 @@ def test_the_command(desk):
     wrong = desk.run("audit", desk.out, "--register", desk.folder / "register.csv", "--json")
     assert "join" in json.loads(wrong.out)["not_run"]
     desk.refused(2, "audit", desk.folder / "nothing.csv", "--qi", "age", says="nothing.csv")
+
+
+def test_singling_out_reads_decimal_commas(desk):
+    """Attributes with intervals were not looked at, though the release was made of the same numbers."""
+    rows = "".join(f"{age};{age * 3},50;{'fm'[age % 2]};flu\n" for age in range(20, 40))
+    data = desk.table("age;costs;sex;disease\n" + rows)
+    roles = {name: {"role": "quasi-identifier"} for name in ("age", "costs", "sex")}
+    roles["costs"]["hierarchy"] = {"intervals": [10, 50]}
+    desk.policy(roles | {"disease": {"role": "sensitive"}}, method={"algorithm": "local"})
+    assert desk.anonymize().code == 0
+    ran = desk.run("audit", desk.out, "--original", data, "--json")
+    assert ran.code == 0, ran.err
+    assert "singling-out" not in json.loads(ran.out)["not_run"]

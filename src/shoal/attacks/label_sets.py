@@ -108,7 +108,8 @@ def meaning_of(published: Published, name: str, *known: Column, listed: bool = T
         texts += [label for label in shown.labels if label is not None and _WHOLE.fullmatch(label)]
     null: list[str | None] = [None] if None in shown.labels or any(column.has_null for column in known) else []
     values: list[str | None] = [*dict.fromkeys([*texts, *stretches]), *null]
-    column = encode(name, pa.array(values, pa.string()))
+    decimal = next((column.decimal for column in known), ".")
+    column = encode(name, pa.array(values, pa.string()), decimal=decimal)
     hierarchy = build(column, builder) if builder is not None and (own or known or _ranges(shown.labels)) else None
     many = np.ones(column.size)
     many[: len(column.texts)] = [min(stretches.get(text, 1), _LARGEST) for text in column.texts.to_pylist()]

@@ -626,3 +626,10 @@ def test_pydantic_takes_a_policy_and_refuses_what_is_none():
     with pytest.raises(BadPolicy, match="invalid JSON") as refused:
         Policy.model_validate_json('{"attributes')
     assert "attributes" not in str(refused.value)
+
+
+def test_a_promise_about_a_misspelt_column_names_the_nearest():
+    attributes = {"age": "quasi-identifier", "vote": "sensitive"}
+    require = [{"model": "distinct-l-diversity", "l": 2, "attribute": "Vote"}]
+    with pytest.raises(BadPolicy, match=r"is about 'Vote' \(did you mean 'vote'\?\)"):
+        Policy(attributes=attributes, require=require)

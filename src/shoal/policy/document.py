@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
@@ -213,9 +214,11 @@ class Policy(Part):
         for model in self.require:
             of = model.about
             if of is not None and of not in sensitive:
+                near = [] if of in self.attributes else get_close_matches(of, sensitive, n=1, cutoff=0.5)
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
                 raise ValueError(
-                    f"require: {model.name} is about {of!r}, which has not the role 'sensitive'; give it that role, or "
-                    "delete this [[require]]"
+                    f"require: {model.name} is about {of!r}{hint}, which has not the role 'sensitive'; give it that "
+                    "role, or delete this [[require]]"
                 )
             if model.per_attribute and not sensitive:
                 raise ValueError(f"require: {model.name} needs a column with the role 'sensitive'")

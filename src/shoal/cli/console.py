@@ -299,7 +299,7 @@ def _untried(count: int) -> str:
 
 
 _MOST_REMEDIES = 5
-_MOST_LINES = 24
+_MOST_LINES = 40
 """Most lines of a policy that are shown; longer ones are on the private page."""
 _TO_DO = {
     "publish": "publish this",

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from shoal.attacks.attack import Channel
-from shoal.attacks.audit import Audit, maker_audit
-from shoal.attacks.definetti import MOST_CELLS
+from shoal.attacks.audit import Audit, maker_audit, quick_audit
+from shoal.attacks.definetti import DeFinetti
 from shoal.attacks.release_under_attack import Truth
 from shoal.data.codes import rows_of
 from shoal.engine_port import Engine, Source
@@ -30,14 +30,16 @@ from shoal.explore.compare import with_algorithm
 from shoal.explore.draft_policy import toml_section
 from shoal.hierarchy.taxonomy import TOP
 from shoal.methods import ALGORITHMS, Shape, is_search
+from shoal.metrics.cell_measures import loss as measured_loss
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.model import Model
+from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.problem import exact_columns, repeated_persons
 from shoal.publish.manifest import Advice, Manifest, ModelSummary, Recommendation, Remedy
 from shoal.publish.release_views import published_by
 from shoal.publish.released_table import ReleasedTable
-from shoal.publish.summary import saveable
+from shoal.publish.summary import saveable, seen_of
 from shoal.roles import Role
 from shoal.runtime.events import unlogged
 from shoal.solve import make_plan
@@ -368,6 +370,8 @@ class TriedRelease:
     """Sensitive columns whose exact values find rows."""
     share: float = 1.0
     """Share of the rows that it is made of; the loss is an estimate where that is not all."""
+    judged: bool = True
+    """Whether every attack was tried that its maker can try, and not the quick ones alone."""
 
     @property
     def lost(self) -> float:
@@ -579,12 +583,29 @@ class RemedySearch:
                 if then.rank <= guess.rank:
                     break
 
+    def judge_best(self, now: TriedRelease) -> None:
+        """Try on the change that is named first what an audit with the original would."""
+        for _ in range(_CONFIRMED):
+            if not self.found:
+                return
+            change, then = best = min(self.found, key=self.cost)
+            if then.judged or then.share < 1.0:
+                return
+            again, _ = self._outcome(change, self.whole, lambda: False, judged=True)
+            self.found.remove(best)
+            if again is not None and again.better_than(now):
+                self.found.append((change, again))
+
     def _steps(self, policy: Policy, rows: int, checked: int | None = None) -> float:
-        """Return about how many steps it takes to solve a policy on so many rows, and to attack what comes of it."""
-        sensitive = policy.named(Role.SENSITIVE)
-        values = len(self.whole.source.table[sensitive[0]].values) if sensitive else 0
-        guesses = rows * values if rows * values <= MOST_CELLS else 0
-        return _steps(policy, rows, self.checked if checked is None else checked) + _GUESS * guesses
+        """Return about how many steps it takes to solve a policy on so many rows, and to look at what comes of it."""
+        return _steps(policy, rows, self.checked if checked is None else checked)
+
+    def _guesses(self, policy: Policy, made: TriedRelease | None, rows: int) -> float:
+        """Return about how many steps the deFinetti attack took, which is tried where no other one succeeds."""
+        if made is None or not any(finding.attack == DeFinetti.name for finding in made.audit.findings):
+            return 0.0
+        first, *_ = policy.named(Role.SENSITIVE)
+        return _GUESS * rows * len(self.whole.source.table[first].values)
 
     def _sample(self, changes: Sequence[Change], work: float) -> TrialTable:
         """Return a sample on which so many changes take so much work."""
@@ -605,16 +626,19 @@ class RemedySearch:
         stop = self._over if self.ends is not None else lambda: next(asked) > most
         made, checked = self._outcome(change, table, stop)
         self.tries += 1
-        self.work -= self._steps(change.policy, table.rows, checked)
+        self.work -= self._steps(change.policy, table.rows, checked) + self._guesses(change.policy, made, table.rows)
         return (None, False) if table is self.whole and stop() else (made, True)
 
     def _over(self) -> bool:
         return self.ends is not None and perf_counter() >= self.ends
 
     def _outcome(
-        self, change: Change, table: TrialTable, stop: Callable[[], bool]
+        self, change: Change, table: TrialTable, stop: Callable[[], bool], *, judged: bool = False
     ) -> tuple[TriedRelease | None, int | None]:
-        """Solve a policy, and attack what it releases; None where no release keeps it. Also tell the nodes checked."""
+        """Solve a policy, and attack what it releases; None where no release keeps it. Also tell the nodes checked.
+
+        Where it is to be `judged`, every attack is tried that its maker can try; else only if it may be published.
+        """
         policy = change.policy
         if self.ends is None:  # nothing may depend on a clock
             policy = policy.model_copy(update={"method": policy.method.model_copy(update={"time_limit": None})})
@@ -626,14 +650,27 @@ class RemedySearch:
             published = published_by(plan, policy, shown.columns, plan.recoding.separate(source.table))
             quasi = [name for names in plan.released_as.values() for name in names]
             starred = tuple(name for name in quasi if published.table[name].texts.to_pylist() == [TOP])
-            audit = maker_audit(published, Truth(source.table, shown.rows))
             columns_left = len(plan.quasi_identifiers)
             repeated = self.repeated if policy.unit is None else ()
-            lost = plan.metrics["loss"]
-            made = TriedRelease(lost, audit, starred, change.dropped, columns_left, repeated, self.exact)
+            lost, audit = _loss_as_before(change, plan, source), quick_audit(published)
+            made = TriedRelease(lost, audit, starred, change.dropped, columns_left, repeated, self.exact, judged=False)
+            if judged or not made.rank:  # slow attacks are for what would be published, and for what is named first
+                audit = maker_audit(published, Truth(source.table, shown.rows), audit)
+                made = replace(made, audit=audit, judged=True)
             return made, plan.effort["checked"]
         except (ShoalError, MemoryError):
             return None, None
+
+
+def _loss_as_before(change: Change, plan: Plan, source: Source) -> float:
+    """Return the loss of a plan by the importance that columns had before, so that two losses can be compared."""
+    names = plan.quasi_identifiers
+    importance = [[policy.attributes[name].importance for name in names] for policy in (change.before, change.policy)]
+    if importance[0] == importance[1]:
+        return plan.metrics["loss"]
+    losses = measured_loss(seen_of(plan, change.policy, source)).attributes
+    weights = [1.0 if each is None else each for each in importance[0]]
+    return sum(weight * losses[name] for weight, name in zip(weights, names, strict=True)) / sum(weights)
 
 
 def with_remedies(
@@ -659,7 +696,9 @@ def with_remedies(
         start = Change("", policy, policy)
         columns = len(release.plan.quasi_identifiers)
         repeated, exact = tuple(said.repeated), tuple(said.exact)
-        search.look(start, TriedRelease(loss, audit, said.starred, columns=columns, repeated=repeated, exact=exact))
+        now = TriedRelease(loss, audit, said.starred, columns=columns, repeated=repeated, exact=exact)
+        search.look(start, now)
+        search.judge_best(now)
     remedies = tuple(_remedy(*found, loss, release.source) for found in sorted(search.found, key=search.cost))
     told = said.model_copy(update={"remedies": remedies, "untried": tuple(search.untried)})
     return _ending(told, _best(remedies, search))

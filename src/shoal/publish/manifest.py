@@ -231,7 +231,10 @@ class Remedy(_Frozen):
     exposed: int = 0
     """Rows that the worst attack still exposes."""
     advice: Advice | None = None
-    """What is advised then; None where it was tried on a sample alone, which promises nothing."""
+    """What is advised then; None where it was tried on a sample alone, which promises nothing.
+
+    Of a change that is not named first and does not lead to "publish", quick attacks alone tell.
+    """
     dropped: int = 0
     """Quasi-identifiers that it leaves out."""
     sample: int | None = None

@@ -239,7 +239,8 @@ def write_census(folder: Path, rows: int = 30_000, seed: int = 0, k: int | None 
         (folder / path).write_text(lines, encoding="utf-8", newline="\n")
         if k is None and name not in PUBLISHED:
             continue
-        hierarchy = "intervals = [5, 10, 20]" if name == "age" else f'csv = "{path}"'
+        ages = "intervals = [5, 10, 20]" if k is not None else "intervals = [5, 10, 20], bottom = 20, top = 90"
+        hierarchy = ages if name == "age" else f'csv = "{path}"'
         attributes += f'[attributes.{name}]\nrole = "quasi-identifier"\nhierarchy = {{ {hierarchy} }}\n\n'
     policy = PUBLICATION.format(attributes=attributes) if k is None else PLAIN.format(attributes=attributes, k=k)
     (folder / "policy.toml").write_text(policy, encoding="utf-8", newline="\n")

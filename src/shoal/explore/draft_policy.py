@@ -167,12 +167,10 @@ def _weigh_promises(
 ) -> tuple[frozenset[str], dict[str, str]]:
     """Return the sensitive columns whose strict promises cost little on a sample, and what those of others cost.
 
-    They are asked of all columns, or of those that are known to be sensitive, or of some of these.
+    They are asked of all columns that are known to be sensitive, or of some of these.
     """
-    secret = [found for found in guesses if found.role is Role.SENSITIVE and found.values > 1]
-    everything = frozenset(found.column.name for found in secret)
-    known = [found.column.name for found in secret if not found.is_open]
-    if not secret or _PROBE not in TRIED:
+    known = [found.column.name for found in _secret(guesses)]
+    if not known or _PROBE not in TRIED:
         return frozenset(), {}
 
     @cache
@@ -182,11 +180,10 @@ def _weigh_promises(
 
     usual = loss(frozenset())
     limit = max(_CHEAP, _DEARER * usual)
-    for chosen in dict.fromkeys([everything, frozenset(known)]):
-        if loss(chosen) <= limit:
-            return chosen, {}
+    if loss(frozenset(known)) <= limit:
+        return frozenset(known), {}
     alone = {name: loss(frozenset([name])) for name in known[:_MOST_WEIGHED]}
-    chosen = frozenset()
+    chosen: frozenset[str] = frozenset()
     for name in sorted((name for name in alone if alone[name] <= limit), key=alone.__getitem__):
         if not chosen or loss(chosen | {name}) <= limit:
             chosen |= {name}
@@ -263,16 +260,20 @@ def _require(
     """
     of = "persons" if any(found.role is Role.UNIT for found in guesses) else "rows"
     size = ["[[require]]", 'model = "k-anonymity"', f"k = {k}  # every released combination is shared by {k} {of}"]
-    secret = [found for found in guesses if found.role is Role.SENSITIVE and found.values > 1]
     unit = next((found.column for found in guesses if found.role is Role.UNIT), None)
     promises = [size]
-    for found in secret:
+    for found in _secret(guesses):
         name, stricter = found.column.name, _strict_promises(found, unit)
         if name in strict and stricter:
             promises += stricter
-        elif not found.is_open:
+        else:
             promises.append([*_promise(found), *_told_price(stricter, (dear or {}).get(name))])
     return promises
+
+
+def _secret(guesses: Sequence[Guess]) -> list[Guess]:
+    """Return the columns that are known to be sensitive; of an open one nothing is promised."""
+    return [found for found in guesses if found.role is Role.SENSITIVE and not found.is_open and found.values > 1]
 
 
 def _told_price(promises: Sequence[Sequence[str]], price: str | None) -> list[str]:
@@ -292,7 +293,7 @@ def _strict_promises(found: Guess, unit: Column | None = None) -> list[list[str]
     differs by less than max(1/2 - p, p) from the table's share p makes none likely. Where persons are counted and have
     several values, shares do not add up: then there are none.
     """
-    named, shares = _named_by(found), _shares(found.column, unit)
+    named, shares = [f"attribute = {_toml(found.column.name)}"], _shares(found.column, unit)
     if shares is None:
         return []
     if shares.max() <= _COMMON:
@@ -319,15 +320,9 @@ def _shares(column: Column, unit: Column | None) -> NDArray[np.float64] | None:
     return shares
 
 
-def _named_by(found: Guess) -> list[str]:
-    """Return the line that says which column a promise is about; a promise of an open one goes with its role."""
-    rest = "  # delete this promise if you give it another role" if found.is_open else ""
-    return [f"attribute = {_toml(found.column.name)}{rest}"]
-
-
 def _promise(found: Guess) -> list[str]:
     """Return the promise for a sensitive column: several values in each class; of few values, the table's shares."""
-    named = _named_by(found)[0]
+    named = f"attribute = {_toml(found.column.name)}"
     if found.values <= _FEW_VALUES:
         why = "it has few values: no class may hold a much larger share of one than the table"
         return ["[[require]]", 'model = "t-closeness"', f"t = {_NEAR}  # {why}", 'distance = "equal"', named]

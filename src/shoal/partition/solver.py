@@ -12,7 +12,9 @@ from shoal.data.codes import Codes, Column, Kind
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import Long
 from shoal.errors import BadPolicy, Infeasible, ShoalWarning
+from shoal.hierarchy.build import Builder
 from shoal.hierarchy.draft import draft
+from shoal.hierarchy.intervals import Intervals
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.methods import ALGORITHMS, Shape
 from shoal.metrics.catalogue import lost_in_cells
@@ -49,18 +51,25 @@ def axes_of(problem: Problem) -> tuple[dict[str, Axis], dict[str, Hierarchy]]:
 
 
 def _warn_of_unused(problem: Problem, ordered: Sequence[str]) -> None:
-    """Warn of hierarchies of ordered columns, which are not followed; those that any draft would have are no choice."""
+    """Warn of hierarchies of ordered columns, which are not followed; those that a draft would have are no choice."""
     policy = problem.policy
     given = {name: policy.attributes[name].hierarchy for name in ordered}
     chosen = [
         repr(name)
         for name, hierarchy in given.items()
-        if hierarchy is not None and hierarchy != draft(problem.table[name], policy.largest_k)
+        if hierarchy is not None and not _is_like(hierarchy, draft(problem.table[name], policy.largest_k))
     ]
     if chosen:
         named = f"the {'hierarchy' if len(chosen) == 1 else 'hierarchies'} of {', '.join(chosen)}"
         said = f"{policy.method.algorithm} orders numbers and dates by themselves and does not follow {named}"
         warnings.warn(ShoalWarning(f"{said}; use algorithm = 'optimal' or 'local', which do"), stacklevel=2)
+
+
+def _is_like(given: Builder, drafted: Builder) -> bool:
+    """Whether a hierarchy is as drafted; where the tails of intervals begin depends on the rows and on k."""
+    if isinstance(given, Intervals) and isinstance(drafted, Intervals):
+        return given.widths == drafted.widths
+    return given == drafted
 
 
 def _reordered(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:

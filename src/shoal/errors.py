@@ -13,6 +13,7 @@ A message is one sentence for a person: file, column, row number, what is wrong,
 It never holds the content of a cell: values written in the policy may be named, values of the data may not.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 
 
@@ -79,6 +80,17 @@ KINDS: Mapping[str, int] = {
     "InternalError": 1,
 }
 """Every kind of failure that a command can report, with its exit code."""
+
+
+def reason_of(wrong: OSError) -> str:
+    """Return what the system says of a failure, without the paths that Arrow adds to it.
+
+    >>> reason_of(OSError(28, "Failed to open local file '/home/ann/out'"))
+    'No space left on device'
+    >>> reason_of(OSError("not a gzipped file"))
+    'input/output error'
+    """
+    return os.strerror(wrong.errno) if wrong.errno else "input/output error"
 
 
 def kind_of_failure(wrong: ShoalError) -> str:

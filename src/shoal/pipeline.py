@@ -124,8 +124,7 @@ def publish_release(
     plan, policy, source = release.plan, release.policy, release.source
     with ExitStack() as stack:
         stored = None if target is None else stack.enter_context(storing(target, force=places.force))
-        last = (lambda: None) if stored is None else stored.commit
-        public, private = stack.enter_context(places.filled(last))
+        public, private = stack.enter_context(places.filled(None if stored is None else stored.commit))
         written = write_data(release, public, options, partition_by)
         verdicts = judge_files(release, written)
         compared = seen_if_few(plan, policy, source)

@@ -122,8 +122,28 @@ def test_killed_between_two_moves(tmp_path, moment, older, reader):
     assert {path.name for path in tmp_path.iterdir()} == {"out", "out.private"}
 
 
-def fill(folder, text, *, force=True):
-    with Places.choose(folder / "out", None, None, force=force).filled() as (public, private):
+@pytest.mark.parametrize("call", ["unlink", "last"])
+@pytest.mark.parametrize("older", [False, True])
+def test_killed_before_or_in_what_comes_last(tmp_path, call, older):
+    """Both folders are moved, and a table of a database is not committed yet: the folders go back with it."""
+    if older:
+        fill(tmp_path, "old")
+    script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+    script += "from test_killed import *\ndef die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
+    script += "os.unlink = die\n" if call == "unlink" else ""
+    script += f"fill(Path({str(tmp_path)!r}), 'new', last=die)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
+    settle(tmp_path / "out")
+    Places.choose(tmp_path / "out", None, None, force=True)
+    there = [path / file for path, file in ((tmp_path / "out", "data.csv"), (tmp_path / "out.private", "rows.arrow"))]
+    expected = "new" if call == "last" else "old"
+    if call == "last" or older:
+        assert [path.read_text() for path in there] == [expected, expected]
+    assert {path.name for path in tmp_path.iterdir()} == ({"out", "out.private"} if call == "last" or older else set())
+
+
+def fill(folder, text, *, force=True, last=None):
+    with Places.choose(folder / "out", None, None, force=force).filled(last) as (public, private):
         for path, file in ((public, "data.csv"), (private, "rows.arrow")):
             (path / file).write_text(text)
             (path / "manifest.json").write_text(json.dumps({"shoal": "0"}))

@@ -1,26 +1,19 @@
 """PostgreSQL from Debian's packages, started here: what comes in, what goes out, and what a failure leaves behind."""
 
-import ctypes
 import gc
 import hashlib
 import json
-import os
-import pwd
-import secrets
 import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from pathlib import Path
-from time import sleep
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
+from postgres_server import SECRET, running_server
 from typer.testing import CliRunner
 
 import shoal as sh
@@ -34,7 +27,6 @@ from shoal.engines.postgres.tables import storing
 from shoal.errors import BadData, BadInput, BadOutput, NotVerified, ShoalWarning
 
 CANARY = "CANARY-7f3"
-SECRET = "CANARY-" + secrets.token_hex(8)
 POLICY = {
     "attributes": {
         "name": {"role": "identifier"},
@@ -45,63 +37,10 @@ POLICY = {
 }
 
 
-def programs():
-    """Of the newest version that Debian's packages have installed."""
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
-    return found[-1].parent if found else None
-
-
-def owner():
-    """Who runs the server, which refuses to run as root."""
-    if os.geteuid():
-        return None
-    try:
-        return pwd.getpwnam("postgres")
-    except KeyError:
-        return None
-
-
-def as_user(who):
-    return {} if who is None else {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []}
-
-
-def end_with_parent():
-    """Whatever ends these tests ends the server: SIGQUIT, its immediate shutdown, comes when the parent is gone."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
-
-
-PR_SET_PDEATHSIG = 1
-
-
 @pytest.fixture(scope="module")
 def server():
-    """A connection string of a server of our own: on a socket in a private folder only, with a password."""
-    at, who = programs(), owner()
-    if at is None:
-        pytest.skip("PostgreSQL is not installed: apt install postgresql")
-    if who is None and not os.geteuid():
-        pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
-    folder = Path(tempfile.mkdtemp(prefix="shoal-pg-", dir="/tmp"))  # a socket needs a short path
-    password, data = folder / "password", folder / "data"
-    password.write_text(SECRET)
-    if who is not None:
-        os.chown(folder, who.pw_uid, who.pw_gid)
-        os.chown(password, who.pw_uid, who.pw_gid)
-    made = ("-U", "shoal", "-A", "scram-sha-256", f"--pwfile={password}", "-E", "UTF8", "--locale=C", "--no-sync")
-    quiet = {"cwd": "/", "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run([at / "initdb", "-D", data, *made], check=True, **quiet, **as_user(who))
-    settings = ("listen_addresses=", f"unix_socket_directories={folder}", "fsync=off")
-    command = [at / "postgres", "-D", data, *(part for setting in settings for part in ("-c", setting))]
-    with subprocess.Popen(command, preexec_fn=end_with_parent, **quiet, **as_user(who)) as running:  # noqa: PLW1509
-        try:
-            waiting = [at / "pg_isready", "-q", "-h", folder, "-t", "60"]
-            while subprocess.run(waiting, check=False).returncode:
-                assert running.poll() is None, "the server ended"
-                sleep(0.1)
-            yield f"postgresql://shoal:{SECRET}@/postgres?host={folder}"
-        finally:
-            running.send_signal(signal.SIGQUIT)
-    shutil.rmtree(folder)
+    with running_server() as connection:
+        yield connection
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from shoal.errors import BadOutput, ShoalError, ShoalWarning
+from shoal.errors import BadOutput, ShoalError, ShoalWarning, reason_of
 from shoal.runtime.events import listening, what_is_published
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def printed() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as wrong:
-        why = wrong.strerror or "input/output error"
+        why = reason_of(wrong)
         raise BadOutput(f"the result could not be printed ({why}); {what_is_published()}") from None
 
 

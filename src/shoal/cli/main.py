@@ -15,7 +15,7 @@ import typer
 from shoal.cli import attack_commands, explore_commands, risk_commands  # noqa: F401 - each adds its commands to `app`
 from shoal.cli.commands import app
 from shoal.cli.console import clean, printed
-from shoal.errors import KINDS, ShoalError, kind_of_failure
+from shoal.errors import KINDS, ShoalError, kind_of_failure, reason_of
 from shoal.runtime.events import PUBLISHED, what_is_published
 
 _INTERRUPTED = KINDS["Interrupted"]
@@ -79,7 +79,7 @@ def _told(wrong: BaseException) -> tuple[str, str]:
         kind = "Terminated" if Terminated.came else "Interrupted"
         return kind, f"{kind.lower()}; {what_is_published('but its report may be missing')}"
     if isinstance(wrong, OSError) and _last_frame(wrong).name == "echo":  # the parser prints a help text
-        return "BadOutput", f"the help could not be printed ({wrong.strerror or 'input/output error'})"
+        return "BadOutput", f"the help could not be printed ({reason_of(wrong)})"
     if isinstance(wrong, OSError) and wrong.errno == ENAMETOOLONG:
         name = max(Path(os.fsdecode(wrong.filename or "")).parts, key=len, default="")
         return "BadInput", f"{name[:20]}…: this name, or the path to it, is too long for a file or a folder"

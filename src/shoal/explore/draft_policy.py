@@ -23,7 +23,7 @@ from shoal import __version__
 from shoal.data.codes import Column, Table, alone, rows_of
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
-from shoal.errors import REPLACE_IT, BadOutput, ShoalError, ShoalWarning
+from shoal.errors import REPLACE_IT, BadOutput, ShoalError, ShoalWarning, reason_of
 from shoal.explore.column_guess import Guess, guess_roles
 from shoal.hierarchy.build import build
 from shoal.hierarchy.draft import reason
@@ -93,7 +93,7 @@ class PolicyDraft:
         try:
             write_whole(file, self.text)
         except OSError as wrong:
-            raise BadOutput(f"{file.name}: the policy could not be written ({wrong.strerror})") from None
+            raise BadOutput(f"{file.name}: the policy could not be written ({reason_of(wrong)})") from None
         return file
 
     def __str__(self) -> str:

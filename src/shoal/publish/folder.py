@@ -7,10 +7,20 @@ from dataclasses import dataclass, replace
 from errno import ENAMETOOLONG
 from pathlib import Path
 
-from shoal.errors import REPLACE_IT, BadInput, BadOutput
+from shoal.errors import REPLACE_IT, BadInput, BadOutput, reason_of
 from shoal.runtime.events import PUBLISHED
 from shoal.runtime.memory import is_shortage
-from shoal.runtime.tempdir import SPILL, Move, Scratch, clear, move_together, stage_prefix, sync_folder, undisturbed
+from shoal.runtime.tempdir import (
+    SPILL,
+    Move,
+    Scratch,
+    clear,
+    move_together,
+    settle,
+    stage_prefix,
+    sync_folder,
+    undisturbed,
+)
 from shoal.verify.release_files import read_json
 
 _OURS = {
@@ -99,7 +109,7 @@ class Places:
                 stage.close()
 
     @contextmanager
-    def filled(self, last: Callable[[], None] = lambda: None) -> Iterator[tuple[Path, Path]]:
+    def filled(self, last: Callable[[], None] | None = None) -> Iterator[tuple[Path, Path]]:
         """Two folders to fill, hidden beside the targets; both are moved into place at the end, or both removed.
 
         `last` is called once they stand there; if it raises, both are moved back.
@@ -123,7 +133,7 @@ class Places:
                 raise self._unwritten(wrong) from None
 
     def _unwritten(self, wrong: OSError) -> BadOutput:
-        why = wrong.strerror or "input/output error"
+        why = reason_of(wrong)
         return BadOutput(f"{self.public.name}: the release could not be written ({why}); nothing was changed")
 
     @contextmanager
@@ -134,7 +144,7 @@ class Places:
         except Exception as wrong:
             if not isinstance(wrong, OSError) and not is_shortage(wrong):
                 raise
-            why = (wrong.strerror or "input/output error") if isinstance(wrong, OSError) else "memory ran out"
+            why = reason_of(wrong) if isinstance(wrong, OSError) else "memory ran out"
             raise BadOutput(
                 f"{self.public.name}: the release was verified and published, but its report could not be made ({why})"
             ) from None
@@ -242,6 +252,7 @@ def _refuse_place(place: Path, source: Path | None, *, force: bool) -> None:
 def _refuse_existing(place: Path, *, force: bool) -> None:
     if not place.is_dir():
         raise BadOutput(f"{place.name}: this is a file; give a folder to write the release into")
+    settle(place)  # else a release that another run is just putting into place would seem to be none
     if any(place.iterdir()):
         if not _is_release(place):
             raise BadOutput(f"{place.name}: the folder is not empty and not a release; choose another")
@@ -296,4 +307,4 @@ def write_file(path: Path, content: str | bytes) -> None:
     try:
         write_whole(path, content)
     except OSError as wrong:
-        raise BadOutput(f"{path.name}: the file could not be written ({wrong.strerror})") from None
+        raise BadOutput(f"{path.name}: the file could not be written ({reason_of(wrong)})") from None

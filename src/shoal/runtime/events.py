@@ -29,7 +29,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import IO, TypeVar
 
-from shoal.errors import BadOutput
+from shoal.errors import BadOutput, reason_of
 
 FIELDS: Mapping[str, frozenset[str]] = {
     "start": frozenset({"doing"}),
@@ -179,7 +179,8 @@ class _LogStream(logging.StreamHandler[IO[str]]):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002, N802 - named by `logging`
         wrong = sys.exc_info()[1]
         self.failed = True
-        name, why = Path(str(self.stream.name)).name, getattr(wrong, "strerror", None) or "input/output error"
+        name = Path(str(self.stream.name)).name
+        why = reason_of(wrong) if isinstance(wrong, OSError) else "input/output error"
         raise BadOutput(f"{name}: the log could not be written ({why}); {what_is_published()}") from None
 
 

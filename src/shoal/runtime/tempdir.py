@@ -24,7 +24,7 @@ from errno import EWOULDBLOCK
 from pathlib import Path
 from time import sleep
 
-from shoal.errors import BadInput
+from shoal.errors import BadInput, reason_of
 
 SPILL = ".shoal-spill."
 """Prefix of folders for spilled data, by which the next run finds those of a run that was killed."""
@@ -53,7 +53,12 @@ class Scratch:
             if sole and held:
                 raise BlockingIOError(EWOULDBLOCK, "another run is at it", str(held[0]))
             self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-            self._end = weakref.finalize(self, _remove, self.path, _held(self.path))
+            try:
+                held_by_us = _held(self.path)
+            except BaseException:
+                self.path.rmdir()
+                raise
+            self._end = weakref.finalize(self, _remove, self.path, held_by_us)
         made = _made.get()
         if made is not None:
             made.append(weakref.ref(self))
@@ -198,6 +203,8 @@ class Move:
 
 _JOURNAL = "moves.json"
 """Stands in every stage while its folder is moved; the one of the last stage, the lead, decides."""
+_WAITING = "waiting"
+"""Stands in the lead until something outside these folders is about to be done that belongs to the moves."""
 
 
 def stage_prefix(place: Path) -> str:
@@ -205,18 +212,24 @@ def stage_prefix(place: Path) -> str:
     return f".{place.name}.shoal-"
 
 
-def move_together(moves: Sequence[Move], last: Callable[[], None] = lambda: None) -> None:
+def move_together(moves: Sequence[Move], last: Callable[[], None] | None = None) -> None:
     """Move every stage's `new` to its place, all or none, whatever ends this process; `last` is called at the end.
 
-    Until the last folder is in its place, everything goes back if anything fails. Signals wait until it is over.
+    Until the last folder is in its place and `last` is called, everything goes back if anything fails or this process
+    is killed. Signals wait until it is over.
     """
+    if last is not None:
+        (moves[-1].stage / _WAITING).touch()  # on disk with the journal of the lead
     for move in moves:  # the lead comes last: without its journal nothing was begun
         _write_journal(move.stage, moves)
     with undisturbed():
         try:
             for move in moves:
                 move.do()
-            last()
+            if last is not None:
+                (moves[-1].stage / _WAITING).unlink()
+                sync_folder(moves[-1].stage)
+                last()
         except BaseException:
             try:
                 _put_back(moves)
@@ -225,6 +238,8 @@ def move_together(moves: Sequence[Move], last: Callable[[], None] = lambda: None
             raise
         with suppress(OSError):  # all is in its place and stays there: the next run clears the journal away
             _end_journal(moves[-1].stage)
+            for move in moves[:-1]:  # they say nothing any more; else this run would ask what became of them
+                (move.stage / _JOURNAL).unlink(missing_ok=True)
 
 
 def settle(place: Path) -> None:
@@ -260,7 +275,7 @@ def _finish(stage: Path) -> bool:
         raise _halfway(moves, wrong) from None
     try:
         if _is_begun(stage):
-            if moves[-1].new.exists():
+            if moves[-1].new.exists() or (lead / _WAITING).exists():
                 _put_back(moves)
             else:
                 _end_journal(lead)
@@ -275,7 +290,7 @@ def _finish(stage: Path) -> bool:
 def _halfway(moves: Sequence[Move], wrong: OSError) -> BadInput:
     return BadInput(
         f"{moves[-1].place.name}: a run that was putting a release into place was ended halfway, and what was there "
-        f"before cannot be put back ({wrong.strerror or 'input/output error'}); run shoal verify on it as somebody who "
+        f"before cannot be put back ({reason_of(wrong)}); run shoal verify on it as somebody who "
         "may write there"
     )
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.datasets import ADULT_SHA256, adult, census, census_hierarchies
-from shoal.errors import BadInput, BadOutput
+from shoal.errors import BadInput, BadOutput, reason_of
 from shoal.publish.folder import write_whole
 from shoal.report.plots.display import Display
 
@@ -321,7 +321,7 @@ def _write(folder: Path, files: Mapping[str, str | bytes]) -> list[Path]:
         for name, content in files.items():
             write_whole(folder / name, content)
     except OSError as wrong:
-        raise BadOutput(f"{folder.name}: the study could not be written ({wrong.strerror})") from None
+        raise BadOutput(f"{folder.name}: the study could not be written ({reason_of(wrong)})") from None
     return [folder / name for name in files]
 
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from shoal.errors import BadInput, NotVerified
+from shoal.errors import BadInput, NotVerified, reason_of
 from shoal.runtime.tempdir import settle
 from shoal.verify.claim import Status, Verdict
 
@@ -103,7 +103,7 @@ def read_json(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             document = parse_json(file.read(MOST_BYTES + 1))
     except OSError as wrong:
-        raise BadInput(f"{where}: the manifest cannot be read ({wrong.strerror})") from None
+        raise BadInput(f"{where}: the manifest cannot be read ({reason_of(wrong)})") from None
     except ValueError as wrong:
         raise BadInput(f"{where}: the manifest cannot be read: {wrong}") from None
     if not isinstance(document, dict) or "shoal" not in document:

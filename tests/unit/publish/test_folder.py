@@ -4,11 +4,13 @@ import json
 import os
 import signal
 import stat
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from shoal.errors import BadInput, BadOutput
-from shoal.publish.folder import Places, write_whole
+from shoal.publish.folder import Places, put_file, write_whole
 from shoal.runtime.tempdir import settle
 
 
@@ -211,3 +213,48 @@ def test_the_longest_name(tmp_path):
     name = "x" * (239 - len(".private"))
     fill(Places.choose(tmp_path / name, None, None, force=False))
     assert names(tmp_path) == [name, f"{name}.private"]
+
+
+def test_a_release_that_is_just_being_replaced_is_not_called_something_else(tmp_path, monkeypatch):
+    """Another run has moved one of both folders: it is asked to wait, not told that this is no release."""
+    fill(choose(tmp_path), "old")
+    monkeypatch.setattr("shoal.runtime.tempdir._PAUSE", 0)
+
+    def meanwhile():
+        with pytest.raises(BadInput, match=r"^out: another run is just putting it into place; wait until"):
+            choose(tmp_path, force=True)
+        asked.append(1)
+
+    asked = []
+    with choose(tmp_path, force=True).filled(meanwhile) as folders:
+        for folder in folders:
+            (folder / "manifest.json").write_text('{"shoal": "0"}')
+    assert asked
+
+
+def test_what_arrow_says_of_a_failure_is_told_without_its_path(tmp_path):
+    missing = tmp_path / "missing" / "rows.arrow"
+    with (
+        pytest.raises(BadOutput, match=r"^out: the release could not be written \(No such file or directory\);"),
+        choose(tmp_path).filled(),
+    ):
+        pa.OSFile(str(missing), "wb")
+
+
+def test_a_lock_that_fails_after_the_move_sinks_only_the_report(tmp_path, monkeypatch):
+    """The release stands in its place: nobody may say that it cannot be put back."""
+    fill(choose(tmp_path), "old")
+    places = choose(tmp_path, force=True)
+    with places.held() as held:
+        fill(held)
+        monkeypatch.setattr("shoal.runtime.tempdir.fcntl.flock", fail_to_lock)
+        with pytest.raises(BadOutput, match="published, but its report could not be made"), held.reported():
+            put_file(tmp_path / "out", "report.html", "<p>")
+        monkeypatch.undo()
+    assert names(tmp_path) == ["out", "out.private"]
+    assert (tmp_path / "out" / "data.csv").read_text() == "new"
+
+
+def fail_to_lock(handle, _):
+    if ".shoal-" in str(Path(f"/proc/self/fd/{handle}").readlink()):
+        raise OSError(5, "Input/output error")

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from shoal.errors import BadData, BadInput
+from shoal.errors import BadData, BadInput, reason_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def open_content(source: "str | os.PathLike[str]") -> Content:
     except PermissionError:
         raise BadData(f"{name}: no permission to read the file") from None
     except OSError as error:
-        raise BadData(f"{name}: the file cannot be read ({error.strerror or 'input/output error'})") from None
+        raise BadData(f"{name}: the file cannot be read ({reason_of(error)})") from None
     except ValueError:  # a NUL in the path
         raise BadData(f"{name}: this is not a path") from None
     return _filled(Content(name, path.suffix.lower(), data))

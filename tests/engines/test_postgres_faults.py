@@ -1,0 +1,76 @@
+"""Faults while a release is stored in PostgreSQL too: both folders and the table are of the same run."""
+
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from fault_injection import READERS, RELEASE, SENDING, SIGNALS, Site, keep_outcomes, serving
+from postgres_server import running_server
+
+TARGET = ("--to", "postgres:released")
+BETWEEN = "new folders, old table"
+
+
+class StoredSite(Site):
+    """A site whose release is also a table; the table is put back as it was for every fault."""
+
+    def copy(self):
+        if self._made:
+            self.run("DROP TABLE IF EXISTS released", "CREATE TABLE released AS TABLE older", self.mark)
+        return super().copy()
+
+    def _trees(self, folder):
+        if not self._made and "mark" not in vars(self):  # the older release stands, with its table
+            self.run("CREATE TABLE older AS TABLE released")
+            self.mark = f"COMMENT ON TABLE released IS '{self.comment()}'"
+        return super()._trees(folder)
+
+    def release_in(self, folder, told):
+        there = super().release_in(folder, told)
+        made = hashlib.sha256((folder / "out" / "data.csv").read_bytes()).hexdigest()
+        if self.comment().endswith(made):
+            return there
+        assert there != "old", f"{told}; the table is of a run whose folders are not there"
+        return BETWEEN
+
+    def run(self, *statements):
+        with self.database.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            return cursor.fetchall() if cursor.description else []
+
+    def comment(self):
+        ((comment,),) = self.run("SELECT obj_description('released'::regclass)")
+        return comment
+
+
+@pytest.fixture(scope="module")
+def site():
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
+    folder = Path(tempfile.mkdtemp(prefix="shoal-faults-"))
+    with running_server() as connection, serving() as server, dbapi.connect(connection, autocommit=True) as database:
+        StoredSite.database = database
+        verify = {"verify": READERS["verify"]}
+        yield StoredSite(server, folder, (*RELEASE, *TARGET), {"SHOAL_POSTGRES": connection}, verify)
+    shutil.rmtree(folder)
+
+
+@pytest.mark.thorough
+def test_a_kill_before_the_commit_leaves_the_older_folders_and_table(site):
+    for number in (5, 6, 7):  # the public folder's moves, and the first one after them
+        found = site.inject("SIGKILL", ("rename", number))
+        assert found.release == ("old" if number < 7 else "new without its report")
+
+
+@pytest.mark.slow
+def test_every_message_to_the_server_and_every_move(site):
+    """Only a kill at the very message that commits can leave folders of the new run beside the older table."""
+    calls = [call for call in site.calls() if call.name in {*SENDING, "rename", "unlink", "fsync"}]
+    found = [site.inject(fault, call.point) for fault in (*SIGNALS, "EIO", "ECONNRESET") for call in calls
+             if fault != "ECONNRESET" or call.name in SENDING]  # fmt: skip
+    keep_outcomes(found)
+    between = [each for each in found if each.release == BETWEEN]
+    assert all(each.fault == "SIGKILL" and each.call in SENDING for each in between)
+    assert len(between) <= 1

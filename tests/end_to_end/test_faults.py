@@ -1,6 +1,8 @@
 """Whatever goes wrong while a release is made: the old one or the new one is there, whole, and nothing is left over."""
 
+import errno
 import json
+import os
 import re
 import signal
 import subprocess
@@ -40,6 +42,25 @@ def test_a_polite_kill_cleans_up_too(desk, process):
     assert sorted(path.name for path in desk.folder.iterdir()) == ["people.csv", "policy.toml"]
 
 
+@pytest.mark.parametrize("more", [[], ["--json"]])
+@pytest.mark.parametrize(("sent", "code", "kind"), [("SIGINT", 130, "Interrupted"), ("SIGTERM", 143, "Terminated")])
+def test_an_interruption_while_the_program_is_imported(sent, code, kind, more):
+    script = (
+        "import signal, sys; from importlib.abc import MetaPathFinder; from shoal.cli import script\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # who runs the tests may have ignored it
+        "class Interrupting(MetaPathFinder):\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == 'typer': signal.raise_signal(signal.{sent})\n"
+        "sys.meta_path.insert(0, Interrupting()); script()"
+    )
+    ran = subprocess.run([sys.executable, "-c", script, "metrics", *more], capture_output=True, text=True, check=False)
+    said = f"{kind.lower()}; nothing was written"
+    assert (ran.returncode, ran.stdout) == (code, "")
+    assert ran.stderr == (
+        json.dumps({"error": {"kind": kind, "message": said, "exit_code": code}}) + "\n" if more else f"shoal: {said}\n"
+    )
+
+
 @pytest.mark.parametrize("where", ["look_at", "write_recommendation", "write_reports"])
 def test_an_interruption_of_the_report_says_that_the_release_is_published(desk, monkeypatch, where):
     def interrupted(*_, **__):
@@ -50,6 +71,17 @@ def test_an_interruption_of_the_report_says_that_the_release_is_published(desk, 
     said = "shoal: interrupted; out was verified and published, but its report may be missing\n"
     assert (ran.code, ran.out, ran.err) == (130, "", said)
     assert desk.verify("--original", desk.data).code == 0
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC, errno.EMFILE])
+def test_an_error_of_the_system_that_nobody_expects(desk, monkeypatch, code):
+    """Wherever it comes, it is no fault of the program, and its path is not told."""
+
+    def fail(*_):
+        raise OSError(code, "as the system says", "/home/ann/secret")
+
+    monkeypatch.setattr("shoal.pipeline.solve", fail)
+    desk.refused(2, says=f"the system could not do what was asked of it ({os.strerror(code)}); nothing was written")
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])

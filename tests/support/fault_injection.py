@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -259,9 +259,8 @@ class Site:
     root: Path
     release: tuple[str, ...] = RELEASE
     env: dict[str, str] = field(default_factory=dict)
-    learnt: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: READERS)
-    """Readers whose modules are imported beforehand."""
     _made: int = 0
+    _learnt: set[str] = field(default_factory=set)
     _read: set[str] = field(default_factory=set)
     """Contents, met with nothing left over beside them, for which a reader and a next run were tried already."""
 
@@ -270,12 +269,7 @@ class Site:
         (first / "tmp").mkdir(parents=True)
         (first / "people.csv").write_text(PEOPLE)
         self._policy(first, k=2)
-        loaded = self.root / "modules.json"
-        for words in [self.release, *self.learnt.values()]:
-            self._run(words, first, modules=str(loaded))
-            threads = self.server.ask("import", modules=json.loads(loaded.read_text()))["threads"]
-            assert threads == 1, f"what {words[0]} imports starts threads, which a fork would lose"
-        self._drop_second(first)
+        self._run(self.release, first)
         self.old = self._trees(first)
         self._policy(first, k=5)
         whole = self.copy()
@@ -287,9 +281,16 @@ class Site:
         document = {"attributes": ATTRIBUTES, "require": [{"model": "k-anonymity", "k": k}]}
         (folder / "policy.toml").write_text(tomli_w.dumps(document))
 
-    def _run(self, words: Sequence[str], folder: Path, **how: Any) -> None:
-        ran = self.server.run(words, folder, env=self.env, **how)
-        assert ran.code == 0, ran.err
+    def _run(self, words: Sequence[str], folder: Path, told: str = "without a fault") -> None:
+        """Run a command that must succeed; what it imports, the first of its kind imports for all that follow."""
+        loaded = self.root / "modules.json"
+        first = words[0] not in self._learnt
+        ran = self.server.run(words, folder, env=self.env, **({"modules": str(loaded)} if first else {}))
+        assert ran.code == 0, f"{told}; then {words[0]}: {ran.err!r}"
+        if first:
+            threads = self.server.ask("import", modules=json.loads(loaded.read_text()))["threads"]
+            assert threads == 1, f"what {words[0]} imports starts threads, which a fork would lose"
+            self._learnt.add(words[0])
 
     def _drop_second(self, folder: Path) -> None:
         for name in ("again", "again.private"):
@@ -323,7 +324,7 @@ class Site:
         user = None if os.geteuid() or what != "read-only" else NOBODY
         if user is not None:
             _hand_over(folder, user)
-        stop = DISTURBANCES[what](self, folder)
+        stop = self.disturbances()[what](self, folder)
         stopped = partial(next, stop)
         at = f"{call}:signal=SIGSTOP:when={number}"
         ended = self.server.run(
@@ -335,6 +336,9 @@ class Site:
         outcome = self.judge(what, call, ended, folder, reader)
         shutil.rmtree(folder)
         return outcome
+
+    def disturbances(self) -> dict[str, "Disturbance"]:
+        return DISTURBANCES
 
     def limit(self, what: str, amount: int, reader: str = "verify") -> Outcome:
         """Run the release with so many bytes of memory beyond those of the imports, or at most so many in a file."""
@@ -351,14 +355,12 @@ class Site:
         left = bool(self.left_in(folder))
         met = json.dumps([reader, self._trees(folder)])
         if left or met not in self._read:  # two folders with the same content and nothing beside them are read alike
-            read = self.server.run(READERS[reader], folder, env=self.env)
-            assert read.code == 0, f"{told}; then {reader}: {read.err!r}"
+            self._run(READERS[reader], folder, told)
             self._drop_second(folder)
         release = self.release_in(folder, told)
         _check_words(fault, ended, release, told)
         if left or met not in self._read:
-            again = self.server.run(self.release, folder, env=self.env)
-            assert again.code == 0, f"{told}; then again: {again.err!r}"
+            self._run(self.release, folder, told)
             assert not self.left_in(folder), f"{told}; left: {self.left_in(folder)}"
             assert self.release_in(folder, told) == "new", told
         if not left:
@@ -419,7 +421,13 @@ def _second_run(site: Site, folder: Path) -> Iterator[None]:
     yield
 
 
-DISTURBANCES = {"read-only": _read_only, "gone": _gone, "input cut short": _cut_short, "second run": _second_run}
+Disturbance = Callable[[Any, Path], Iterator[None]]
+DISTURBANCES: dict[str, Disturbance] = {
+    "read-only": _read_only,
+    "gone": _gone,
+    "input cut short": _cut_short,
+    "second run": _second_run,
+}
 """What may be done to a folder while a run stands still; the generator's second step undoes it."""
 
 
@@ -458,7 +466,8 @@ def _check_words(fault: str, ended: Ended, release: str, told: str) -> None:
     assert ended.code == SIGNALS.get(fault, 2), told
     if ended.phase == "printing" and not ended.err:  # the sentence itself could not be printed
         return
-    sentences = [line for line in ended.err.splitlines(keepends=True) if not line.startswith("note: ")]
+    aside = ("note: ", *(["FATAL: "] if fault == "connection lost" else []))  # libpq prints the server's last word
+    sentences = [line for line in ended.err.splitlines(keepends=True) if not line.startswith(aside)]
     assert len(sentences) == 1, told
     assert _SAID.fullmatch(sentences[0]), told
     if "cannot be put back" in sentences[0]:  # it advises to run verify, which settles it, either way

@@ -89,7 +89,7 @@ def run(
     os.read(ready, 1)
     os.close(ready)
     time.sleep(SETTLED)
-    from shoal.cli.main import script
+    from shoal.cli import script
 
     try:
         script()

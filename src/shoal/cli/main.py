@@ -6,7 +6,7 @@ import signal
 import sys
 import traceback
 from contextlib import suppress
-from errno import ENAMETOOLONG
+from errno import EDQUOT, EFBIG, EIO, EMFILE, ENAMETOOLONG, ENFILE, ENOMEM, ENOSPC, EROFS, ESTALE
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from shoal.errors import KINDS, ShoalError, kind_of_failure, reason_of
 from shoal.runtime.events import PUBLISHED, what_is_published
 
 _INTERRUPTED = KINDS["Interrupted"]
+_FAILURES = {EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EROFS, ESTALE}
+"""Errors of disks and of the system, which no program can prevent, wherever they come."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -78,14 +80,23 @@ def _told(wrong: BaseException) -> tuple[str, str]:
     if isinstance(wrong, KeyboardInterrupt | typer.Abort) or _is_interrupt(wrong):
         kind = "Terminated" if Terminated.came else "Interrupted"
         return kind, f"{kind.lower()}; {what_is_published('but its report may be missing')}"
-    if isinstance(wrong, OSError) and _last_frame(wrong).name == "echo":  # the parser prints a help text
-        return "BadOutput", f"the help could not be printed ({reason_of(wrong)})"
-    if isinstance(wrong, OSError) and wrong.errno == ENAMETOOLONG:
-        name = max(Path(os.fsdecode(wrong.filename or "")).parts, key=len, default="")
-        return "BadInput", f"{name[:20]}…: this name, or the path to it, is too long for a file or a folder"
+    if isinstance(wrong, OSError) and (sentence := _about_system(wrong)):
+        return sentence
     if hasattr(wrong, "format_message"):  # the parser's own: a wrong option or argument
         return "BadUsage", wrong.format_message()
     return "InternalError", f"internal error ({type(wrong).__name__} at {_place(wrong)}); please report it"
+
+
+def _about_system(wrong: OSError) -> tuple[str, str] | None:
+    """Return the kind of an error of the system and a sentence; None if a fault of the program is more likely."""
+    if _last_frame(wrong).name == "echo":  # the parser prints a help text
+        return "BadOutput", f"the help could not be printed ({reason_of(wrong)})"
+    if wrong.errno == ENAMETOOLONG:
+        name = max(Path(os.fsdecode(wrong.filename or "")).parts, key=len, default="")
+        return "BadInput", f"{name[:20]}…: this name, or the path to it, is too long for a file or a folder"
+    if wrong.errno in _FAILURES:
+        return "BadInput", f"the system could not do what was asked of it ({reason_of(wrong)}); {what_is_published()}"
+    return None
 
 
 def _terminate(*_: object) -> None:

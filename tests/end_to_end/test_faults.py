@@ -42,6 +42,23 @@ def test_a_polite_kill_cleans_up_too(desk, process):
     assert sorted(path.name for path in desk.folder.iterdir()) == ["people.csv", "policy.toml"]
 
 
+@pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_an_interruption_of_which_a_library_makes_an_error_of_its_own(desk, sent, code):
+    """As the driver of PostgreSQL does while it asks for the next rows to send."""
+    script = (
+        "import signal, sys, shoal.pipeline; from shoal.errors import BadOutput; from shoal.cli import script\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # who runs the tests may have ignored it
+        "def solve(*_):\n"
+        f"    try: signal.raise_signal(signal.{sent})\n"
+        "    except KeyboardInterrupt: raise BadOutput('the driver failed') from None\n"
+        "shoal.pipeline.solve = solve; script()"
+    )
+    how = ["anonymize", desk.data, "--policy", desk.folder / "policy.toml", "--out", desk.out]
+    ran = subprocess.run([sys.executable, "-c", script, *how], capture_output=True, text=True, check=False)
+    said = f"shoal: {'terminated' if code == 143 else 'interrupted'}; nothing was written\n"
+    assert (ran.returncode, ran.stdout, ran.stderr) == (code, "", said)
+
+
 @pytest.mark.parametrize("more", [[], ["--json"]])
 @pytest.mark.parametrize(("sent", "code", "kind"), [("SIGINT", 130, "Interrupted"), ("SIGTERM", 143, "Terminated")])
 def test_an_interruption_while_the_program_is_imported(sent, code, kind, more):

@@ -23,16 +23,15 @@ _FAILURES = {EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EROFS, ESTALE}
 """Errors of disks and of the system, which no program can prevent, wherever they come."""
 
 
-class Terminated(KeyboardInterrupt):
-    """A polite kill (SIGTERM): everything is cleaned up as after Ctrl-C."""
-
-    came = False
-    """Whether one has come: DuckDB and typer tell it like a Ctrl-C."""
+_CAME: list[str] = []
+"""Kinds of interruptions that have come: what DuckDB, ADBC or typer make of one tells no longer which it was."""
 
 
 def script() -> None:
     """The installed command: `main` in a process of its own."""
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, _interrupt)  # everything is cleaned up as after Ctrl-C
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _interrupt)
     if not any(word.endswith("spark") for word in sys.argv):  # pyspark does not work without pandas
         sys.meta_path.insert(0, _WithoutPandas())
     main()
@@ -48,7 +47,7 @@ class _WithoutPandas(MetaPathFinder):
 
 def main() -> None:
     """Run the command line; a failure is one sentence, or one JSON object with `--json`, and an exit code."""
-    Terminated.came = False
+    _CAME.clear()
     PUBLISHED.clear()
     try:
         code = _run()
@@ -75,11 +74,11 @@ def _run() -> int | None:
 
 def _told(wrong: BaseException) -> tuple[str, str]:
     """Return the kind of a failure and a sentence about it, which never holds a cell."""
+    if _CAME or isinstance(wrong, KeyboardInterrupt | typer.Abort) or _is_interrupt(wrong):
+        kind = _CAME[0] if _CAME else "Interrupted"
+        return kind, f"{kind.lower()}; {what_is_published('but its report may be missing')}"
     if isinstance(wrong, ShoalError):
         return kind_of_failure(wrong), str(wrong)
-    if isinstance(wrong, KeyboardInterrupt | typer.Abort) or _is_interrupt(wrong):
-        kind = "Terminated" if Terminated.came else "Interrupted"
-        return kind, f"{kind.lower()}; {what_is_published('but its report may be missing')}"
     if isinstance(wrong, OSError) and (sentence := _about_system(wrong)):
         return sentence
     if hasattr(wrong, "format_message"):  # the parser's own: a wrong option or argument
@@ -99,9 +98,9 @@ def _about_system(wrong: OSError) -> tuple[str, str] | None:
     return None
 
 
-def _terminate(*_: object) -> None:
-    Terminated.came = True
-    raise Terminated
+def _interrupt(number: int, _: object) -> None:
+    _CAME.append("Terminated" if number == signal.SIGTERM else "Interrupted")
+    raise KeyboardInterrupt
 
 
 def _is_interrupt(wrong: BaseException) -> bool:

@@ -285,7 +285,8 @@ class Site:
         """Run a command that must succeed; what it imports, the first of its kind imports for all that follow."""
         loaded = self.root / "modules.json"
         first = words[0] not in self._learnt
-        ran = self.server.run(words, folder, env=self.env, **({"modules": str(loaded)} if first else {}))
+        how: dict[str, Any] = {"modules": str(loaded)} if first else {}
+        ran = self.server.run(words, folder, env=self.env, **how)
         assert ran.code == 0, f"{told}; then {words[0]}: {ran.err!r}"
         if first:
             threads = self.server.ask("import", modules=json.loads(loaded.read_text()))["threads"]

@@ -11,6 +11,7 @@ import resource
 import signal
 import sys
 import time
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,9 +19,10 @@ SETTLED = 0.02
 """Seconds between "go" and the command, so that whoever attached to the process is ready."""
 
 
-def serve():
+def serve() -> None:
     """Answer requests until stdin ends; a forked process leaves this function with its command's exit."""
-    waiting = {}
+    waiting: dict[int, int] = {}
+    answer: dict[str, int]
     for line in iter(sys.stdin.readline, ""):
         asked = json.loads(line)
         doing = asked.pop("do")
@@ -45,7 +47,7 @@ def serve():
         print(json.dumps(answer), flush=True)  # noqa: T201 - stdout is the answer
 
 
-def import_all(modules):
+def import_all(modules: Iterable[str]) -> None:
     """Import modules that a run has needed; some exist only inside others and cannot be imported by name."""
     for name in modules:
         with suppress(ImportError, AttributeError):
@@ -53,19 +55,19 @@ def import_all(modules):
 
 
 def run(
-    ready,
-    told,
+    ready: int,
+    told: int,
     *,
-    words,
-    folder,
-    printed,
-    memory=None,
-    user=None,
-    file_size=None,
-    modules=None,
-    impatient=False,
-    env=(),
-):
+    words: Sequence[str],
+    folder: str,
+    printed: str,
+    env: Mapping[str, str],
+    memory: int | None = None,
+    user: int | None = None,
+    file_size: int | None = None,
+    modules: str | None = None,
+    impatient: bool = False,
+) -> None:
     """Run a command in a folder; what it prints goes into two files whose names begin with `printed`."""
     os.close(told)
     for handle, name in enumerate(("/dev/null", f"{printed}.out", f"{printed}.err")):
@@ -75,7 +77,7 @@ def run(
     os.environ.update(env)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may have ignored it
     if impatient:
-        importlib.import_module("shoal.runtime.tempdir")._PAUSE = 0.001
+        vars(importlib.import_module("shoal.runtime.tempdir"))["_PAUSE"] = 0.001
     if memory is not None:
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
@@ -99,5 +101,5 @@ def run(
 
 
 if __name__ == "__main__":
-    sys.modules["polars"] = None  # ADBC imports it where it is installed, and it starts threads
+    sys.modules["polars"] = None  # type: ignore[assignment]  # ADBC imports it where it is installed, and it starts threads
     serve()

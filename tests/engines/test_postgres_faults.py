@@ -81,7 +81,7 @@ def test_every_message_to_the_server_and_every_move(site):
     found = [site.inject(fault, call.point) for fault in SIGNALS for call in calls]
     found += [site.inject("EIO", call.point) for call in calls if call.name not in SENDING]
     found += [site.disturb("connection lost", call.point) for call in calls]
-    keep_outcomes(found)
+    keep_outcomes(found, " with --to postgres")
     between = [each for each in found if each.release == BETWEEN]
     assert all(each.fault == "SIGKILL" and each.call in {*SENDING, "fsync"} for each in between)
     assert len(between) <= 2

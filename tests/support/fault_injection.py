@@ -210,6 +210,10 @@ def _is_a_write(name: str, arguments: str) -> bool:
     return name not in FILLING or re.match(r"\d+<(pipe|anon_inode|socket)", arguments) is None
 
 
+PHASES = ("before", "writing", "moving", "reporting", "printing")
+_MOVED = "moved"
+
+
 def phase_of(trace: str) -> str:
     """The phase of a run whose trace ends in, or has, a fault; without one, that of its last call."""
     phase = said = "before"
@@ -218,8 +222,9 @@ def phase_of(trace: str) -> str:
             said = _next_phase(phase, found[2], found[3])
             phase = phase if said == "printing" else said
         if "(INJECTED)" in line or " --- SIG" in line or "+++ killed" in line:
-            return said
-    return phase
+            phase = said
+            break
+    return "moving" if phase == _MOVED else phase
 
 
 def _next_phase(phase: str, name: str, arguments: str) -> str:
@@ -230,9 +235,9 @@ def _next_phase(phase: str, name: str, arguments: str) -> str:
     if "moves.json.new" in arguments and name in OPENING:
         return "moving"
     if phase == "moving" and name in REMOVING and "moves.json" in arguments:
-        return "moved"
-    if phase == "moved" and name not in SYNCING:
-        return "clearing" if name in REMOVING else "reporting"
+        return _MOVED
+    if phase == _MOVED and name not in SYNCING:
+        return "reporting"
     return phase
 
 
@@ -477,34 +482,45 @@ def _check_words(fault: str, ended: Ended, release: str, told: str) -> None:
     assert release == "old" or "nothing was" not in sentences[0], told
 
 
-PHASES = ("before", "writing", "moving", "moved", "reporting", "clearing", "printing")
 _BEGIN, _END = "<!-- faults -->", "<!-- end of faults -->"
 
 
-def keep_outcomes(outcomes: Sequence[Outcome]) -> None:
-    """Append what was found to the file that SHOAL_FAULTS names, if it names one."""
+def keep_outcomes(outcomes: Sequence[Outcome], where: str = "") -> None:
+    """Append what was found to the file that SHOAL_FAULTS names, if it names one; `where` is added to the fault."""
     if name := os.environ.get("SHOAL_FAULTS"):
         with Path(name).open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(asdict(outcome)) + "\n" for outcome in outcomes)
+            file.writelines(json.dumps({**asdict(each), "fault": each.fault + where}) + "\n" for each in outcomes)
 
 
 def table_of(outcomes: Sequence[Outcome]) -> str:
     """Count outcomes by fault and phase, as a table in Markdown."""
-    head = "| fault | phase | faults | old release | new release | new, without its report | left for the next run |"
-    lines = [head, "|---|---|---:|---:|---:|---:|---:|"]
     groups: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[outcome.fault, outcome.phase].append(outcome)
     kinds = list(dict.fromkeys(outcome.fault for outcome in outcomes))
-    for fault, phase in sorted(groups, key=lambda group: (kinds.index(group[0]), PHASES.index(group[1]))):
-        found = groups[fault, phase]
-        of = Counter(outcome.release for outcome in found)
-        left = sum(outcome.left for outcome in found)
-        counts = (len(found), of["old"], of["new"], of["new without its report"], left)
-        lines.append(f"| {fault.replace('_', ' ')} | {phase} | {' | '.join(str(count or '') for count in counts)} |")
+    ordered = sorted(groups, key=lambda group: (kinds.index(group[0]), PHASES.index(group[1])))
+    lines = [
+        f"| fault | phase | faults | {' | '.join(RELEASES.values())} | left for the next run |",
+        f"|---|---|{'---:|' * (len(RELEASES) + 2)}",
+        *(_row(fault.replace("_", " "), phase, groups[fault, phase]) for fault, phase in ordered),
+        _row("**all**", "", outcomes),
+    ]
+    return "\n".join(lines)
+
+
+RELEASES = {
+    "old": "older release",
+    "new": "new release",
+    "new without its report": "new, report missing",
+    "new folders, old table": "new folders, older table",
+}
+"""Which release is there after a fault, and how the table calls it."""
+
+
+def _row(fault: str, phase: str, outcomes: Sequence[Outcome]) -> str:
     of = Counter(outcome.release for outcome in outcomes)
-    counts = (len(outcomes), of["old"], of["new"], of["new without its report"], sum(each.left for each in outcomes))
-    return "\n".join([*lines, f"| **all** | | {' | '.join(f'**{count}**' for count in counts)} |"])
+    counts = (len(outcomes), *(of[release] for release in RELEASES), sum(outcome.left for outcome in outcomes))
+    return f"| {fault} | {phase} | {' | '.join(str(count or '') for count in counts)} |"
 
 
 def write_table(kept: Path, page: Path) -> None:

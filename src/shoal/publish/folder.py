@@ -105,8 +105,9 @@ class Places:
                     raise self._unwritten(wrong) from None
             yield replace(self, stages=tuple(stage.path for stage in stages))
         finally:
-            for stage in stages:
-                stage.close()
+            with undisturbed():
+                for stage in stages:
+                    stage.close()
 
     @contextmanager
     def filled(self, last: Callable[[], None] | None = None) -> Iterator[tuple[Path, Path]]:

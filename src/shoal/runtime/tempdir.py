@@ -52,19 +52,22 @@ class Scratch:
             held = _clear(parent, prefix) if alone else [parent]
             if sole and held:
                 raise BlockingIOError(EWOULDBLOCK, "another run is at it", str(held[0]))
-            self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-            try:
-                held_by_us = _held(self.path)
-            except BaseException:
-                self.path.rmdir()
-                raise
-            self._end = weakref.finalize(self, _remove, self.path, held_by_us)
+            with undisturbed():
+                self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+                try:
+                    held_by_us = _held(self.path)
+                except OSError:
+                    self.path.rmdir()
+                    raise
+                self._end = weakref.finalize(self, _remove, self.path, held_by_us)
         made = _made.get()
         if made is not None:
             made.append(weakref.ref(self))
 
     def close(self) -> None:
-        self._end()
+        """Remove the folder; signals wait, or they would leave half of it to the next run."""
+        with undisturbed():
+            self._end()
 
 
 _made: ContextVar[list[weakref.ref[Scratch]] | None] = ContextVar("made", default=None)
@@ -86,9 +89,10 @@ def cleared(*, kept: bool = False) -> Iterator[None]:
     finally:
         _made.reset(token)
         if failed or not kept:
-            for each in made:
-                if (scratch := each()) is not None:
-                    scratch.close()
+            with undisturbed():
+                for each in made:
+                    if (scratch := each()) is not None:
+                        scratch.close()
         elif above is not None:
             above += made
 

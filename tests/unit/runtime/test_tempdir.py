@@ -1,6 +1,8 @@
 """The order in which folders are moved and the disk is told to keep that: a journal is on disk before what it tells."""
 
+import gc
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -122,3 +124,34 @@ def test_a_file_is_on_disk_before_it_gets_its_name(tmp_path, done):
     assert moved.endswith("/report.html -> parent/out/report.html")
     assert kept == "sync parent/out"
     assert Path(tmp_path / "out" / "report.html").read_text() == "<p>"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("call", ["mkdir", "unlink", "rmdir"])
+def test_a_signal_while_a_folder_is_made_or_removed_leaves_nothing(tmp_path, monkeypatch, sent, call):
+    real, done = getattr(os, call), []
+
+    def interrupted(*given, **how):
+        if not done:
+            done.append(given)
+            signal.raise_signal(sent)
+        return real(*given, **how)
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    def make_and_remove():
+        stage = Scratch(tmp_path, ".out.shoal-")
+        (stage.path / "file").touch()
+        stage.close()
+
+    former = signal.signal(sent, stop)
+    monkeypatch.setattr(os, call, interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            make_and_remove()
+    finally:
+        signal.signal(sent, former)
+    assert done
+    gc.collect()  # one that was made and is held by nobody is removed
+    assert not list(tmp_path.iterdir())

@@ -258,3 +258,21 @@ def test_an_order_of_numbers_with_a_decimal_comma(tmp_path, algorithm):
     }
     sh.anonymize(table, asked).save(tmp_path / "out", format="csv")
     assert [each for each in sh.verify(tmp_path / "out", original=table) if not each.holds] == []
+
+
+@pytest.mark.covering(1)
+@pytest.mark.parametrize("algorithm", ["mondrian", "mondrian-relaxed", "mondrian-single"])
+@pytest.mark.parametrize("ranges", ["cut", "observed"])
+@pytest.mark.parametrize("form", ["range", "mode", "median"])
+def test_points_where_the_decimal_mark_is_a_comma(tmp_path, algorithm, ranges, form):
+    """Then 9.5 and 10.5 are texts, for who makes the release and for who verifies it."""
+    table = pa.table({"v": ["9.5", "9.50", "10.5", "10", "1.5", "1.50"] * 2, "ill": ["flu", "hiv"] * 6})
+    asked = {
+        "attributes": {"v": {"role": QUASI, "form": [form]}, "ill": "sensitive"},
+        "require": [K],
+        "method": {"algorithm": algorithm},
+        "release": {"means": "any", "ranges": ranges},
+        "data": {"decimal": ","},
+    }
+    sh.anonymize(table, asked).save(tmp_path / "out", format="csv")
+    assert [each for each in sh.verify(tmp_path / "out", original=table) if not each.holds] == []

@@ -63,6 +63,7 @@ class Column:
     kind: Kind
     has_null: bool
     decimal: str = "."
+    """The decimal mark of its texts, also where they are no numbers: `1.5` is none where the mark is a comma."""
 
     @property
     def size(self) -> int:
@@ -271,7 +272,7 @@ def encode(
     if size < len(values):
         values, texts = values.filter(pa.array(fresh)), texts.filter(pa.array(fresh))
     has_null = bool(len(codes)) and int(codes.max()) == size
-    return Column(name, codes, values, texts, kind, has_null, decimal if kind is Kind.NUMBER else ".")
+    return Column(name, codes, values, texts, kind, has_null, decimal)
 
 
 def united(one: Column, other: Column) -> tuple[Column, Column]:

@@ -264,7 +264,12 @@ class Scale:
             return np.flatnonzero(pc.is_finite(self.values).to_numpy(zero_copy_only=False)).tolist()
         if not pa.types.is_string(of):
             return []
-        return [c for c, text in enumerate(self._plain) if len(text) <= _LONGEST and _PLAIN_NUMBER.fullmatch(text)]
+        foreign = "." if self.decimal != "." else None  # where the mark is a comma, 1.5 is no number
+        return [
+            code
+            for code, (text, plain) in enumerate(zip(self.texts, self._plain, strict=True))
+            if len(plain) <= _LONGEST and _PLAIN_NUMBER.fullmatch(plain) and not (foreign and foreign in text)
+        ]
 
     @cached_property
     def _scientific(self) -> list[tuple[int, int]]:

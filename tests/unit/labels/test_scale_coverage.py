@@ -9,6 +9,7 @@ from shoal.data.codes import Kind, encode
 from shoal.hierarchy.taxonomy import Taxonomy, compile_taxonomy
 from shoal.hierarchy.value_columns import Labels
 from shoal.labels.grammar import Interval, Members, parse_label
+from shoal.labels.scale import Scale
 
 SPECIAL = ',|{}[]()"<≥*'
 TEXT = st.text(st.sampled_from([*SPECIAL, " ", "a", "b", "ä", "1", "\n", "-"]), max_size=5)
@@ -132,3 +133,25 @@ def test_a_hierarchy_tells_its_labels_on_every_level():
     assert covered(column, "person", tree) == {"asian", "black", "white", None}
     assert covered(column, "nobody", tree) == set()
     assert covered(column, "{asian | white}", tree) == {"asian", "white"}
+
+
+@pytest.mark.parametrize(
+    ("texts", "sort"),
+    [
+        (["1,5", "2"], "number"),
+        (["1.5", "2"], "text"),
+        (["1.5", "2,5"], "text"),
+        (["1.500,5", "2"], "text"),
+        (["-0,0", "2"], "text"),
+    ],
+)
+def test_only_commas_are_decimal_marks_where_commas_are(texts, sort):
+    """As the encoding of a column says, so says who reads its labels."""
+    column = encode("x", pa.array(texts), decimal=",")
+    assert Scale(column.values, column.decimal).sort == sort == column.kind
+
+
+def test_labels_have_a_point_whatever_the_mark_of_the_values():
+    scale = Scale(pa.array(["1,5", "2", "10,25"]), ",")
+    assert scale.covered(Interval("1.5", "10.25")).tolist() == [True, True, False]
+    assert scale.same("10.25").tolist() == scale.same("10,25").tolist() == [2]

@@ -1,7 +1,9 @@
 """Fuzzes the whole way from a file to a published folder: `python tests/fuzz/fuzz.py --seconds 600`.
 
 Cases come from consecutive seeds. One that fails is made smaller while it fails in the same way, and written as a
-folder that can be committed below tests/fuzz/regressions.
+folder that can be committed below tests/fuzz/regressions. Reports and advice are made in every 20th case only, since
+they take most of the time: `--reports 1` makes them in all. At the end a table tells how many releases came of each
+model and algorithm.
 """
 
 import argparse
@@ -13,19 +15,25 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import dataclass, field
 from pathlib import Path
+from string import ascii_letters
 from typing import Any
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "oracles")]
 
-from fuzz_cases import Case, case_of  # noqa: E402
+from fuzz_cases import ALGORITHMS, MODELS, PAIRS, Case, case_of, method_name, serves  # noqa: E402
 from fuzz_judge import LONGEST, Failure, run  # noqa: E402
 
 REGRESSIONS = HERE / "regressions"
 
 
-def tried(case: Case) -> str:
+REPORTS = 20
+"""Of so many cases, one makes reports and advice."""
+
+
+def tried(case: Case, reports: int = REPORTS) -> str:
     """Run a case; one that does not end is interrupted and counts as a failure."""
 
     def too_long(*_: Any) -> None:
@@ -34,7 +42,7 @@ def tried(case: Case) -> str:
     before = signal.signal(signal.SIGALRM, too_long)
     signal.alarm(LONGEST + 5)
     try:
-        return run(case)
+        return run(case, light=case.seed % reports != 0)
     except TimeoutError:
         raise Failure("hang", f"more than {LONGEST} seconds") from None
     finally:
@@ -71,7 +79,8 @@ def candidates(case: Case) -> Iterator[Case]:
     yield from _with_fewer_rows(case)
     for name in case.columns if len(case.columns) > 1 else ():
         made = deepcopy(case)
-        del made.columns[name], made.policy["attributes"][name]
+        del made.columns[name]
+        made.policy["attributes"].pop(name, None)
         yield made
     for at in range(len(case.policy["require"])):
         made = deepcopy(case)
@@ -90,7 +99,14 @@ def _with_fewer_rows(case: Case) -> Iterator[Case]:
             yield made
 
 
-PLAIN = {"engine": "arrow", "format": "csv", "source": "csv", "encoding": "utf-8", "delimiter": ","}
+PLAIN: dict[str, Any] = dict(
+    zip(
+        ("engine", "format", "source", "encoding", "delimiter", "quote", "line_end", "before", "types", "parts"),
+        ("arrow", "csv", "csv", "utf-8", ",", '"', "\n", 0, {}, False),
+        strict=True,
+    ),
+    partition_by=[],
+)
 
 
 def _with_fewer_options(case: Case) -> Iterator[Case]:
@@ -103,7 +119,7 @@ def _with_fewer_options(case: Case) -> Iterator[Case]:
     for key, plain in PLAIN.items():
         if getattr(case, key) != plain:
             made = deepcopy(case)
-            setattr(made, key, plain)
+            setattr(made, key, deepcopy(plain))
             yield made
 
 
@@ -114,41 +130,68 @@ def _table(case: Case, path: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
+@dataclass
+class Tally:
+    """What came of some cases."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    drawn: Counter[tuple[str, str]] = field(default_factory=Counter)
+    published: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def count(self, case: Case, outcome: str) -> None:
+        self.outcomes[outcome] += 1
+        for model in case.policy["require"]:
+            pair = (model["model"], method_name(case.policy["method"]))
+            self.drawn[pair] += 1
+            self.published[pair] += outcome == "published"
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each model: releases by each algorithm; a point where the two do not go together."""
+        methods = [method_name(method) for method in ALGORITHMS]
+        yield "releases of each model (lines) by each algorithm (columns):"
+        yield from (f"  {letter} {method}" for letter, method in zip(ascii_letters, methods, strict=False))
+        yield f"  {'':22}" + "".join(f"{letter:>5}" for letter in ascii_letters[: len(methods)])
+        for model in MODELS:
+            served = [serves(model, method["algorithm"], method.get("suppress")) for method in ALGORITHMS]
+            counts = [self.published[model, method] for method in methods]
+            cells = [f"{count:5}" if fits or count else "    ·" for count, fits in zip(counts, served, strict=True)]
+            yield f"  {model:22}{''.join(cells)}"
+        reached = sum(count > 0 for count in self.published.values())
+        yield f"{reached:,} pairs were released, {len(self.drawn):,} drawn, {len(PAIRS):,} go together"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=120, help="how long to go on (default 120)")
     parser.add_argument("--seed", type=int, help="first seed (default: drawn at random, and printed)")
     parser.add_argument("--cases", type=int, help="stop after so many")
     parser.add_argument("--out", type=Path, default=REGRESSIONS, help="where failing cases are written")
+    parser.add_argument("--reports", type=int, default=REPORTS, help="make reports in every so many cases (default 20)")
     given = parser.parse_args()
     first = random.SystemRandom().randrange(10**9) if given.seed is None else given.seed
     print(f"fuzz: seeds from {first}", flush=True)
-    outcomes: Counter[str] = Counter()
-    pairs: Counter[tuple[str, str]] = Counter()
-    failed: Counter[str] = Counter()
-    begun, seed = time.monotonic(), first
+    tally = Tally()
+    begun, seed, worked = time.monotonic(), first, time.process_time()
     while time.monotonic() - begun < given.seconds and (given.cases is None or seed < first + given.cases):
         case = case_of(seed)
         seed += 1
         try:
-            outcome = tried(case)
+            tally.count(case, tried(case, given.reports))
         except Failure as failure:
-            failed[failure.kind] += 1
+            tally.failed[failure.kind] += 1
             print(f"seed {case.seed}: {failure}", flush=True)
-            if failed[failure.kind] <= 3:
+            if tally.failed[failure.kind] <= 3:
                 if failure.__cause__ is not None:
                     traceback.print_exception(failure.__cause__, limit=-3)
                 smaller(case, failure.kind).write(given.out / f"{failure.kind.replace(' ', '-')}-{case.seed}")
-            continue
-        outcomes[outcome] += 1
-        if outcome == "published":
-            for model in case.policy["require"]:
-                pairs[model["model"], case.policy["method"]["algorithm"]] += 1
-    cases, seconds = seed - first, time.monotonic() - begun
-    told = ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes.most_common())
-    print(f"fuzz: {cases:,} cases in {seconds:.0f} s: {told}; {len(pairs):,} pairs of model and algorithm published")
-    print(f"fuzz: {sum(failed.values()):,} failed" + "".join(f"; {kind}: {count:,}" for kind, count in failed.items()))
-    return int(bool(failed))
+    cases, worked = seed - first, time.process_time() - worked
+    print("\n".join(tally.lines()))
+    told = ", ".join(f"{count:,} {outcome}" for outcome, count in tally.outcomes.most_common())
+    print(f"fuzz: {cases:,} cases in {time.monotonic() - begun:.0f} s ({worked:.0f} s of CPU): {told}")
+    kinds = "".join(f"; {kind}: {count:,}" for kind, count in tally.failed.items())
+    print(f"fuzz: {tally.failed.total():,} failed{kinds}")
+    return int(bool(tally.failed))
 
 
 if __name__ == "__main__":

@@ -5,20 +5,31 @@ or refused in one sentence, and then nothing is left behind. All else is a failu
 """
 
 import csv
+import datetime as dt
+import io
 import json
 import math
+import re
 import shutil
 import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from functools import cache, cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
-from fuzz_cases import Case, Cells, write_table
-from judge_of_truth import covers, is_statistic
+from fuzz_cases import Case
+from fuzz_definitions import Classes, broken
+from fuzz_tables import Cells, array_of
+from judge_of_truth import BETWEEN, MINUS_ZERO, NUMBER, TAIL, covers, is_statistic, prefix_covers
 
 LONGEST = 60
 """Seconds after which a case counts as one that does not end."""
@@ -33,12 +44,47 @@ class Failure(Exception):
         self.kind = kind
 
 
-def run(case: Case) -> str:
-    """Return how a case ended: "published" or the kind of refusal; raises Failure."""
+LATE: dict[str, Any] = {
+    "look_at": lambda *_: SimpleNamespace(audit=None, starred=lambda _: None),
+    "advise": lambda _, manifest, *__, **___: manifest,
+    "write_recommendation": lambda *_: None,
+    "write_reports": lambda *_: None,
+}
+"""What stands for the steps that follow once a release is on disk."""
+
+
+@contextmanager
+def shared_database(*_: Any) -> Iterator[Any]:
+    """Open a connection of its own to one database of the process: a database for each verification takes long."""
+    with _database().cursor() as db:
+        yield db
+
+
+@cache
+def _database() -> Any:
+    import duckdb
+
+    from shoal.verify.open_release import ALONE, hide_progress
+
+    db = duckdb.connect(config=dict(ALONE))
+    hide_progress(db)
+    return db
+
+
+def run(case: Case, *, light: bool = False) -> str:
+    """Return how a case ended: "published" or the kind of refusal; raises Failure.
+
+    A light run makes no reports and no advice, and all verifications share a database: it takes a fraction of the time.
+    """
     folder = Path(tempfile.mkdtemp(prefix="shoal-fuzz-"))
     begun = time.monotonic()
     try:
-        outcome = _run(case, folder)
+        with ExitStack() as stack:
+            if light:
+                for name, stand_in in LATE.items():
+                    stack.enter_context(mock.patch(f"shoal.pipeline.{name}", stand_in))
+                stack.enter_context(mock.patch("shoal.verify.open_release.Room.database", shared_database))
+            outcome = _run(case, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if time.monotonic() - begun > LONGEST:
@@ -49,10 +95,7 @@ def run(case: Case) -> str:
 def _run(case: Case, folder: Path) -> str:
     import shoal as sh
 
-    data, out = folder / f"people.{case.source}", folder / "out"
-    write_table(case.columns, data, case)
-    if case.population is not None:
-        write_table(case.population, folder / "population.csv", case)
+    data, out = case.write_input(folder), folder / "out"
     before = _listing(folder)
     with warnings.catch_warnings(action="ignore"):
         try:
@@ -71,13 +114,9 @@ def _publish(case: Case, data: Path, out: Path) -> None:
     import shoal as sh
     from shoal import api
 
-    policy = json.loads(json.dumps(case.policy))
-    for model in policy["require"]:
-        if "population" in model:
-            model["population"] = str(data.with_name("population.csv"))
     try:
         how = {"engine": case.engine, "format": case.format, "partition_by": case.partition_by}
-        api.publish(data, sh.Policy(**policy), out, **how)
+        api.publish(data, sh.Policy.load(data.with_name("policy.toml")), out, **how)
     except sh.NotVerified as wrong:
         raise Failure("own release refused", str(wrong)) from wrong
     except (sh.ShoalError, TimeoutError):
@@ -116,48 +155,143 @@ def _refuse_a_bad_refusal(sentence: str, before: set[str], folder: Path) -> None
         raise Failure("refusal is no sentence", repr(sentence[:200]))
 
 
+# the original as the tool is asked to read it
+
+
+@dataclass(frozen=True)
+class AsRead:
+    """A column of the original: nulls are None, and it is known whether it holds numbers."""
+
+    cells: Cells
+    decimal: str = "."
+    typed: bool = False
+    """Whether its values are not texts in the file."""
+
+    @cached_property
+    def is_numeric(self) -> bool:
+        """Whether all values are plain numbers, written with the decimal mark of the table."""
+        known = [cell for cell in self.cells if cell is not None]
+        foreign = "." if self.decimal == "," and not self.typed else "\0"
+        plain = [cell.replace(self.decimal, ".") for cell in known]
+        minus_zero = any(map(MINUS_ZERO.fullmatch, plain))
+        return all(map(NUMBER.fullmatch, plain)) and not any(foreign in cell for cell in known) and not minus_zero
+
+    @cached_property
+    def numbers(self) -> Cells:
+        """The cells with a point for the decimal mark, where they are numbers."""
+        if self.decimal == "." or not self.is_numeric:
+            return self.cells
+        return [None if cell is None else cell.replace(self.decimal, ".") for cell in self.cells]
+
+
+def as_read(case: Case, name: str) -> AsRead:
+    """A column as the tool is asked to read it: markers are nulls, and typed values are written in full."""
+    data = case.policy.get("data", {})
+    missing = set(data.get("missing", [""]))
+    cells, typed = case.columns[name], False
+    if case.source == "csv":
+        cells = [next(iter(missing), "") if cell is None else cell for cell in cells]
+    else:
+        stored = array_of(cells, case.types.get(name)).to_pylist()
+        typed = not all(cell is None or isinstance(cell, str) for cell in stored)
+        cells = [text_of(cell) for cell in stored]
+    if not typed:
+        cells = [None if cell in missing else cell for cell in cells]
+        if data.get("normalise"):
+            cells = [None if cell is None or cell.strip() in missing else cell.strip() for cell in cells]
+    if "decimal" in data:
+        return AsRead(cells, data["decimal"], typed)
+    guessed = AsRead(cells, ",")
+    sniffed = case.source == "csv" and case.delimiter != "," and guessed.is_numeric
+    return guessed if sniffed and any("," in cell for cell in cells if cell is not None) else AsRead(cells, ".", typed)
+
+
+def text_of(cell: Any) -> str | None:
+    """A typed cell as text: numbers in full, moments in ISO 8601."""
+    if cell is None or cell != cell:  # noqa: PLR0124 - NaN is no number
+        return None
+    if isinstance(cell, float):
+        return f"{Decimal(repr(cell)):f}".removesuffix(".0") if math.isfinite(cell) else str(cell)
+    if isinstance(cell, Decimal):
+        return f"{cell:f}"
+    if isinstance(cell, dt.datetime):
+        return cell.replace(tzinfo=None).isoformat(sep=" ")
+    return cell.decode() if isinstance(cell, bytes) else str(cell)
+
+
 # the release as an outsider reads it
+
+
+@dataclass(frozen=True)
+class Released:
+    """A release as it lies in its folder, and the original behind it."""
+
+    case: Case
+    manifest: dict[str, Any]
+    rows: list[Row]
+    classes: list[list[int]]
+    source: dict[int, int] | None
+    columns: dict[str, AsRead]
+
+    @property
+    def safe(self) -> bool:
+        """Whether texts that a spreadsheet would run have a quote in front."""
+        return self.case.format == "csv" and self.case.policy["release"].get("spreadsheet-safe", True)
 
 
 def judge(case: Case, out: Path) -> None:
     """Judge a published folder against its case."""
     manifest = json.loads((out / "manifest.json").read_text("utf-8"))
-    if manifest["data"].get("separate"):  # two tables: the group takes the place of the class
-        return
-    rows = list(_released(out, manifest, case))
-    quasi = manifest["quasi_identifiers"]
-    classes: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
+    data = manifest["data"]
+    path = next(path for path in out.iterdir() if path.name.startswith("data"))
+    rows = list(_read(path, data["columns"], data, case))
+    quasi, group = manifest["quasi_identifiers"], ""
+    if data.get("separate"):  # two tables: the group takes the place of the class
+        told = data["separate"]
+        (group,) = set(data["columns"]) & set(told["columns"])
+        _judge_groups(rows, list(_read(out / told["file"], told["columns"], data, case)), group)
+    by_class: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
     for at, row in enumerate(rows):
-        classes[tuple(row[name] for name in quasi)].append(at)
-    for model in case.policy["require"]:
-        for problem in broken(model, list(classes.values()), rows, case):
-            raise Failure("promise broken", f"{model['model']}: {problem}")
+        by_class[tuple(row[name] for name in ([group] if group else quasi))].append(at)
     source = _row_map(out.with_name("out.private") / "rows.arrow")
+    columns = {name: as_read(case, name) for name in case.columns}
+    release = Released(case, manifest, rows, list(by_class.values()), source, columns)
+    held = Classes(release.classes, rows, source, {name: column.cells for name, column in columns.items()}, case)
+    for model in case.policy["require"]:
+        if not group or source is not None:
+            for problem in broken(model, held):
+                raise Failure("promise broken", f"{model['model']}: {problem}")
     if source is not None:
-        _judge_cells(case, manifest, rows, classes, source)
+        _judge_cells(release)
+        _judge_statistics(release)
 
 
-def _released(out: Path, manifest: dict[str, Any], case: Case) -> Iterator[Row]:
+def _judge_groups(rows: list[Row], told: list[Row], group: str) -> None:
+    """Judge whether a second table tells as many values of each group as the first has rows of it."""
+    times: Counter[str | None] = Counter()
+    for row in told:
+        times[row[group]] += int(row.get("count") or 1)
+    if times != Counter(row[group] for row in rows):
+        raise Failure("untrue cell", "groups have other sizes in the table of sensitive values")
+
+
+def _read(path: Path, names: list[str], data: dict[str, Any], case: Case) -> Iterator[Row]:
     if case.format == "parquet":
         import pyarrow as pa
         from pyarrow import dataset
 
-        path = next(path for path in out.iterdir() if path.name.startswith("data"))
         folders = dataset.partitioning(pa.schema([(name, pa.string()) for name in case.partition_by]), flavor="hive")
         for row in dataset.dataset(path, partitioning=folders if case.partition_by else None).to_table().to_pylist():
-            yield {name: None if cell is None else str(cell) for name, cell in row.items()}
+            yield {name: text_of(cell) for name, cell in row.items()}
         return
-    missing = manifest["data"]["missing"]
     limit = csv.field_size_limit(10**9)
     try:
-        with (out / "data.csv").open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file, delimiter=manifest["data"]["delimiter"]))
+        with path.open(encoding="utf-8", newline="") as file:
+            _, *rows = csv.reader(file, delimiter=data["delimiter"], quotechar=data["quote"])
     finally:
         csv.field_size_limit(limit)  # it is one for all readers of the process
     for row in rows:
-        # a name that a spreadsheet would run has a quote before it
-        names = {name: name if name in manifest["data"]["columns"] else name.removeprefix("'") for name in row}
-        yield {names[name]: None if cell == missing else cell for name, cell in row.items()}
+        yield {name: None if cell == data["missing"] else cell for name, cell in zip(names, row, strict=True)}
 
 
 def _row_map(path: Path) -> dict[int, int] | None:
@@ -171,115 +305,121 @@ def _row_map(path: Path) -> dict[int, int] | None:
     return {each["released_row"] - 1: each["input_row"] - 1 for each in became if each["released_row"] is not None}
 
 
-def original(case: Case, name: str) -> Cells:
-    """A column as the tool is asked to read it: markers are nulls."""
-    missing = set(case.policy.get("data", {}).get("missing", [""]))
-    return [None if cell in missing else cell for cell in case.columns[name]]
-
-
-def _judge_cells(
-    case: Case,
-    manifest: dict[str, Any],
-    rows: list[Row],
-    classes: dict[tuple[str | None, ...], list[int]],
-    source: dict[int, int],
-) -> None:
-    statistics = manifest.get("statistics", {})
-    attributes = case.policy["attributes"]
-    columns = {name: original(case, name) for name in case.columns}
-    safe = case.format == "csv" and case.policy["release"].get("spreadsheet-safe", True)
-    for at, row in enumerate(rows):
-        for name in (set(row) & set(columns)) - set(statistics):
-            value, hierarchy = columns[name][source[at]], attributes[name].get("hierarchy", {})
+def _judge_cells(release: Released) -> None:
+    attributes = release.case.policy["attributes"]
+    assert release.source is not None
+    for name in (set(release.manifest["data"]["columns"]) & set(release.columns)) - set(
+        release.manifest.get("statistics", {})
+    ):
+        hierarchy = _with_rows(attributes.get(name, {}).get("hierarchy", {}), release.case)
+        column = release.columns[name]
+        for at, row in enumerate(release.rows):
+            values = dict.fromkeys([column.cells[release.source[at]], column.numbers[release.source[at]]])
             cell = row[name]
-            if not any(is_true(each, value, hierarchy) for each in _readings(cell, safe=safe)):
-                raise Failure("untrue cell", f"row {at}, column {name!r}: {cell!r} for {value!r}")
-    if manifest.get("by_label") or case.format != "csv" or safe:
-        return
-    for name, (of, kind) in statistics.items():
-        for held in classes.values():
-            values, shown = [columns[of][source[at]] for at in held], rows[held[0]][name]
-            order = attributes[of].get("order")
-            if shown != "*" and not is_statistic(shown, kind, values, columns[of], order):
+            if not any(is_true(cell, value, hierarchy, safe=release.safe) for value in values):
+                raise Failure("untrue cell", f"row {at}, column {name!r}: {cell!r} for {next(iter(values))!r}")
+
+
+def _judge_statistics(release: Released) -> None:
+    attributes = release.case.policy["attributes"]
+    assert release.source is not None
+    for name, (of, kind) in release.manifest.get("statistics", {}).items():
+        column = release.columns[of]
+        if (column.typed and not column.is_numeric) or (release.manifest.get("by_label") and kind in {"min", "max"}):
+            continue
+        order = attributes[of].get("order")
+        if order is None and not column.is_numeric:
+            order = sorted({cell for cell in column.cells if cell is not None})
+        every = column.cells if order is not None else column.numbers
+        for held in release.classes:
+            values, shown = [every[release.source[at]] for at in held], release.rows[held[0]][name]
+            if release.safe and shown is not None and "'" in shown and shown not in values:
+                # the one that is told, written as it was before spreadsheets were kept from running it
+                shown = next(
+                    (v for v in values if v is not None and v.replace("'", "") == shown.replace("'", "")), shown
+                )
+            if shown != "*" and not is_statistic(shown, kind, values, every, order):
                 raise Failure("untrue statistic", f"{kind} of {of!r}: {shown!r} for {values!r}")
 
 
-def _readings(cell: str | None, *, safe: bool) -> list[str | None]:
-    """A cell, and what it is without the quote that keeps spreadsheets from running it."""
-    return [cell, cell[1:]] if safe and cell is not None and cell.startswith("'") else [cell]
-
-
-def is_true(label: str | None, value: str | None, hierarchy: dict[str, Any]) -> bool:
+def is_true(label: str | None, value: str | None, hierarchy: dict[str, Any], *, safe: bool = False) -> bool:
     """Whether a released label is true of a value, by the grammar of labels or by the hierarchy of the policy."""
     if covers(label, value):
         return True
     if label is None or value is None:
         return False
-    return any(form in hierarchy and of(label, value, hierarchy[form]) for form, of in FORMS.items())
+    if _moment_covers(label, value) or _same_number(label, value):
+        return True
+    if any(form in hierarchy and of(label, value, hierarchy) for form, of in FORMS.items()):
+        return True
+    # without the quotes that keep spreadsheets from running a cell
+    return safe and "'" in label and is_true(label.replace("'", ""), value.replace("'", ""), hierarchy)
 
 
-def _in_tree(label: str, value: str, tree: dict[str, Any]) -> bool:
-    (root, nodes), *_ = tree.items()
+def _same_number(label: str, value: str) -> bool:
+    try:
+        return Fraction(label) == Fraction(value)
+    except (ValueError, ZeroDivisionError):
+        return False
+
+
+MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d(?:\.\d+)?))?(?:Z|\+00:?00)?")
+
+
+def _moment(text: str) -> str | None:
+    """A day or a point in time in one form that sorts."""
+    found = MOMENT.fullmatch(text)
+    return None if found is None else f"{found[1]} {(found[2] or '00:00:00')}".removesuffix(".000")
+
+
+def _moment_covers(label: str, value: str) -> bool:
+    at = _moment(value)
+    if at is None:
+        return False
+    if _moment(label) == at or (at[:10] != value and prefix_covers(label, at[:10])):
+        return True
+    between, tail = BETWEEN.fullmatch(label), TAIL.fullmatch(label)
+    if between is not None:
+        low, high = _moment(between[1]), _moment(between[2])
+        if low is None or high is None:
+            return False
+        return low <= at < high or (between[3] == "]" and (at == high or at[:10] == between[2]))
+    end = None if tail is None else _moment(tail[2])
+    return end is not None and tail is not None and (at < end if tail[1] == "<" else at >= end)
+
+
+def _with_rows(hierarchy: dict[str, Any], case: Case) -> dict[str, Any]:
+    """A hierarchy in a file as the rows that it holds."""
+    if "csv" not in hierarchy:
+        return hierarchy
+    return {"rows": list(csv.reader(io.StringIO(case.files[hierarchy["csv"]], newline=""), delimiter=";"))}
+
+
+def _in_tree(label: str, value: str, hierarchy: dict[str, Any]) -> bool:
+    (root, nodes), *_ = hierarchy["tree"].items()
     return label == root or value in nodes.get(label, [])
 
 
-def _in_mask(label: str, value: str, _: Any) -> bool:
-    """Each star stands for a character, or for none at the end of a shorter value."""
-    padded = value.ljust(len(label), "*")
-    return len(label) == len(padded) and all(shown in {"*", held} for shown, held in zip(label, padded, strict=True))
+def _in_mask(label: str, value: str, hierarchy: dict[str, Any]) -> bool:
+    """Each hidden character is some character, or none where a value is shorter."""
+    hidden = re.escape(hierarchy.get("char", "*"))
+    return re.fullmatch(re.escape(label).replace(hidden, ".?"), value, re.DOTALL) is not None
+
+
+def _in_calendar(label: str, value: str, hierarchy: dict[str, Any]) -> bool:
+    if "format" in hierarchy:
+        value = "-".join(reversed(value.split("/")))
+    century = re.fullmatch(r"(\d\d)00-(\d\d)99", label)
+    if century is not None:
+        return century[1] == century[2] == value[:2]
+    return prefix_covers(label, value[:10])
 
 
 FORMS: dict[str, Any] = {
     "tree": _in_tree,
-    "rows": lambda label, value, rows: any(row[0] == value and label in row for row in rows),
+    "rows": lambda label, value, hierarchy: any(row[0] == value and label in row for row in hierarchy["rows"]),
     "mask": _in_mask,
-    "dates": lambda label, value, _: value.startswith(label.removesuffix("0s")),
-    "hipaa": lambda label, value, _: value.startswith(label.rstrip("*")) or label in {"≥90", "000"},
+    "dates": _in_calendar,
+    "hipaa": lambda label, value, _: value.startswith(label.rstrip("*")) or label in {"≥90", "000**"},
 }
 """Whether a label of a form of hierarchies, as a policy writes it, is true of a value."""
-
-
-# promises by their definitions; what needs more than the table is left to verify
-
-
-def broken(model: dict[str, Any], classes: list[list[int]], rows: list[Row], case: Case) -> Iterator[str]:
-    """Yield how a promise is broken; nothing where it holds, or where it is not judged here."""
-    if "unit" in {attribute["role"] for attribute in case.policy["attributes"].values()}:
-        return  # persons are not told by the release
-    judged = {name: of for name, of in JUDGES.items() if name == model["model"]}
-    attribute = model.get("attribute")
-    for of in judged.values():
-        for held in classes:
-            counts = Counter(rows[at].get(attribute) for at in held) if attribute else Counter()
-            counts.pop(None, None)
-            if not of(model, len(held), counts, len(classes), len(rows)):
-                yield f"a class of {len(held)} rows, values {sorted(counts.values())}"
-
-
-def _entropy(model: dict[str, Any], counts: Counter[str | None]) -> bool:
-    total = sum(counts.values())
-    shares = [count / total for count in counts.values()]
-    return total > 0 and -sum(share * math.log(share) for share in shares) >= math.log(model["l"]) - 1e-9
-
-
-def _recursive(model: dict[str, Any], counts: Counter[str | None]) -> bool:
-    falling = sorted(counts.values(), reverse=True)
-    return bool(falling) and falling[0] < Fraction(str(model["c"])) * sum(falling[model["l"] - 1 :])
-
-
-def _alpha(model: dict[str, Any], counts: Counter[str | None]) -> bool:
-    total, alpha = sum(counts.values()), model["alpha"]
-    limits = alpha if isinstance(alpha, dict) else dict.fromkeys(counts, alpha)
-    return all(counts[value] <= Fraction(str(limits[value])) * total for value in counts if value in limits)
-
-
-JUDGES: dict[str, Any] = {
-    "k-anonymity": lambda model, size, counts, classes, rows: size >= model["k"],
-    "distinct-l-diversity": lambda model, size, counts, classes, rows: len(counts) >= model["l"],
-    "entropy-l-diversity": lambda model, size, counts, classes, rows: _entropy(model, counts),
-    "recursive-cl-diversity": lambda model, size, counts, classes, rows: _recursive(model, counts),
-    "alpha-k": lambda model, size, counts, classes, rows: size >= model["k"] and _alpha(model, counts),
-    "p-sensitive": lambda model, size, counts, classes, rows: len(counts) >= model["p"],
-    "average-risk": lambda model, size, counts, classes, rows: classes <= Fraction(str(model["max"])) * rows,
-}
-"""For each model whether a class keeps it: its size, the counts of its values; classes and rows of the table."""

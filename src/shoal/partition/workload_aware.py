@@ -107,9 +107,17 @@ class AxisDemand:
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:
         """Prefix sums: the length before each position, and the part of it that satisfies each predicate."""
-        covered = np.concatenate([[0.0], np.cumsum(self._measure)])
+        return self._summed(self._measure)
+
+    @cached_property
+    def _counts(self) -> tuple[Floats, Floats]:
+        """The same with every position as long as any other."""
+        return self._summed(np.ones(self.axis.size))
+
+    def _summed(self, measure: Floats) -> tuple[Floats, Floats]:
+        covered = np.concatenate([[0.0], np.cumsum(measure)])
         held = np.zeros((self.axis.size + 1, len(self.positions)))
-        held[1:] = np.cumsum(self.covered.T * self._measure[:, None], axis=0)
+        held[1:] = np.cumsum(self.covered.T * measure[:, None], axis=0)
         return covered, held
 
     def shares(self, low: Codes | Longs, high: Codes | Longs) -> Floats:
@@ -117,8 +125,14 @@ class AxisDemand:
         if self.axis.hierarchy is not None:
             low, high = self._labelled(np.asarray(low), np.asarray(high))
         covered, held = self._sums
-        shares = (held[high + 1] - held[low]) / (covered[high + 1] - covered[low])[:, None]
-        return np.asarray(shares[:, self.which])
+        length, part = covered[high + 1] - covered[low], held[high + 1] - held[low]
+        # beside huge numbers floats cannot tell the length of some ranges: there positions are counted
+        lost = length <= 0
+        if lost.any():
+            counted, some = self._counts
+            length[lost] = (counted[high + 1] - counted[low])[lost]
+            part[lost] = (some[high + 1] - some[low])[lost]
+        return np.asarray((part / length[:, None])[:, self.which])
 
     def _labelled(self, low: Codes, high: Codes) -> tuple[Longs, Longs]:
         """Return the first and last position under the label that covers each range."""

@@ -94,3 +94,26 @@ def test_shares_along_a_hierarchy_are_those_of_the_label():
     low, high = (axis.positions[[at]] for at in (0, 1))
     assert asked.shares(np.minimum(low, high), np.maximum(low, high)).tolist() == [[1 / 3, 1.0]]
     assert asked.shares(axis.positions[[3]], axis.positions[[3]]).tolist() == [[1.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [2.0**63],
+        [2.0**63, 2.0**63],
+        [-1e30, 0.0, 1.0, 2.0],
+        [1.0, 2.0**53, 2.0**53, 2.0**53 + 2],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("null", [False, True])
+def test_numbers_beyond_what_floats_tell_apart(values, null):
+    """Numbers of which two are the same float, or one more is: every row is in a part, and nothing is NaN."""
+    size = len(values) + null
+    codes = np.arange(size, dtype=np.int32)
+    axis = Axis("n", codes, np.array(values), null=len(values) if null else None)
+    demand = Demand(np.ones(1), {"n": Asked(np.array([0]), codes[None, :] < 1)})
+    shares = demand.on(axis).shares(np.zeros(size, dtype=np.int32), codes)
+    assert np.isfinite(shares).all()
+    found = steered(Condition(FrequencySet.count({"n": (codes, size)}), [KAnonymity(1)]), [axis], demand)
+    assert sorted(found.part.tolist()) == list(range(size))

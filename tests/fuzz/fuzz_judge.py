@@ -106,7 +106,10 @@ def _run(case: Case, folder: Path) -> str:
         _verify(case, data, out)
     if left := _listing(folder) - before - {"out", "out.private"}:
         raise Failure("leftover file", str(sorted(left)))
-    judge(case, out)
+    try:
+        judge(case, out)
+    except (KeyError, IndexError, ValueError, TypeError) as wrong:
+        raise Failure("release that the judge cannot read", f"{type(wrong).__name__}: {wrong}"[:200]) from wrong
     return "published"
 
 

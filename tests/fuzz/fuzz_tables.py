@@ -309,7 +309,9 @@ def csv_bytes(
     """Return a table as delimited text, `before` lines of remarks in front of it."""
     file = io.StringIO(newline="")
     file.write("".join(f"remark {i}{line_end}" for i in range(before)))
-    writer = csv.writer(file, delimiter=delimiter, quotechar=quote, lineterminator=line_end)
+    broken = any(cell is not None and "\r" in cell for column in columns.values() for cell in column)
+    quoting = csv.QUOTE_ALL if broken else csv.QUOTE_MINIMAL  # which knows no other line end than its own
+    writer = csv.writer(file, delimiter=delimiter, quotechar=quote, lineterminator=line_end, quoting=quoting)
     writer.writerow(columns)
     cells = [[marker if cell is None else cell for cell in column] for column in columns.values()]
     writer.writerows(zip(*cells, strict=True))

@@ -128,7 +128,10 @@ def _starts(fraction: float, one: float, two: float) -> Iterator[Floats]:
         for i in np.flatnonzero(missed[:-1] * missed[1:] <= 0).tolist():
             yield (points[:, i] + points[:, i + 1]) / 2
     (falling, below), (rising_, above) = branches
-    for i in np.flatnonzero(below * above <= 0).tolist():  # both branches meet at the peak, between two points of b
+    # both branches meet at the peak, beyond the last point of b at which there are two: only there they cross `two`
+    both = np.isfinite(below * above)
+    last = both & ~(np.append(both[1:], False) & np.append(False, both[:-1]))
+    for i in np.flatnonzero(last & (below * above <= 0)).tolist():
         yield (falling[:, i] + rising_[:, i]) / 2
 
 

@@ -13,6 +13,7 @@ from shoal.estimators import (
     Sample,
     _digamma,
     _solve_snb,
+    _starts,
     pitman,
     pitman_parameters,
     population_uniques,
@@ -150,3 +151,13 @@ def test_digamma():
 def test_a_million_classes():
     sizes = np.bincount(np.random.default_rng(0).integers(0, 400_000, 1_000_000))
     assert population_uniques(Sample.of(sizes[sizes > 0], 20_000_000)) is not None
+
+
+@pytest.mark.parametrize(
+    "classes", [{1: 2, 2: 1, 8: 1}, {1: 2, 2: 1, 4: 2}, {1: 5, 2: 2, 3: 1}, {1: 10, 2: 1}, {1: 4, 2: 4}], ids=str
+)
+def test_few_places_are_tried_where_the_negative_binomial_does_not_fit(classes):
+    """It was looked for from every point of a grid, which took minutes for a table of twelve rows."""
+    sample = Sample.counted(classes, 10_000)
+    expected = [log(classes[size] / shlosser(sample)) for size in (1, 2)]
+    assert len(list(_starts(sample.fraction, *expected))) <= 4

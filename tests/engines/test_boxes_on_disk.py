@@ -325,3 +325,22 @@ def test_too_little_memory_is_said_in_a_sentence(tmp_path):
     with pytest.raises(BadInput, match="memory that may be used is not enough"):
         publish(tmp_path / "people.parquet", policy, tmp_path / "out", engine="duckdb", memory="64MiB")
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(SPILL)] == ["people.parquet"]
+
+
+def test_the_order_of_the_input_leaves_no_trace_in_the_private_folder(tmp_path):
+    """Nor does the order in which the threads of a database end: files of the release are in the order of keys."""
+    draw = np.random.default_rng(2)
+    rows = pa.table({"age": draw.integers(0, 90, 3_000), "zip": draw.integers(0, 500, 3_000)})
+    asked = Policy(
+        attributes={"age": QUASI, "zip": QUASI},
+        require=[{"model": "k-anonymity", "k": 2}],
+        method={"algorithm": "mondrian"},
+    )
+    made = []
+    for name, order in (("one", np.arange(3_000)), ("other", draw.permutation(3_000))):
+        parquet.write_table(rows.take(pa.array(order)), tmp_path / f"{name}.parquet")
+        with warnings.catch_warnings(action="ignore"):
+            publish(tmp_path / f"{name}.parquet", asked, tmp_path / name, engine="duckdb", reproducible=True)
+        folder = tmp_path / f"{name}.private"
+        made.append([(folder / file).read_bytes() for file in ("points.parquet", "boxes.parquet", "classes.parquet")])
+    assert made[0] == made[1]

@@ -36,7 +36,7 @@ _NUMBER = count()
 
 
 def store(columns: DuckColumns, names: Sequence[str]) -> StoredRows:
-    """Group the rows of these columns into a file in the scratch folder."""
+    """Group the rows of these columns into a file in the scratch folder, in one order: files of a release follow it."""
     for name in names:
         if isinstance(columns[name], Uncollected):
             raise BadData(too_many(columns.name, name))
@@ -45,7 +45,7 @@ def store(columns: DuckColumns, names: Sequence[str]) -> StoredRows:
     folder = session.scratch.path / f"boxes{next(_NUMBER)}"
     folder.mkdir()
     stored = StoredRows(tuple(names), layout, folder / "rows", room)
-    for piece in grouped(columns, names, {}):
+    for piece in grouped(columns, names, {}, ordered=True):
         stored.add(piece)
     return stored
 

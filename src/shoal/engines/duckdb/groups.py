@@ -173,10 +173,17 @@ def group(columns: DuckColumns, names: Sequence[str], lifted: Mapping[str, Codes
     )
 
 
-def grouped(columns: DuckColumns, names: Sequence[str], steps: Mapping[str, Codes]) -> Iterator[FrequencySet]:
-    """Yield the distinct rows of these columns piece by piece; refused if the table changed meanwhile."""
+def grouped(
+    columns: DuckColumns, names: Sequence[str], steps: Mapping[str, Codes], *, ordered: bool = False
+) -> Iterator[FrequencySet]:
+    """Yield the distinct rows of these columns piece by piece; refused if the table changed meanwhile.
+
+    They come in the order in which threads finish, unless they are to be ordered by key.
+    """
     layout = Layout.of([columns[name].size for name in names])
     query = _query(columns.session, columns, names, layout, steps)
+    if ordered:
+        query += f" ORDER BY {', '.join(f'k{w}' for w in range(layout.words))}"
     rows, strange = 0, False
     for batch in columns.batches(query, _BATCH):
         strange = any(column.null_count for column in batch.columns)

@@ -87,7 +87,7 @@ def as_named(values: ValueCounts, claim: Claim, attribute: str, original: Origin
     times = {label: time for label in values.labels if label is not None and (time := read_time(label)) is not None}
     if len(set(times.values())) < len(times):
         return values
-    names = {time: name for name in named - times.keys() if (time := read_time(name)) is not None}
+    names = {time: name for name in sorted(named - times.keys()) if (time := read_time(name)) is not None}
     spelt = {label: names[time] for label, time in times.items() if label not in named and time in names}
     return replace(values, labels=[spelt.get(label, label) if label is not None else None for label in values.labels])
 

@@ -588,6 +588,6 @@ def _guarded(draw: Random, case: Case, values: list[str]) -> Table:
     hidden = [column for column, about in case.policy["attributes"].items() if about["role"] == "identifier"]
     if not hidden:
         return {"guard": "x", "max": 0.9}
-    labels = ["first", "second", "any", *values[:2], None]
+    labels = ["first", "second", *values[:2], *([] if draw.random() < 0.9 else ["any"]), None, None]
     case.columns[hidden[0]] = [draw.choice(labels) for _ in range(case.rows)]
-    return {"guard": hidden[0], "max": draw.choice([0.5, 0.9, 1, 1])}
+    return {"guard": hidden[0], "max": draw.choice([0.5, 0.9, 1, 1, 1])}

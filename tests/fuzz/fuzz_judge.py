@@ -197,12 +197,18 @@ def as_read(case: Case, name: str) -> AsRead:
     if not typed:
         cells = [None if cell in missing else cell for cell in cells]
         if data.get("normalise"):
-            cells = [None if cell is None or cell.strip() in missing else cell.strip() for cell in cells]
+            cells = [None if cell is None or _normal(cell) in missing else _normal(cell) for cell in cells]
     if "decimal" in data:
         return AsRead(cells, data["decimal"], typed)
     guessed = AsRead(cells, ",")
     sniffed = case.source == "csv" and case.delimiter != "," and guessed.is_numeric
     return guessed if sniffed and any("," in cell for cell in cells if cell is not None) else AsRead(cells, ".", typed)
+
+
+def _normal(cell: str) -> str:
+    """A text without outer space, and a number without needless zeros."""
+    text = cell.strip()
+    return text.rstrip("0").rstrip(".") if "." in text and NUMBER.fullmatch(text) else text
 
 
 def text_of(cell: Any) -> str | None:

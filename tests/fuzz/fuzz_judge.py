@@ -28,7 +28,7 @@ from unittest import mock
 from fuzz_cases import Case
 from fuzz_definitions import Classes, broken
 from fuzz_tables import Cells, array_of
-from judge_of_truth import BETWEEN, MINUS_ZERO, NUMBER, TAIL, covers, is_statistic, prefix_covers
+from judge_of_truth import BETWEEN, MINUS_ZERO, NUMBER, TAIL, covers, is_statistic, members, prefix_covers
 
 LONGEST = 60
 """Seconds of the processor after which a case counts as one that does not end."""
@@ -253,8 +253,8 @@ def judge(case: Case, out: Path) -> None:
     quasi, group = manifest["quasi_identifiers"], ""
     if data.get("separate"):  # two tables: the group takes the place of the class
         told = data["separate"]
-        (group,) = set(data["columns"]) & set(told["columns"])
-        _judge_groups(rows, list(_read(out / told["file"], told["columns"], data, case)), group)
+        group, _, count = told["columns"]
+        _judge_groups(rows, list(_read(out / told["file"], told["columns"], data, case)), group, count)
     by_class: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
     for at, row in enumerate(rows):
         by_class[tuple(row[name] for name in ([group] if group else quasi))].append(at)
@@ -271,11 +271,11 @@ def judge(case: Case, out: Path) -> None:
         _judge_statistics(release)
 
 
-def _judge_groups(rows: list[Row], told: list[Row], group: str) -> None:
+def _judge_groups(rows: list[Row], told: list[Row], group: str, count: str) -> None:
     """Judge whether a second table tells as many values of each group as the first has rows of it."""
     times: Counter[str | None] = Counter()
     for row in told:
-        times[row[group]] += int(row.get("count") or 1)
+        times[row[group]] += int(row[count] or 0)
     if times != Counter(row[group] for row in rows):
         raise Failure("untrue cell", "groups have other sizes in the table of sensitive values")
 
@@ -353,7 +353,8 @@ def is_true(label: str | None, value: str | None, hierarchy: dict[str, Any], *, 
         return True
     if label is None or value is None:
         return False
-    if _moment_covers(label, value) or _same_number(label, value):
+    listed = members(label) if label.startswith("{") and label.endswith("}") else [label]
+    if _moment_covers(label, value) or any(_same_number(each, value) for each in listed):
         return True
     if any(form in hierarchy and of(label, value, hierarchy) for form, of in FORMS.items()):
         return True

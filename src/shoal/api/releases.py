@@ -85,7 +85,7 @@ def _verified(
     known = None if original is None else load_private(beside)
     true = None if known is None else _original(known, original, everybody, memory, reading)
     listed = true is not None and true.rows is not None
-    room = Room(None if memory is None else bytes_of(memory))
+    room = Room(None if memory is None else bytes_of(memory), files=() if true is None else tuple(true.files))
     with opened(file, data.columns, data.model_dump(), listed=listed, room=room) as release:
         verdicts += counterfeits_told(manifest, folder, release, claim, true)
         if data.separate is None:

@@ -11,6 +11,7 @@ from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -207,6 +208,8 @@ class Relation:
     """Statements to run before it."""
     counted: Callable[[Sequence[str]], pa.RecordBatchReader] | None = None
     """For rows that DuckDB cannot read: returns the distinct rows of some columns and how many `times` each occurs."""
+    files: tuple[Path, ...] = ()
+    """Files that the SELECT and the statements read: a database that runs them needs no others."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Verification of a release before it is published: re-read as a frame or from disk, counted afresh, and judged."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
@@ -84,7 +85,8 @@ def _judge(
     """Judge every promise of a file or a table whose rows came from these rows of the input."""
     claim, original = release.claim, original_behind(release, rows)
     listed = original.rows is not None
-    with opened(table, claim.columns, how, listed=listed, times=times, room=release.room) as database:
+    room = replace(release.room, files=tuple(original.files))
+    with opened(table, claim.columns, how, listed=listed, times=times, room=room) as database:
         if separate is None:
             advance(1 / 4)  # it is read; then it is counted, judged, and held against the original
             counted = count(database, claim, original)
@@ -140,7 +142,7 @@ def original_table(table: Table) -> OriginalTable:
     if table.relation is None:
         return OriginalTable(columns, table.rows)
     given = table.relation
-    return OriginalTable(columns, table.rows, OriginalRelation(given.sql, given.columns, given.setup, given.counted))
+    return OriginalTable(columns, table.rows, OriginalRelation(**vars(given)))
 
 
 def original_levels(hierarchies: Mapping[str, Hierarchy], builders: Mapping[str, Builder]) -> dict[str, Levels]:

@@ -145,3 +145,10 @@ class Original:
     """What the private manifest says that each model attains."""
     worst: Sequence[int | None] = ()
     """How large the private manifest says the class to be that keeps each model least."""
+
+    @property
+    def files(self) -> list[Path]:
+        """Return the files that a database reads when it judges a release by this original."""
+        tables = [self.table] if self.population is None else [self.table, self.population]
+        files = [file for table in tables if table.relation is not None for file in table.relation.files]
+        return files if self.points is None else [*files, self.points.points, self.points.boxes]

@@ -3,7 +3,7 @@
 import csv
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,25 +108,46 @@ ALONE: Mapping[str, Any] = {
 """Settings of a database that fetches and loads no code."""
 
 
+def connect(folder: Path, files: Sequence[Path], **settings: Any) -> "duckdb.DuckDBPyConnection":
+    """Open a private database, which reads these files, and reads and writes its own folder, into which it spills.
+
+    It reaches nothing else: no other file, no network, no extension; a running database cannot be given them back. This
+    is the only place where Shoal opens one.
+    """
+    import duckdb
+
+    db = duckdb.connect(config={"temp_directory": str(folder), **ALONE, **settings})
+    hide_progress(db)
+    own, *paths = (str(path.absolute()).replace("'", "''") for path in (folder, *files))
+    # a file is asked for by a pattern, too; what a database has not taken in yet lies in a file beside it
+    allowed = [*paths, *map(path_not_pattern, files), *(f"{path}.wal" for path in paths)]
+    db.execute("SET allowed_paths = [" + ", ".join(f"'{path}'" for path in allowed) + "]")
+    db.execute(f"SET allowed_directories = ['{own}']")
+    db.execute("SET enable_external_access = false")
+    return db
+
+
 @dataclass(frozen=True)
 class Room:
-    """What a private database may use: so many bytes of memory, and a folder to spill into."""
+    """What a private database may use: so many bytes of memory, a folder to spill into, and files to read."""
 
     memory: int | None = None
     folder: Path | None = None
+    files: tuple[Path, ...] = ()
+    """Files that it reads beside those that it is opened for."""
 
     @contextmanager
-    def database(self) -> Iterator["duckdb.DuckDBPyConnection"]:
-        """Open a private database that spills what does not fit in memory to a private folder, and fetches nothing."""
-        import duckdb
+    def database(self, files: Iterable[Path] = ()) -> Iterator["duckdb.DuckDBPyConnection"]:
+        """Open a private database that spills what does not fit in memory to a private folder, and reads these files.
 
+        It reads nothing else, and fetches nothing.
+        """
         scratch = Scratch(self.folder or Path(tempfile.gettempdir()), SPILL)
-        config: dict[str, Any] = {"temp_directory": str(scratch.path), **ALONE}
+        settings: dict[str, Any] = {}
         if self.memory is not None:
-            config |= {"memory_limit": f"{self.memory // 2}B", "preserve_insertion_order": False}
+            settings |= {"memory_limit": f"{self.memory // 2}B", "preserve_insertion_order": False}
         try:
-            with duckdb.connect(config=config) as db:
-                hide_progress(db)
+            with connect(scratch.path, [*files, *self.files], **settings) as db:
                 yield db
         finally:
             scratch.close()
@@ -155,11 +176,12 @@ def opened(
     """
     import duckdb
 
-    with (room or Room()).database() as db:
+    parquet = isinstance(data, Path) and (data.is_dir() or data.suffix == ".parquet")
+    given = PartitionFiles.of(data, how.get("partitions") or {}) if isinstance(data, Path) and parquet else data
+    files = [given] if isinstance(given, Path) else given.files if isinstance(given, PartitionFiles) else ()
+    with (room or Room()).database(files) as db:
         typed: frozenset[str] = frozenset()
         many = "count(*)"
-        parquet = isinstance(data, Path) and (data.is_dir() or data.suffix == ".parquet")
-        given = PartitionFiles.of(data, how.get("partitions") or {}) if isinstance(data, Path) and parquet else data
         if isinstance(given, Path):
             source, values = _csv(given, columns, how)
         elif (

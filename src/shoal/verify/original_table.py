@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,6 +123,8 @@ class OriginalRelation:
     """What has to be run before."""
     counted: Callable[[Sequence[str]], pa.RecordBatchReader] | None = None
     """For rows that DuckDB cannot read: gives the distinct rows of some columns and how many `times` each occurs."""
+    files: tuple[Path, ...] = ()
+    """Files that DuckDB reads for it."""
 
 
 @dataclass(frozen=True)

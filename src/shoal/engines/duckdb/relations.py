@@ -165,9 +165,11 @@ def find_relation(place: Place, options: ReadOptions, session: Session, *, copie
     With `copies`, texts that DuckDB reads otherwise than Arrow, or not at all, are copied into the session's folder;
     else they are refused.
     """
-    if place.format == "csv":
-        return _csv(place, options, session, copies=copies)
-    return {"parquet": _parquet, "database": _read_database}[place.format](place, options, session)
+    if place.format == "database":
+        return _read_database(place, options, session)
+    found = _csv(place, options, session, copies=copies) if place.format == "csv" else _parquet(place)
+    session.allow(found.relation.files)
+    return found
 
 
 def _named(titles: Sequence[str]) -> dict[str, str]:
@@ -204,7 +206,8 @@ def _csv(place: Place, options: ReadOptions, session: Session, *, copies: bool) 
         f"new_line={_LINE_ENDS[first.line_end]}, max_line_size={_LONGEST_LINE}, "
         f"force_not_null=[{', '.join(quoted(name) for name in names.values())}])"
     )
-    return FoundRelation(Relation(sql, names), dict.fromkeys(names, pa.string()), headers, delimiters)
+    relation = Relation(sql, names, files=tuple(file for file, _, _ in texts))
+    return FoundRelation(relation, dict.fromkeys(names, pa.string()), headers, delimiters)
 
 
 def copied(headers: tuple[Header, ...], session: Session) -> FoundRelation:
@@ -213,7 +216,7 @@ def copied(headers: tuple[Header, ...], session: Session) -> FoundRelation:
     copy_records(headers, file)
     names = _named(headers[0].names)
     sql = f"SELECT * FROM read_parquet({listed((file,))}) AS r({', '.join(names.values())})"
-    return FoundRelation(Relation(sql, names), dict.fromkeys(names, pa.string()), headers)
+    return FoundRelation(Relation(sql, names, files=(file,)), dict.fromkeys(names, pa.string()), headers)
 
 
 def _as_utf8(file: Path, options: ReadOptions, session: Session | None) -> tuple[Path, Content, str]:
@@ -302,8 +305,7 @@ def explain(headers: Sequence[Header]) -> None:
         diagnose(*header.text)
 
 
-def _parquet(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
-    del options, session
+def _parquet(place: Place) -> FoundRelation:
     schemas = []
     for file in place.files:
         try:
@@ -323,7 +325,7 @@ def _parquet(place: Place, options: ReadOptions, session: Session) -> FoundRelat
     inside = [names[title] for title in schema.names]
     if not place.told:
         sql = f"SELECT * FROM read_parquet({listed(place.files)}, hive_partitioning=false) AS r({', '.join(inside)})"
-        return FoundRelation(Relation(sql, names), types)
+        return FoundRelation(Relation(sql, names, files=place.files), types)
     told = ", ".join(f"{_of_file(i)} AS {names[title]}" for i, title in enumerate(place.told))
     beside = "f" * (1 + max(len(title) for title in schema.names))  # no column is called that
     files = f"read_parquet({listed(place.files)}, hive_partitioning=false, filename='{beside}')"
@@ -331,7 +333,8 @@ def _parquet(place: Place, options: ReadOptions, session: Session) -> FoundRelat
         f"SELECT {', '.join(f'r.{cell}' for cell in inside)}, {told} FROM {files} AS r({', '.join(inside)}, file) "
         f"LEFT JOIN {_values(place)} ON r.file = p.file"
     )
-    return FoundRelation(Relation(sql, names), types | {title: values.type for title, values in place.told.items()})
+    types |= {title: values.type for title, values in place.told.items()}
+    return FoundRelation(Relation(sql, names, files=place.files), types)
 
 
 def _parquet_schema(file: Path) -> pa.Schema:
@@ -384,7 +387,8 @@ def _read_database(place: Place, options: ReadOptions, session: Session) -> Foun
     _check_types(place, schema)
     names = _named(schema.names)
     types = {column.name: _plain(column.type) for column in schema}
-    return FoundRelation(Relation(f"SELECT * FROM {full} AS r({', '.join(names.values())})", names, (setup,)), types)
+    sql = f"SELECT * FROM {full} AS r({', '.join(names.values())})"
+    return FoundRelation(Relation(sql, names, (setup,), files=place.files), types)
 
 
 def read_database(place: Place, options: ReadOptions) -> Source:
@@ -419,12 +423,12 @@ def _table_of(place: Place, session: Session) -> tuple[str, str, pa.Schema]:
     """Return the full name in SQL of the table that a place names, how its database is opened, and its schema."""
     import duckdb
 
+    session.allow(place.files)
     setup = f"ATTACH IF NOT EXISTS {quoted(str(place.files[0].absolute()))} AS given (READ_ONLY)"
     try:
         session.db.execute(setup).fetchall()
     except duckdb.Error:
         raise BadData(f"{place.name}: this is no DuckDB database, or another program is writing to it") from None
-    session.shut_in()
     listed_tables = session.db.execute(
         "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'given' "
         "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE database_name = 'given' AND NOT internal"

@@ -1,7 +1,7 @@
 """A private database under a memory limit, which spills into a folder of its own."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import pyarrow as pa
 from shoal.errors import BadData
 from shoal.runtime.memory import is_shortage
 from shoal.runtime.tempdir import SPILL, Scratch
-from shoal.verify.open_release import ALONE, hide_progress
+from shoal.verify.open_release import connect
 
 if TYPE_CHECKING:
     import duckdb
@@ -29,6 +29,7 @@ class Session:
     def __init__(self, memory: int | None, spill: Path | None) -> None:
         self.memory = memory
         self._parent = spill or Path(tempfile.gettempdir())
+        self._files: tuple[Path, ...] = ()
 
     @cached_property
     def scratch(self) -> Scratch:
@@ -36,18 +37,10 @@ class Session:
 
     @cached_property
     def db(self) -> "duckdb.DuckDBPyConnection":
-        import duckdb
-
-        config: dict[str, Any] = {
-            "temp_directory": str(self.scratch.path),
-            "preserve_insertion_order": False,
-            **ALONE,
-        }
+        settings: dict[str, Any] = {"preserve_insertion_order": False}
         if self.memory is not None:
-            config["memory_limit"] = f"{int(self.memory * _OF_DATABASE)}B"
-        db = duckdb.connect(config=config)
-        hide_progress(db)
-        return db
+            settings["memory_limit"] = f"{int(self.memory * _OF_DATABASE)}B"
+        return connect(self.scratch.path, self._files, **settings)
 
     def close(self) -> None:
         """End the connection, and remove its folder."""
@@ -56,11 +49,10 @@ class Session:
         if "scratch" in self.__dict__:
             self.scratch.close()
 
-    def shut_in(self) -> None:
-        """Let nothing outside the attached databases and the own folder be read or written from now on."""
-        folder = str(self.scratch.path).replace("'", "''")
-        self.db.execute(f"SET allowed_directories = ['{folder}']")
-        self.db.execute("SET enable_external_access = false")  # which a running database cannot switch on again
+    def allow(self, files: Sequence[Path]) -> None:
+        """Name the files that the database reads, before it is opened: it reaches nothing else."""
+        assert "db" not in self.__dict__, "an open database is given no further files"
+        self._files = tuple(files)
 
     @property
     def room(self) -> int | None:

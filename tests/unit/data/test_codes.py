@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -171,7 +172,7 @@ def test_chunks_with_dictionaries_of_their_own():
         (pa.array([1.5, float("nan"), 0.0, -0.0]), Kind.NUMBER, ["0", "1.5"]),
         (pa.array([1.5, float("inf")]), Kind.TEXT, ["1.5", "inf"]),
         (pa.array([1.5, 0.1], pa.float32()), Kind.NUMBER, ["0.1", "1.5"]),
-        (pa.array([1.5, 0.5], pa.float16()), Kind.NUMBER, ["0.5", "1.5"]),
+        (pa.array(np.array([1.5, 0.5], np.float16)), Kind.NUMBER, ["0.5", "1.5"]),
         (pa.array([Decimal("1.50"), Decimal("-2.00")]), Kind.NUMBER, ["-2.00", "1.50"]),
         (pa.array([date(2020, 1, 2), date(1999, 1, 1)]), Kind.DATE, ["1999-01-01", "2020-01-02"]),
         (pa.array([datetime(2020, 1, 2), datetime(1999, 1, 1)]), Kind.DATE, ["1999-01-01", "2020-01-02"]),  # noqa: DTZ001

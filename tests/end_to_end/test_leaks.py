@@ -8,6 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from conftest import ATTRIBUTES as USUAL
+from conftest import PEOPLE
+
 ROWS = 40
 ATTRIBUTES = {
     "Name<script>": {"role": "identifier"},
@@ -280,6 +283,40 @@ def test_no_spill_outside(desk, monkeypatch, tmp_path_factory):
     assert desk.anonymize().code == 0
     assert desk.verify("--original", desk.data).code == 0
     assert [*place.iterdir(), *here.iterdir()] == []
+
+
+@pytest.mark.parametrize("algorithm", ["optimal", "mondrian"])
+@pytest.mark.parametrize(("engine", "more"), [("arrow", []), ("duckdb", ["--memory", "80MB"])])
+def test_temporary_folders_are_for_their_owner(desk, monkeypatch, tmp_path_factory, algorithm, engine, more):
+    """What is spilled lies in folders (0700) of our own, whatever the umask and whoever writes the files in them."""
+    from shoal.runtime import tempdir
+
+    place = tmp_path_factory.mktemp("temporary")
+    monkeypatch.setenv("TMPDIR", str(place))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    removed, modes, remove = [], {}, tempdir._remove
+
+    def watched(path, handle):
+        removed.append([each.relative_to(path).parts[0] for each in path.rglob("*")])
+        modes.update((each, stat.S_IMODE(each.stat().st_mode)) for each in (path, *place.iterdir()))
+        remove(path, handle)
+
+    monkeypatch.setattr(tempdir, "_remove", watched)
+    header, people = PEOPLE.split("\n", 1)
+    desk.table(f"{header}\n{people * 40}".encode("latin-1") + "é,31,f,flu\n".encode("latin-1"))
+    age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}} if algorithm == "optimal" else QUASI
+    desk.policy(USUAL | {"age": age}, method={"algorithm": algorithm}, data={"encoding": "latin-1"})
+    before = os.umask(0)
+    try:
+        ran = desk.anonymize("--engine", engine, *more)
+        assert (ran.code, desk.verify("--original", desk.data, *more).code) == (0, 0), ran
+    finally:
+        os.umask(before)
+    others = {path.name: mode for path, mode in modes.items() if mode != 0o700}
+    assert all(name.startswith(".out.shoal-") for name in others), others  # the public folder itself, once it is whole
+    assert len(removed) >= 2
+    assert any(removed), "no folder held a file: the test tests nothing"
+    assert list(place.iterdir()) == []
 
 
 def test_a_category_does_not_name_values_that_nobody_has(desk):

@@ -4,12 +4,12 @@ Nothing is downloaded: `playwright` drives the browser that is there (`SHOAL_CHR
 `axe-playwright-python` brings axe-core along. A test that calls `look` is skipped where one of them is missing.
 """
 
-import functools
 import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -81,6 +81,38 @@ def printed(page: Path, pdf: Path) -> int:
     return pdf.read_bytes().count(b"/Type /Page\n")
 
 
+_TRAP = "window.ran = []; window.hacked = what => { window.ran.push(String(what)); return 1 }"
+_HANDLERS = """[...document.querySelectorAll("*")].flatMap(each => [...each.attributes]
+    .filter(one => /^on/i.test(one.name) || /^\\s*javascript:/i.test(one.value))
+    .map(one => `${each.tagName.toLowerCase()} ${one.name}="${one.value}"`))"""
+
+
+def scripts_run_by(*pages: Path) -> list[str]:
+    """Open pages and point at all they show; return the calls of `hacked`, the dialogs and the handlers.
+
+    Texts that pretend to be programs call `hacked` when they run. Pages of ours have no attribute that is a program.
+    """
+    seen: list[str] = []
+    with _browser() as browser:
+        for page in pages:
+            tab = browser.new_page()
+            tab.add_init_script(_TRAP)
+            tab.on("dialog", partial(_dismiss, seen))
+            tab.goto(page.resolve().as_uri())
+            tab.wait_for_load_state("networkidle")
+            tab.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+            moved = "each => ['mouseover', 'focus', 'click'].forEach(kind => each.dispatchEvent(new Event(kind)))"
+            tab.evaluate(f"document.querySelectorAll('body *').forEach({moved})")
+            seen += [f"{page.name}: {each}" for each in [*tab.evaluate("window.ran"), *tab.evaluate(_HANDLERS)]]
+            tab.close()
+    return seen
+
+
+def _dismiss(seen: list[str], dialog: Any) -> None:
+    seen.append(f"a dialog: {dialog.message}")
+    dialog.dismiss()
+
+
 def _looked(context: Any, page: Path, site: Path | None, home: str, width: int, scheme: str, shot: Path | None) -> Look:
     from axe_playwright_python.sync_playwright import Axe
 
@@ -141,7 +173,7 @@ def _served(folder: Path | None) -> Iterator[str]:
     if folder is None:
         yield ""
         return
-    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(folder))) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"

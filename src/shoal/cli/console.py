@@ -63,10 +63,11 @@ def say_out(text: str) -> None:
 
 
 def print_json(document: Any) -> None:
+    """Print a document as JSON, in which characters that could steer the terminal are written as JSON escapes."""
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
+    text = json.dumps(document, indent=2, ensure_ascii=plain)
     with printed():
-        json.dump(document, sys.stdout, indent=2, ensure_ascii=plain)
-        sys.stdout.write("\n")
+        sys.stdout.write("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text) + "\n")
 
 
 @contextmanager
@@ -412,7 +413,7 @@ def show_table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ..
         pad_edge=False,
         padding=(0, 0) if narrow else (0, 1),
     )
-    for i, name in enumerate(header):
+    for i, name in enumerate(map(clean, header)):
         longest = max((len(row[i]) for row in rows), default=0)
         table.add_column("\n".join(wrap(name, max(longest, 10))) if narrow else name, overflow="fold")
     for row in rows:

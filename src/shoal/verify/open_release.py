@@ -290,7 +290,7 @@ def _csv(file: Path, columns: Sequence[str], how: Mapping[str, Any]) -> tuple[st
     types = "{" + ", ".join(f"c{i}: 'VARCHAR'" for i in range(len(columns))) + "}"
     source = (
         f"read_csv(?, auto_detect=false, header=true, columns={types}, delim=?, quote=?, escape=?, nullstr=?, "
-        "max_line_size=134217728)"
+        r"new_line='\n', max_line_size=134217728)"  # else a \r in a name ends the table after its header
     )
     path = path_not_pattern(file).replace("''", "'")
     return source, [path, how["delimiter"], how["quote"], how["quote"], how["missing"]]

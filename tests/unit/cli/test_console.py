@@ -1,8 +1,10 @@
 """What a terminal shows while a run goes on."""
 
+import json
+
 from rich.progress import Progress
 
-from shoal.cli.console import _PhaseBar
+from shoal.cli.console import _PhaseBar, print_json, show_table
 from shoal.runtime.events import advance, listening, phase
 from shoal.search.driver import Ask
 from shoal.search.oracle import Tally
@@ -46,3 +48,23 @@ def test_a_command_that_measures_itself_is_not_reset_by_phases():
     line.hear("searching", None)
     line.hear("searching", 0.1)
     assert shown(bar) == ("learning", 0.5)
+
+
+STEERING = "\x1b[2J\x7f\x9b31m\u202e\u2066\U000e0041"
+
+
+def test_json_is_printed_with_escapes_for_what_steers_a_terminal(capsys):
+    document = {STEERING: [STEERING, "é €"]}
+    print_json(document)
+    text = capsys.readouterr().out
+    assert all(c.isprintable() or c == "\n" for c in text)
+    assert "é €" in text
+    assert json.loads(text) == document
+
+
+def test_headings_and_cells_of_a_table_steer_no_terminal(capsys):
+    show_table(STEERING, (STEERING, "[red]b"), [(STEERING, "[bold]x")])
+    text = capsys.readouterr().out
+    assert all(c.isprintable() or c == "\n" for c in text)
+    assert "[red]b" in text
+    assert "[bold]x" in text

@@ -7,7 +7,7 @@ PYTHON ?= python3
 # pip compiles nothing: what Python compiles at the first import must be kept, also where the environment says otherwise
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo studies test test-all fuzz coverage docs bench bench-large lint format clean
+.PHONY: help demo studies test test-all fuzz coverage docs bench bench-large lint format audit-deps clean
 
 help:
 	@echo "make demo      compare three ways to anonymize 30,000 invented people, release and verify"
@@ -19,6 +19,7 @@ help:
 	@echo "make docs      the documentation site, into site/"
 	@echo "make bench     the benchmarks; writes benchmarks/results.md"
 	@echo "make bench-large  those of tables bigger than memory; writes docs/growth.md"
+	@echo "make audit-deps  known vulnerabilities of the pinned packages; writes build/shoal.cdx.json (CycloneDX)"
 	@echo "make lint      ruff, mypy, import-linter, the shape of the code, the subjects of commits"
 
 # an editable install lists its modules: a folder is newer once a module was added to it or taken from it
@@ -95,6 +96,9 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+audit-deps: $(RUN)
+	@$(BIN)/python scripts/audit_deps.py
 
 clean:
 	rm -rf .venv build demo studies site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

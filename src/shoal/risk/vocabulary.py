@@ -63,14 +63,12 @@ class _Word:
 
     meaning: HeaderMeaning
     parts: tuple[str, ...]
+    joined: str
+    """The parts in one piece."""
     begins: bool
     """Whether it is the beginning of words."""
     alone: bool
     """Whether it is too short to be told from another language among other words."""
-
-    @property
-    def joined(self) -> str:
-        return "".join(self.parts)
 
 
 @cache
@@ -83,7 +81,8 @@ def _words() -> Sequence[_Word]:
         for language in _LANGUAGES:
             for word in told[language].split():
                 parts = tuple(map(_without_umlaut, word.rstrip("*").split("-")))
-                found.append(_Word(meaning, parts, word.endswith("*"), language != "en" and len(word) < _LONG))
+                short = language != "en" and len(word) < _LONG
+                found.append(_Word(meaning, parts, "".join(parts), word.endswith("*"), short))
     return found
 
 
@@ -102,13 +101,18 @@ def meaning_of(header: str) -> tuple[HeaderMeaning, Match] | None:
     True
     """
     words = tuple(map(_without_umlaut, header_words(header)))
-    fits = ((word.meaning, Match(fit, len(word.joined))) for word in _words() if (fit := _fit(words, word)))
+    joined = "".join(words)
+    # whichever way a word fits, it is a part of the whole header: few words are looked at any closer
+    fits = (
+        (word.meaning, Match(fit, len(word.joined)))
+        for word in _words()
+        if word.joined in joined and (fit := _fit(words, joined, word))
+    )
     return max(fits, key=lambda each: each[1], default=None)
 
 
-def _fit(words: tuple[str, ...], word: _Word) -> int:
+def _fit(words: tuple[str, ...], joined: str, word: _Word) -> int:
     """Return 3 where a word is the header, 2 where it stands among its words, 1 where it is a part of one, else 0."""
-    joined = "".join(words)
     if joined == word.joined or (word.begins and joined.startswith(word.joined)):
         return 3
     if not word.alone and _contains(words, word.parts, begins=word.begins):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from shoal.data.class_counts import ClassCounts
-from shoal.models.k_anonymity import KAnonymity
+from shoal.models.k_anonymity import KAnonymity, least_size
 
 
 def sizes(*given):
@@ -31,3 +31,19 @@ def test_impossible_says_the_numbers():
     """Bad input 3."""
     assert KAnonymity(50).impossible(sizes(12), 12) == "12 records < k=50"
     assert KAnonymity(12).impossible(sizes(12), 0) is None
+
+
+def test_the_worst_class_is_the_first_of_the_smallest():
+    assert KAnonymity(3).worst(sizes(5, 2, 7, 2)) == 1
+    assert KAnonymity(3).worst(sizes()) is None
+
+
+def test_it_is_measured_once_and_for_no_attribute():
+    assert tuple(KAnonymity.probes(None)) == (KAnonymity(1),)
+    assert tuple(KAnonymity.probes("ill")) == ()
+
+
+def test_the_least_class_keeps_all_models():
+    assert KAnonymity(4).least_rows == 4
+    assert least_size([KAnonymity(3), KAnonymity(5), KAnonymity(2)]) == 5
+    assert least_size([]) == 1

@@ -1,0 +1,273 @@
+"""Tests the tests: changes one operator or number of a module at a time, and lists the changes that no test notices.
+
+python scripts/mutants.py                    every target
+python scripts/mutants.py models.closeness   some
+python scripts/mutants.py --every 3 ...      each third change only
+
+Tests are collected once. For each change a copy of the process (fork) replaces the code of one function and runs the
+tests of the module until one fails. Changes outside functions, and of texts, are not tried. What survives and cannot be
+noticed, or changes nothing that matters, is explained in EXPLAINED.
+"""
+
+import ast
+import copy
+import importlib
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SECONDS = 60
+"""How long the tests of one change may take: an endless loop is noticed, too."""
+MODELS = ("tests/unit/models/test_model.py", "tests/unit/models/test_model_numbers.py")
+TARGETS: dict[str, tuple[str, ...]] = {
+    "models.k_anonymity": ("tests/unit/models/test_k_anonymity.py", *MODELS),
+    "models.l_diversity": (
+        "tests/unit/models/test_l_diversity.py",
+        "tests/unit/models/test_l_diversity_diversity.py",
+        *MODELS,
+    ),
+    "models.recursive_cl": ("tests/unit/models/test_recursive_cl.py", *MODELS),
+    "models.closeness": ("tests/unit/models/test_closeness.py", "tests/unit/models/test_reference_models.py", *MODELS),
+    "labels.grammar": ("src/shoal/labels/scale.py", "tests/unit/labels"),
+    "labels.scale": ("src/shoal/labels/grammar.py", "tests/unit/labels", "tests/unit/verify/test_original_table.py"),
+    "search.oracle": ("tests/unit/search/test_oracle.py", "tests/unit/search/test_oracle_closed.py"),
+    "verify.judge": ("tests/unit/verify", "tests/end_to_end/test_verdict.py"),
+}
+EXPLAINED: dict[str, str] = {}
+"""Changes that survive rightly: `module:line of code: change` and why."""
+
+COMPARED = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+COMPUTED = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.Pow: ast.Mult,
+    ast.And: ast.Or, ast.Or: ast.And,
+}  # fmt: skip
+CALLED = {"min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum", "maximum": "minimum"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A change of one function."""
+
+    function: str
+    line: int
+    text: str
+    """The line as it is."""
+    change: str
+    code: CodeType
+
+
+def mutants_of(source: str, path: str) -> list[Mutant]:
+    """Every change of a module, in the order of its lines."""
+    tree, lines, found = ast.parse(source), source.splitlines(), []
+    for number, (name, function) in enumerate(functions(tree)):
+        for at, change in enumerate(changes(function)):
+            other = ast.parse(source)
+            _, same = list(functions(other))[number]
+            line = list(changes(same))[at][1]()
+            ast.fix_missing_locations(other)
+            code = code_of(compile(other, path, "exec"), name)
+            if code is not None:
+                found.append(Mutant(name, line, lines[line - 1].strip(), change[0], code))
+    return found
+
+
+def functions(tree: ast.Module) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """Functions of a module and methods of its classes; what is inside of them belongs to them."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name, node
+        if isinstance(node, ast.ClassDef):
+            yield from ((f"{node.name}.{each.name}", each) for each in node.body if isinstance(each, ast.FunctionDef))
+
+
+def changes(function: ast.FunctionDef) -> Iterator[tuple[str, Any]]:
+    """What may be changed in a function: the name of a change, and what makes it and returns its line."""
+    for statement in function.body:
+        for node in _walk(statement):
+            yield from _changes(node)
+
+
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Nodes that compute something: no messages of errors, no annotations, no docstrings."""
+    if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert):
+        return
+    yield node
+    for name, inner in ast.iter_fields(node):
+        if name in {"annotation", "returns", "decorator_list"}:
+            continue
+        for each in inner if isinstance(inner, list) else [inner]:
+            if isinstance(each, ast.AST):
+                yield from _walk(each)
+
+
+def _changes(node: ast.AST) -> Iterator[tuple[str, Any]]:
+    """What may be changed in one node: an operator, a number, a condition, a result."""
+    if isinstance(node, ast.Compare):
+        for i, operator in enumerate(node.ops):
+            other = COMPARED[type(operator)]
+            operators = [*node.ops[:i], other(), *node.ops[i + 1 :]]
+            yield f"{type(operator).__name__} → {other.__name__}", _put(node, "ops", operators)
+    elif isinstance(node, ast.BinOp | ast.AugAssign | ast.BoolOp) and type(node.op) in COMPUTED:
+        to = COMPUTED[type(node.op)]
+        yield f"{type(node.op).__name__} → {to.__name__}", _put(node, "op", to())
+    elif isinstance(node, ast.UnaryOp):  # twice is not at all
+        twice = ast.UnaryOp(copy.deepcopy(node.op), node.operand)
+        yield f"without {type(node.op).__name__}", _put(node, "operand", twice)
+    elif isinstance(node, ast.IfExp | ast.If | ast.While):
+        yield "if → if not", _put(node, "test", ast.UnaryOp(ast.Not(), node.test))
+    elif isinstance(node, ast.Return) and node.value is not None and not isinstance(node.value, ast.Constant):
+        yield "return → return None", _put(node, "value", ast.Constant(None))
+    else:
+        yield from _values_and_names(node)
+
+
+def _values_and_names(node: ast.AST) -> Iterator[tuple[str, Any]]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        value = not node.value if isinstance(node.value, bool) else node.value + 1
+        yield f"{node.value} → {value}", _put(node, "value", value)
+    elif isinstance(node, ast.Name) and node.id in CALLED:
+        yield f"{node.id} → {CALLED[node.id]}", _put(node, "id", CALLED[node.id])
+    elif isinstance(node, ast.Attribute) and node.attr in CALLED:
+        yield f"{node.attr} → {CALLED[node.attr]}", _put(node, "attr", CALLED[node.attr])
+
+
+def _put(node: Any, name: str, value: Any) -> Callable[[], int]:
+    """Return what makes a change and returns its line."""
+
+    def make() -> int:
+        setattr(node, name, value)
+        return int(node.lineno)
+
+    return make
+
+
+def code_of(module: CodeType, name: str) -> CodeType | None:
+    """The code of a function in the code of its module."""
+    for inner in module.co_consts:
+        if isinstance(inner, CodeType):
+            if inner.co_qualname == name:
+                return inner
+            if name.startswith(f"{inner.co_qualname}.") and (found := code_of(inner, name)) is not None:
+                return found
+    return None
+
+
+def live(module: Any, name: str) -> FunctionType | None:
+    """The function itself, behind whatever decorates it."""
+    of, _, last = name.rpartition(".")
+    found = vars(getattr(module, of) if of else module).get(last)
+    while not isinstance(found, FunctionType) or hasattr(found, "__wrapped__"):
+        ways = ("__wrapped__", "__func__", "fget", "func")
+        inner = next((getattr(found, way) for way in ways if getattr(found, way, None) is not None), None)
+        if inner is None:
+            return None
+        found = inner
+    return found
+
+
+class Hunt:
+    """A plugin that runs the collected tests once for each mutant, and once without any."""
+
+    def __init__(self, name: str, every: int) -> None:
+        self.name, self.every = name, every
+        self.survived: list[Mutant] = []
+        self.told: Counter[str] = Counter()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        module = importlib.import_module(f"shoal.{self.name}")
+        path = Path(module.__file__ or "")
+        if self._tried(session, None, None) != "survived":
+            raise pytest.UsageError("the tests fail without any change")
+        for mutant in mutants_of(path.read_text("utf-8"), str(path))[:: self.every]:
+            function = live(module, mutant.function)
+            if function is None or len(function.__code__.co_freevars) != len(mutant.code.co_freevars):
+                self.told["not tried"] += 1
+                continue
+            outcome = self._tried(session, function, mutant.code)
+            self.told[outcome] += 1
+            if outcome == "survived":
+                self.survived.append(mutant)
+        return True
+
+    def _tried(self, session: pytest.Session, function: FunctionType | None, code: CodeType | None) -> str:
+        """Run the tests in a copy of this process, in which a function has other code."""
+        child = os.fork()
+        if child == 0:
+            signal.alarm(SECONDS)
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(quiet, 1)
+            os.dup2(quiet, 2)
+            if function is not None and code is not None:
+                function.__code__ = code
+            try:
+                os._exit(_failed(session))
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        return "survived" if status == 0 else "not ended" if os.WIFSIGNALED(status) else "killed"
+
+
+def _failed(session: pytest.Session) -> int:
+    """Run the tests until one fails: whether one did."""
+    items = session.items
+    for i, item in enumerate(items):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=items[i + 1] if i + 1 < len(items) else None)
+        if session.testsfailed:
+            return 1
+    return 0
+
+
+def hunt(name: str, tests: Sequence[str], every: int) -> Hunt:
+    found = Hunt(name, every)
+    module = f"src/shoal/{name.replace('.', '/')}.py"  # its examples are tests, too
+    how = ["-o", "addopts=", "--doctest-modules", "--import-mode=importlib", "-p", "no:terminal", "-m", "not slow"]
+    code = pytest.main([*how, "-p", "no:cacheprovider", module, *tests], [found])
+    if code not in {pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED}:
+        sys.exit(f"{name}: the tests could not be run ({code})")
+    return found
+
+
+def main() -> None:
+    os.chdir(ROOT)
+    words = sys.argv[1:]
+    every = int(words.pop(words.index("--every") + 1)) if "--every" in words else 1
+    names = [word for word in words if word != "--every"] or list(TARGETS)
+    for name in names:
+        child = os.fork()  # modules and tests of one target leave nothing behind for the next
+        if child == 0:
+            start, found = time.monotonic(), hunt(name, TARGETS[name], every)
+            explained = [mutant for mutant in found.survived if _key(name, mutant) in EXPLAINED]
+            caught = found.told["killed"] + found.told["not ended"]
+            tried = caught + found.told["survived"] - len(explained)
+            share = caught / tried if tried else 1
+            print(f"{name}: {caught} of {tried} noticed ({share:.1%}), {len(explained)} explained, "
+                  f"{found.told['not tried']} not tried, {time.monotonic() - start:.0f} s")  # fmt: skip
+            for mutant in found.survived:
+                if mutant not in explained:
+                    print(f"  {mutant.line}: {mutant.change}: {mutant.text}")
+            sys.stdout.flush()
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
+def _key(name: str, mutant: Mutant) -> str:
+    return f"{name}:{mutant.text}: {mutant.change}"
+
+
+if __name__ == "__main__":
+    main()

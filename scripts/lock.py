@@ -1,6 +1,6 @@
 """Writes requirements/locked.txt: every pin to build, run and develop, with the hashes that the index gives.
 
-python scripts/lock.py     asks PyPI, or the index that PIP_INDEX_URL names
+python scripts/lock.py     asks the index that pip asks, or the one that PIP_INDEX_URL names
 """
 
 import os
@@ -12,6 +12,8 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import unquote, urldefrag
 from urllib.request import urlopen
+
+from pip._internal.models.index import PyPI
 
 FOLDER = Path(__file__).parents[1] / "requirements"
 LISTS = ("run.txt", "build.txt", "dev.txt")
@@ -43,7 +45,7 @@ class Links(HTMLParser):
 
 def hashes(name: str, version: str) -> list[str]:
     """SHA-256 of each file of a version, sorted."""
-    index = os.environ.get("PIP_INDEX_URL", "https://pypi.org/simple").rstrip("/")
+    index = os.environ.get("PIP_INDEX_URL", PyPI.simple_url).rstrip("/")
     links = Links()
     with urlopen(f"{index}/{name}/", timeout=60) as page:
         links.feed(page.read().decode("utf-8"))

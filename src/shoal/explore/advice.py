@@ -108,7 +108,8 @@ def audit_by_maker(release: ReleasedTable, light: Audit) -> Audit:
     if not light.tried or release.shown.rows is None:
         return light
     published = published_by(release.plan, release.policy, release.row_by_row, release.separate)
-    return maker_audit(published, Truth(release.source.table, release.rows), light)
+    with warnings.catch_warnings(action="ignore", category=ShoalWarning):  # hierarchies have been warned of
+        return maker_audit(published, Truth(release.source.table, release.rows), light)
 
 
 def advise(
@@ -592,9 +593,8 @@ class RemedySearch:
             if then.judged or then.share < 1.0:
                 return
             again, _ = self._outcome(change, self.whole, lambda: False, judged=True)
-            self.found.remove(best)
-            if again is not None and again.better_than(now):
-                self.found.append((change, again))
+            place = self.found.index(best)  # of equal changes the first that was proposed stays the first
+            self.found[place : place + 1] = [(change, again)] if again is not None and again.better_than(now) else []
 
     def _steps(self, policy: Policy, rows: int, checked: int | None = None) -> float:
         """Return about how many steps it takes to solve a policy on so many rows, and to look at what comes of it."""

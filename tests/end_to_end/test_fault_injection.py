@@ -85,7 +85,7 @@ def test_something_happens_to_the_folder_at_every_call(site, what):
     assert any(each.release == "new" for each in found)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow  # how much memory suffices depends on the machine
 def test_little_memory_and_short_files(site):
     found = [site.limit("memory", amount) for amount in MEMORY]
     found += [site.limit("file_size", size) for size in FILE_SIZES]

@@ -45,6 +45,7 @@ class Failure(Exception):
 
 LATE: dict[str, Any] = {
     "look_at": lambda *_: SimpleNamespace(audit=None, starred=lambda _: None),
+    "audit_by_maker": lambda *_: None,
     "advise": lambda _, manifest, *__, **___: manifest,
     "write_recommendation": lambda *_: None,
     "write_reports": lambda *_: None,

@@ -326,6 +326,8 @@ class Attack(ABC):
     """What an audit says where it exposes somebody, of `exposed` people and its figures; left out, its own sentence."""
     if_not: ClassVar[str] = ""
     """The same where it exposes nobody."""
+    by_hierarchy: ClassVar[bool] = False
+    """Whether it is quick once the hierarchy of a sensitive attribute is known."""
     assumes: ClassVar[bool] = False
     """Whether it is by somebody who knows more than the release tells: what it finds exposes nobody by itself."""
     of_sensitive: ClassVar[bool] = False
@@ -375,12 +377,15 @@ class Attack(ABC):
         return LATER if cls.slow else cls.with_defaults()
 
     @classmethod
-    def for_maker(cls, published: Published) -> "Attack | str":  # noqa: ARG003
+    def for_maker(cls, published: Published) -> "Attack | str":
         """The attack as it is run, with the original, before whoever made a release is advised; or why it is not.
 
         Asked of what no report runs, and what can expose somebody by itself.
         """
-        return LATER
+        if not cls.by_hierarchy:
+            return LATER
+        known = any(name in published.builders for name in published.sensitive)
+        return cls.with_defaults() if known else "no sensitive attribute has a known hierarchy"
 
     @classmethod
     def with_defaults(cls) -> "Attack | str":

@@ -41,6 +41,7 @@ class Similarity(Attack):
     slow: ClassVar[bool] = True
     source: ClassVar[str] = "Li, Li, Venkatasubramanian, ICDE 2007"
     of_sensitive: ClassVar[bool] = True
+    by_hierarchy: ClassVar[bool] = True
 
     checked: ClassVar[bool] = False
 
@@ -50,10 +51,6 @@ class Similarity(Attack):
     @classmethod
     def for_audit(cls, given: AuditInputs) -> "Similarity":
         return cls(width=given.width)
-
-    @classmethod
-    def for_maker(cls, published: Published) -> "Similarity":  # noqa: ARG003 - quick, once hierarchies are known
-        return cls()
 
     def __post_init__(self) -> None:
         if isinstance(self.width, str):

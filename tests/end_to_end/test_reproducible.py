@@ -67,7 +67,7 @@ SURROUNDINGS = [("0", 1, "idle"), ("1", 8, "idle"), ("2", 8, "loaded")]
 """Hash seed, number of cores at most, load."""
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_the_same_bytes_in_all_surroundings(tmp_path):
     found = []
     for seed, cores, load in SURROUNDINGS:

@@ -56,7 +56,8 @@ def _no_wait_for_the_disk():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """All tests of Spark go to one worker, so that only one cluster is started; those of the site, which is built once.
+    """All tests of Spark go to one worker, so that only one cluster is started; those of the site and of
+    all kinds of pages, which are made once.
 
     Their name tells them: the marks of groups get lost between xdist 3.8 and pytest 9.2 (pytest-xdist#1386).
     """
@@ -66,7 +67,7 @@ def pytest_xdist_make_scheduler(config, log):
 
     class OneCluster(LoadGroupScheduling):
         def _split_scope(self, nodeid):
-            shared = (name for name in ("spark", "test_site") if name in nodeid)
+            shared = (name for name in ("spark", "test_site", "test_pages_kinds") if name in nodeid)
             return next(shared, None) or super()._split_scope(nodeid)
 
     return OneCluster(config, log)

@@ -12,8 +12,8 @@ PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 AS_WRITTEN = {"tutorial.md"}
 """Pages whose commands are processes of their own; others share one process, which is faster."""
 NEEDS_JAVA = {"engines/spark.md"}
-LONG = AS_WRITTEN | NEEDS_JAVA
-"""Pages that take half a minute and more."""
+LONG = AS_WRITTEN | NEEDS_JAVA | {"apply.md"}
+"""Pages that take long."""
 
 
 @pytest.fixture

@@ -348,6 +348,7 @@ def test_every_row_shows_what_the_definition_says(earlier, new, k, algorithm):
         assert all(len({by_row[at] for at in by_row if found[at] == label}) == 1 for label in {*expected} - {None})
 
 
+@pytest.mark.thorough
 @naive.examples(40)
 @given(TABLES, TABLES, st.integers(2, 3), st.sampled_from(["suppress", "nearest"]))
 def test_relaxed_boxes_hold_for_any_table(earlier, new, k, outside):

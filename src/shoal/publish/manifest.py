@@ -362,6 +362,8 @@ def read_manifest(folder: Path, kind: type[Stored]) -> Stored:
         of = "private" if kind is StoredManifest else "published"
         first = wrong.errors(include_url=False, include_context=False, include_input=False)[0]
         at = ".".join(map(str, first["loc"]))[:80]
+        other = "out.private" if kind is StoredManifest else "out"
         raise BadInput(
-            f"{folder.name}/manifest.json: this is not the manifest of a {of} folder: {at or 'it'} is not as it must be"
+            f"{folder.name}/manifest.json: this is not the manifest of a {of} folder, such as {other}: {at or 'it'} is "
+            "not as it must be"
         ) from None

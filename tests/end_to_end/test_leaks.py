@@ -315,7 +315,7 @@ def test_temporary_folders_are_for_their_owner(desk, monkeypatch, tmp_path_facto
     others = {path.name: mode for path, mode in modes.items() if mode != 0o700}
     assert all(name.startswith(".out.shoal-") for name in others), others  # the public folder itself, once it is whole
     assert len(removed) >= 2
-    assert any(removed) or engine == "arrow", "no folder held a file: the test tests nothing"
+    assert any(removed) == (engine == "duckdb")  # what is in memory is not spilled
     assert list(place.iterdir()) == []
 
 

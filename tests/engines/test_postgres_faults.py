@@ -59,7 +59,9 @@ def _lose_connection(site, _):
 
 @pytest.fixture(scope="module")
 def site():
-    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
+    dbapi = pytest.importorskip(
+        "adbc_driver_postgresql.dbapi", reason="no driver of PostgreSQL: pip install shoal[postgres]"
+    )
     folder = Path(tempfile.mkdtemp(prefix="shoal-faults-"))
     with running_server() as connection, serving() as server, dbapi.connect(connection, autocommit=True) as database:
         StoredSite.database = database

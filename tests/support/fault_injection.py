@@ -163,7 +163,7 @@ def serving() -> Iterator[Server]:
     if strace is None:
         pytest.skip("strace is not installed: apt install strace")
     if subprocess.run([strace, "-qq", "-o", os.devnull, "true"], check=False, capture_output=True).returncode:
-        pytest.skip("strace may not trace here")
+        pytest.skip("strace may not trace processes here: ptrace is forbidden, as in some containers")
     command = [sys.executable, str(Path(__file__).with_name("fault_server.py"))]
     alone = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
     clean = {**os.environ, "PYTHONHASHSEED": "0", **alone}  # a fork takes no threads along

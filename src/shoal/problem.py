@@ -30,7 +30,6 @@ from shoal.models.model import Closure, Columns, Flags, Model, asked
 from shoal.models.presence import DeltaPresence
 from shoal.policy.document import Policy
 from shoal.policy.method import Method
-from shoal.policy.requirements import refuse_misfits
 from shoal.recoding.outcome import Before
 from shoal.roles import Role
 from shoal.runtime.events import log_event, phase
@@ -269,6 +268,24 @@ def _warn_of_guesses(policy: Policy) -> None:
     if guessed:
         named = ", ".join(map(repr, guessed))
         warnings.warn(ShoalWarning(f"the role of {named} is a guess that nobody has confirmed"), stacklevel=2)
+
+
+def refuse_misfits(policy: Policy, table: Table, roles: Mapping[str, Role]) -> None:
+    """Refuse persons that are not told, and columns that are not as a model needs them."""
+    if policy.unit is not None:
+        _refuse_nobody(policy.unit, table)
+    builders = {name: attribute.hierarchy for name, attribute in policy.attributes.items()}
+    for model in policy.models:
+        model.refuse_misfit(table, roles, builders)
+        if model.columns and policy.unit is not None:
+            warnings.warn(ShoalWarning(f"{model.name} counts rows, not persons"), stacklevel=2)
+
+
+def _refuse_nobody(unit: str, table: Table) -> None:
+    column = table[unit]
+    if column.null_code is not None:
+        rows = int(column.counts[column.null_code])
+        raise BadData(f"column {unit!r}: {rows} row(s) belong to no person; fill the column, or leave the rows out")
 
 
 ROWS_OF_A_PERSON = (Fraction(51, 50), 50)

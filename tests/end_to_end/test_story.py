@@ -73,4 +73,4 @@ def test_the_preamble_stands_once():
     """What is counted is read for models, and what does not fit is refused, in one place for every method."""
     for name in ("read_columns", "refuse_misfits"):
         users = [path for path in shoal_source.FOLDER.rglob("*.py") if f" {name}(" in path.read_text("utf-8")]
-        assert {path.name for path in users} - {"requirements.py"} == {"problem.py"}
+        assert {path.name for path in users} == {"problem.py"}

@@ -1,16 +1,17 @@
 """Distinct and entropy l-diversity, and what all l-diversities share: every class shows enough different values."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import floor, log
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 from annotated_types import Ge, Len
 from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, Indices, Longs, ValueCounts
+from shoal.errors import BadPolicy
 from shoal.models.model import (
     READS_THE_CLASS,
     Closure,
@@ -21,6 +22,11 @@ from shoal.models.model import (
     refuse_unless_flag,
     refuse_unless_whole,
 )
+from shoal.roles import Role
+
+if TYPE_CHECKING:
+    from shoal.data.codes import Table
+    from shoal.hierarchy.build import Builder
 
 Others = Annotated[tuple[str, ...], Len(1)]
 """Sensitive attributes that an adversary may know of somebody."""
@@ -56,6 +62,14 @@ class LDiversity(Model):
     def columns(self) -> tuple[str, ...]:
         others = [name for name in self.others or () if name != self.attribute]
         return (self.attribute, *others) if others and self.attribute is not None else ()
+
+    def refuse_misfit(
+        self, table: "Table", roles: Mapping[str, Role], builders: Mapping[str, "Builder | None"]
+    ) -> None:
+        Model.refuse_misfit(self, table, roles, builders)
+        for name in self.others or ():
+            if roles.get(name) is not Role.SENSITIVE:
+                raise BadPolicy(f"require: {self.name}: others names {name!r}, which has not the role 'sensitive'")
 
     @property
     def merging(self) -> Closure:

@@ -2,20 +2,26 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from enum import IntEnum, StrEnum
 from fractions import Fraction
 from functools import lru_cache
 from math import inf, lcm, nextafter
 from numbers import Real
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, Longs
+from shoal.errors import BadPolicy
+from shoal.roles import Role
+
+if TYPE_CHECKING:
+    from shoal.data.codes import Table
+    from shoal.hierarchy.build import Builder
 
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
@@ -156,6 +162,20 @@ class Model(ABC):
     def least_rows(self) -> int:
         """Least number of rows with which a class can keep it, whatever they hold."""
         return 1
+
+    def refuse_misfit(
+        self,
+        table: "Table",
+        roles: Mapping[str, Role],  # noqa: ARG002
+        builders: Mapping[str, "Builder | None"],  # noqa: ARG002
+    ) -> None:
+        """Refuse columns that are not there, or not as the model needs them.
+
+        `roles` are those of all columns, `builders` the hierarchies that the policy gives.
+        """
+        for name in self.columns:
+            if name is not QUASI and name not in table.columns:
+                raise BadPolicy(f"require: {self.name} looks at {name!r}, and the table has no such column")
 
     @abstractmethod
     def complies(self, counts: ClassCounts) -> Flags:

@@ -1,12 +1,16 @@
 """Personalised privacy: each person says which node of the hierarchy is nobody's business."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.data.class_counts import ClassCounts, Indices, JointCounts, Longs, ValueCounts
+from shoal.errors import BadData, BadPolicy
 from shoal.models.model import (
     READS_THE_CLASS,
     Closure,
@@ -19,6 +23,11 @@ from shoal.models.model import (
     refuse_unless_flag,
     within,
 )
+from shoal.roles import Role
+
+if TYPE_CHECKING:
+    from shoal.data.codes import Table
+    from shoal.hierarchy.build import Builder
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,31 @@ class Personalised(Model):
         refuse_unless_flag("null-is-value", self.null_is_value)
         if self.guard == self.attribute:
             raise ValueError(f"guard must be another column than the attribute, not {self.guard!r}")
+
+    def refuse_misfit(
+        self, table: "Table", roles: Mapping[str, Role], builders: Mapping[str, "Builder | None"]
+    ) -> None:
+        """Refuse guarding nodes that are no labels of the hierarchy, or that are not kept secret."""
+        Model.refuse_misfit(self, table, roles, builders)
+        assert self.attribute is not None
+        builder = builders[self.attribute]
+        if builder is None:
+            raise BadPolicy(f"attributes.{self.attribute}: {self.name} needs a hierarchy of it")
+        if roles[self.guard].released:
+            raise BadPolicy(
+                f"attributes.{self.guard}: it tells what each person wants hidden and would be released; give it the "
+                "role 'identifier'"
+            )
+        taxonomy, column = builder.taxonomy(table[self.attribute]), table[self.guard]
+        labels = {*taxonomy.leaves, *(label for level in taxonomy.levels for label in level)}
+        unknown = pc.invert(pc.is_in(column.texts, value_set=pa.array(sorted(labels), pa.string())))
+        which = np.flatnonzero(unknown.to_numpy(zero_copy_only=False))
+        if len(which):
+            raise BadData(
+                f"column {self.guard!r}: {int(column.counts[which].sum())} row(s) name no label of the hierarchy of "
+                f"{self.attribute!r}; correct them, or leave them empty for no guard",
+                values=column.texts.take(pa.array(which[:5])).to_pylist(),
+            )
 
     @property
     def needs(self) -> frozenset[Need]:

@@ -1,13 +1,14 @@
 """(X,Y)-privacy: each value of X goes with many values of Y, and with none of them too often."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from shoal.data.class_counts import ClassCounts, Indices, Longs
+from shoal.errors import BadPolicy
 from shoal.models.model import (
     Closure,
     Flags,
@@ -21,6 +22,11 @@ from shoal.models.model import (
     refuse_unless_whole,
     within,
 )
+from shoal.roles import Role
+
+if TYPE_CHECKING:
+    from shoal.data.codes import Table
+    from shoal.hierarchy.build import Builder
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,14 @@ class XYPrivacy(Model):
         both = sorted(set(self.y) & set(self.x or ()))
         if both:
             raise ValueError(f"x and y must be different columns, not both {both[0]!r}")
+
+    def refuse_misfit(
+        self, table: "Table", roles: Mapping[str, Role], builders: Mapping[str, "Builder | None"]
+    ) -> None:
+        Model.refuse_misfit(self, table, roles, builders)
+        for name in self.x or ():
+            if roles.get(name) is not Role.QUASI_IDENTIFIER:
+                raise BadPolicy(f"require: {self.name}: x names {name!r}, which has not the role 'quasi-identifier'")
 
     @property
     def table_wide(self) -> bool:

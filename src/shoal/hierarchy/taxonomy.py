@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.data.codes import Codes, Column
 from shoal.errors import BadHierarchy
+from shoal.labels.scale import Scale
 
 TOP = "*"
 
@@ -87,6 +88,9 @@ def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
     _refuse_split_after_merge(column.name, groups, taxonomy.where)
     _refuse_two_meanings(column.name, taxonomy, groups, names)
     at = _leaf_of_each_code(column, leaves, taxonomy.name)
+    scale = Scale(column.values, column.decimal)
+    for h, (group, level) in enumerate(zip(groups, names, strict=True), 1):
+        _refuse_other_numbers(column, scale, h, group[at], level)
 
     null = [column.null_code] if column.has_null else []
     levels: list[Codes] = [np.arange(column.size, dtype=np.int32)]
@@ -155,3 +159,15 @@ def _refuse_two_meanings(attribute: str, taxonomy: Taxonomy, groups: list[Codes]
                     f"column {attribute!r}: {taxonomy.where(sets[0])} uses at level {h} a label that means "
                     "another set of values elsewhere; rename one of them"
                 )
+
+
+def _refuse_other_numbers(column: Column, scale: Scale, h: int, group: Codes, names: Sequence[str]) -> None:
+    """Refuse a label that reads as one number of the column and stands for others: `1` for 1.0 and 11.5."""
+    read = [g for g in np.unique(group).tolist() if scale.number(names[g]) is not None and scale.is_value(names[g])]
+    for g in read:
+        other = np.setdiff1d(np.flatnonzero(group == g), scale.same(names[g]))
+        if len(other):
+            row = column.first_rows[other].min()
+            raise BadHierarchy(
+                f"column {column.name!r}: the label of row {row} at level {h} is the number of another value; rename it"
+            )

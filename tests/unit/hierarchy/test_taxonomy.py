@@ -65,5 +65,14 @@ def test_what_is_no_hierarchy(lines, says):  # bad input 19
         compiled(["a"], *lines)
 
 
+def test_a_label_may_not_read_as_the_number_of_another_value():
+    lines = ["1.0;1;*", "10.5;1;*", "11.50;1;*"]
+    with pytest.raises(BadHierarchy, match="the label of row 2 at level 1 is the number of another value; rename it"):
+        compiled(["1.0", "11.50", "1.0"], *lines)
+    assert compiled(["10.5", "11.50"], *lines).labels[1] == ("1",)  # no value is 1
+    assert compiled(["1.0", "11.50", "n/a"], *lines, "n/a;1;*").labels[1] == ("1",)  # these are texts
+    assert compiled(["1.0", "1.00", "2"], "1.0;1;*", "1.00;1;*", "2;2;*").labels[1] == ("1", "2")
+
+
 def test_the_same_set_may_keep_its_label():
     assert compiled(["a", "b"], "a;a;*", "b;b;*").labels == (("a", "b"), ("a", "b"), ("*",))

@@ -166,6 +166,8 @@ class AsRead:
     decimal: str = "."
     typed: bool = False
     """Whether its values are not texts in the file."""
+    short: Cells | None = None
+    """Typed values in the shorter way, whose characters a mask hides: 1e+20, 2024-12-18 11:59:59Z."""
 
     @cached_property
     def is_numeric(self) -> bool:
@@ -188,22 +190,28 @@ def as_read(case: Case, name: str) -> AsRead:
     """A column as the tool is asked to read it: markers are nulls, and typed values are written in full."""
     data = case.policy.get("data", {})
     missing = set(data.get("missing", [""]))
-    cells, typed = case.columns[name], False
+    cells, typed, short = case.columns[name], False, None
     if case.source == "csv":
         cells = [next(iter(missing), "") if cell is None else cell for cell in cells]
     else:
-        stored = array_of(cells, case.types.get(name)).to_pylist()
+        array = array_of(cells, case.types.get(name))
+        stored = array.to_pylist()
         typed = not all(cell is None or isinstance(cell, str) for cell in stored)
         cells = [text_of(cell) for cell in stored]
+        zone = "Z" if case.types.get(name) == "timestamp in UTC" else ""
+        floats = array.cast("string").to_pylist() if str(array.type) in {"float", "double"} else cells
+        short = [None if cell is None else f"{cell}{zone}" for cell in floats]
     if not typed:
         cells = [None if cell in missing else cell for cell in cells]
         if data.get("normalise"):
             cells = [None if cell is None or _normal(cell) in missing else _normal(cell) for cell in cells]
     if "decimal" in data:
-        return AsRead(cells, data["decimal"], typed)
+        return AsRead(cells, data["decimal"], typed, short if typed else None)
     guessed = AsRead(cells, ",")
     sniffed = case.source == "csv" and case.delimiter != "," and guessed.is_numeric
-    return guessed if sniffed and any("," in cell for cell in cells if cell is not None) else AsRead(cells, ".", typed)
+    if sniffed and any("," in cell for cell in cells if cell is not None):
+        return guessed
+    return AsRead(cells, ".", typed, short if typed else None)
 
 
 def _normal(cell: str) -> str:
@@ -320,7 +328,8 @@ def _judge_cells(release: Released) -> None:
         hierarchy = _with_rows(attributes.get(name, {}).get("hierarchy", {}), release.case)
         column = release.columns[name]
         for at, row in enumerate(release.rows):
-            values = dict.fromkeys([column.cells[release.source[at]], column.numbers[release.source[at]]])
+            spellings = (column.cells, column.numbers, column.short or column.cells)
+            values = dict.fromkeys(cells[release.source[at]] for cells in spellings)
             cell = row[name]
             if not any(is_true(cell, value, hierarchy, safe=release.safe) for value in values):
                 raise Failure("untrue cell", f"row {at}, column {name!r}: {cell!r} for {next(iter(values))!r}")

@@ -283,14 +283,17 @@ def test_what_it_lacks_is_declared_and_refused_in_one_sentence(tmp_path):
         SparkEngine().read(pa.table({"a": [1]}), ReadOptions())
 
 
-def test_what_goes_wrong_on_an_executor_names_no_cell(spark, tmp_path):
-    from pyspark.sql import functions as f
-
+def test_a_bad_row_that_an_executor_meets_is_told_without_its_cells(spark, tmp_path):
     ragged = tmp_path / "ragged.csv"
     ragged.write_text(f"a,b\n1,2\n{CANARY},2,3\n", "utf-8")
     with pytest.raises(BadData, match="row 2") as said:
         SparkEngine(spark).read(ragged, ReadOptions())
     assert CANARY not in str(said.value)
+
+
+def test_what_goes_wrong_on_an_executor_names_no_cell(spark):
+    from pyspark.sql import functions as f
+
     failing = spark.range(5).select(f.raise_error(f.lit(CANARY)).alias("a"))
     with pytest.raises(BadData, match="Spark could not finish") as said:
         SparkEngine().read(failing, ReadOptions())

@@ -16,12 +16,14 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from shoal.attacks.attack import Channel
 from shoal.attacks.audit import Audit, maker_audit, quick_audit
 from shoal.attacks.definetti import DeFinetti
 from shoal.attacks.release_under_attack import Truth
-from shoal.data.codes import rows_of
+from shoal.data.class_counts import Flags, Longs
+from shoal.data.codes import Column, rows_of
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
 from shoal.errors import ShoalError, ShoalWarning
@@ -36,6 +38,7 @@ from shoal.publish.manifest import Advice, Manifest, ModelSummary, Recommendatio
 from shoal.publish.release_views import published_by
 from shoal.publish.released_table import ReleasedTable
 from shoal.publish.summary import saveable, seen_of
+from shoal.recoding.columns import Released
 from shoal.roles import Role
 from shoal.runtime.events import unlogged
 from shoal.solve import make_plan
@@ -85,6 +88,10 @@ _GUESS = 10.0
 _RANKS: tuple[Advice, ...] = ("publish", "think again", "do not publish")
 
 
+_NOTHING_LEFT = 0.95
+"""Loss from which on a release says next to nothing."""
+
+
 def audit_by_maker(release: ReleasedTable, light: Audit) -> Audit:
     """Return what attacks find with the original beside the release; what they found without, where it has no rows."""
     if not light.tried or release.shown.rows is None:
@@ -103,7 +110,7 @@ def advise(
     """
     repeated, loss = _repeated(release), manifest.metrics.get("loss")
     exact = exact_columns(release.source.table, release.policy, release.plan.roles)
-    said = recommend(manifest.models, audit, starred, loss, repeated, exact)
+    said = recommend(manifest.models, audit, starred, loss, repeated, exact, find_hidden(release, starred))
     if advice_on(audit, starred, loss, repeated) != "publish":  # what helps with exact values is said already
         said = with_remedies(said, release, audit, reproducible=reproducible)
     return manifest.model_copy(update={"recommendation": said})
@@ -117,6 +124,63 @@ def _repeated(release: ReleasedTable) -> dict[str, str]:
     return repeated_persons(release.source.table, dropped)
 
 
+@dataclass(frozen=True)
+class Hidden:
+    """What a release does not show though its loss does not tell."""
+
+    rows: int = 0
+    """How many rows it has."""
+    columns: Mapping[str, int] = field(default_factory=dict)
+    """Quasi-identifiers that are `*` in more than half of the rows but not in all, and in how many."""
+    blank: int = 0
+    """Rows that are `*` in every quasi-identifier."""
+    vanished: Mapping[str, int] = field(default_factory=dict)
+    """Quasi-identifiers of few values, and how many of these no row shows any more."""
+    values: Mapping[str, int] = field(default_factory=dict)
+    """How many values these quasi-identifiers have."""
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what is hidden; no value is named."""
+        for name, rows in self.columns.items():
+            yield f"{name} is {TOP} in {100 * rows // self.rows} % of the rows"
+        if self.blank:
+            yield f"{_rows(self.blank)} {'shows' if self.blank == 1 else 'show'} {TOP} in every quasi-identifier"
+        for name, lost in self.vanished.items():
+            yield f"{lost} of the {self.values[name]} values of {name} {'is' if lost == 1 else 'are'} shown nowhere"
+
+
+_FEW_VALUES = 12
+"""Most values of a column of which it is told that one has vanished."""
+
+
+def find_hidden(release: ReleasedTable, starred: Sequence[str]) -> Hidden:
+    """Find columns, rows and values that a release hides; nothing is known where its rows are not in memory."""
+    shown, table = release.shown, release.source.table
+    names = [name for names in release.plan.released_as.values() for name in names if name in shown.columns]
+    if shown.rows is None or not names:
+        return Hidden()
+    # [column][released row] whether it is *
+    hidden = {name: _is_starred(shown.columns[name]) for name in names}
+    count = {name: int(flags.sum()) for name, flags in hidden.items()}
+    mostly = {name: count[name] for name in names if name not in starred and 2 * count[name] > len(shown.rows)}
+    blank = 0 if len(starred) == len(names) else int(np.logical_and.reduce(list(hidden.values())).sum())
+    few = [name for name in names if name in table.columns and 1 < len(table[name].values) <= _FEW_VALUES]
+    vanished = {name: _vanished(table[name], shown.rows, hidden[name]) for name in few if name not in starred}
+    lost = {name: values for name, values in vanished.items() if values}
+    return Hidden(len(shown.rows), mostly, blank, lost, {name: len(table[name].values) for name in lost})
+
+
+def _is_starred(column: Released) -> Flags:
+    tops = np.flatnonzero(pc.equal(column.texts, TOP).fill_null(False).to_numpy(zero_copy_only=False))
+    return np.isin(column.codes, tops)
+
+
+def _vanished(column: Column, rows: Longs, hidden: Flags) -> int:
+    """Count the values that are `*` in every released row."""
+    shown = column.codes[rows[(rows >= 0) & ~hidden]]
+    return len(column.values) - len(np.setdiff1d(shown, [column.null_code]))
+
+
 MOST_LOST = 0.5
 """Loss above which a release says less than it leaves out."""
 
@@ -128,27 +192,34 @@ def recommend(
     loss: float | None,
     repeated: Mapping[str, str] | None = None,
     exact: Mapping[str, int] | None = None,
+    hidden: Hidden | None = None,
 ) -> Recommendation:
     """Say whether to publish a release, by its promises, what attacks found, and whether it still says something.
 
     `repeated` are dropped columns that name persons who have several rows, though rows are counted; `exact` are
-    sensitive columns in which many rows, as many as told, hold a value that no other row has.
+    sensitive columns in which many rows, as many as told, hold a value that no other row has; `hidden` is what is not
+    shown.
     """
     findings = f"Verdict: {'; '.join(_findings(models, audit, starred))}."
-    repeated, exact = repeated or {}, exact or {}
+    repeated, exact, hidden = repeated or {}, exact or {}, hidden or Hidden()
     advice = advice_on(audit, starred, loss, repeated, exact)
     rows = "".join(f"; rows were counted, though {name} repeats ({often})" for name, often in repeated.items())
     lost = f"; most of the detail is lost (loss {loss:.2f}; {SCALE})" if loss is not None and loss > MOST_LOST else ""
     unless = _unless(audit.left) if advice == "publish" else ""
+    unseen = "".join(f"; {each}" for each in hidden.sentences())
+    told = f"{findings.removesuffix('.')}{unseen}{rows}{_of_exact_values(exact)}{lost}"
     return Recommendation(
         holds=all(model.holds for model in models),
         attacks={str(line.channel): line.people for line in audit.tried},
         starred=tuple(starred),
+        mostly_starred=dict(hidden.columns),
+        blank=hidden.blank,
+        vanished=dict(hidden.vanished),
         repeated=dict(repeated),
         exact=dict(exact),
         findings=findings,
         advice=advice,
-        sentence=f"{findings.removesuffix('.')}{rows}{_of_exact_values(exact)}{lost}. Advice: {advice}{unless}.",
+        sentence=f"{told}. Advice: {advice}{unless}.",
     )
 
 
@@ -274,7 +345,12 @@ class TriedRelease:
         return exposed, len(self.repeated), len(self.starred) + self.dropped, max(self.lost, MOST_LOST)
 
     def better_than(self, other: "TriedRelease") -> bool:
-        """Whether the advice is better; or the same, and nothing is worse and something better."""
+        """Whether the advice is better; or the same, and nothing is worse and something better.
+
+        A release that says next to nothing is never better than one that says something.
+        """
+        if self.lost >= _NOTHING_LEFT > other.lost:
+            return False
         if self.rank != other.rank:
             return self.rank < other.rank
         no_worse = all(mine <= others for mine, others in zip(self.troubles, other.troubles, strict=True))
@@ -373,9 +449,8 @@ class RemedySearch:
         return then.share < 1.0, then.rank, change.weaker, then.lost, change.dropped
 
     def _changes(self, policy: Policy, now: TriedRelease) -> Iterator[Change]:
-        values = {name: len(column.values) for name, column in self.whole.source.table.columns.items()}
-        says_little = bool(now.starred) or now.loss > MOST_LOST
-        return changes_that_may_help(policy, Troubles(now.audit, now.repeated, now.starred, says_little), values)
+        troubles = Troubles(now.audit, now.repeated, now.starred, bool(now.starred) or now.loss > MOST_LOST)
+        return changes_that_may_help(policy, troubles, self.whole.source.table.columns)
 
     def _try_some(self, pairs: Sequence[tuple[Change, TriedRelease]], work: float) -> bool:
         """Try changes on the whole table, each beside the release before it; False where that takes too long.

@@ -52,7 +52,7 @@ _CHEAP, _DEARER = 0.2, 1.2
 """Strict promises are drafted where the loss stays as low, or grows by no more than this factor."""
 _MOST_WEIGHED = 8
 """Columns whose promises are weighed one by one."""
-_COMMON = 0.45
+MOST_COMMON = 0.45
 """Share of the most frequent value from which on no class can be asked to hold less than half of it."""
 
 
@@ -296,7 +296,7 @@ def _strict_promises(found: Guess, unit: Column | None = None) -> list[list[str]
     named, shares = [f"attribute = {_toml(found.column.name)}"], _shares(found.column, unit)
     if shares is None:
         return []
-    if shares.max() <= _COMMON:
+    if shares.max() <= MOST_COMMON:
         why = "no value has half of a class, so that none can be guessed well"
         return [["[[require]]", 'model = "alpha-k"', f"alpha = 0.49  # {why}", *named]]
     least = float(np.maximum(0.5 - shares, shares).min())

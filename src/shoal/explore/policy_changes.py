@@ -7,18 +7,22 @@ from typing import Any
 
 from shoal.attacks.attack import Channel
 from shoal.attacks.audit import Audit
+from shoal.data.codes import Column
 from shoal.errors import ShoalError
 from shoal.explore.compare import with_algorithm
-from shoal.explore.draft_policy import toml_section
+from shoal.explore.draft_policy import MOST_COMMON, toml_section
+from shoal.hierarchy.draft import draft
 from shoal.methods import is_search
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.model import Model
 from shoal.policy.document import Policy
+from shoal.problem import has_exact_values
 from shoal.roles import Role
 
 _DIVERSE: tuple[dict[str, Any], ...] = (
     {"model": "distinct-l-diversity", "l": 2},
     {"model": "distinct-l-diversity", "l": 3},
+    {"model": "alpha-k", "alpha": 0.49},
     {"model": "t-closeness", "t": 0.4},
     {"model": "t-closeness", "t": 0.3},
     {"model": "t-closeness", "t": 0.2},
@@ -131,7 +135,7 @@ def promises_changed(before: Sequence[Model], after: Sequence[Model]) -> str:
 
 def _strength(model: Model) -> str:
     """Return the option by which advice makes a promise stronger or weaker."""
-    return next(option for option in ("k", "l", "t") if hasattr(model, option))
+    return next(option for option in ("alpha", "l", "t", "k") if hasattr(model, option))
 
 
 def _alike(one: Model, other: Model) -> bool:
@@ -151,20 +155,28 @@ class Troubles:
     """Whether it shows nothing of a column, or little of all."""
 
 
-def changes_that_may_help(policy: Policy, troubles: Troubles, values: Mapping[str, int]) -> Iterator[Change]:
+def changes_that_may_help(policy: Policy, troubles: Troubles, columns: Mapping[str, Column]) -> Iterator[Change]:
     """Yield changes that may help, likely ones first; those that contradict the rest of the policy are left out.
 
-    Where people are exposed, that comes first: only then does it help that a release says more. `values` is how many
-    values each column has.
+    Where people are exposed, that comes first: only then does it help that a release says more. `columns` are those of
+    the table.
     """
     channels = {line.channel for line in troubles.audit.successes}
     makers: list[Callable[[], Change]] = []
     if channels & {Channel.ATTRIBUTE, Channel.RULES}:
         told = _told(policy, troubles.audit)
-        lacking = {at: _lacking(policy, model, told, values) for at, model in enumerate(_DIVERSE)}
+        exact = [name for name in told if has_exact_values(columns[name].uniques, len(columns[name].codes))]
+        several = [name for name in told if name not in exact]
+        lacking = {at: _lacking(policy, model, several, columns) for at, model in enumerate(_DIVERSE)}
         makers += [partial(_diverse, policy, _DIVERSE[at], names) for at, names in lacking.items() if names]
+        makers += [partial(_without, policy, [name]) for name in exact]  # no class shares an exact value
+    if Channel.RULES in channels:
+        for name in _used_by_rules(policy, troubles.audit):
+            makers += [partial(_generalised, policy, columns[name]), partial(_without, policy, [name])]
     if troubles.repeated:
-        makers.append(partial(_of_persons, policy, max(troubles.repeated, key=lambda name: (values[name], name))))
+        makers.append(
+            partial(_of_persons, policy, max(troubles.repeated, key=lambda name: (len(columns[name].values), name)))
+        )
     if Channel.RECORD in channels:
         promised = max((model.k for model in policy.require if isinstance(model, KAnonymity)), default=1)
         makers += [partial(_larger, policy, k) for k in _LARGER if k > promised]
@@ -208,17 +220,35 @@ def _told(policy: Policy, audit: Audit) -> list[str]:
     return [name for name in sensitive if name in told] or sensitive
 
 
-def _lacking(policy: Policy, model: Mapping[str, Any], names: Sequence[str], values: Mapping[str, int]) -> list[str]:
+def _used_by_rules(policy: Policy, audit: Audit) -> list[str]:
+    """Return the columns that are released as they are, and by which rules tell sensitive values."""
+    rules = [rule for finding in audit.findings for rule in finding.figures.get("rules", ()) if finding.exposed]
+    tests = [test for rule in rules for test in rule["antecedent"]]
+    return [name for name in policy.named(Role.INSENSITIVE) if any(test.startswith(f"{name} ") for test in tests)]
+
+
+def _lacking(
+    policy: Policy, model: Mapping[str, Any], names: Sequence[str], columns: Mapping[str, Column]
+) -> list[str]:
     """Return the attributes that could keep a model, and of which the policy does not promise as much already."""
     kind, (option, asked) = model["model"], next(item for item in model.items() if item[0] != "model")
     promised: dict[str, list[float]] = {name: [] for name in names}
     for each in policy.require:
         if each.name == kind and getattr(each, "attribute", None) in promised:
             promised[each.attribute].append(getattr(each, option))
-    enough = [name for name in names if option != "l" or values[name] >= asked]
     if option == "l":
+        enough = [name for name in names if len(columns[name].values) >= asked]
         return [name for name in enough if max(promised[name], default=0) < asked]
-    return [name for name in enough if min(promised[name], default=1) > asked]
+    if option == "alpha":
+        named = [name for name in names if not any(isinstance(each, Mapping) for each in promised[name])]
+        names = [name for name in named if _largest_share(columns[name]) <= MOST_COMMON]
+    return [name for name in names if min(promised[name], default=1) > asked]
+
+
+def _largest_share(column: Column) -> float:
+    """Return the share of the most frequent value among those that are not null."""
+    counts = column.counts[: len(column.values)]
+    return float(counts.max() / counts.sum()) if len(counts) else 1.0
 
 
 def _changed(policy: Policy, **sections: Any) -> Policy:
@@ -261,6 +291,13 @@ def _of_persons(policy: Policy, name: str) -> Change:
     attributes = {**policy.attributes, name: {"role": "unit"}}
     words = f'count persons by {name} (role = "unit")'
     return Change(words, policy, _changed(policy, attributes=attributes), "attributes", (name,))
+
+
+def _generalised(policy: Policy, column: Column) -> Change:
+    attribute = {"role": "quasi-identifier", "hierarchy": draft(column, policy.largest_k).spec()}
+    words = f'generalise {column.name} (role = "quasi-identifier")'
+    changed = _changed(policy, attributes={**policy.attributes, column.name: attribute})
+    return Change(words, policy, changed, "attributes", (column.name,))
 
 
 def _smaller(policy: Policy, k: int) -> Change:

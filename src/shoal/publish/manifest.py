@@ -255,6 +255,12 @@ class Recommendation(_Frozen):
     """Rows that each kind of attack exposes, of those that were tried."""
     starred: tuple[str, ...] = ()
     """Quasi-identifiers that show `*` in every row."""
+    mostly_starred: Annotated[dict[str, int], FIXED] = {}
+    """Quasi-identifiers that show `*` in more than half of the rows, and in how many."""
+    blank: int = 0
+    """Rows that show `*` in every quasi-identifier."""
+    vanished: Annotated[dict[str, int], FIXED] = {}
+    """Quasi-identifiers of few values, and how many of these no row shows any more, not even as part of a group."""
     repeated: Annotated[dict[str, str], FIXED] = {}
     """Dropped columns that name persons who have several rows, though rows were counted; and how often they repeat."""
     exact: Annotated[dict[str, int], FIXED] = {}

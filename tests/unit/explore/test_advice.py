@@ -1,5 +1,7 @@
 """Advice: what it depends on, and what time leaves untried."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -11,6 +13,7 @@ from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.explore import advice
 from shoal.explore.advice import TriedRelease, advice_on
+from shoal.recoding.columns import Released
 
 PEOPLE = pa.table({"age": [31, 32, 33, 41, 42, 43], "ill": ["hiv"] * 3 + ["flu", "cold", "gout"]})
 POLICY = {
@@ -50,6 +53,7 @@ def test_people_come_before_detail():
     told, mute = TriedRelease(0.1, audit("homogeneity"), ()), TriedRelease(0.9, audit(), ("age",))
     assert mute.better_than(told)
     assert not told.better_than(mute)
+    assert not TriedRelease(0.99, audit(), ()).better_than(told)  # it says nothing at all
 
 
 def test_less_of_one_trouble_and_more_of_another_is_not_better():
@@ -98,3 +102,32 @@ def test_the_verdict_names_exact_values_and_what_helps():
 
 def test_a_change_after_which_exact_values_still_find_rows_is_not_enough():
     assert TriedRelease(0.1, audit(), (), exact=("cost",)).advice == "think again"
+
+
+def test_what_a_release_hides_is_told_without_values(tmp_path):
+    people = pa.table({"sex": ["f"] * 2 + ["m"] * 10, "age": [31] * 12, "zip": [f"{n}" for n in range(12)]})
+    flat = {"role": "quasi-identifier", "hierarchy": {"flat": True}}
+    policy = {
+        "attributes": {"sex": flat, "age": flat, "zip": flat},
+        "require": [{"model": "k-anonymity", "k": 2}],
+        "method": {"algorithm": "local"},
+    }
+    rows = [["*", "31", "*"]] * 2 + [["m", "31", "*"]] * 8 + [["*", "*", "*"]] * 2
+    release = sh.anonymize(people, policy)
+    shown = {
+        name: Released.of(np.arange(12, dtype=np.int32), [row[at] for row in rows])
+        for at, name in enumerate(["sex", "age", "zip"])
+    }
+    release = replace(release, shown=replace(release.shown, columns=shown, rows=np.arange(12)))
+    hidden = advice.find_hidden(release, ["zip"])
+    assert (hidden.columns, hidden.blank, hidden.vanished) == ({}, 2, {"sex": 1})
+    assert list(hidden.sentences()) == [
+        "2 rows show * in every quasi-identifier",
+        "1 of the 2 values of sex is shown nowhere",
+    ]
+    mostly = advice.find_hidden(release, [])
+    assert mostly.columns == {"zip": 12}
+    said = advice.recommend([], audit(), [], 0.2, hidden=replace(hidden, columns={"zip": 8}))
+    assert "; zip is * in 66 % of the rows; 2 rows show *" in said.sentence
+    assert said.advice == "publish"
+    assert (said.mostly_starred, said.blank, said.vanished) == ({"zip": 8}, 2, {"sex": 1})

@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+import pyarrow as pa
+
 import shoal as sh
 from shoal.attacks.attack import Channel, Finding
 from shoal.attacks.audit import Audit
+from shoal.data.codes import encode
 from shoal.explore import policy_changes
 from shoal.explore.policy_changes import Troubles, changes_that_may_help
 
@@ -15,18 +18,32 @@ POLICY = {
 FOUND = Audit((Finding("homogeneity", Channel.ATTRIBUTE, 2, 9, "found", {"classes": 3}),), {}, {})
 
 
+def columns(values, rows=60):
+    """Return a table's columns: as many values of `ill`, equally often, an exact pay and a shop that is no secret."""
+    cells = {
+        "age": range(rows),
+        "ill": [f"i{n % values}" for n in range(rows)],
+        "pay": [f"{n}.{n}" for n in range(rows)],
+        "shop": [f"s{n % 3}" for n in range(rows)],
+    }
+    return {name: encode(name, pa.array(list(of))) for name, of in cells.items()}
+
+
 def test_a_promise_that_is_made_already_is_not_proposed():
     policy = sh.Policy(
         **{**POLICY, "require": [*POLICY["require"], {"model": "distinct-l-diversity", "l": 3, "attribute": "ill"}]}
     )
     now = Troubles(FOUND)
-    proposed = [change.words for change in changes_that_may_help(policy, now, {"ill": 4})]
-    assert proposed == [f"add t-closeness t = {t} on ill" for t in (0.4, 0.3, 0.2)]
+    proposed = [change.words for change in changes_that_may_help(policy, now, columns(4))]
+    assert proposed == [
+        "add alpha-k alpha = 0.49 on ill",
+        *(f"add t-closeness t = {t} on ill" for t in (0.4, 0.3, 0.2)),
+    ]
     weaker = policy.model_copy(update={"require": (policy.require[0], replace(policy.require[1], l=2))})
     assert "distinct-l-diversity l = 3 instead of 2 on ill" in [
-        change.words for change in changes_that_may_help(weaker, now, {"ill": 4})
+        change.words for change in changes_that_may_help(weaker, now, columns(4))
     ]
-    few = [change.words for change in changes_that_may_help(sh.Policy(**POLICY), now, {"ill": 2})]
+    few = [change.words for change in changes_that_may_help(sh.Policy(**POLICY), now, columns(2))]
     assert "add distinct-l-diversity l = 3 on ill" not in few
 
 
@@ -58,3 +75,23 @@ def test_promises_on_several_columns_are_said_at_once():
     again = policy_changes._diverse(first.policy, {**model, "t": 0.2}, ["ill", "pay", "vote"])
     assert again.words == "t-closeness t = 0.2 instead of 0.4 on ill, pay and vote"
     assert len(again.policy.require) == len(first.policy.require)
+
+
+def test_no_value_can_be_rare_where_the_table_has_it_in_half_of_the_rows():
+    proposed = [change.words for change in changes_that_may_help(sh.Policy(**POLICY), Troubles(FOUND), columns(2))]
+    assert "add distinct-l-diversity l = 2 on ill" in proposed
+    assert not any("alpha-k" in words for words in proposed)
+
+
+def test_columns_that_tell_more_than_their_role_says_get_another_one():
+    attributes = {**POLICY["attributes"], "pay": "sensitive", "shop": "insensitive"}
+    policy = sh.Policy(**{**POLICY, "attributes": attributes})
+    rule = {"antecedent": ["age = *", "shop = s1"], "attribute": "pay"}
+    found = Finding("rules", Channel.RULES, 2, 60, "told", {"rules": [rule], "channels": 1}, columns=("pay",))
+    proposed = list(changes_that_may_help(policy, Troubles(Audit((found,), {}, {})), columns(4)))
+    assert [change.words for change in proposed] == [
+        'drop pay (role = "identifier")',  # no class shares an exact value: no promise about it helps
+        'generalise shop (role = "quasi-identifier")',
+        'drop shop (role = "identifier")',
+    ]
+    assert proposed[1].policy.quasi_identifiers == ["age", "shop"]

@@ -166,8 +166,8 @@ class AsRead:
     decimal: str = "."
     typed: bool = False
     """Whether its values are not texts in the file."""
-    short: Cells | None = None
-    """Typed values in the shorter way, whose characters a mask hides: 1e+20, 2024-12-18 11:59:59Z."""
+    spellings: tuple[Cells, ...] = ()
+    """Other ways to write typed values, which masks and lists of values may use: 1e+20, 11:59:59Z, a day alone."""
 
     @cached_property
     def is_numeric(self) -> bool:
@@ -190,7 +190,7 @@ def as_read(case: Case, name: str) -> AsRead:
     """A column as the tool is asked to read it: markers are nulls, and typed values are written in full."""
     data = case.policy.get("data", {})
     missing = set(data.get("missing", [""]))
-    cells, typed, short = case.columns[name], False, None
+    cells, typed, spellings = case.columns[name], False, ()
     if case.source == "csv":
         cells = [next(iter(missing), "") if cell is None else cell for cell in cells]
     else:
@@ -198,20 +198,29 @@ def as_read(case: Case, name: str) -> AsRead:
         stored = array.to_pylist()
         typed = not all(cell is None or isinstance(cell, str) for cell in stored)
         cells = [text_of(cell) for cell in stored]
-        zone = "Z" if case.types.get(name) == "timestamp in UTC" else ""
-        floats = array.cast("string").to_pylist() if str(array.type) in {"float", "double"} else cells
-        short = [None if cell is None else f"{cell}{zone}" for cell in floats]
+        spellings = _spellings(array, cells)
     if not typed:
         cells = [None if cell in missing else cell for cell in cells]
         if data.get("normalise"):
             cells = [None if cell is None or _normal(cell) in missing else _normal(cell) for cell in cells]
     if "decimal" in data:
-        return AsRead(cells, data["decimal"], typed, short if typed else None)
+        return AsRead(cells, data["decimal"], typed, spellings if typed else ())
     guessed = AsRead(cells, ",")
     sniffed = case.source == "csv" and case.delimiter != "," and guessed.is_numeric
     if sniffed and any("," in cell for cell in cells if cell is not None):
         return guessed
-    return AsRead(cells, ".", typed, short if typed else None)
+    return AsRead(cells, ".", typed, spellings if typed else ())
+
+
+def _spellings(array: Any, cells: Cells) -> tuple[Cells, ...]:
+    """Return other ways to write the cells of an array: floats with exponents, moments with a zone or as days."""
+    if str(array.type) in {"float", "double"}:
+        return (array.cast("string").to_pylist(),)
+    if str(array.type).startswith("timestamp"):
+        zone = "Z" if array.type.tz else ""
+        known = [None if cell is None else f"{cell}{zone}" for cell in cells]
+        return known, [None if cell is None else cell.removesuffix(" 00:00:00") for cell in cells]
+    return ()
 
 
 def _normal(cell: str) -> str:
@@ -328,7 +337,7 @@ def _judge_cells(release: Released) -> None:
         hierarchy = _with_rows(attributes.get(name, {}).get("hierarchy", {}), release.case)
         column = release.columns[name]
         for at, row in enumerate(release.rows):
-            spellings = (column.cells, column.numbers, column.short or column.cells)
+            spellings = (column.cells, column.numbers, *column.spellings)
             values = dict.fromkeys(cells[release.source[at]] for cells in spellings)
             cell = row[name]
             if not any(is_true(cell, value, hierarchy, safe=release.safe) for value in values):

@@ -222,7 +222,8 @@ def test_every_language_is_read(shoal, tmp_path, language):
         ("sensitive", "sure"),
     ]
     born = tomllib.loads(told["text"])["attributes"][HEADERS[language][1]]
-    assert born["hierarchy"] == {"dates": ["month", "quarter", "year", "decade"], "format": "%d.%m.%Y"}
+    units = ["month", "year", "5 years", "decade", "20 years"]
+    assert born["hierarchy"] == {"dates": units, "format": "%d.%m.%Y"}
 
 
 def test_a_question_must_be_answered(shoal, desk):

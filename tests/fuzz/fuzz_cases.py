@@ -378,6 +378,7 @@ def _hierarchy(draw: Random, case: Case, name: str, flavour: str, values: list[s
     ]
     days: list[Table] = [
         {"dates": ["month", "quarter", "year", "decade"]},
+        {"dates": ["year", "5 years", "decade", "20 years"]},
         {"dates": ["day", "year", "century"]},
         {"dates": ["year"]},
     ]

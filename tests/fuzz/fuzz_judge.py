@@ -434,9 +434,9 @@ def _in_mask(label: str, value: str, hierarchy: dict[str, Any]) -> bool:
 def _in_calendar(label: str, value: str, hierarchy: dict[str, Any]) -> bool:
     if "format" in hierarchy:
         value = "-".join(reversed(value.split("/")))
-    century = re.fullmatch(r"(\d\d)00-(\d\d)99", label)
-    if century is not None:
-        return century[1] == century[2] == value[:2]
+    span = re.fullmatch(r"(\d{4})-(\d{4})", label)
+    if span is not None:
+        return int(span[2]) - int(span[1]) in {4, 19, 99} and span[1] <= value[:4] <= span[2]
     return prefix_covers(label, value[:10])
 
 

@@ -26,7 +26,10 @@ _MOST_CODES = 12
 """Most different whole numbers that are taken for codes of categories."""
 _FEWEST_DAYS = 50
 """Fewest different whole numbers that may be numbers of days."""
-_CATEGORIES = {"sex", "origin", "work", "place", "family", "schooling"}
+_CATEGORIES = {"sex", "origin", "work", "insurer", "place", "family", "schooling"}
+_AGES = {"age", "birth"}
+_UNITS_OF_BIRTHS = ("month", "year", "5 years", "decade", "20 years")
+_CIRCUMSTANCES = {"postcode", "event_date", "insurer"}
 _CLINICAL_CODES = {
     "ICD-10 codes": matching(r"[A-TV-Z][0-9][0-9AB](\.[0-9A-Z]{1,4})?[*+†]?"),
     "ATC codes": matching("[ABCDGHJLMNPRSV][0-9]{2}[A-Z]{2}[0-9]{2}"),
@@ -51,6 +54,19 @@ class Guess:
     certainty: Certainty
     why: str
     builder: Builder | None = None
+    about: str = ""
+    """What its header means, where that is known."""
+
+    @property
+    def tells_age(self) -> bool:
+        """Whether it is a quasi-identifier that tells how old somebody is."""
+        return self.role is Role.QUASI_IDENTIFIER and self.about in _AGES
+
+    @property
+    def is_circumstance(self) -> bool:
+        """Whether it is a quasi-identifier of which analyses need little detail beside ages."""
+        known = self.about in _CIRCUMSTANCES or isinstance(self.builder, Dates)
+        return self.role is Role.QUASI_IDENTIFIER and known and not self.tells_age
 
     @property
     def is_open(self) -> bool:
@@ -117,7 +133,7 @@ class Evidence:
         return Dates((*timed, "month", "quarter", "year", "decade"), format=formats[0])
 
     def guess(self, role: Role, certainty: Certainty, why: str, builder: Builder | None = None) -> Guess:
-        return Guess(self.column, role, certainty, why, builder)
+        return Guess(self.column, role, certainty, why, builder, "" if self.meaning is None else self.meaning.name)
 
 
 def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collection[str] = ()) -> list[Guess]:
@@ -215,6 +231,8 @@ def _by_header(seen: Evidence) -> Guess | None:
 
 def _quasi_identifier(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess | None:
     column, builder = seen.column, seen.dates
+    if isinstance(builder, Dates) and meaning.name == "birth":
+        builder = replace(builder, units=_UNITS_OF_BIRTHS)
     if builder is None and meaning.name in {"birth", "event_date"} and column.kind is Kind.TEXT:
         return None  # a header about dates above something else
     if builder is None and meaning.name in _CATEGORIES and _are_codes(column):

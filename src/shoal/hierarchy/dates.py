@@ -1,4 +1,4 @@
-"""Dates to months, quarters, years, decades and centuries (S2.2)."""
+"""Dates to months, quarters, years, and to spans of years up to centuries (S2.2)."""
 
 import re
 import warnings
@@ -16,13 +16,21 @@ from shoal.hierarchy.exact_numbers import is_list
 from shoal.hierarchy.taxonomy import Taxonomy
 from shoal.hierarchy.value_columns import built, first_row
 
+
+def _span(years: int) -> Callable[[date], str]:
+    """Return what names the span of so many years that a date lies in: `1980-1999`."""
+    return lambda d: f"{d.year // years * years:04}-{d.year // years * years + years - 1:04}"
+
+
 UNITS: dict[str, Callable[[date], str]] = {
     "day": date.isoformat,
     "month": lambda d: f"{d.year:04}-{d.month:02}",
     "quarter": lambda d: f"{d.year:04}-Q{(d.month + 2) // 3}",
     "year": lambda d: f"{d.year:04}",
+    "5 years": _span(5),
     "decade": lambda d: f"{d.year // 10:03}0s",
-    "century": lambda d: f"{d.year // 100:02}00-{d.year // 100:02}99",  # `1900s` would be a decade
+    "20 years": _span(20),
+    "century": _span(100),  # `1900s` would be a decade
 }
 """Functions that name the unit of a date; in nesting order."""
 
@@ -32,7 +40,7 @@ _PROBE = date(2023, 11, 23)
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """One calendar unit per level: 2024-03-31, 2024-03, 2024-Q1, 2024, 2020s, 2000-2099, `*` (S2.2).
+    """One calendar unit per level: 2024-03-31, 2024-03, 2024-Q1, 2024, 2020-2024, 2020s, …, 2000-2099, `*` (S2.2).
 
     ISO dates need no `format`; any other text does, as `01/02/03` is ambiguous.
 

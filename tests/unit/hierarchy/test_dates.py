@@ -29,6 +29,18 @@ def test_every_unit():  # S2.2
     ]
 
 
+def test_spans_of_years_nest():
+    units = ["year", "5 years", "decade", "20 years", "century"]
+    found = build(column(["1959-12-31", "1960-01-01", "1984-06-30"]), Dates(units)).labels[2:]
+    assert found == (
+        ("1955-1959", "1960-1964", "1980-1984"),
+        ("1950s", "1960s", "1980s"),
+        ("1940-1959", "1960-1979", "1980-1999"),
+        ("1900-1999",),
+        ("*",),
+    )
+
+
 def test_a_decade_and_its_century_have_different_labels():  # design 9
     hierarchy = build(column(["1905-01-01", "1955-01-01"]), Dates(["decade", "century"]))
     assert hierarchy.labels[1:] == (("1900s", "1950s"), ("1900-1999",), ("*",))

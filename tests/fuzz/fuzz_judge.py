@@ -217,9 +217,8 @@ def _spellings(array: Any, cells: Cells) -> tuple[Cells, ...]:
     if str(array.type) in {"float", "double"}:
         return (array.cast("string").to_pylist(),)
     if str(array.type).startswith("timestamp"):
-        zone = "Z" if array.type.tz else ""
-        known = [None if cell is None else f"{cell}{zone}" for cell in cells]
-        return known, [None if cell is None else cell.removesuffix(" 00:00:00") for cell in cells]
+        full = [None if cell is None else cell if " " in cell else f"{cell} 00:00:00" for cell in cells]
+        return full, [None if cell is None else f"{cell}Z" for cell in full]
     return ()
 
 
@@ -238,7 +237,7 @@ def text_of(cell: Any) -> str | None:
     if isinstance(cell, Decimal):
         return f"{cell:f}"
     if isinstance(cell, dt.datetime):
-        return cell.replace(tzinfo=None).isoformat(sep=" ")
+        return cell.replace(tzinfo=None).isoformat(sep=" ").removesuffix(" 00:00:00")
     return cell.decode() if isinstance(cell, bytes) else str(cell)
 
 

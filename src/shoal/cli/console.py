@@ -174,7 +174,8 @@ def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
         show_table(title, names, [tuple(row[name] for name in names) for row in trial.rows])
     if drafted.questions:
         named = ", ".join(repr(name) for name in drafted.questions)
-        say(f'Decide on {named}: nothing tells for sure what they are. Their lines confirm = "?" must go.')
+        it, its = ("they are", "Their lines") if len(drafted.questions) > 1 else ("it is", "Its line")
+        say(f'Decide on {named}: nothing tells for sure what {it}. {its} confirm = "?" must go.')
     if exact := [repr(g.column.name) for g in drafted.guesses if g.is_exact]:
         say(f"Think about {', '.join(exact)}: whoever knows an exact value finds the row; see the policy.")
     if not any(g.role is Role.QUASI_IDENTIFIER for g in drafted.guesses):

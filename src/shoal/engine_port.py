@@ -9,6 +9,7 @@ it is refused before any work. `docs/engines.md` says what each method promises.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -54,8 +55,14 @@ class ReadOptions:
     header_row: int | None = None
     """Row of a sheet, or line of a CSV, that names the columns; the first is 1."""
     normalise: bool = False
+    rounding: tuple[tuple[str, Fraction], ...] = ()
+    """Columns that are rounded, and to multiples of what."""
     guess_encoding: bool = False
     """Whether the encoding of a CSV that is not UTF-8 is guessed, and said, instead of asked for."""
+
+    def step(self, title: str) -> Fraction | None:
+        """Return what a column is rounded to multiples of, if anything."""
+        return dict(self.rounding).get(title)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from shoal.hierarchy.build import Builder, build
 from shoal.hierarchy.draft import draft
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.hierarchy.top_bottom import ValueOnly
+from shoal.labels.scale import Scale
 from shoal.methods import ALGORITHMS, Shape
 from shoal.models.k_anonymity import KAnonymity, least_size
 from shoal.models.model import Closure, Columns, Flags, Model, asked
@@ -256,7 +257,7 @@ def _warn_of_exact_values(table: Table, policy: Policy, roles: Mapping[str, Role
         warnings.warn(
             ShoalWarning(
                 f"many rows hold a sensitive value that no other row has, in {named}: whoever knows somebody's exact "
-                "value finds the row; round it before, give the column the role 'quasi-identifier', so that it is "
+                "value finds the row; give the column round = …, or the role 'quasi-identifier', so that it is "
                 "generalised, or 'identifier', so that it is dropped, or confirm = true"
             ),
             stacklevel=2,
@@ -274,11 +275,23 @@ def refuse_misfits(policy: Policy, table: Table, roles: Mapping[str, Role]) -> N
     """Refuse persons that are not told, and columns that are not as a model needs them."""
     if policy.unit is not None:
         _refuse_nobody(policy.unit, table)
+    for name in policy.rounding:
+        _refuse_no_numbers(table[name])
     builders = {name: attribute.hierarchy for name, attribute in policy.attributes.items()}
     for model in policy.models:
         model.refuse_misfit(table, roles, builders)
         if model.columns and policy.unit is not None:
             warnings.warn(ShoalWarning(f"{model.name} counts rows, not persons"), stacklevel=2)
+
+
+def _refuse_no_numbers(column: Column) -> None:
+    """Refuse to round a column in which something is no number."""
+    if column.kind is Kind.NUMBER or not len(column.values):
+        return
+    scale = Scale(column.values, column.decimal)
+    others = np.setdiff1d(np.arange(len(column.values)), scale.numbers.codes)
+    row = column.first_rows[others].min() if len(others) else 1
+    raise BadData(f"column {column.name!r}, row {row}: it is to be rounded and is no number; leave round out")
 
 
 def _refuse_nobody(unit: str, table: Table) -> None:

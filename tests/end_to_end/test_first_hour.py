@@ -384,7 +384,7 @@ def test_exact_amounts_are_not_published_in_silence(desk):
     ran = desk.run(*run)
     assert "many rows hold a sensitive value that no other row has, in 'bill' (400 of 400 rows)" in ran.err
     said = ran.out.rstrip("\n").splitlines()[-1]
-    assert "the exact value of bill finds 400 rows: round or drop it" in said
+    assert "the exact value of bill finds 400 rows: round it (round = 20), drop it" in said
     assert "Advice: publish" not in said
     assert "(publish this)" not in ran.out
     told = json.loads(desk.run(*run, "--json").out)
@@ -401,8 +401,12 @@ def test_exact_amounts_may_be_confirmed(desk):
 def test_init_says_that_exact_amounts_find_rows(desk, shoal):
     _, data, *_ = billed(desk)
     ran = shoal("init", data, "--out", desk.folder / "drafted.toml")
-    assert "Think about 'bill': whoever knows an exact value finds the row" in ran.err
-    assert "400 of 400 rows hold a value that no other row has" in (desk.folder / "drafted.toml").read_text("utf-8")
+    assert "Rounded: 'bill' to multiples of 20, since whoever knows an exact value finds the row." in ran.err
+    drafted = (desk.folder / "drafted.toml").read_text("utf-8")
+    assert "400 of 400 rows hold a value that no other row has" in drafted
+    assert tomllib.loads(drafted)["attributes"]["bill"]["round"] == 20
+    ran = shoal("anonymize", data, "--policy", desk.folder / "drafted.toml", "--out", desk.folder / "rounded")
+    assert "Advice: publish." in ran.out
 
 
 def test_the_unedited_draft_lets_no_attack_succeed(desk, shoal):

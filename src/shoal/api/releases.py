@@ -33,7 +33,7 @@ from shoal.runtime.memory import bytes_of, explain_memory_error
 from shoal.runtime.tempdir import cleared
 from shoal.search.driver import Stop, Watch
 from shoal.verify.claim import Original, Status, Verdict, refuse_failures
-from shoal.verify.judge import ADDED, judge, judge_labels, judge_people
+from shoal.verify.judge import ADDED, judge, judge_labels, judge_people, judge_rounding
 from shoal.verify.open_release import Room, opened
 from shoal.verify.release_files import check_hash, table_in
 from shoal.verify.released_counts import count, count_groups, covers_groups, read_separate
@@ -96,6 +96,7 @@ def _verified(
             told = read_separate(other, data.separate.columns, data.model_dump())
             counted = count_groups(release, told, claim, true)
         verdicts += [*judge(claim, counted, true), *judge_people(claim, counted), *judge_labels(claim, release)]
+        verdicts += judge_rounding(claim, release)
         if known is None or true is None:
             return [*verdicts, *(Verdict(promise, Status.NEEDS_ORIGINAL) for promise in _BESIDE)]
         verdicts.append(agrees(manifest, claim, known, releases_in(beside), counted, true))

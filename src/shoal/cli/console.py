@@ -176,7 +176,9 @@ def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
         named = ", ".join(repr(name) for name in drafted.questions)
         it, its = ("they are", "Their lines") if len(drafted.questions) > 1 else ("it is", "Its line")
         say(f'Decide on {named}: nothing tells for sure what {it}. {its} confirm = "?" must go.')
-    if exact := [repr(g.column.name) for g in drafted.guesses if g.is_exact]:
+    if steps := [f"{g.column.name!r} to multiples of {float(g.step):g}" for g in drafted.guesses if g.step is not None]:
+        say(f"Rounded: {', '.join(steps)}, since whoever knows an exact value finds the row.")
+    if exact := [repr(g.column.name) for g in drafted.guesses if g.is_exact and g.step is None]:
         say(f"Think about {', '.join(exact)}: whoever knows an exact value finds the row; see the policy.")
     if not any(g.role is Role.QUASI_IDENTIFIER for g in drafted.guesses):
         say("No column seems to be a quasi-identifier: give that role to what others may know of a person.")

@@ -4,6 +4,7 @@ A column is encoded once. Codes are ranks in the natural order of its values (nu
 text by code point), so `codes` alone carries the order; null, where there is one, is the last code.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -249,8 +250,9 @@ def encode(
     missing: Sequence[str] = (),
     decimal: str = ".",
     normalise: bool = False,
+    step: Fraction | None = None,
 ) -> Column:
-    """Encode one column; texts in `missing` and NaN become null.
+    """Encode one column; texts in `missing` and NaN become null, numbers the nearest multiples of a `step`.
 
     >>> encode("zip", pa.array(["02138", "?", "02139"]), missing=["?"]).kind
     <Kind.TEXT: 'text'>
@@ -258,6 +260,8 @@ def encode(
     indices, values = _dictionary(array)
     if normalise and pa.types.is_string(values.type):
         values = pa.array([None if t is None else canonical(t) for t in values.to_pylist()], pa.string())
+    if step is not None:
+        values = _rounded(values, step, decimal, missing)
     # [value] whether some row holds it; index -1, null, is cut off
     held = np.bincount(indices + 1, minlength=len(values) + 1)[1:] > 0
     kept = np.flatnonzero(held & ~_absent(values, missing))
@@ -276,6 +280,50 @@ def encode(
         values, texts = values.filter(pa.array(fresh)), texts.filter(pa.array(fresh))
     has_null = bool(len(codes)) and int(codes.max()) == size
     return Column(name, codes, values, texts, kind, has_null, decimal)
+
+
+def rounded(column: Column, step: Fraction) -> Column:
+    """Return the column with its numbers rounded; in the middle between two multiples of the step, up.
+
+    >>> rounded(encode("pay", pa.array(["155,77", "-2,5", "n/a"]), decimal=","), Fraction(1, 2)).texts.to_pylist()
+    ['-2,5', '156,0', 'n/a']
+    """
+    values = pa.concat_arrays([column.values, pa.nulls(1, column.values.type)])
+    return encode(column.name, values.take(pa.array(column.codes)), decimal=column.decimal, step=step)
+
+
+def _rounded(values: pa.Array, step: Fraction, decimal: str, missing: Sequence[str]) -> pa.Array:
+    """Return values of which numbers are the nearest multiples of a step; what is no number stays."""
+    of, cells = values.type, values.to_pylist()
+    if pa.types.is_string(of):
+        number = re.compile(_NUMBER.replace(r"\.", re.escape(decimal)))
+        plain = {cell for cell in cells if cell is not None and cell not in missing and number.fullmatch(cell)}
+        near = {cell: _nearest(Fraction(cell.replace(decimal, ".")), step) for cell in plain}
+        return pa.array([_written(near[cell], step, decimal) if cell in near else cell for cell in cells], of)
+    if pa.types.is_floating(of):
+        finite = {cell for cell in cells if cell is not None and math.isfinite(cell)}
+        floats = {cell: float(_nearest(Fraction(repr(cell)), step)) for cell in finite}
+        return pa.array([floats.get(cell, cell) for cell in cells], of)
+    if pa.types.is_integer(of) or pa.types.is_decimal(of):
+        as_number = int if step.denominator == 1 and pa.types.is_integer(of) else float
+        return pa.array([None if cell is None else as_number(_nearest(Fraction(cell), step)) for cell in cells])
+    return values
+
+
+def _nearest(number: Fraction, step: Fraction) -> Fraction:
+    return math.floor(number / step + Fraction(1, 2)) * step
+
+
+def _written(number: Fraction, step: Fraction, decimal: str) -> str:
+    """Write a multiple of a step with as many decimals as the step has.
+
+    >>> _written(Fraction(-1, 2), Fraction(1, 4), ","), _written(Fraction(160), Fraction(10), ".")
+    ('-0,50', '160')
+    """
+    places = next(n for n in range(400) if (step * 10**n).denominator == 1)
+    digits = str(abs(int(number * 10**places))).rjust(places + 1, "0")
+    sign = "-" if number < 0 else ""
+    return f"{sign}{digits[: len(digits) - places]}{decimal if places else ''}{digits[len(digits) - places :]}"
 
 
 def united(one: Column, other: Column) -> tuple[Column, Column]:

@@ -194,7 +194,8 @@ def read_options(policy: Policy | None, reading: Mapping[str, Any] | None = None
     Without a policy, what is not said is found out, even the encoding.
     """
     if policy is not None:
-        return ReadOptions(**policy.read_as(reading or {}).data.model_dump(exclude={"others"}))
+        how = policy.read_as(reading or {}).data.model_dump(exclude={"others"})
+        return ReadOptions(**how, rounding=tuple(policy.rounding.items()))
     known = [each.name for each in fields(ReadOptions)]
     for key in reading or {}:
         if key not in known:

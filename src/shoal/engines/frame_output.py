@@ -64,7 +64,7 @@ def read_again(engine: Engine, frame: Any, options: ReadOptions, generalised: Ab
 
     Labels of generalised columns are taken as they are: no policy says that one of them means null.
     """
-    raw = replace(options, missing=(), normalise=False)
+    raw = replace(options, missing=(), normalise=False, rounding=())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ShoalWarning)  # what it warns of was said of the input
         table = engine.read(frame, raw).table

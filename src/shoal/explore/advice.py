@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import count, zip_longest
 from time import perf_counter
 from typing import Any
@@ -27,6 +28,8 @@ from shoal.data.codes import Column, rows_of
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
 from shoal.errors import ShoalError, ShoalWarning
+from shoal.explore.column_guess import rounding_step
+from shoal.explore.draft_policy import written_step
 from shoal.explore.policy_changes import Change, Troubles, changes_that_may_help, listed
 from shoal.hierarchy.taxonomy import TOP
 from shoal.methods import ALGORITHMS, Shape
@@ -110,7 +113,8 @@ def advise(
     """
     repeated, loss = _repeated(release), manifest.metrics.get("loss")
     exact = exact_columns(release.source.table, release.policy, release.plan.roles)
-    said = recommend(manifest.models, audit, starred, loss, repeated, exact, find_hidden(release, starred))
+    steps = {name: rounding_step(release.source.table[name]) for name in exact}
+    said = recommend(manifest.models, audit, starred, loss, repeated, exact, find_hidden(release, starred), steps)
     if advice_on(audit, starred, loss, repeated) != "publish":  # what helps with exact values is said already
         said = with_remedies(said, release, audit, reproducible=reproducible)
     return manifest.model_copy(update={"recommendation": said})
@@ -193,12 +197,13 @@ def recommend(
     repeated: Mapping[str, str] | None = None,
     exact: Mapping[str, int] | None = None,
     hidden: Hidden | None = None,
+    steps: Mapping[str, Fraction | None] | None = None,
 ) -> Recommendation:
     """Say whether to publish a release, by its promises, what attacks found, and whether it still says something.
 
     `repeated` are dropped columns that name persons who have several rows, though rows are counted; `exact` are
     sensitive columns in which many rows, as many as told, hold a value that no other row has; `hidden` is what is not
-    shown.
+    shown, and `steps` what exact numbers may be rounded to multiples of.
     """
     findings = f"Verdict: {'; '.join(_findings(models, audit, starred))}."
     repeated, exact, hidden = repeated or {}, exact or {}, hidden or Hidden()
@@ -207,7 +212,7 @@ def recommend(
     lost = f"; most of the detail is lost (loss {loss:.2f}; {SCALE})" if loss is not None and loss > MOST_LOST else ""
     unless = _unless(audit.left) if advice == "publish" else ""
     unseen = "".join(f"; {each}" for each in hidden.sentences())
-    told = f"{findings.removesuffix('.')}{unseen}{rows}{_of_exact_values(exact)}{lost}"
+    told = f"{findings.removesuffix('.')}{unseen}{rows}{_of_exact_values(exact, steps or {})}{lost}"
     return Recommendation(
         holds=all(model.holds for model in models),
         attacks={str(line.channel): line.people for line in audit.tried},
@@ -236,12 +241,14 @@ def _unless(left: Sequence[str]) -> str:
     return f" if an audit with the original finds no more: {what}"
 
 
-def _of_exact_values(exact: Mapping[str, int]) -> str:
+def _of_exact_values(exact: Mapping[str, int], steps: Mapping[str, Fraction | None]) -> str:
     """Say which exact values find rows, and what helps."""
     if not exact:
         return ""
+    known = [f"round = {written_step(step)}" for step in (steps.get(name) for name in exact) if step is not None]
+    rounding = f"round it ({', '.join(dict.fromkeys(known))}), " if known else ""
     told = " and ".join(f"{name} finds {_rows(rows)}" for name, rows in exact.items())
-    return f"; the exact value of {told}: round or drop it, make it a quasi-identifier, or confirm = true"
+    return f"; the exact value of {told}: {rounding}drop it, make it a quasi-identifier, or confirm = true"
 
 
 SCALE = "0 intact … 1 nothing left"

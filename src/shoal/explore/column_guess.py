@@ -6,6 +6,7 @@ from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from math import floor, log10
 
 import numpy as np
 
@@ -27,6 +28,8 @@ _MOST_CODES = 12
 _FEWEST_DAYS = 50
 """Fewest different whole numbers that may be numbers of days."""
 _CATEGORIES = {"sex", "origin", "work", "insurer", "place", "family", "schooling"}
+_FINEST = 5
+"""Powers of ten by which a step may be finer than the range of the numbers."""
 _AGES = {"age", "birth"}
 _UNITS_OF_BIRTHS = ("month", "year", "5 years", "decade", "20 years")
 _CIRCUMSTANCES = {"postcode", "event_date", "insurer"}
@@ -81,6 +84,11 @@ class Guess:
         """Whether many rows hold a sensitive value that no other row has, by which they can be found."""
         return self.role is Role.SENSITIVE and has_exact_values(self.column.uniques, len(self.column.codes))
 
+    @cached_property
+    def step(self) -> Fraction | None:
+        """What exact numbers are to be rounded to multiples of, where that is known to be right."""
+        return rounding_step(self.column) if self.is_exact and not self.is_open else None
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -134,6 +142,26 @@ class Evidence:
 
     def guess(self, role: Role, certainty: Certainty, why: str, builder: Builder | None = None) -> Guess:
         return Guess(self.column, role, certainty, why, builder, "" if self.meaning is None else self.meaning.name)
+
+
+def rounding_step(column: Column) -> Fraction | None:
+    """Return the least step of 1, 2 or 5 tens after which no row can be found by its number; None where none helps.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> rounding_step(encode("pay", pa.array([1000 + n * n for n in range(100)])))
+    Fraction(1000, 1)
+    """
+    if column.kind is not Kind.NUMBER or len(column.values) < 2:
+        return None
+    numbers, counts = column.floats, column.counts[: len(column.values)]
+    power = floor(log10(max(numbers[-1] - numbers[0], 1e-300)))
+    for step in (Fraction(10) ** tens * first for tens in range(power - _FINEST, power + 1) for first in (1, 2, 5)):
+        # [value] the multiple that it is rounded to
+        _, multiple = np.unique(np.floor(numbers / float(step) + 0.5), return_inverse=True)
+        if not has_exact_values(int((np.bincount(multiple, weights=counts) == 1).sum()), len(column.codes)):
+            return step
+    return None
 
 
 def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collection[str] = ()) -> list[Guess]:
@@ -216,10 +244,17 @@ def _by_header(seen: Evidence) -> Guess | None:
         return None
     why = f"its name says {meaning.title}"
     if meaning.role is Role.IDENTIFIER:
+        if meaning.name == "free_text":  # which may repeat, and tells no persons apart
+            return seen.guess(Role.IDENTIFIER, seen.certainty, f"{why}: dropped")
         least = ROWS_OF_A_PERSON[0] if meaning.name == "person_number" else SEVERAL_ROWS
         return _identifier(seen, seen.certainty, why, least)
     if meaning.role is Role.QUASI_IDENTIFIER:
         return _quasi_identifier(seen, meaning, why)
+    return _as_meant(seen, meaning, why)
+
+
+def _as_meant(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess | None:
+    """The role that a header tells, unless the cells contradict it."""
     unweighed = meaning.role is Role.SAMPLING_WEIGHT and seen.column.kind is not Kind.NUMBER
     if unweighed or (meaning.role is Role.SENSITIVE and seen.is_long_text):
         return None

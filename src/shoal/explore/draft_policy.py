@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cache
 from html import escape
 from math import floor, prod
@@ -20,11 +21,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import __version__
-from shoal.data.codes import Column, Table, alone, rows_of
+from shoal.data.codes import Column, Table, alone, rounded, rows_of
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
 from shoal.errors import REPLACE_IT, BadOutput, ShoalError, ShoalWarning, reason_of
-from shoal.explore.column_guess import Guess, guess_roles
+from shoal.explore.column_guess import Guess, guess_roles, rounding_step
 from shoal.hierarchy.build import build
 from shoal.hierarchy.draft import reason
 from shoal.policy.document import FORMAT, Policy
@@ -137,7 +138,7 @@ def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
     if not known:
         body = [*attributes, *_require(guesses, k)]
         return PolicyDraft(_written([*body, _method(guesses, ())]), tuple(guesses), ())
-    sample = _sample(replace(source, table=table))
+    sample = _sample(replace(source, table=_with_rounding(table, guesses)))
     strict, dear = _weigh_promises(sample, engine, attributes, guesses, k)
     body = [*attributes, *_require(guesses, k, strict, dear)]
     trials = _try(sample, engine, body, few=table.rows <= _MOST_FOR_LOCAL)
@@ -163,6 +164,21 @@ def _sample(source: Source) -> Source:
     """Return some rows of the table, the same at every run."""
     chosen = np.sort(np.random.default_rng(0).permutation(source.table.rows)[:_SAMPLE])
     return replace(source, table=rows_of(source.table, chosen))
+
+
+def _with_rounding(table: Table, guesses: Sequence[Guess]) -> Table:
+    """Return the table with the columns rounded that the draft rounds."""
+    steps = {found.column.name: found.step for found in guesses if found.step is not None}
+    return replace(table, columns={**table.columns, **{name: rounded(table[name], steps[name]) for name in steps}})
+
+
+def written_step(step: Fraction) -> str:
+    """Write a step of rounding as TOML has it.
+
+    >>> written_step(Fraction(50)), written_step(Fraction(1, 20))
+    ('50', '0.05')
+    """
+    return str(int(step)) if step.denominator == 1 else format(float(step), "f").rstrip("0")
 
 
 def _weigh_promises(
@@ -245,11 +261,14 @@ def _attribute(found: Guess, *, less: bool) -> list[str]:
     if found.is_open:
         lines.append('confirm = "?"  # decide on the role, then delete this line')
     if found.is_exact:
-        own, rows = found.column.uniques, len(found.column.codes)
-        lines += [
-            f"# {own:,} of {rows:,} rows hold a value that no other row has: whoever knows one exactly finds the row;",
-            "# round it before, make it a quasi-identifier, drop it as an identifier, or confirm = true",
-        ]
+        own, rows, step = found.column.uniques, len(found.column.codes), found.step
+        why = f"# {own:,} of {rows:,} rows hold a value that no other row has: whoever knows one exactly finds the row;"
+        if step is not None:
+            lines += [f"round = {written_step(step)}", why, "# so its numbers are published as multiples of that"]
+        else:
+            better = rounding_step(found.column)
+            how = "" if better is None else f"round = {written_step(better)}, "
+            lines += [why, f"# {how}make it a quasi-identifier, drop it as an identifier, or confirm = true"]
     if found.builder is not None:
         lines.append(f"hierarchy = {_toml(found.builder.spec())}  # {reason(found.column, found.builder)}")
     if less:

@@ -361,6 +361,12 @@ class Policy(Part):
         return next(iter(self.named(Role.UNIT)), None)
 
     @property
+    def rounding(self) -> dict[str, Fraction]:
+        """The columns that are rounded, and to multiples of what."""
+        steps = {name: attribute.round for name, attribute in self.attributes.items()}
+        return {name: Fraction(str(step)) for name, step in steps.items() if step is not None}
+
+    @property
     def population(self) -> Path | None:
         """The file of everybody, if a model compares with them."""
         paths = (population_of(model) for model in self.require)

@@ -136,6 +136,7 @@ def _suppression(value: Any) -> Any:
 
 Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(number)]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(number)]
+Step = Annotated[int | float, Field(gt=0, allow_inf_nan=False), BeforeValidator(number)]
 Level = Annotated[int, Field(ge=0), BeforeValidator(whole)]
 Row = Annotated[int, Field(ge=1), BeforeValidator(whole)]
 Suppression = Annotated[Annotated[float, Field(ge=0, le=1)] | Literal["k"], BeforeValidator(_suppression)]
@@ -203,6 +204,7 @@ _USEFUL = {
     "order": {Role.SENSITIVE, Role.QUASI_IDENTIFIER},
     "form": {Role.QUASI_IDENTIFIER},
     "importance": {Role.QUASI_IDENTIFIER},
+    "round": {Role.SENSITIVE, Role.INSENSITIVE},
     "min_level": {Role.QUASI_IDENTIFIER},
     "max_level": {Role.QUASI_IDENTIFIER},
 }
@@ -221,6 +223,9 @@ class Attribute(Part):
     importance: Share | None = None
     min_level: Level | None = None
     max_level: Level | None = None
+    round: Step | None = None
+    """Numbers that are not generalised are published as the nearest multiple of this, so that nobody is found by an
+    exact one."""
     confirm: Confirm = False
     """True: yes, release this column although many of its values are unique. "?": the role is a guess that its owner
     has not confirmed, so nothing is released; "guessed": it was released all the same."""

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,10 @@ def _odd_columns(manifest: PublicManifest) -> dict[str, bool]:
         and (second[:1] != columns[-1:] or second[1:2] != sensitive or len(second) != 3),
         "it says of a column what is said of quasi-identifiers only": not {*told, *own} <= {*quasi}
         or bool({*told} & {*own}),
+        "it says of quasi-identifiers, or of other columns than it has, that they are rounded": not {
+            *(manifest.rounded or ())
+        }
+        <= {*columns, *second} - {*quasi},
         "it lists the labels of other columns than those that show labels": {*manifest.labels} != labelled,
         "it makes a promise about a column that is not sensitive": any(
             model.attribute not in {None, *sensitive} for model in manifest.models
@@ -100,6 +105,7 @@ def claim_of(manifest: PublicManifest, folder: Path) -> Claim:
         sum(bool(model.with_added) for model in manifest.models),
         rows.suppressed,
         manifest.labels,
+        {name: Fraction(str(step)) for name, step in (manifest.rounded or {}).items()},
         [model.worst for model in manifest.models],
     )
 
@@ -192,6 +198,7 @@ def _compared(
         "quasi-identifiers": shown == set(policy.quasi_identifiers) and (grouped or others == plain),
         "sensitive attributes": set(claim.sensitive) == set(policy.named(Role.SENSITIVE)),
         "what columns tell of their class": grouped or _same_forms(claim, policy),
+        "how columns are rounded": claim.rounded == policy.rounding,
         "models or their parameters": _same_models(claim.models, policy.promises, counted),
         "which models hold because of added rows": claim.further == policy.further,
         "whether persons are counted": claim.persons == (policy.unit is not None),

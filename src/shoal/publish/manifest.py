@@ -57,6 +57,7 @@ FIXED = AfterValidator(fixed)
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 """A number of rows, classes, people."""
 Figure = Annotated[float, Field(allow_inf_nan=False)]
+Step = Annotated[int | float, Field(gt=0, allow_inf_nan=False)]
 Character = Annotated[str, Field(min_length=1, max_length=1)]
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Statistic = Literal["lo", "hi", "min", "max", "mean", "median", "mode"]
@@ -342,6 +343,8 @@ class PublicManifest(_Frozen):
     """Quasi-identifiers whose ranges are those of the class itself."""
     by_label: bool | None = None
     """Whether `observed` ranges are those of all rows that show the same range, not of the class."""
+    rounded: Annotated[dict[str, Step], FIXED] | None = None
+    """Columns whose numbers are rounded, and to multiples of what."""
     models: tuple[ModelSummary, ...]
     labels: Annotated[dict[str, tuple[str, ...]], FIXED]
     rows: PublicRows

@@ -23,7 +23,7 @@ from shoal.recoding.columns import Released
 from shoal.roles import Role
 from shoal.runtime.events import phase
 from shoal.verify.claim import Claim
-from shoal.verify.judge import judge, judge_labels
+from shoal.verify.judge import judge, judge_labels, judge_rounding
 from shoal.verify.open_release import Opened, opened
 from shoal.verify.release_files import published_table
 from shoal.verify.released_counts import GroupTable, count, read_separate
@@ -74,7 +74,7 @@ def _refuse_other_figures(release: Opened, folder: Path, manifest: PublicManifes
         statistics=manifest.statistics or {},
         labels=manifest.labels,
     )
-    for verdict in [*judge(told, count(release, told)), *judge_labels(told, release)]:
+    for verdict in [*judge(told, count(release, told)), *judge_labels(told, release), *judge_rounding(told, release)]:
         if not verdict.holds:
             raise NotVerified(f"{folder.name}: the table has other {verdict.promise} than its manifest says")
 

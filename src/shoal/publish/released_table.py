@@ -105,7 +105,8 @@ class ReleasedTable(Glance, Generic[Frame]):
     @cached_property
     def _data(self) -> Any:
         invented = set() if self.plan.added is None else {self.plan.added.attribute}
-        return to_native(self.source, self.table, shown_or_copied(self.rows), self.made | invented)
+        fresh = self.made | invented | {*self.policy.rounding}
+        return to_native(self.source, self.table, shown_or_copied(self.rows), fresh)
 
     @property
     def made(self) -> set[str]:
@@ -157,4 +158,5 @@ class ReleasedTable(Glance, Generic[Frame]):
             by_label=self.plan.by_label,
             added=self.shown.added,
             further=self.policy.further,
+            rounded=self.policy.rounding,
         )

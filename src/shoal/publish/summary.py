@@ -173,6 +173,11 @@ def _method(plan: Plan, policy: Policy) -> MethodSummary:
     )
 
 
+def _rounded(policy: Mapping[str, Any]) -> dict[str, float]:
+    """The columns of a policy, as it stands in a manifest, that are rounded, and to multiples of what."""
+    return {name: each["round"] for name, each in policy["attributes"].items() if "round" in each}
+
+
 def _recoding(plan: Plan) -> RecodingEntry:
     recoding = plan.recoding
     levels = recoding.levels or {}
@@ -220,6 +225,7 @@ def public(
         statistics=Fixed(plan.statistics) if plan.statistics else None,
         observed=tuple(sorted(plan.observed)) or None,
         by_label=(plan.by_label and _tells_ranges(plan)) or None,
+        rounded=_rounded(manifest.policy) or None,
         models=tuple(
             _published(model, verdict, shown.get(model.attribute or "", ()))
             for model, verdict in zip(manifest.models, promises, strict=True)

@@ -25,7 +25,7 @@ from shoal.recoding.kinds import stored_boxes
 from shoal.runtime.events import advance, log_event, phase
 from shoal.runtime.tempdir import SPILL, Scratch
 from shoal.verify.claim import Original, PointFiles, Verdict, refuse_failures
-from shoal.verify.judge import judge, judge_people
+from shoal.verify.judge import judge, judge_people, judge_rounding
 from shoal.verify.open_release import opened
 from shoal.verify.original_table import Levels, OriginalColumn, OriginalRelation, OriginalTable
 from shoal.verify.release_files import check_hash
@@ -91,7 +91,7 @@ def _judge(
             advance(1 / 4)  # it is read; then it is counted, judged, and held against the original
             counted = count(database, claim, original)
             advance(2 / 4)
-            verdicts = [*judge(claim, counted), *judge_people(claim, counted)]
+            verdicts = [*judge(claim, counted), *judge_people(claim, counted), *judge_rounding(claim, database)]
             advance(3 / 4)
             return [*verdicts, covers(database, claim, original)]
         told = read_separate(separate, list(release.separate or ()), how)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +94,8 @@ class Claim:
     """How many rows are said to have been suppressed, where that was said before."""
     labels: Mapping[str, Sequence[str]] | None = None
     """The labels that each column is said to show."""
+    rounded: Mapping[str, Fraction] = field(default_factory=dict)
+    """The columns whose numbers are rounded, and to multiples of what."""
     worst: Sequence[int | None] | None = None
     """How large the class is said to be that keeps each model least."""
 

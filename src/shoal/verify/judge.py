@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from math import isclose
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from shoal.data.class_counts import ClassCounts
 from shoal.errors import NotVerified
-from shoal.labels.scale import words
+from shoal.labels.scale import read_number, words
 from shoal.models.model import Model, Need, asked
 from shoal.verify.claim import Claim, Original, Status, Verdict
 from shoal.verify.open_release import Opened
@@ -53,6 +54,34 @@ def judge_labels(claim: Claim, release: Opened) -> list[Verdict]:
         if list(said) != sorted(label for (label,) in found):
             wrong.append(f"the manifest lists other labels than column {name!r} shows")
     return [Verdict("labels", _holds(not wrong), why="; ".join(wrong))]
+
+
+def judge_rounding(claim: Claim, release: Opened) -> list[Verdict]:
+    """Judge whether columns that are said to be rounded show multiples of what they are rounded to."""
+    wrong = []
+    for name, step in claim.rounded.items():
+        if name not in claim.columns:
+            continue  # it stands in the second table
+        cell = f"c{claim.columns.index(name)}"
+        found = release.db.sql(f"SELECT DISTINCT {cell} FROM released WHERE {cell} IS NOT NULL").fetchall()
+        if not all(_is_multiple(text, step, typed=name in release.typed) for (text,) in found):
+            wrong.append(f"column {name!r} shows numbers that are not rounded as the manifest says")
+    return [Verdict("rounded", _holds(not wrong), why="; ".join(wrong))] if claim.rounded else []
+
+
+def _is_multiple(text: str, step: Fraction, *, typed: bool) -> bool:
+    """Whether a cell is a multiple of a step; of a floating number as nearly as it can be.
+
+    >>> [_is_multiple(text, Fraction(1, 2), typed=False) for text in ("155,5", "7", "0.25", "n/a")]
+    [True, True, False, False]
+    """
+    if text in {"inf", "-inf"}:
+        return True
+    number = read_number(text) if "," not in text else read_number(text, ",")
+    if number is None:
+        return False
+    off = abs(number / step - round(number / step)) * step
+    return off <= (abs(number) / 10**6 if typed else 0)
 
 
 ADDED = "without added rows"

@@ -81,6 +81,12 @@ POLICIES = {
         "release": {"suppressed": "show"},
         "data": DATA,
     },
+    "a rounded column": {
+        "attributes": {**REST, "age": {"role": "sensitive", "round": 20}, "sex": SEX, "zip": qi(mask="right")},
+        "require": [{"model": "k-anonymity", "k": 4}],
+        "method": {"suppression": 0.1},
+        "data": DATA,
+    },
 }
 
 

@@ -95,7 +95,7 @@ def test_exact_sensitive_values_are_a_reason_to_think_again():
 
 def test_the_verdict_names_exact_values_and_what_helps():
     said = advice.recommend((), audit(), (), 0.1, exact={"cost": 812, "days": 1})
-    assert "the exact value of cost finds 812 rows and days finds 1 row: round or drop it" in said.sentence
+    assert "the exact value of cost finds 812 rows and days finds 1 row: drop it" in said.sentence
     assert said.sentence.endswith("or confirm = true. Advice: think again.")
     assert said.exact == {"cost": 812, "days": 1}
 

@@ -156,3 +156,9 @@ def test_no_class_that_keeps_strict_promises_makes_a_value_likely(counts, data):
     kept &= sum(n > 0 for n in held) >= limits.get("distinct-l-diversity", 1)
     likely = [q for p, q in zip(table, group, strict=True) if q >= Fraction(1, 2) and q >= 2 * p]
     assert not (kept and (likely or max(group) == 1))
+
+
+def test_notes_that_repeat_tell_no_persons_apart():
+    notes = ["comes again", "sent home", "was told to rest"] * 40
+    drafted = api.draft(pa.table({"age": [20 + n % 50 for n in range(120)], "Bemerkung": notes}))
+    assert drafted.policy.attributes["Bemerkung"].role == "identifier"

@@ -86,7 +86,8 @@ class DuckColumns(Mapping[str, Column]):
         cell = self.cells[title]
         found = self.table(f"SELECT {cell} AS raw, count(*) AS n FROM {SOURCE} GROUP BY ALL LIMIT {MOST + 1}")
         if found.num_rows > MOST:
-            if not pa.types.is_string(found.schema.field("raw").type) or self.options.normalise:
+            as_they_are = not self.options.normalise and self.options.step(title) is None
+            if not pa.types.is_string(found.schema.field("raw").type) or not as_they_are:
                 raise BadData(too_many(self.name, title))
             return Uncollected.of(title, self.options.missing, lambda: self._lone(cell))
         raws = whole(found["raw"])
@@ -110,7 +111,10 @@ class DuckColumns(Mapping[str, Column]):
         decimal = self.options.decimal or "."
         if self.dialect is not None:
             decimal = decimal_of(values.drop_null().dictionary_encode(), self.dialect, self.options)
-        return encode(title, values, missing=self.options.missing, decimal=decimal, normalise=self.options.normalise)
+        how = self.options
+        return encode(
+            title, values, missing=how.missing, decimal=decimal, normalise=how.normalise, step=how.step(title)
+        )
 
     def _first_rows(self, cell: str, raws: pa.Array) -> NDArray[np.int64]:
         """[raw value] its first row: a pass of its own, for errors only."""

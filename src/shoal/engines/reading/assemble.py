@@ -116,7 +116,8 @@ def marker(options: ReadOptions) -> str:
 def _encoded(name: str, title: str, array: Any, decimal: str, options: ReadOptions) -> Column:
     check_type(name, title, array.type)
     try:
-        return encode(title, array, missing=options.missing, decimal=decimal, normalise=options.normalise)
+        missing, normalise, step = options.missing, options.normalise, options.step(title)
+        return encode(title, array, missing=missing, decimal=decimal, normalise=normalise, step=step)
     except (pa.ArrowException, UnicodeError):  # what they say may hold cells
         raise BadData(f"{name}: column {title!r} cannot be read; turn it into text") from None
 

@@ -81,7 +81,10 @@ class SparkColumns(Mapping[str, Column]):
         decimal = self.options.decimal or "."
         if self.cells.header is not None:
             decimal = decimal_of(values.drop_null().dictionary_encode(), self.cells.header.dialect, self.options)
-        column = encode(title, values, missing=self.options.missing, decimal=decimal, normalise=self.options.normalise)
+        how = self.options
+        column = encode(
+            title, values, missing=how.missing, decimal=decimal, normalise=how.normalise, step=how.step(title)
+        )
         warn_of_look_alikes(column)
         tally = np.asarray(found[1].combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
         return Tallied.of(column, raws, tally, lambda: self._first_rows(title, raws))

@@ -1,0 +1,91 @@
+"""Rounded columns: numbers that are not generalised are published as multiples of a step, and the release says so."""
+
+import json
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import shoal as sh
+from shoal.errors import BadData, BadPolicy
+
+ROWS = [(20 + n % 4, f"{n * 1.37 + 100:.2f}") for n in range(40)]
+PEOPLE = {"age": [age for age, _ in ROWS], "pay": [pay for _, pay in ROWS]}
+POLICY = {
+    "attributes": {
+        "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}},
+        "pay": {"role": "sensitive", "round": 10},
+    },
+    "require": [{"model": "k-anonymity", "k": 5}],
+}
+
+
+def released(out):
+    return [line.split(",")[1] for line in (out / "data.csv").read_text("utf-8").splitlines()[1:]]
+
+
+@pytest.mark.parametrize("engine", ["arrow", "duckdb"])
+def test_numbers_are_published_as_multiples(engine, tmp_path):
+    (tmp_path / "people.csv").write_text("age,pay\n" + "".join(f"{age},{pay}\n" for age, pay in ROWS), "utf-8")
+    made = sh.anonymize(tmp_path / "people.csv", POLICY, engine=engine).save(tmp_path / "out")
+    shown = released(tmp_path / "out")
+    assert sorted(shown) == sorted(str(round(float(pay) / 10) * 10) for _, pay in ROWS)
+    assert not made.recommendation.exact
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
+    assert manifest["rounded"] == {"pay": 10}
+    verdicts = {each.promise: each.holds for each in sh.verify(tmp_path / "out", original=tmp_path / "people.csv")}
+    assert verdicts["rounded"]
+    assert all(verdicts.values())
+
+
+def test_a_cell_that_is_not_rounded_is_found(tmp_path):
+    sh.anonymize(pa.table(PEOPLE), POLICY).save(tmp_path / "out")
+    data = tmp_path / "out" / "data.csv"
+    first = released(tmp_path / "out")[0]
+    data.write_text(data.read_text("utf-8").replace(f",{first}\n", f",{first[:-1]}1\n", 1), "utf-8")
+    verdicts = {each.promise: each for each in sh.verify(tmp_path / "out")}
+    assert not verdicts["rounded"].holds
+    assert verdicts["rounded"].why == "column 'pay' shows numbers that are not rounded as the manifest says"
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize(("of", "step"), [(float, 12.5), (int, 20)])
+def test_frames_are_rounded_too(frame, of, step):
+    people = frame({**PEOPLE, "pay": [of(float(pay)) for pay in PEOPLE["pay"]]})
+    attributes = {**POLICY["attributes"], "pay": {"role": "sensitive", "round": step}}
+    shown = sh.anonymize(people, {**POLICY, "attributes": attributes}).data["pay"]
+    cells = shown.to_pylist() if frame is pa.table else shown.to_list()
+    assert {type(cell) for cell in cells} == {of}
+    assert all(cell % step == 0 for cell in cells)
+    assert max(abs(sum(cells) / 40 - sum(map(float, PEOPLE["pay"])) / 40), 0) < step / 2
+
+
+def test_decimal_commas_stay_commas(tmp_path):
+    lines = "".join(f"{age};{pay.replace('.', ',')}\n" for age, pay in ROWS)
+    (tmp_path / "people.csv").write_text(f"age;pay\n{lines}", "utf-8")
+    attributes = {**POLICY["attributes"], "pay": {"role": "sensitive", "round": 2.5}}
+    sh.anonymize(tmp_path / "people.csv", {**POLICY, "attributes": attributes}).save(tmp_path / "out")
+    text = (tmp_path / "out" / "data.csv").read_text("utf-8")
+    assert "100,0" in text
+    assert "102,5" in text
+    assert all(verdict.holds for verdict in sh.verify(tmp_path / "out", original=tmp_path / "people.csv"))
+
+
+def test_what_is_no_number_is_not_rounded():
+    people = pa.table({**PEOPLE, "pay": [*PEOPLE["pay"][:-1], "CANARY"]})
+    with pytest.raises(BadData, match=r"^column 'pay', row 40: it is to be rounded and is no number") as said:
+        sh.anonymize(people, POLICY)
+    assert "CANARY" not in str(said.value)
+
+
+@pytest.mark.parametrize("step", [0, -1, "10", True, float("nan")])
+def test_steps_that_are_none(step):
+    with pytest.raises(BadPolicy, match=r"attributes\.pay\.round"):
+        sh.Policy(**{**POLICY, "attributes": {**POLICY["attributes"], "pay": {"role": "sensitive", "round": step}}})
+
+
+def test_a_quasi_identifier_is_generalised_and_not_rounded():
+    age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}, "round": 5}
+    with pytest.raises(BadPolicy, match="round has no meaning for the role 'quasi-identifier'"):
+        sh.Policy(**{**POLICY, "attributes": {**POLICY["attributes"], "age": age}})

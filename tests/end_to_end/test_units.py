@@ -49,6 +49,29 @@ def visits(desk):
     return desk
 
 
+# what is told
+
+
+def test_the_summary_tells_classes_in_rows_and_in_persons(visits):
+    told = " ".join(visits.anonymize().out.split())
+    assert "classes 2 of 3 to 6 rows, 4.5 on average; at least 2 persons in each" in told
+
+
+def test_the_summary_says_that_persons_have_several_rows_where_no_promise_counts_them(visits):
+    attributes = {**ATTRIBUTES, "person": {"role": "unit"}, "disease": {"role": "sensitive"}}
+    visits.policy(attributes, [{"model": "distinct-l-diversity", "l": 2}])
+    assert "rows, 4.5 on average; a person may have several rows" in " ".join(visits.anonymize().out.split())
+
+
+def test_pages_tell_classes_in_persons_too(visits):
+    assert visits.anonymize().code == 0
+    public, private = ((folder / "report.html").read_text("utf-8") for folder in (visits.out, visits.private))
+    said = "The rows form 2 classes of 3 to 6 rows, 4.5 on average; each has at least 2 persons, as promised."
+    assert said in public
+    assert said in private
+    assert "at least 2 persons in each class: a guess is right with 50.0 % at most" in private
+
+
 # counting
 
 

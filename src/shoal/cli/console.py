@@ -228,7 +228,7 @@ def _worst(entry: dict[str, Any]) -> str:
 
 
 def show_manifest(document: dict[str, Any], out: Path | None, private: Path | None) -> None:
-    rows, method, classes = document["rows"], document["method"], document["classes"]
+    rows, method = document["rows"], document["method"]
     promises = [
         (
             m["model"],
@@ -252,10 +252,7 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
             f"{rows['read']:,} read, {rows['released']:,} released, {rows['suppressed']:,} suppressed ({share:.2f} %)"
             + (f", {rows['added']:,} added" if rows["added"] else ""),
         ),
-        (
-            "classes",
-            f"{classes['count']:,} of {classes['min']:,} to {classes['max']:,} rows, {classes['mean']:.1f} on average",
-        ),
+        ("classes", _classes(document)),
         _recoded(document["recoding"]),
         (method["metric"], f"{method['score']:.6g} ({_scale(method['metric'])}{_how_good(method)})"),
         ("search", _search(method)),
@@ -273,6 +270,18 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
     if advised["untried"]:
         say(f"note: {_untried(len(advised['untried']))}: --advise SECONDS tries more")
     _print(clean(advised["sentence"]), whole=True)
+
+
+def _classes(document: dict[str, Any]) -> str:
+    """How large the classes are in rows and, where persons are counted, how many of these each has."""
+    from shoal.publish.manifest import fewest_persons
+
+    sizes = document["classes"]
+    told = f"{sizes['count']:,} of {sizes['min']:,} to {sizes['max']:,} rows, {sizes['mean']:.1f} on average"
+    if "unit" not in {attribute["role"] for attribute in document["policy"]["attributes"].values()}:
+        return told
+    least = fewest_persons(document["models"])
+    return f"{told}; a person may have several rows" if least is None else f"{told}; at least {least:,} persons in each"
 
 
 def show_remedies(remedies: Sequence[dict[str, Any]]) -> None:

@@ -1,7 +1,7 @@
 """The manifests of a release as documents: the public one says what the release shows anyway, the private one all."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -162,6 +162,8 @@ class PublicRepublish(_Frozen):
 
 
 class Classes(_Frozen):
+    """How many classes the released table has, and their sizes in rows, also where a policy counts persons."""
+
     count: Count
     min: Count
     max: Count
@@ -183,6 +185,16 @@ class ModelSummary(_Frozen):
     """Whether it holds only because of rows that were added."""
     worst: Count | None = None
     """How large the class is that protects its members least, where one does."""
+
+
+def fewest_persons(models: Iterable[Mapping[str, Any]]) -> int | None:
+    """Return how many persons each class has at least, from the promises of a private manifest; None if none says it.
+
+    >>> fewest_persons([{"model": "k-anonymity", "attained": {"k": 6}}, {"model": "t-closeness", "attained": {}}])
+    6
+    """
+    found = (each["attained"].get("k") for each in models if each["model"] == "k-anonymity")
+    return next((k for k in found if k is not None), None)
 
 
 class SeparateTable(_Frozen):

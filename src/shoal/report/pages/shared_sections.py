@@ -10,7 +10,7 @@ from shoal.attacks.audit import Audit
 from shoal.attacks.audit import AuditLine as Verdict
 from shoal.metrics.class_size import histogram
 from shoal.models import known_model
-from shoal.publish.manifest import Data, Manifest, ModelSummary, PublicManifest
+from shoal.publish.manifest import Data, Manifest, ModelSummary, PublicManifest, fewest_persons
 from shoal.report.pages.blocks import (
     Bars,
     Bullets,
@@ -69,7 +69,10 @@ def sign_off(manifest: Manifest, visible: Visible) -> Sequence[tuple[str, Sequen
     worst, mean = (percent(1, max(size, 1)) for size in (classes.min, classes.mean))
     chances = f"smallest class {classes.min:,} rows: a guess is right with {worst} at most, with {mean} on average"
     if "unit" in {attribute["role"] for attribute in manifest.policy["attributes"].values()}:
-        chances = f"smallest class {classes.min:,} rows, in which persons are counted: see what is attained"
+        chances = f"smallest class {classes.min:,} rows; a person may have several of them"
+        if (least := fewest_persons([model.model_dump() for model in manifest.models])) is not None:
+            at_most = percent(1, max(least, 1))
+            chances = f"at least {many(least, 'person')} in each class: a guess is right with {at_most} at most"
     elif manifest.recommendation is not None and manifest.recommendation.repeated:
         named = listed(list(manifest.recommendation.repeated))
         chances = f"smallest class {classes.min:,} rows, which may be one person's: {named} repeats"
@@ -195,6 +198,9 @@ def sized(visible: Visible, manifest: PublicManifest) -> Section:
         says = "Which value of a group belongs to which of its rows is not told."
     spread = f"{classes.min:,} to {classes.max:,} rows, {classes.mean:,.1f} on average"
     size = f"{classes.min:,} rows each" if classes.min == classes.max else spread
+    asked_of = [model.asked["k"] for model in manifest.models if model.model == "k-anonymity"]
+    if manifest.persons and asked_of:
+        size += f"; each has at least {many(max(asked_of), 'person')}, as promised"
     blocks: list[Block] = [Paragraph(f"The rows form {many(classes.count, word, several)} of {size}. {says}")]
     if visible.sizes is not None and len(visible.sizes):
         total = int(visible.sizes.sum())
@@ -203,7 +209,7 @@ def sized(visible: Visible, manifest: PublicManifest) -> Section:
             for bucket in histogram(visible.sizes)
         ]
         small = percent(int(visible.sizes[visible.sizes < _SMALL].sum()), total)
-        says = f"{small} of the rows are in {several} of fewer than {_SMALL}"
+        says = f"{small} of the rows are in {several} of fewer than {_SMALL} rows"
         blocks.append(Grid([Bars(f"Rows by the size of their {word}", says, lines)]))
     return Section("sizes", "How many look alike", blocks)
 

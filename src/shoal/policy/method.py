@@ -171,10 +171,8 @@ def misfit_of_cells(policy: "Policy") -> str | None:
             if getattr(attribute, key) is not None and not shaped:
                 return f"attributes.{name}: {key} has no meaning for algorithm = {algorithm!r}; it is for boxes"
         for key in ("min_level", "max_level"):
-            if getattr(attribute, key) is not None and (policy.method.of_cells or policy.method.generalise == "none"):
-                return (
-                    f"attributes.{name}: min-level and max-level are for one level per attribute, not for {algorithm!r}"
-                )
+            if getattr(attribute, key) is not None and (misfit := _misfit_of_levels(policy.method, key)) is not None:
+                return f"attributes.{name}: {misfit}"
         if attribute.order is not None and attribute.hierarchy is not None and shaped:
             return f"attributes.{name}: it has a hierarchy and an order; boxes follow one of them, leave the other out"
         if shape is Shape.CLUSTERS and not set(attribute.form or STATISTICS) <= set(STATISTICS):
@@ -182,6 +180,26 @@ def misfit_of_cells(policy: "Policy") -> str | None:
     if policy.release.ranges != "cut" and shape is not Shape.BOXES:
         return f"release.ranges = 'observed' is for boxes; algorithm = {algorithm!r} makes none"
     return next(_misfits_of_models(policy), None) if policy.method.of_cells else None
+
+
+_WITHOUT_LEVELS = {
+    "min_level": "leave it out and make the column coarser in the table before",
+    "max_level": "leave it out and check in the report how coarse the column became",
+}
+"""What to do in place of a limit of levels where an algorithm has none."""
+
+
+def _misfit_of_levels(method: Method, key: str) -> str | None:
+    """Say why a limit of levels contradicts the method and what to do; None if it fits."""
+    limit = key.replace("_", "-")
+    if method.of_cells:
+        return (
+            f"{limit} is for algorithms that choose one level per attribute, and {method.algorithm!r} does not; use "
+            f"algorithm = 'optimal', which does, or {_WITHOUT_LEVELS[key]}"
+        )
+    if method.generalise == "none":
+        return f"{limit} has no meaning where generalise = 'none'; leave one of them out"
+    return None
 
 
 def _misfits_of_models(policy: "Policy") -> Iterator[str]:

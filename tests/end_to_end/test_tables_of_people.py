@@ -97,6 +97,21 @@ def test_a_sheet_and_a_header_row_that_are_given(shoal, tmp_path):
     assert "is read from sheet" not in said
 
 
+def test_the_header_row_of_a_sheet_is_not_that_of_a_csv(shoal, tmp_path):
+    """The steward checks a release of a workbook against the same table as a CSV."""
+    book = openpyxl.Workbook()
+    for row in [("People of the study",), (), HEADER, *PEOPLE]:
+        book.active.append(row)
+    book.save(tmp_path / "people.xlsx")
+    (tmp_path / "people.csv").write_text(written(), "utf-8")
+    policy, _ = through(shoal, "people.xlsx")
+    assert policy["data"]["header-row"] == 3
+    told, said = shoal("verify", "out", "--original", "people.csv")
+    assert "FAILS" not in told
+    assert said.count("people.csv: header row 3 is that of sheet 'Sheet', and this file has no sheets") == 1
+    assert shoal("audit", "out", "--original", "people.csv")
+
+
 @pytest.mark.parametrize("reading", [(), ("--encoding", "cp1252")])
 def test_cp1252_is_kept_from_init_to_the_release(shoal, tmp_path, reading):
     people = [(*row, "5 € für Müller") for row in PEOPLE]

@@ -58,7 +58,21 @@ def begun(content: Content, options: ReadOptions) -> DecodedText:
     codec = codec_of(content, options)
     data = content.data if codec in UTF8 else b"".join(recoded_steps(content, codec))
     start = len(codecs.BOM_UTF8) if data[:3] == codecs.BOM_UTF8 else 0
-    return _from_line(DecodedText(content.name, data, start, codec), options.header_row or 1)
+    return _from_line(DecodedText(content.name, data, start, codec), _header_line(content.name, options))
+
+
+def _header_line(name: str, options: ReadOptions) -> int:
+    """Return the line that names the columns; a row of a sheet does not hold for a file without sheets, and is told."""
+    line = options.header_row or 1
+    if options.sheet is None or line == 1:
+        return line
+    warnings.warn(
+        f"{name}: header row {line} is that of sheet {options.sheet!r}, and this file has no sheets, so its first line "
+        "names the columns; if another line does, delete `sheet` from [data] of the policy",
+        ShoalWarning,
+        stacklevel=3,
+    )
+    return 1
 
 
 def codec_of(content: Content, options: ReadOptions) -> str:

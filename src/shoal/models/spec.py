@@ -23,7 +23,7 @@ def model_of(spec: Any) -> Model:
     name = spec.get("model")
     kind = known_model(name) if isinstance(name, str) else None
     if kind is None:
-        raise ValueError(f"model {name!r} is not known{nearest(str(name), MODELS)}; known: {', '.join(MODELS)}")
+        raise ValueError(f"model {name!r} is not known{_nearest_models(str(name))}")
     known = {kebab(field.name): field for field in fields(kind)}
     given = {kebab(str(key)): value for key, value in spec.items() if key != "model"}
     for key in given:
@@ -34,6 +34,25 @@ def model_of(spec: Any) -> Model:
         raise ValueError(f"{name} needs {', '.join(missing)}")
     model: Model = kind(**{known[key].name: value for key, value in given.items()})
     return model
+
+
+_TELLING = 4
+"""Fewest letters of a name that are looked for within others."""
+
+
+def _nearest_models(name: str) -> str:
+    """Return a hint for a misspelt model: those whose name holds it, else the nearest, else all.
+
+    >>> _nearest_models("L-Diversity")
+    " (did you mean 'distinct-l-diversity', 'entropy-l-diversity' or 'recursive-cl-diversity'?)"
+    """
+    said = kebab(name.strip().lower().replace(" ", "-"))
+    holding = [known for known in MODELS if said in known] if len(said) >= _TELLING else []
+    near = holding or get_close_matches(said, list(MODELS), n=1)
+    if not near:
+        return f"; known: {', '.join(MODELS)}"
+    *others, last = map(repr, near)
+    return f" (did you mean {', '.join(others)}{' or ' if others else ''}{last}?)"
 
 
 def _complete(model: Model) -> Model:

@@ -27,7 +27,8 @@ def test_read_and_written(table, model):
     ("table", "says"),
     [
         ("k-anonymity", "a model is a table like {model = 'k-anonymity', k = 5}, not 'k-anonymity'"),
-        ({"k": 5}, "model None is not known"),
+        ({"k": 5}, "model None is not known; known: k-anonymity, distinct-l-diversity, "),
+        ({"model": "differential-privacy"}, "model 'differential-privacy' is not known; known: k-anonymity, "),
         ({"model": ["k-anonymity"]}, "model ['k-anonymity'] is not known"),
         ({"model": "alpha-k", "k": 2}, "alpha-k needs alpha"),
         ({"model": "k-anonymity", "k": 2, 3: 4}, "k-anonymity has no parameter '3'; it takes k"),
@@ -45,3 +46,9 @@ def test_refused(table, says):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole sentence is compared
         model_of(table)
     assert str(caught.value).startswith(says)
+
+
+@pytest.mark.parametrize("name", ["k-anonimity", "K-Anonymity", "k anonymity", "k_anonymity"])
+def test_a_misspelt_model_is_told_the_nearest_and_no_other(name):
+    with pytest.raises(ValueError, match=r"is not known \(did you mean 'k-anonymity'\?\)$"):
+        model_of({"model": name, "k": 5})

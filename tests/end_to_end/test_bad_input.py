@@ -78,7 +78,7 @@ def test_more_people_asked_for_than_there_are(desk):  # bad input 3
 def test_a_k_that_is_none(desk, k):
     policy = desk.policy()
     policy.write_text(policy.read_text().replace("k = 3", f"k = {k}"))
-    assert "k " in desk.refused(2, says="policy.toml: require.0")
+    assert "k " in desk.refused(2, says="policy.toml: the 1st [[require]]: ")
 
 
 def test_k_of_one_is_allowed_and_said_to_protect_nobody(desk):  # bad input 4

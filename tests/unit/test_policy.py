@@ -230,10 +230,13 @@ def refused(document):
             minimal(attributes={"age": {"role": "quasi-identifier", "max-levels": 2}}),
             "attributes.age.max-levels: unknown key (did you mean 'max-level'?)",
         ),
-        (minimal(require=[{"model": "k-anonimity", "k": 5}]), "did you mean 'k-anonymity'?"),
+        (
+            minimal(require=[K5, {"model": "k-anonimity", "k": 5}]),
+            "the 2nd [[require]]: model 'k-anonimity' is not known (did you mean 'k-anonymity'?)",
+        ),
         (
             minimal(require=[{"model": "alpha-k", "alpha": 0.5, "null-is-values": True}]),
-            "require.0: alpha-k has no parameter 'null-is-values' (did you mean 'null-is-value'?)",
+            "the 1st [[require]]: alpha-k has no parameter 'null-is-values' (did you mean 'null-is-value'?)",
         ),
         (minimal(require=[{"model": "alpha-k", "alfa": 0.5}]), "has no parameter 'alfa' (did you mean 'alpha'?)"),
         (
@@ -255,9 +258,9 @@ def test_unknown_keys_name_the_nearest(document, says):
         (minimal(attributes={"age": "sensitive"}), "at least one column must have the role 'quasi-identifier'"),
         (minimal(attributes={"age": "quasi"}), "attributes.age.role: "),
         (minimal(attributes={"age": {}}), "attributes.age.role: is missing"),
-        (minimal(require=[{"model": "k-anonymity"}]), "require.0: k-anonymity needs k"),
-        (minimal(require=[{"k": 5}]), "require.0: "),
-        (minimal(require=["k-anonymity"]), "require.0: a model is a table"),
+        (minimal(require=[{"model": "k-anonymity"}]), "the 1st [[require]]: k-anonymity needs k"),
+        (minimal(require=[{"k": 5}]), "the 1st [[require]]: "),
+        (minimal(require=["k-anonymity"]), "the 1st [[require]]: a model is a table"),
         (minimal(require=[{"model": "distinct-l-diversity", "l": 2}]), "needs a column with the role 'sensitive'"),
         (
             minimal(require=[{"model": "distinct-l-diversity", "l": 2, "attribute": "age"}]),
@@ -302,7 +305,7 @@ def test_errors_name_the_place(document, says):
 def test_k_is_refused_with_its_place(k):
     """Bad input 4."""
     said = refused(minimal(require=[{"model": "k-anonymity", "k": k}]))
-    assert said == f"require.0: k must be a whole number of at least 1, not {k!r}"
+    assert said == f"the 1st [[require]]: k must be a whole number of at least 1, not {k!r}"
 
 
 @pytest.mark.parametrize("share", [1.1, -0.1, True, False, "0.5", "K", None, float("nan"), float("inf"), [0.5]])
@@ -332,7 +335,7 @@ def test_numbers_and_texts_are_no_flags(odd):
     assert "data.normalise: " in refused(minimal(data={"normalise": odd}))
     assert "release.spreadsheet-safe: " in refused(minimal(release={"spreadsheet-safe": odd}))
     model = {"model": "alpha-k", "alpha": 0.5, "null-is-value": odd}
-    assert refused(minimal(require=[model])) == f"require.0: null-is-value must be true or false, not {odd!r}"
+    assert refused(minimal(require=[model])) == f"the 1st [[require]]: null-is-value must be true or false, not {odd!r}"
 
 
 @pytest.mark.parametrize("whole", [1, np.int64(1)])
@@ -455,6 +458,14 @@ def test_a_column_may_be_called_anything():
     ("content", "says"),
     [
         (b"attributes = [", "policy.toml: not TOML: "),
+        (
+            b"[[require]]\nk = five\n",
+            "policy.toml: line 2: what stands after = is no value: text needs quotes",
+        ),
+        (
+            b"[method]\nsuppression = 0,02\n",
+            "policy.toml: line 2: the line should end after one value: text",
+        ),
         (b"\xff\xfe\x00", "policy.toml: the policy cannot be read (UnicodeDecodeError)"),
         (b"[attributes.age]\nrole = 'x'\n", "policy.toml: attributes.age.role: "),
     ],

@@ -1,9 +1,10 @@
 """The policy: which column plays which role, what the release must promise, how to get there."""
 
 import os
+import re
 import tomllib
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
@@ -53,14 +54,49 @@ _TABLES: dict[str, type[BaseModel]] = {
 }
 
 
+_VALUES = 'text needs quotes ("five"), numbers are digits with a point (5 or 0.5), yes and no are true and false'
+_FAULTS = {
+    "Invalid value": f"what stands after = is no value: {_VALUES}",
+    "Expected newline or end of document after a statement": f"the line should end after one value: {_VALUES}",
+}
+"""Frequent faults of a TOML file in plain words, by what tomllib calls them."""
+
+
+def _toml_fault(said: str) -> str:
+    """Say what is wrong with a TOML file and in which line, from what tomllib says.
+
+    >>> _toml_fault("Unclosed array (at end of document)")
+    'not TOML: Unclosed array (at end of document)'
+    """
+    found = re.fullmatch(r"(.*) \(at line ([0-9]+), column [0-9]+\)", said)
+    if found is None or found[1] not in _FAULTS:
+        return f"not TOML: {said}"
+    return f"line {found[2]}: {_FAULTS[found[1]]}"
+
+
 def sentence(wrong: ValidationError, policy: type[BaseModel]) -> str:
     """Return one sentence about the first error, and in how many other places there are more."""
     errors = wrong.errors(include_url=False)
     first = errors[0]
     where = [str(part) for part in first["loc"]]
+    place = _place(first["loc"])
     others = len({error["loc"] for error in errors}) - 1
     more = f" (and {others} more)" if others else ""
-    return ": ".join([*([".".join(where)] if where else []), _message(first, where, policy)]) + more
+    return ": ".join([*([place] if place else []), _message(first, where, policy)]) + more
+
+
+def _place(where: Sequence[str | int]) -> str:
+    """Return where in a policy something stands, as its TOML has it.
+
+    >>> _place(["attributes", "age", "role"]), _place(["require", 1]), _place(["blocking", "require", 11])
+    ('attributes.age.role', 'the 2nd [[require]]', 'the 12th [[blocking.require]]')
+    """
+    *table, last = where or [""]
+    if not isinstance(last, int) or table[-1:] != ["require"]:
+        return ".".join(map(str, where))
+    number = last + 1
+    ending = "th" if number % 100 in {11, 12, 13} else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"the {number}{ending} [[{'.'.join(map(str, table))}]]"
 
 
 @contextmanager
@@ -424,7 +460,7 @@ class Policy(Part):
         except (OSError, UnicodeDecodeError) as wrong:
             raise BadPolicy(f"{path.name}: the policy cannot be read ({type(wrong).__name__})") from None
         except tomllib.TOMLDecodeError as wrong:
-            raise BadPolicy(f"{path.name}: not TOML: {wrong}") from None
+            raise BadPolicy(f"{path.name}: {_toml_fault(str(wrong))}") from None
         except RecursionError:
             raise BadPolicy(f"{path.name}: lists or tables are nested too deeply for a policy") from None
         token = base.set(path.parent)

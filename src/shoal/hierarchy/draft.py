@@ -65,7 +65,7 @@ def reason(column: Column, builder: Builder) -> str:
         case Intervals():
             return "numbers: nested intervals in round steps, with open tails so that extremes do not show"
         case Dates():
-            return "ISO dates: calendar units"
+            return "dates: calendar units"
         case Mask():
             return "codes of one length: hidden from the right, a character per level"
         case _ if column.kind is Kind.NUMBER:

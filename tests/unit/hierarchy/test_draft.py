@@ -111,6 +111,11 @@ def test_drafts_can_be_saved_and_their_reasons_show_no_value():
         assert not any(str(value) in line for value in values)
 
 
+@pytest.mark.parametrize("how", [{}, {"format": "%d.%m.%Y"}])
+def test_dates_are_not_said_to_be_of_one_format(how):
+    assert reason(column(["31.03.1987"]), Dates(("month", "year"), **how)) == "dates: calendar units"
+
+
 @pytest.mark.parametrize("name", ["PLZ", "zip", "Postcode", "CAP", "code postal", "CEP", "Kod pocztowy", "Posta kodu"])
 @pytest.mark.parametrize("values", [[10115, 10117, 80331], ["10115", "10117", "80331"]])
 def test_few_postcodes_are_masked(name, values):

@@ -178,8 +178,12 @@ def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collectio
 
 
 def _of_namesakes(found: Guess) -> Guess:
-    why = found.why.partition(", and ")[0]
-    return replace(found, role=Role.IDENTIFIER, why=f"{why}, of several people each, who were born or look otherwise")
+    """An identifier whose values are shared by people; of free text that says nothing."""
+    why, meant = found.why.partition(", and ")[0], meaning_of(found.column.name)
+    if meant is not None and meant[0].name == "free_text":
+        return replace(found, role=Role.IDENTIFIER, why=f"{why}: dropped")
+    shared = "one value may be of several people, since their dates of birth or sexes differ"
+    return replace(found, role=Role.IDENTIFIER, why=f"{why}; {shared}")
 
 
 def _as_identifier(found: Guess) -> Guess:

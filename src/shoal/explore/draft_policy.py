@@ -306,9 +306,9 @@ def _told_price(promises: Sequence[Sequence[str]], price: str | None) -> list[st
     if price is None or not promises:
         return []
     stricter = [", ".join(line.partition("  #")[0] for line in each[1:-1]) for each in promises]
-    return [
-        f"# in some classes a value may be likely; stricter, with a loss of {price} on a sample: {'; '.join(stricter)}"
-    ]
+    many = "a" if len(stricter) == 1 else str(len(stricter))
+    instead = f"{many} [[require]] of the same attribute in place of this one: {'; '.join(stricter)}"
+    return [f"# in some classes a value may be likely; stricter, with a loss of {price} on a sample, {instead}"]
 
 
 def _strict_promises(found: Guess, unit: Column | None = None) -> list[list[str]]:

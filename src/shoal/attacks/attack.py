@@ -131,6 +131,10 @@ class Rate:
     def interval(self) -> tuple[float, float]:
         return max(self.centre - self.error, 0.0), min(self.centre + self.error, 1.0)
 
+    def is_above(self, baseline: "Rate") -> bool:
+        """Whether guesses are right more often than those of a baseline, by more than chance explains."""
+        return self.interval[0] > baseline.share
+
     def document(self) -> dict[str, Any]:
         """Return the rate as a JSON object."""
         low, high = self.interval

@@ -128,7 +128,7 @@ class Audit:
         pieces = [piece for finding in self.findings for piece in _pieces(finding) if piece.channel is channel]
         if not pieces:
             return AuditLine(channel, "not looked at", 0, self.absent.get(channel, "nothing could be run"))
-        worst = sorted((each for each in pieces if each.exposed), key=lambda each: -each.exposed)
+        worst = sorted((each for each in pieces if each.exposed), key=lambda each: (each.assumes, -each.exposed))
         counted = [each for each in worst if not each.assumes]
         said = [each.sentence for each in worst]
         if counted:
@@ -259,4 +259,4 @@ def _no_better_than_chance(finding: Finding) -> bool:
     """Whether an attack that guesses everybody's value does no better than a guess without the release."""
     if finding.attack != "definetti" or finding.success is None or finding.baseline is None:
         return False
-    return finding.success.interval[0] <= finding.baseline.share
+    return not finding.success.is_above(finding.baseline)

@@ -171,11 +171,21 @@ class DeFinetti(Attack):
         exposed = int((sure & guessed).sum())
         sentence = (
             f"{success.share:.1%} of {published.rows:,} records are guessed right, {baseline.share:.1%} without "
-            f"learning from the other groups; of {int(sure.sum()):,} the attacker is at least {self.sure:.0%} sure, "
-            f"and right about {exposed:,}"
+            f"learning from the other groups; {self._told(int(sure.sum()), exposed, success, baseline)}"
         )
         told = Finding("definetti", Channel.ATTRIBUTE, exposed, published.rows, sentence, figures, success, baseline)
         return replace(told, columns=(attribute,) if exposed else ())
+
+    def _told(self, sure: int, right: int, success: Rate, baseline: Rate) -> str:
+        """Say of how many records the attacker is sure, of how many rightly, and whether that exposes them."""
+        if not sure:
+            return f"the attacker is at least {self.sure:.0%} sure of nobody, so this exposes nobody"
+        least = f"at least {self.sure:.0%} sure of {sure:,}"
+        if not success.is_above(baseline):
+            said = f"the attacker believes to be {least} but is right about {right:,}"
+            return f"{said}: all in all no better than guessing, so this exposes nobody"
+        said = f"the attacker is {least} and right about {right:,}"
+        return f"{said}: better than guessing, {'so these are exposed' if right else 'but this exposes nobody'}"
 
 
 def learned(

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from itertools import permutations
 
@@ -41,6 +42,19 @@ def attacked(seed, dependence) -> tuple:
 def test_groups_teach_what_goes_with_what(seed):
     success, baseline = attacked(seed, 0.7)
     assert success[0] > baseline[1]  # Wilson's intervals do not meet
+
+
+@pytest.mark.parametrize(
+    ("dependence", "said"),
+    [
+        (0.7, r"the attacker is at least 90% sure of [0-9,]+ and right about [0-9,]+: better than guessing, so these"),
+        (0.0, r"the attacker believes to be at least 90% sure of .* but is right about [0-9,]+: all in all no better"),
+    ],
+)
+def test_the_sentence_says_whether_it_is_better_than_guessing(dependence, said):
+    quasi, values, groups = generated(1, dependence)
+    found = DeFinetti(seed=1).on(grouped(quasi, values, groups), same_rows(table(**quasi, s=values)))
+    assert re.search(said, found.sentence)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

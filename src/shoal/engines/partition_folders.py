@@ -39,6 +39,12 @@ def refuse_partitions(by: Sequence[str], columns: Sequence[str]) -> None:
         raise BadInput(f"partition by {unknown[0]!r}: no released column is called that")
     if len(set(by)) < len(by):
         raise BadInput("partition by: a column is named twice")
+    hidden = [name for name in by if name.startswith(("_", "."))]
+    if hidden:
+        raise BadInput(
+            f"partition by {hidden[0]!r}: Arrow, Spark and others skip folders whose names begin with _ or a dot; "
+            "partition by another column"
+        )
     if len(by) == len(columns):
         raise BadInput("partition by: the files would have no column left; leave one out")
 

@@ -170,7 +170,6 @@ def _refuse_endless(document: Any) -> None:
 
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-_TYPES = {"text": pa.string(), "integer": pa.int64()}
 _ODD = "the released table has other files or folders than its manifest says"
 
 
@@ -194,9 +193,7 @@ class PartitionFiles:
             raise NotVerified(_ODD)
         rows = [_told(file.relative_to(table), kinds) for file in files]
         try:
-            told = pa.table(
-                {name: pa.array([row[name] for row in rows]).cast(_TYPES[kind]) for name, kind in kinds.items()}
-            )
+            told = pa.table({name: _read_as(kind, [row[name] for row in rows]) for name, kind in kinds.items()})
         except pa.ArrowException:
             raise NotVerified(_ODD) from None
         schema = _schema(files[0])
@@ -235,6 +232,17 @@ class PartitionFiles:
         beside = "f" * (1 + max(len(name) for name in inside))  # no column is called that
         rows = f"read_parquet([{files}], hive_partitioning=false, filename='{beside}') AS rows({every}, file)"
         return f"SELECT {cells} FROM {rows} JOIN parts USING (file)"
+
+
+def _read_as(kind: str, told: Sequence[str | None]) -> pa.Array:
+    """What the names of folders tell: texts, or whole numbers, which may need all 64 bits."""
+    texts = pa.array(told, pa.string())
+    if kind == "text":
+        return texts
+    try:
+        return texts.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return texts.cast(pa.uint64())
 
 
 def path_not_pattern(file: Path) -> str:

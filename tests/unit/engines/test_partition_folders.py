@@ -170,6 +170,24 @@ def test_what_cannot_be_in_folders_is_refused(people, tmp_path, monkeypatch):
     refused(["year"], "means null")
 
 
+def test_folders_that_others_would_skip_are_refused(people, tmp_path):
+    names = ["_town" if name == "town" else name for name in people.column_names]
+    attributes = {"_town" if name == "town" else name: of for name, of in POLICY["attributes"].items()}
+    release = sh.anonymize(people.rename_columns(names), {**POLICY, "attributes": attributes})
+    with pytest.raises(sh.BadInput, match=r"partition by '_town': Arrow, Spark and others skip folders"):
+        release.save(tmp_path / "out", partition_by=["_town"])
+
+
+def test_whole_numbers_of_all_64_bits_name_folders(people, tmp_path):
+    years = pa.array([2**64 - 1, 2**63, 7] * 80, pa.uint64())
+    release = sh.anonymize(people.set_column(people.column_names.index("year"), "year", years), POLICY)
+    release.save(tmp_path / "out", partition_by=["year"])
+    assert {folder.name for folder in (tmp_path / "out" / "data").iterdir()} == {
+        f"year={year}" for year in (2**64 - 1, 2**63, 7)
+    }
+    assert "fails" not in {verdict.status for verdict in sh.verify(tmp_path / "out")}
+
+
 def test_a_digest_that_is_our_own(tmp_path):
     (tmp_path / "d" / "a=1").mkdir(parents=True)
     (tmp_path / "d" / "a=1" / "part-0.parquet").write_bytes(b"x")

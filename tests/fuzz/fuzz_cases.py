@@ -316,6 +316,8 @@ def _attribute(draw: Random, case: Case, name: str, role: str, flavour: str, alg
         attribute["confirm"] = True
     if role == "sensitive" and draw.random() < 0.1:
         attribute["order"] = draw.sample(values, len(values))
+    if flavour in NUMERIC and draw.random() < {"insensitive": 0.3, "sensitive": 0.05}.get(role, 0):
+        attribute["round"] = draw.choice([1, 5, 1000, 0.5, 0.01])
     if role != QUASI:
         return attribute
     if algorithm in BOXES or algorithm == "microaggregation":

@@ -187,7 +187,28 @@ class AsRead:
 
 
 def as_read(case: Case, name: str) -> AsRead:
-    """A column as the tool is asked to read it: markers are nulls, and typed values are written in full."""
+    """A column as the tool is asked to read it: markers are nulls, typed values are written in full, some rounded."""
+    read, step = _as_read(case, name), case.policy["attributes"].get(name, {}).get("round")
+    if step is None:
+        return read
+    cells = [None if cell is None else _rounded(cell, Fraction(str(step)), read.decimal) for cell in read.cells]
+    return AsRead(cells, read.decimal, read.typed)
+
+
+def _rounded(cell: str, step: Fraction, decimal: str) -> str:
+    """The multiple of a step that is nearest to a number, in the middle the greater one; other texts stay."""
+    plain = cell.replace(decimal, ".")
+    if NUMBER.fullmatch(plain) is None:
+        return cell
+    steps, rest = divmod(Fraction(plain), step)
+    number = (steps + (2 * rest >= step)) * step
+    places = {1: 0, 2: 1, 100: 2}[step.denominator]
+    digits = str(abs(int(number * 10**places))).rjust(places + 1, "0")
+    text = f"{digits[:-places]}.{digits[-places:]}" if places else digits
+    return ("-" if number < 0 else "") + text.replace(".", decimal)
+
+
+def _as_read(case: Case, name: str) -> AsRead:
     data = case.policy.get("data", {})
     missing = set(data.get("missing", [""]))
     cells, typed, spellings = case.columns[name], False, ()

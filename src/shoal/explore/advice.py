@@ -153,7 +153,7 @@ class Hidden:
             yield f"{lost} of the {self.values[name]} values of {name} {'is' if lost == 1 else 'are'} shown nowhere"
 
 
-_FEW_VALUES = 12
+_FEW_VALUES = 6
 """Most values of a column of which it is told that one has vanished."""
 
 
@@ -352,12 +352,7 @@ class TriedRelease:
         return exposed, len(self.repeated), len(self.starred) + self.dropped, max(self.lost, MOST_LOST)
 
     def better_than(self, other: "TriedRelease") -> bool:
-        """Whether the advice is better; or the same, and nothing is worse and something better.
-
-        A release that says next to nothing is never better than one that says something.
-        """
-        if self.lost >= _NOTHING_LEFT > other.lost:
-            return False
+        """Whether the advice is better; or the same, and nothing is worse and something better."""
         if self.rank != other.rank:
             return self.rank < other.rank
         no_worse = all(mine <= others for mine, others in zip(self.troubles, other.troubles, strict=True))
@@ -533,6 +528,11 @@ class RemedySearch:
                 if then.rank <= guess.rank:
                     break
 
+    def forget_empty(self, now: TriedRelease) -> None:
+        """Leave out changes after which a release that says something says next to nothing."""
+        if now.lost < _NOTHING_LEFT:
+            self.found = [(change, then) for change, then in self.found if then.lost < _NOTHING_LEFT]
+
     def judge_best(self, now: TriedRelease) -> None:
         """Try on the change that is named first what an audit with the original would."""
         for _ in range(_CONFIRMED):
@@ -647,6 +647,7 @@ def with_remedies(
         repeated, exact = tuple(said.repeated), tuple(said.exact)
         now = TriedRelease(loss, audit, said.starred, columns=columns, repeated=repeated, exact=exact)
         search.look(start, now)
+        search.forget_empty(now)
         search.judge_best(now)
     remedies = tuple(_remedy(*found, loss, release.source) for found in sorted(search.found, key=search.cost))
     told = said.model_copy(update={"remedies": remedies, "untried": tuple(search.untried)})

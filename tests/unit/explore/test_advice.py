@@ -53,7 +53,13 @@ def test_people_come_before_detail():
     told, mute = TriedRelease(0.1, audit("homogeneity"), ()), TriedRelease(0.9, audit(), ("age",))
     assert mute.better_than(told)
     assert not told.better_than(mute)
-    assert not TriedRelease(0.99, audit(), ()).better_than(told)  # it says nothing at all
+
+
+def test_a_release_that_says_nothing_is_not_proposed():
+    told, empty, some = (TriedRelease(loss, audit(), ()) for loss in (0.1, 0.99, 0.6))
+    search = advice.RemedySearch(None, None, found=[("a", empty), ("b", some)])
+    search.forget_empty(told)
+    assert search.found == [("b", some)]
 
 
 def test_less_of_one_trouble_and_more_of_another_is_not_better():

@@ -15,6 +15,7 @@ from shoal.errors import BadHierarchy
 from shoal.hierarchy.build import Builder, build
 from shoal.hierarchy.dates import Dates, formats_of
 from shoal.hierarchy.draft import draft
+from shoal.hierarchy.mask import Mask
 from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes, has_exact_values
 from shoal.risk.check_digits import is_loinc
@@ -28,6 +29,14 @@ _MOST_CODES = 12
 _FEWEST_DAYS = 50
 """Fewest different whole numbers that may be numbers of days."""
 _CATEGORIES = {"sex", "origin", "work", "insurer", "place", "family", "schooling"}
+_SEXES = (
+    *({"m", "f"}, {"m", "w"}, {"h", "f"}, {"h", "m"}, {"v", "m"}, {"k", "m"}, {"e", "k"}, {"male", "female"}),
+    *({"männlich", "weiblich"}, {"mann", "frau"}, {"homme", "femme"}, {"masculin", "féminin"}, {"hombre", "mujer"}),
+    *({"masculino", "femenino"}, {"masculino", "feminino"}, {"maschio", "femmina"}, {"man", "vrouw"}),
+    *({"mężczyzna", "kobieta"}, {"erkek", "kadın"}),
+)
+"""The two sexes as tables in nine languages have them: m and f, h and m (hombre, mujer), e and k (erkek, kadın) …"""
+_OTHER_SEXES = {"d", "x", "o", "u", "n", "divers", "other", "diverse", "non-binary", "unknown", "?"}
 _FINEST = 5
 """Powers of ten by which a step may be finer than the range of the numbers."""
 _AGES = {"age", "birth"}
@@ -68,7 +77,7 @@ class Guess:
     @property
     def is_circumstance(self) -> bool:
         """Whether it is a quasi-identifier of which analyses need little detail beside ages."""
-        known = self.about in _CIRCUMSTANCES or isinstance(self.builder, Dates)
+        known = self.about in _CIRCUMSTANCES or isinstance(self.builder, Dates | Mask)
         return self.role is Role.QUASI_IDENTIFIER and known and not self.tells_age
 
     @property
@@ -192,7 +201,9 @@ def _as_identifier(found: Guess) -> Guess:
 
 def guess_role(seen: Evidence) -> Guess:
     """Guess the role of one column: what it holds decides where its header does not."""
-    steps = (_constant, _row_number, _by_content, _of_an_index, _by_header, _clinical, _date, _long_text, _unique)
+    steps = (
+        *(_constant, _row_number, _by_content, _of_an_index, _by_header, _clinical, _sex, _date, _long_text, _unique),
+    )
     found = (step(seen) for step in steps)
     return next((each for each in found if each is not None), None) or _open(seen)
 
@@ -308,6 +319,15 @@ def _clinical(seen: Evidence) -> Guess | None:
         if int(seen.column.counts[: len(flags)][flags].sum()) >= _NEARLY_ALL * max(seen.filled, 1):
             return seen.guess(Role.SENSITIVE, Certainty.LIKELY, f"its cells look like {title}")
     return None
+
+
+def _sex(seen: Evidence) -> Guess | None:
+    """Guess by the usual codes of the two sexes, with or without one for others."""
+    values = {text.strip().casefold() for text in seen.column.texts.to_pylist()} - _OTHER_SEXES
+    if values not in _SEXES:
+        return None
+    why = "its values are usual codes of the sexes"
+    return seen.guess(Role.QUASI_IDENTIFIER, Certainty.LIKELY, why, ValueOnly())
 
 
 def _date(seen: Evidence) -> Guess | None:

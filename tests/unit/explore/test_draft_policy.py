@@ -187,3 +187,13 @@ def test_notes_that_repeat_tell_no_persons_apart():
     notes = ["comes again", "sent home", "was told to rest"] * 40
     drafted = api.draft(pa.table({"age": [20 + n % 50 for n in range(120)], "Bemerkung": notes}))
     assert drafted.policy.attributes["Bemerkung"].role == "identifier"
+
+
+@pytest.mark.parametrize(
+    ("values", "role"), [("mwd", "quasi-identifier"), ("HF", "quasi-identifier"), ("abc", "sensitive")]
+)
+def test_codes_of_the_sexes_are_known_without_a_header(values, role):
+    drafted = api.draft(
+        pa.table({"age": [20 + n % 50 for n in range(120)], "q7": [values[n % len(values)] for n in range(120)]})
+    )
+    assert drafted.policy.attributes["q7"].role == role

@@ -415,6 +415,8 @@ class RemedySearch:
     ends: float | None = None
     """When time is over, where a clock decides and not the work."""
     found: list[tuple[Change, TriedRelease]] = field(default_factory=list)
+    useless: list[tuple[Change, TriedRelease]] = field(default_factory=list)
+    """Changes that do not help alone; where none does, they are tried in pairs."""
     untried: list[str] = field(default_factory=list)
     waiting: list[tuple[Change, TriedRelease]] = field(default_factory=list)
     """Changes that are tried at last, if there is work left."""
@@ -431,8 +433,14 @@ class RemedySearch:
             self._confirm(now)
             return
         if all(then.rank for _, then in self.found):
-            firsts = sorted(self.found, key=self.cost)[:_FIRSTS]
-            rounds = zip_longest(*([(c.after(f), then) for c in self._changes(f.policy, then)] for f, then in firsts))
+            firsts = sorted(self.found or self.useless, key=self.cost)[:_FIRSTS]
+            # a second change must be better than the first alone, or than none where that is useless
+            rounds = zip_longest(
+                *(
+                    [(c.after(f), then if self.found else now) for c in self._changes(f.policy, then)]
+                    for f, then in firsts
+                )
+            )
             seconds = {pair[0].words: pair for pairs in rounds for pair in pairs if pair is not None}
             tried = {"", *(change.words for change, _ in pairs)}
             self._try_some([pair for words, pair in seconds.items() if words not in tried], self.work)
@@ -483,8 +491,8 @@ class RemedySearch:
             then, done = self._tried(change, self.whole)
             if not done:
                 self.untried.append(change.words)
-            elif then is not None and then.better_than(now):
-                self.found.append((change, then))
+            elif then is not None:
+                (self.found if then.better_than(now) else self.useless).append((change, then))
 
     def _screened(self, pairs: Sequence[tuple[Change, TriedRelease]]) -> tuple[list[tuple[Change, TriedRelease]], int]:
         """Return changes in the order in which they do well on a sample, and how well the first does."""

@@ -30,6 +30,8 @@ _DIVERSE: tuple[dict[str, Any], ...] = (
 """Promises about sensitive values, which are tried where these can be told."""
 _LARGER = (2, 5)
 """The k that is tried where somebody is alone."""
+_OTHER_KINDS = ("local", "mondrian")
+"""Algorithms that are tried where labels of another kind may help."""
 _SHARES = (0.01, 0.05, 0.1)
 """The shares of suppressed rows that are tried."""
 _UNIMPORTANT = 0.25
@@ -181,7 +183,10 @@ def changes_that_may_help(policy: Policy, troubles: Troubles, columns: Mapping[s
         promised = max((model.k for model in policy.require if isinstance(model, KAnonymity)), default=1)
         makers += [partial(_larger, policy, k) for k in _LARGER if k > promised]
     if Channel.SINGLING_OUT in channels:
+        others = [name for name in _OTHER_KINDS if name != policy.method.algorithm]
         makers.append(partial(_larger, policy, 2 * policy.largest_k))
+        makers += [partial(_by, policy, name) for name in others]  # other labels, of which none may be as rare
+        makers.append(partial(_larger, policy, 4 * policy.largest_k))
     if troubles.says_little and not channels - {Channel.SINGLING_OUT}:
         makers += _saying_more(policy, troubles.starred)
     for make in makers:

@@ -1,6 +1,7 @@
 """Advice: what it depends on, and what time leaves untried."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.explore import advice
 from shoal.explore.advice import TriedRelease, advice_on
+from shoal.explore.policy_changes import Change
 from shoal.recoding.columns import Released
 
 PEOPLE = pa.table({"age": [31, 32, 33, 41, 42, 43], "ill": ["hiv"] * 3 + ["flu", "cold", "gout"]})
@@ -137,3 +139,22 @@ def test_what_a_release_hides_is_told_without_values(tmp_path):
     assert "; zip is * in 66 % of the rows; 2 rows show *" in said.sentence
     assert said.advice == "publish"
     assert (said.mostly_starred, said.blank, said.vanished) == ({"zip": 8}, 2, {"sex": 1})
+
+
+def test_changes_that_help_only_together_are_found(monkeypatch):
+    """Where no change helps alone, two are tried; the second is measured against the release as it is."""
+    said = {"a": 2, "b": 2, "a and b": 0, "a and a": 2}
+    changes = {name: Change(name, None, None, "method") for name in "ab"}
+    search = advice.RemedySearch(SimpleNamespace(rows=10), None, work=1e9)
+    monkeypatch.setattr(search, "_changes", lambda policy, now: iter(changes.values()))
+    monkeypatch.setattr(search, "_steps", lambda *given: 1.0)
+
+    def tried(change, table):
+        exposed = said.get(change.words, 2)
+        found = Finding("homogeneity", Channel.ATTRIBUTE, exposed, 9, "found", {"classes": 3})
+        return TriedRelease(0.2, Audit((found,), {}, {}), ()), True
+
+    monkeypatch.setattr(search, "_tried", tried)
+    now, _ = tried(Change("now", None, None), None)
+    search.look(Change("", None, None), now)
+    assert [change.words for change, _ in search.found] == ["a and b"]

@@ -35,7 +35,9 @@ def built(column: Column, levels: Sequence[Sequence[str]]) -> Taxonomy:
 
 
 def first_row(column: Column, wrong: Sequence[bool] | pa.BooleanArray) -> int | None:
-    """Return the first row, counted from 1, whose value is marked wrong; null never is.
+    """Return the first row, counted from 1, whose value is marked wrong, null never is; 0 where only others have it.
+
+    The values of a population are among those of the column, though no row of the table may have them.
 
     >>> from shoal.data.codes import encode
     >>> first_row(encode("age", pa.array(["b", None, "a"])), [True, False])
@@ -46,7 +48,7 @@ def first_row(column: Column, wrong: Sequence[bool] | pa.BooleanArray) -> int | 
     if not marked.any():
         return None
     rows = column.first_rows[marked]
-    return int(rows[rows > 0].min()) if (rows > 0).any() else None
+    return int(rows[rows > 0].min()) if (rows > 0).any() else 0
 
 
 def numbers_of(column: Column, needed_by: str) -> list[Fraction]:

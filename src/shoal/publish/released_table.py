@@ -140,10 +140,10 @@ class ReleasedTable(Glance, Generic[Frame]):
 
     @property
     def claim(self) -> Claim:
-        roles = self.plan.roles
-        quasi = [name for name in self.columns if name in self.made]
+        roles, made = self.plan.roles, self.made
+        quasi = [name for name in self.columns if name in made]
         released = [*self.columns, *(self.separate or ())]
-        sensitive = [name for name in released if roles.get(name) is Role.SENSITIVE and name not in self.made]
+        sensitive = [name for name in released if roles.get(name) is Role.SENSITIVE and name not in made]
         shown = self.plan.after.suppressed_rows if self.policy.release.suppressed == "show" else 0
         return Claim(
             quasi,

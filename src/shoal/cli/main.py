@@ -81,6 +81,8 @@ def _told(wrong: BaseException) -> tuple[str, str]:
         return kind_of_failure(wrong), str(wrong)
     if isinstance(wrong, OSError) and (sentence := _about_system(wrong)):
         return sentence
+    if isinstance(wrong, MemoryError):  # before a command could say more
+        return "BadInput", f"there is not enough memory to run the command; allow more of it; {what_is_published()}"
     if hasattr(wrong, "format_message"):  # the parser's own: a wrong option or argument
         return "BadUsage", wrong.format_message()
     return "InternalError", f"internal error ({type(wrong).__name__} at {_place(wrong)}); please report it"

@@ -432,3 +432,14 @@ def test_the_unedited_draft_lets_no_attack_succeed(desk, shoal):
     told = json.loads(ran.out)
     assert {told["recommendation"]["attacks"][kind] for kind in ("attribute linkage", "rule inference")} == {0}
     assert told["metrics"]["loss"] < 0.3
+
+
+def test_risk_of_a_release_that_counts_persons_says_what_it_counts(desk, shoal):
+    rows = [(f"p{n % 40}", 20 + n % 40 // 8, "fm"[n % 2]) for n in range(120)]
+    data = written(desk.folder, "visits.csv", ("patient_id", "age", "sex"), rows)
+    shoal("init", data, "--out", desk.folder / "drafted.toml")
+    shoal("anonymize", data, "--policy", desk.folder / "drafted.toml", "--out", desk.folder / "visited")
+    ran = shoal("risk", desk.folder / "visited")
+    assert "visited: its promises count persons, and which rows are one person's is not in a release" in ran.err
+    assert "rows, each taken for a person," in ran.out
+    assert "or name it with --unit" in shoal("risk", data, "--qi", "age,sex").err

@@ -466,6 +466,12 @@ def test_a_column_may_be_called_anything():
             b"[method]\nsuppression = 0,02\n",
             "policy.toml: line 2: the line should end after one value: text",
         ),
+        (
+            b"[attributes.Geb.-Dat.]\nrole = 'identifier'\n",
+            "policy.toml: line 1: a name with dots, spaces or letters other than a to z needs quotes",
+        ),
+        (b"[attributes.Kostentr\xc3\xa4ger]\n", "policy.toml: line 1: a name with dots, spaces or letters"),
+        (b"age,sex\n31,f\n", "policy.toml: line 1: a line is a name, = and a value"),
         (b"\xff\xfe\x00", "policy.toml: the policy cannot be read (UnicodeDecodeError)"),
         (b"[attributes.age]\nrole = 'x'\n", "policy.toml: attributes.age.role: "),
     ],

@@ -253,7 +253,8 @@ def _truth_of(
     found = truth(release, original, private, reading)
     if len(found.rows) != seen.rows or not {*seen.quasi_identifiers, *seen.sensitive} <= {*found.table.columns}:
         raise BadInput(
-            f"{seen.name}: its private folder or the original is of another table; use copies of both folders"
+            f"{seen.name}: what was given as the original, or the private folder beside it, is of another table; give "
+            "the table that this release was made from"
         )
     return found
 

@@ -116,6 +116,11 @@ class Audit:
         """Attacks that could expose somebody by themselves, and were left to a longer audit."""
         return tuple(name for name, why in self.skipped.items() if why.endswith(LATER) and not ATTACKS[name].assumes)
 
+    @property
+    def left_channels(self) -> frozenset[Channel]:
+        """The channels of which a longer audit may find more."""
+        return frozenset(ATTACKS[name].channel for name in self.left)
+
     def document(self) -> dict[str, Any]:
         """Return the audit as a JSON object."""
         return {

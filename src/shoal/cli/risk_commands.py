@@ -56,7 +56,7 @@ def _show_reidentification(found: "Reidentification") -> None:
         risks = found.individual
         said = f"about {_number(risks.expected)} {who} are expected to be found, each row having its weight"
         facts.append(("individual", f"{said} {clean(risks.weight)}"))
-    each = "persons" if found.persons is not None else "rows, each a person,"
+    each = "persons" if found.persons is not None else "rows, each taken for a person,"
     title = f"{found.rows:,} {each} in {len(found.sizes):,} classes alike in {names}"
     show_table(title, ("", ""), facts)
     left_out = {"are * in every quasi-identifier": found.suppressed, "were left out of the release": found.dropped or 0}

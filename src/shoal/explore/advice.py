@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from shoal.attacks.attack import Channel
-from shoal.attacks.audit import Audit, maker_audit, quick_audit
+from shoal.attacks.audit import Audit, AuditLine, maker_audit, quick_audit
 from shoal.attacks.definetti import DeFinetti
 from shoal.attacks.release_under_attack import Truth
 from shoal.data.class_counts import Flags, Longs
@@ -279,7 +279,7 @@ def _findings(models: Sequence[ModelSummary], audit: Audit, starred: Sequence[st
     failed = [model.model for model in models if not model.holds]
     many = f"all {len(models)} promises hold" if len(models) > 2 else "both promises hold"
     yield f"{', '.join(failed)} fails" if failed else "the promise holds" if len(models) == 1 else many
-    found = [line.learned(_rows(line.people)) for line in audit.successes]
+    found = [line.learned(f"{_at_least(line, audit)}{_rows(line.people)}") for line in audit.successes]
     kinds = f"{len(audit.tried)} {'kind' if len(audit.tried) == 1 else 'kinds'} of attack"
     if not audit.tried:
         yield "no attack was tried"
@@ -287,6 +287,11 @@ def _findings(models: Sequence[ModelSummary], audit: Audit, starred: Sequence[st
         yield f"{len(found)} of {kinds} {'succeeds' if len(found) == 1 else 'succeed'}{_in_brackets(found)}"
     if starred:
         yield f"{listed(starred)} {'are' if len(starred) > 1 else 'is'} {TOP} in every row"
+
+
+def _at_least(line: AuditLine, audit: Audit) -> str:
+    """Say that more may be found, where an attack of the same kind was left to an audit."""
+    return "at least " if line.channel in audit.left_channels else ""
 
 
 def _rows(count: int) -> str:
@@ -701,7 +706,7 @@ def _best(remedies: Sequence[Remedy], search: RemedySearch) -> str:
     best = remedies[0]
     if best.sample is not None:
         return f"may help, tried{of} only: {best.change}"
-    kind = "cheapest change that helps" if best.advice == "publish" else "not enough, but better"
+    kind = "cheapest change tried that helps" if best.advice == "publish" else "not enough, but better"
     rest = " of the columns left" if best.dropped else ""
     return f"{kind}: {best.change}: loss {_from_to(best.before, best.after)}{rest}"
 

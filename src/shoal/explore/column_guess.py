@@ -142,12 +142,12 @@ class Evidence:
     def dates(self) -> Builder | None:
         """A hierarchy of dates, where the cells are dates of one usual format."""
         if self.column.kind is Kind.DATE:
-            return draft(self.column)
+            return _telling(draft(self.column), self.column)
         formats = formats_of(self.column.texts.to_pylist(), date.today().year)  # noqa: DTZ011 - none lies in the future
         if not formats:
             return None
         timed = ["day"] if "%H" in formats[0] else []
-        return Dates((*timed, "month", "quarter", "year", "decade"), format=formats[0])
+        return _telling(Dates((*timed, "month", "quarter", "year", "decade"), format=formats[0]), self.column)
 
     def guess(self, role: Role, certainty: Certainty, why: str, builder: Builder | None = None) -> Guess:
         return Guess(self.column, role, certainty, why, builder, "" if self.meaning is None else self.meaning.name)
@@ -282,7 +282,7 @@ def _as_meant(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess | None:
 def _quasi_identifier(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess | None:
     column, builder = seen.column, seen.dates
     if isinstance(builder, Dates) and meaning.name == "birth":
-        builder = replace(builder, units=_UNITS_OF_BIRTHS)
+        builder = _telling(replace(builder, units=_UNITS_OF_BIRTHS), column)
     if builder is None and meaning.name in {"birth", "event_date"} and column.kind is Kind.TEXT:
         return None  # a header about dates above something else
     if builder is None and meaning.name in _CATEGORIES and _are_codes(column):
@@ -294,6 +294,18 @@ def _quasi_identifier(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess
         said = f"{why}, but it has too many different values to generalise"
         return seen.guess(Role.IDENTIFIER, Certainty.LIKELY, said)
     return seen.guess(Role.QUASI_IDENTIFIER, seen.certainty, why, builder)
+
+
+def _telling(builder: Builder, column: Column) -> Builder:
+    """Leave out units of dates that tell nothing, since all dates lie in one of them."""
+    if not isinstance(builder, Dates) or not len(column.values):
+        return builder
+    try:
+        *levels, _ = builder.taxonomy(column).levels
+    except BadHierarchy:  # which is said where it matters
+        return builder
+    units = [unit for unit, labels in zip(builder.units, levels, strict=True) if len(set(labels)) > 1]
+    return replace(builder, units=tuple(units or builder.units[-1:]))
 
 
 def _are_codes(column: Column) -> bool:

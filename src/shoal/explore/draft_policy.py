@@ -40,6 +40,8 @@ from shoal.solve import solve
 MARKERS = ("?", "NA", "N/A", "n/a", "N.A.", "n.a.", "<NA>", "NULL", "null", "None", "nan", "NaN", "#N/A")
 """Texts that usually mean that a value is not known."""
 _FEW_VALUES = 3
+_OPEN = 10
+"""The least k that guidance on open data asks for."""
 _LESS = 0.5
 """Importance of postcodes, dates of events and insurers beside ages, which nearly all analyses need."""
 _NEAR = 0.4
@@ -284,7 +286,11 @@ def _require(
     Of the `strict` ones, it is promised that no class tells much of them; `dear` is how losses would grow by that.
     """
     of = "persons" if any(found.role is Role.UNIT for found in guesses) else "rows"
-    size = ["[[require]]", 'model = "k-anonymity"', f"k = {k}  # every released combination is shared by {k} {of}"]
+    size = [
+        "[[require]]",
+        'model = "k-anonymity"',
+        f"k = {k}  # every released combination is shared by {k} {of}{_more(k)}",
+    ]
     unit = next((found.column for found in guesses if found.role is Role.UNIT), None)
     promises = [size]
     for found in _secret(guesses):
@@ -294,6 +300,11 @@ def _require(
         else:
             promises.append([*_promise(found), *_told_price(stricter, (dear or {}).get(name))])
     return promises
+
+
+def _more(k: int) -> str:
+    """Say which k is for open data, where it is smaller."""
+    return "; for open data, which anybody may get, take 10 or more" if k < _OPEN else ""
 
 
 def _secret(guesses: Sequence[Guess]) -> list[Guess]:

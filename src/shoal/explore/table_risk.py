@@ -1,6 +1,7 @@
 """The risk of a table or a release: reads it and assesses what was asked for."""
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from shoal.data.class_counts import Longs
 from shoal.data.codes import Table
 from shoal.data.frequency_set import FrequencySet
 from shoal.engine_port import ReadOptions, Source
-from shoal.errors import NAME_QUASI_IDENTIFIERS, BadInput
+from shoal.errors import NAME_QUASI_IDENTIFIERS, BadInput, ShoalWarning
 from shoal.explore.measure import refuse_roles, suppressed_rows, warn_of_persons
 from shoal.models.model import refuse_unless_whole
 from shoal.problem import meet
@@ -129,6 +130,14 @@ def read_for_risk(
         quasi_identifiers=asked.quasi_identifiers or shown,
         sensitive=asked.sensitive or hidden,
     )
+    if manifest.persons:
+        warnings.warn(
+            ShoalWarning(
+                f"{folder.name}: its promises count persons, and which rows are one person's is not in a release: here "
+                "each row is taken for a person"
+            ),
+            stacklevel=2,
+        )
     return read(file, how if data.format == "csv" else ReadOptions()), about, manifest.rows.suppressed
 
 

@@ -58,6 +58,12 @@ _VALUES = 'text needs quotes ("five"), numbers are digits with a point (5 or 0.5
 _FAULTS = {
     "Invalid value": f"what stands after = is no value: {_VALUES}",
     "Expected newline or end of document after a statement": f"the line should end after one value: {_VALUES}",
+    **dict.fromkeys(
+        ("Invalid initial character for a key part", "Expected ']' at the end of a table declaration"),
+        'a name with dots, spaces or letters other than a to z needs quotes: [attributes."Geb.-Dat."]',
+    ),
+    "Expected '=' after a key in a key/value pair": "a line is a name, = and a value, or a name in [ ]; is this file a "
+    "policy, or the table?",
 }
 """Frequent faults of a TOML file in plain words, by what tomllib calls them."""
 

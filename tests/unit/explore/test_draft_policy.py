@@ -197,3 +197,9 @@ def test_codes_of_the_sexes_are_known_without_a_header(values, role):
         pa.table({"age": [20 + n % 50 for n in range(120)], "q7": [values[n % len(values)] for n in range(120)]})
     )
     assert drafted.policy.attributes["q7"].role == role
+
+
+def test_units_that_tell_nothing_are_not_drafted():
+    days = [f"202{2 + n % 3}-0{1 + n % 9}-11" for n in range(120)]
+    drafted = api.draft(pa.table({"visit-date": days, "q": ["x", "y"] * 60})).policy
+    assert list(drafted.attributes["visit-date"].hierarchy.units) == ["month", "quarter", "year"]  # all in the 2020s

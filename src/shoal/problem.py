@@ -371,7 +371,7 @@ def warn_of_repeated(found: Mapping[str, str]) -> dict[str, str]:
         warnings.warn(
             ShoalWarning(
                 f"{name!r} has {often}: if a person can have several rows, give it the role 'unit', or name it with "
-                "--unit where there is no policy, so that persons are counted and not rows"
+                "--unit (in Python unit=…) where there is no policy, so that persons are counted and not rows"
             ),
             stacklevel=2,
         )

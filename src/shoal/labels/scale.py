@@ -300,7 +300,8 @@ class Scale:
                 return {code: Moment(at * step) for code, at in enumerate(self.values.cast(pa.int64()).to_pylist())}
         elif not pa.types.is_string(of):
             return {}
-        found = {c: read_moment(t) for c, t in enumerate(self.texts) if t[:4] not in _PLACEHOLDER_YEARS}
+        placeholders = _PLACEHOLDER_YEARS if pa.types.is_string(of) else ()  # in a column of dates, these are dates
+        found = {c: read_moment(t) for c, t in enumerate(self.texts) if t[:4] not in placeholders}
         return {code: moment for code, moment in found.items() if moment is not None and moment.is_day}
 
     @cached_property

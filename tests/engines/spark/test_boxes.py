@@ -110,6 +110,17 @@ def test_a_file_and_a_frame(spark, tmp_path, monkeypatch, levels):
 
 
 @pytest.mark.thorough
+def test_attributes_in_a_drawn_order(spark, tmp_path):
+    """The map of points is in the order of the names, whatever order decides ties."""
+    source, asked = written(tmp_path, people(300)), policy()
+    asked["method"] = {**asked["method"], "ties": "random", "seed": 8}
+    expected, _ = made(source, asked, tmp_path / "arrow", engine="arrow", format="csv")
+    for name, engine in {"duckdb": "duckdb", "spark": SparkEngine(spark)}.items():
+        assert made(source, asked, tmp_path / name, engine=engine, format="csv")[0] == expected
+        assert all(verdict.holds for verdict in shoal.verify(tmp_path / name, original=source))
+
+
+@pytest.mark.thorough
 def test_executors_without_this_shoal_are_refused_before_any_work(spark, tmp_path, monkeypatch, levels):
     source = written(tmp_path, people(50))
     monkeypatch.setattr(boxing, "_VERSION", "another")

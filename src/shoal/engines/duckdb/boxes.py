@@ -151,7 +151,7 @@ def box(
     """Group the rows into a file, and cut it: rows go from file to file until their part fits in memory."""
     items = store(columns, [*quasi, *others])
     lines = items.beside("lines", parted=True)
-    points = _Points(items.path.with_name("points.parquet"), tuple(quasi))
+    points = _Points(items.path.with_name("points.parquet"), tuple(sorted(quasi)))
 
     def keep(piece: FrequencySet, part: Codes) -> None:
         lines.add(piece, part)

@@ -77,7 +77,7 @@ def box(
         lines = Lines(frame, begin, names, layout)
         folder = columns.scratch.path / f"boxes{next(_NUMBER)}"
         folder.mkdir()
-        _write_points(folder / "points.parquet", lines, len(quasi))
+        _write_points(folder / "points.parquet", lines, quasi)
     watch(1.0)
     return Boxed(PartBoxes.joined(boxes), lines, folder / "points.parquet")
 
@@ -178,15 +178,15 @@ def _boxes(frame: "DataFrame", how: Cutting, tops: Sequence[Top]) -> list[PartBo
     return made
 
 
-def _write_points(path: Path, lines: Lines, quasi: int) -> None:
-    """Write the codes of each distinct point (q0, q1, …) and its part."""
+def _write_points(path: Path, lines: Lines, quasi: Sequence[str]) -> None:
+    """Write the codes of each distinct point, q0, q1, … in the order of their names, and its part."""
     from pyspark.sql import functions as f
 
     codes = []
-    for i in range(quasi):
-        word, shift, mask = place_of(lines.layout, i)
+    for i, name in enumerate(sorted(quasi)):
+        word, shift, mask = place_of(lines.layout, quasi.index(name))
         codes.append(f.shiftrightunsigned(f"k{word}", shift).bitwiseAND(f.lit(mask)).cast("int").alias(f"q{i}"))
-    told_of = pa.schema([*((f"q{i}", pa.int32()) for i in range(quasi)), ("part", pa.int32())])
+    told_of = pa.schema([*((f"q{i}", pa.int32()) for i in range(len(quasi))), ("part", pa.int32())])
     with parquet.ParquetWriter(path, told_of, compression="zstd") as writer:
         for batch in streamed(lines.frame.select(*codes, "top", "part").distinct()):
             *points, top, part = batch.columns

@@ -324,7 +324,7 @@ def _read(path: Path, names: list[str], data: dict[str, Any], case: Case) -> Ite
         from pyarrow import dataset
 
         folders = dataset.partitioning(pa.schema([(name, pa.string()) for name in case.partition_by]), flavor="hive")
-        for row in dataset.dataset(path, partitioning=folders if case.partition_by else None).to_table().to_pylist():
+        for row in dataset.dataset(path, partitioning=folders if path.is_dir() else None).to_table().to_pylist():
             yield {name: text_of(cell) for name, cell in row.items()}
         return
     limit = csv.field_size_limit(10**9)

@@ -41,10 +41,24 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "labels.grammar": ("src/shoal/labels/scale.py", "tests/unit/labels"),
     "labels.scale": ("src/shoal/labels/grammar.py", "tests/unit/labels", "tests/unit/verify/test_original_table.py"),
     "search.oracle": ("tests/unit/search/test_oracle.py", "tests/unit/search/test_oracle_closed.py"),
-    "verify.judge": ("tests/unit/verify", "tests/end_to_end/test_verdict.py"),
+    "verify.judge": ("tests/unit/verify/test_judge.py", "tests/end_to_end/test_rounding.py"),
 }
-EXPLAINED: dict[str, str] = {}
-"""Changes that survive rightly: `module:line of code: change` and why."""
+EXPLAINED: dict[str, dict[str, str]] = {
+    "models.l_diversity": {
+        "Add → Sub: group = np.unique(": "the same groups are numbered in another order",
+        "0 → 1: group = np.unique(": "a larger factor keeps groups apart as well",
+        "1 → 2: group = np.unique(": "a larger factor keeps groups apart as well",
+        "GtE → Gt: return np.asarray((_total(": "no entropy lies just a tolerance below ln l",
+        "Lt → LtE: return np.asarray((distinct == 0)": "no logarithm lies just a tolerance below ln l",
+    },
+    "models.recursive_cl": {
+        "0 → 1: largest = max(": "int64 holds 1 as well as 0",
+        "LtE → Lt: kind: type = np.int64": "whole numbers of any size judge alike",
+        "max → min: kind: type = np.int64": "whole numbers of any size judge alike",
+        "2.0 → 3.0: return (cls(1, 2.0": "r₁ < 3(r₁ + …) always, too, and what is attained does not depend on c",
+    },
+}
+"""Changes that survive rightly, by module: the change and how its line begins, as they are printed, and why."""
 
 COMPARED = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -251,7 +265,7 @@ def main() -> None:
         child = os.fork()  # modules and tests of one target leave nothing behind for the next
         if child == 0:
             start, found = time.monotonic(), hunt(name, TARGETS[name], every)
-            explained = [mutant for mutant in found.survived if _key(name, mutant) in EXPLAINED]
+            explained = [mutant for mutant in found.survived if _explained(name, mutant)]
             caught = found.told["killed"] + found.told["not ended"]
             tried = caught + found.told["survived"] - len(explained)
             share = caught / tried if tried else 1
@@ -265,8 +279,8 @@ def main() -> None:
         os.waitpid(child, 0)
 
 
-def _key(name: str, mutant: Mutant) -> str:
-    return f"{name}:{mutant.text}: {mutant.change}"
+def _explained(name: str, mutant: Mutant) -> bool:
+    return f"{mutant.change}: {mutant.text}".startswith(tuple(EXPLAINED.get(name, ())))
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ class RecursiveCLDiversity(LDiversity):
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         """Reason if there are too few values or, where nothing may be suppressed, one is too frequent in the table."""
         why = LDiversity.impossible(self, table, suppressible) or self.refuse_persons(table)
-        if why is not None or suppressible or self.complies(table).all():
+        if why is not None or suppressible or self.holds(table):
             return why
         ratio = self._ratio(self.groups(table).values)
         assert ratio is not None

@@ -62,11 +62,25 @@ def test_one_value_is_enough_for_l_1_and_c_above_1():
         (0.33333333333333337, [10**12] * 4, True),
         (1e-300, [10**12, 10**12], False),
         (1e300, [10**12, 1], True),
+        (3, [4 * 10**18, 4 * 10**18], True),  # three times the rarer ones is more than int64 holds
+        (0.5, [5 * 10**18, 10**18], False),  # so is twice the most frequent one
     ],
 )
 def test_exact_at_the_threshold(c, rows, complies):
     """Design 15, strictly below."""
     assert recursive(2, c).complies(counts([rows])).tolist() == [complies]
+
+
+def test_attained_where_floats_tell_no_difference():
+    """Of (10¹⁷-1)/10¹⁷ and 1, which are one float, the larger counts: c = 1 is not attained."""
+    table = counts([[10**17 - 1, 5 * 10**16, 5 * 10**16], [10**17, 10**17, 0]])
+    assert recursive(2, 1).complies(table).tolist() == [True, False]
+    assert recursive(2, 1).attained(table) == {"c": np.nextafter(1, 2)}
+
+
+def test_the_worst_class_has_the_largest_ratio():
+    """For l = 2 it is 3/2, not 1/1, though both are of few rows."""
+    assert recursive(2, 2).worst(counts([[1, 1], [3, 2]])) == 1
 
 
 classes = st.lists(
@@ -122,6 +136,7 @@ def test_impossible():
     assert recursive(2, 1).impossible(table, 0) == "'disease' needs c > 1.6667 for l=2 in the whole table"
     assert recursive(2, 1.6667).impossible(table, 0) is None
     assert recursive(2, 1).impossible(table, 1) is None  # as for entropy: nothing is said where rows may go
+    assert recursive(3, 6).impossible(table, 0) is None  # three values are enough for l = 3
     assert recursive(4, 9).impossible(table, 7) == "'disease' has 3 different values in the whole table < l=4"
 
 

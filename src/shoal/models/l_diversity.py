@@ -244,7 +244,7 @@ class EntropyLDiversity(LDiversity):
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         """Reason if there are too few values or, where nothing may be suppressed, too little entropy in the table."""
         why = LDiversity.impossible(self, table, suppressible) or self.refuse_persons(table)
-        if why is not None or suppressible or self.complies(table).all():
+        if why is not None or suppressible or self.holds(table):
             return why
         most = floor(self.attained(table)["l"] * 10_000) / 10_000
         return f"{self.attribute!r} attains l={most:.4f} in the whole table < l={self.l}"
@@ -263,4 +263,4 @@ def _entropy(values: ValueCounts) -> NDArray[np.float64]:
     """Shannon entropy in nats: Σ q ln 1/q, all terms positive, so that little is lost in rounding."""
     share = values.counts / _total(values)[values.classes]
     terms = share * -np.log(share)
-    return np.bincount(values.classes, weights=terms, minlength=values.class_count).astype(np.float64) + 0.0
+    return np.bincount(values.classes, weights=terms, minlength=values.class_count).astype(np.float64)

@@ -161,6 +161,11 @@ def test_impossible_counts_the_records():
     assert DistinctLDiversity(3, "disease", others=OTHERS).impossible(table, 9) is not None
 
 
+def test_nothing_attains_nothing():
+    assert DISTINCT.attained(counted([])) == {"l": 0}
+    assert DISTINCT.worst(counted([])) is None
+
+
 def test_one_list_serves_all():
     """The attribute itself may be in the list; a list of it alone says nothing."""
     assert DistinctLDiversity(2, "salary", others=("disease", "salary")).columns == ("salary", "disease")

@@ -137,6 +137,18 @@ def test_impossible_counts_the_values():
         assert why == "'disease' has 2 different values in the whole table < l=3"
 
 
+def test_one_value_is_enough_for_an_entropy_of_1_and_none_is_not():
+    assert entropy(1).impossible(counts([[3]]), 1) is None
+    none = counts([[0, 3]], ["HIV", None])
+    assert entropy(1).impossible(none, 0) == "'disease' has 0 different values in the whole table < l=1"
+
+
+@pytest.mark.parametrize("model", [DistinctLDiversity, EntropyLDiversity])
+def test_measure_asks_for_one_value_of_an_attribute(model):
+    assert model.probes("disease") == (model(1, "disease"),)
+    assert model.probes(None) == ()
+
+
 def test_impossible_by_entropy_only_when_nothing_is_suppressed():
     """Design 3; the figure is rounded down, so that a policy that asks for it can be met."""
     table = counts([[3, 2, 1]])

@@ -439,7 +439,8 @@ def _kind(values: pa.Array) -> Kind:
         return Kind.NUMBER
     if pa.types.is_date(of) or pa.types.is_timestamp(of):
         years = pc.min_max(pc.year(values)).as_py()
-        return Kind.DATE if (years["min"] or 1) >= 1 and (years["max"] or 1) <= date.max.year else Kind.TEXT
+        known = years["min"] is None or 1 <= years["min"] <= years["max"] <= date.max.year
+        return Kind.DATE if known else Kind.TEXT
     return Kind.TEXT
 
 

@@ -193,9 +193,8 @@ class Scale:
             return self._reach(interval, self.numbers, self._units_from, self._units_up_to)
         moments = [moment for end in ends if (moment := read_moment(end)) is not None]
         if len(moments) == len(ends):
-            days = all(moment.is_day for moment in moments)
-            line = self.days if days else self.instants
-            return self._reach(interval, line, _instant, _last_instant if interval.closed and not days else _instant)
+            line = self.days if all(moment.is_day for moment in moments) else self.instants
+            return self._reach(interval, line, _instant, _last_instant)
         if self.sort is Sort.TEXT and not moments and not any(self.number(end) is not None for end in ends):
             return self._reach(interval, self._by_text, str, str)
         return None
@@ -209,7 +208,7 @@ class Scale:
         if interval.high is None:
             return line, start, len(line.keys)
         stop = line.up_to(high(interval.high)) if interval.closed else line.below(low(interval.high))
-        return line, start, max(start, stop)
+        return line, start, stop
 
     # --- numbers ---------------------------------------------------------------------------------------------------
 
@@ -293,7 +292,7 @@ class Scale:
         of = self.values.type
         if pa.types.is_date(of) or pa.types.is_timestamp(of):
             years = pc.min_max(pc.year(self.values)).as_py()
-            if (years["min"] or 1) < 1 or (years["max"] or 1) > date.max.year:
+            if years["min"] is not None and not 1 <= years["min"] <= years["max"] <= date.max.year:
                 return {}
             if pa.types.is_timestamp(of):
                 step = _UNITS[of.unit]

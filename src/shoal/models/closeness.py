@@ -65,7 +65,7 @@ def ordered(values: ValueCounts, ranks: Indices) -> Emd:
     merged = _at_level(values, ranks)
     classes, at, counts, totals = merged.classes, merged.values, merged.counts, merged.totals
     table = np.cumsum(merged.overall)  # P_i times the size of the table
-    size = int(table[-1]) if len(table) else 0
+    size = int(merged.overall.sum())
     kind = integers(largest := int(totals.max(initial=0)) * size * m)
     until = np.concatenate([[0], np.cumsum(table)]).astype(kind)
 
@@ -97,7 +97,7 @@ def _at_level(values: ValueCounts, groups: Indices) -> ValueCounts:
     size = int(groups.max(initial=0)) + 1
     keys = values.classes.astype(np.int64) * size + groups[values.values]
     if values.class_count * size <= 4 * len(keys):
-        grid = np.bincount(keys, values.counts, minlength=values.class_count * size)
+        grid = np.bincount(keys, values.counts)
         found = np.flatnonzero(grid)
         counts = grid[found].astype(np.int64)
     else:

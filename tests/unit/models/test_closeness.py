@@ -139,6 +139,40 @@ def test_exact_at_the_threshold(t, complies, times):
     assert half.complies(ClassCounts(long.totals, {"s": by_rank})).tolist() == [True, True]
 
 
+@pytest.mark.parametrize("large", [2**27 - 39, 2**31 - 1, 2**40 - 87])
+def test_exact_where_products_are_no_floats_or_no_int64(large):
+    """Products of the primes have more digits than a float, and at last more than int64."""
+    rows = [[large, 1, 0, 2], [3, large - 2, 5, 7]]
+    whole = [sum(column) for column in zip(*rows, strict=True)]
+    long = values(rows, levels=TREE)
+    found = {"equal": equal(long), "ordered": ordered(long, np.arange(4)), "hierarchical": hierarchical(long)}
+    for distance, (part, size) in found.items():
+        expected = [naive(distance, row, whole, TREE) for row in rows]
+        assert [Fraction(int(a), int(b)) for a, b in zip(part, size, strict=True)] == expected
+
+
+def test_as_far_as_can_be_where_only_sums_are_no_int64():
+    """2·10⁹ times 4·10⁹ is an int64; two or three times that, over levels or ranks, is not."""
+    here, there = [[2 * 10**9, 0, 0, 0]], [0, 0, 0, 4 * 10**9]
+    assert attained("hierarchical", here, reference=there, levels=TREE) == 1
+    part, whole = ordered(values(here, reference=there), np.arange(4))
+    assert (part == whole).all()
+
+
+def test_many_classes_of_few_values():
+    """Each of nine values is a class: value i lies Σ|i - j| / 72 from all of them, 36/72 at the ends, 20/72 inside."""
+    nine = table(np.eye(9, dtype=int).tolist(), SALARIES)
+    assert TCloseness(1, "ordered", "s").attained(nine)["t"] == 0.5
+    assert TCloseness(0.3, "ordered", "s").complies(nine).tolist() == [False] * 3 + [True] * 3 + [False] * 3
+    assert TCloseness(0.27, "ordered", "s").complies(nine).sum() == 0
+
+
+def test_a_tree_of_one_level_is_no_tree():
+    """Under one root all values lie as far apart as equal ones."""
+    flat = [np.arange(2), np.zeros(2, int)]
+    assert attained("hierarchical", [[1, 0]], reference=[1, 1], levels=flat) == 0.5
+
+
 def test_merging():
     """models.md 0: M2 fails for t = 1/4, and so does dropping a class when the release is the reference."""
     rows = [[2, 2, 2], [1, 2, 1], [3, 0, 3]]
@@ -179,6 +213,20 @@ def test_reference():
 def test_what_verify_needs(distance, reference, needs):
     """A release holds neither the original's counts nor the hierarchy or order of its values."""
     assert TCloseness(0.2, distance, "s", reference).needs == needs
+
+
+@pytest.mark.parametrize(
+    ("distance", "public"), [(None, "equal"), ("equal", "equal"), ("ordered", None), ("hierarchical", None)]
+)
+def test_what_may_be_published(distance, public):
+    """Nearness to the release, where values are told apart without the original."""
+    said = public and TCloseness(0.2, public, "s", "release")
+    assert TCloseness(0.2, distance, "s").public == said
+
+
+def test_measure_asks_for_equal_distances_of_an_attribute():
+    assert TCloseness.probes("s") == (TCloseness(1, "equal", "s"),)
+    assert TCloseness.probes(None) == ()
 
 
 def test_null():
@@ -230,6 +278,7 @@ def test_equal_distance_of_numbers_says_the_ordered_one_too():
     ("model", "how", "why"),
     [
         (TCloseness(0.2, None, "s"), {"labels": ["1", "2"]}, "the values of 's' are numbers; say distance = 'ordered'"),
+        (TCloseness(0.2, None, "s"), {"labels": ["1", None]}, "the values of 's' are numbers; say distance"),
         (TCloseness(0.2, "ordered", "s"), {}, "attributes.s: distance = 'ordered' needs plain numbers, or the order"),
         (TCloseness(0.2, "ordered", "s"), {"order": ["v0", "x"]}, "attributes.s: its order lacks 1 of its values"),
         (TCloseness(0.2, "hierarchical", "s"), {}, "attributes.s: distance = 'hierarchical' needs its hierarchy"),

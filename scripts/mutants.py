@@ -44,6 +44,16 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "verify.judge": ("tests/unit/verify/test_judge.py", "tests/end_to_end/test_rounding.py"),
 }
 EXPLAINED: dict[str, dict[str, str]] = {
+    "labels.scale": {
+        "return → return None: return bool((np.diff(": "runs are found in the slower way",
+        "Eq → NotEq: if unit == 1 and not any(": "keys of whole numbers are made in the slower way",
+        "1 → 2: if unit == 1 and not any(": "keys of whole numbers are made in the slower way",
+        "GtE → Gt: digits * 10**exponent * unit": "for an exponent of 0 both sides are equal",
+        "0 → 1: digits * 10**exponent * unit": "for an exponent of 0 both sides are equal",
+        "True → False: for code, (text, plain)": "each text is made plain",
+        "True → False: return list(zip(codes[": "each run has two ends",
+        "True → False: for level, labels in zip(": "each level has its labels",
+    },
     "models.l_diversity": {
         "Add → Sub: group = np.unique(": "the same groups are numbered in another order",
         "0 → 1: group = np.unique(": "a larger factor keeps groups apart as well",

@@ -77,11 +77,13 @@ def test_values_of_one_rank():
     assert scale.first_codes.tolist() == [0, 1]
     assert (scale.rank("9.300"), scale.rank("10"), scale.rank("11")) == (0, 1, None)
     assert scale.number_of(0) == Fraction(93, 10)
-    assert [scale.is_value(text) for text in ("9.3", "9.300", "11", "x")] == [True, True, False, False]
+    assert [scale.is_value(text) for text in ("9.3", "9.300", "10.0")] == [True] * 3
+    assert [scale.is_value(text) for text in ("11", "x")] == [False] * 2
 
 
 def test_texts_stand_for_what_they_spell_and_numbers_for_what_they_mean():
     assert Scale(pa.array(["30.0", "30", "41"])).same("30.00").tolist() == [0, 1]
+    assert Scale(pa.array([1e22, 0.5])).same("1" + "0" * 22).tolist() == [0]
     assert Scale(pa.array(["30.0", "30", "x"])).same("30").tolist() == [1]
     assert Scale(pa.array(["30", "41"])).same("x").tolist() == []
     assert Scale(pa.array(["2024-01-31"])).same("2024-01-31 00:00:00").tolist() == [0]
@@ -122,6 +124,7 @@ def test_runs_of_codes_that_follow_each_other():
     scale = Scale(pa.array(["1", "2", "3", "4"]))
     assert scale.runs(Interval("2", "4")) == [(1, 3)]
     assert scale.runs(Interval("9", "10")) == []
+    assert Scale(pa.array(["1", "x", "2", "y", "3"])).runs(Interval("1", "3")) == [(0, 1), (2, 3)]
     assert runs_of(np.array([7, 3, 4, 4, 9])) == [(3, 5), (7, 8), (9, 10)]
     assert runs_of(np.array([], int)) == []
 
@@ -155,6 +158,7 @@ def test_the_end_of_a_day_is_its_last_nanosecond():
         ("1970-01-01 00:00:00Z", 0),
         ("1970-01-01 00:00:00", 0),
         ("1970-01-01 05:30:00+05:30", 0),
+        ("1970-01-01 11:00:00+1100", 0),
         ("1970-01-01 00:00:00-0130", 5_400 * SECOND),
     ],
 )

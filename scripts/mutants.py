@@ -40,7 +40,11 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "models.closeness": ("tests/unit/models/test_closeness.py", "tests/unit/models/test_reference_models.py", *MODELS),
     "labels.grammar": ("src/shoal/labels/scale.py", "tests/unit/labels"),
     "labels.scale": ("src/shoal/labels/grammar.py", "tests/unit/labels", "tests/unit/verify/test_original_table.py"),
-    "search.oracle": ("tests/unit/search/test_oracle.py", "tests/unit/search/test_oracle_closed.py"),
+    "search.oracle": (
+        "tests/unit/search/test_oracle_whole_table.py",
+        "tests/unit/search/test_oracle_closed.py",
+        "tests/unit/search/test_oracle.py",
+    ),
     "verify.judge": ("tests/unit/verify/test_judge.py", "tests/end_to_end/test_rounding.py"),
 }
 EXPLAINED: dict[str, dict[str, str]] = {
@@ -53,6 +57,12 @@ EXPLAINED: dict[str, dict[str, str]] = {
         "True → False: for code, (text, plain)": "each text is made plain",
         "True → False: return list(zip(codes[": "each run has two ends",
         "True → False: for level, labels in zip(": "each level has its labels",
+    },
+    "search.oracle": {
+        "if → if not: if tuple(least) != lattice.bottom": "classes are counted from a larger set, and alike",
+        "NotEq → Eq: if tuple(least) != lattice.bottom": "classes are counted from a larger set, and alike",
+        "all → any: return all(bool(part.complies(shown)": "the suppressed rows are one class",
+        "True → False: for level, hierarchy in zip(": "a node has a level for each hierarchy",
     },
     "models.l_diversity": {
         "Add → Sub: group = np.unique(": "the same groups are numbered in another order",

@@ -44,8 +44,9 @@ def test_answers_are_remembered(ask, sources):
     first = ask.ask((1, 1))
     assert ask.ask((1, 1)) is first
     assert sources == [len(ask.before.classes)]
-    assert ask.tally == Tally(checked=1, remembered=1, grouped=1)
-    assert ask.tally.asked == 2
+    assert ask.complies((1, 1)) == first.ok
+    assert ask.tally == Tally(checked=1, remembered=2, grouped=1)
+    assert ask.tally.asked == 3
 
 
 def test_the_older_half_of_the_answers_is_forgotten(ask, monkeypatch):
@@ -98,6 +99,13 @@ def test_everything_suppressed_is_no_release(before):
     said = ask.ask((3, 3))
     assert not said.ok
     assert said.below is None
+
+
+def test_a_node_that_fails_or_leaves_out_an_attribute_bounds_no_coarser_one(ask, before):
+    few, face = ask.ask((0, 0)), ask.ask((before.left_out[0], 2))
+    assert (few.ok, few.score, few.below, few.above) == (False, np.inf, None, -np.inf)
+    assert (face.ok, face.above) == (True, -np.inf)
+    assert face.score == sum(floor[-1] for floor in face.below)
 
 
 # inference
@@ -193,6 +201,16 @@ def test_nothing_below_a_face_that_fails_complies(instance):
                 assert not any(other.ok for finer, other in instance.outcomes.items() if below(finer, face))
 
 
+def test_a_face_is_not_asked_for_what_finer_nodes_may_keep():
+    """Two of each are too many for a class of at most one, until the attribute that is left out tells them apart."""
+    apart = naive.Attribute(list("abcd"), [dict.fromkeys("abcd", "*")], list("abcd"), 0, 1, None)
+    alike = naive.Attribute(list("ab"), [dict.fromkeys("ab", "*")], list("aabb"), 0, 1, None)
+    oracle = naive.Instance({"p": apart, "q": alike}, ["u"] * 4, [naive.maximum_size(1)], 0).oracle()
+    face = (oracle.before.left_out[0], 0)
+    assert oracle.complies(face) is oracle.ask(face).ok is True
+    assert [oracle.ask(node).ok for node in ((0, 0), (1, 0))] == [True, False]
+
+
 @naive.examples(150)
 @given(naive.instances(promises=naive.SUPERSET, fewest=2), st.data())
 def test_a_face_is_the_table_without_the_attributes(instance, data):
@@ -230,3 +248,9 @@ def test_pruning_lifts_what_fails_alone():
     alike = naive.Attribute(list("ab"), [dict.fromkeys("ab", "*")], list("aabb"), 0, 1, None)
     instance = naive.Instance({"p": apart, "q": alike}, ["u"] * 4, [naive.k_anonymity(2)], 0)
     assert instance.oracle().pruned(instance.lattice()).bottom == (1, 0)
+
+
+def test_pruning_ends_at_the_top_where_nothing_complies():
+    alike = naive.Attribute(list("ab"), [dict.fromkeys("ab", "*")], list("aabb"), 0, 1, None)
+    instance = naive.Instance({"p": alike}, ["u"] * 4, [naive.k_anonymity(5)], 0)
+    assert instance.oracle().pruned(instance.lattice()).bottom == (1,)

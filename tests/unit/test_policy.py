@@ -471,8 +471,16 @@ def test_a_column_may_be_called_anything():
             "policy.toml: line 1: a name with dots, spaces or letters other than a to z needs quotes",
         ),
         (b"[attributes.Kostentr\xc3\xa4ger]\n", "policy.toml: line 1: a name with dots, spaces or letters"),
+        (
+            b"[attributes.T.categ]\nrole = 'sensitive'\n[[require]]\nmodel = 'k-anonymity'\nk = 2\n",
+            'policy.toml: attributes.T.role: is missing; a name with dots needs quotes: [attributes."T.categ"]',
+        ),
+        (
+            b"[[require]]\nk = 5\n[attributes.a]\nrole = 'quasi-identifier'\n",
+            "policy.toml: the 1st [[require]]: model is missing",
+        ),
         (b"age,sex\n31,f\n", "policy.toml: line 1: a line is a name, = and a value"),
-        (b"\xff\xfe\x00", "policy.toml: the policy cannot be read (UnicodeDecodeError)"),
+        (b"\xff\xfe\x00", "policy.toml: it is no text in UTF-8; is this file a policy, or the table?"),
         (b"[attributes.age]\nrole = 'x'\n", "policy.toml: attributes.age.role: "),
     ],
 )

@@ -10,7 +10,7 @@ from math import floor, log10
 
 import numpy as np
 
-from shoal.data.codes import Column, Kind
+from shoal.data.codes import Column, Kind, rounded
 from shoal.errors import BadHierarchy
 from shoal.hierarchy.build import Builder, build
 from shoal.hierarchy.dates import Dates, formats_of
@@ -86,12 +86,17 @@ class Guess:
 
     @property
     def values(self) -> int:
-        return len(self.column.values)
+        return len(self.published.values)
 
     @property
     def is_exact(self) -> bool:
         """Whether many rows hold a sensitive value that no other row has, by which they can be found."""
         return self.role is Role.SENSITIVE and has_exact_values(self.column.uniques, len(self.column.codes))
+
+    @cached_property
+    def published(self) -> Column:
+        """The column as a draft would publish its values: rounded, or as they are."""
+        return self.column if self.step is None else rounded(self.column, self.step)
 
     @cached_property
     def step(self) -> Fraction | None:
@@ -154,23 +159,28 @@ class Evidence:
 
 
 def rounding_step(column: Column) -> Fraction | None:
-    """Return the least step of 1, 2 or 5 tens after which no row can be found by its number; None where none helps.
+    """Return the least step of 1, 2 or 5 tens after which hardly a row has a number of its own; None if none helps.
+
+    That is a row in a hundred or, where the largest numbers lie too far apart, as many as pass without a warning.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
     >>> rounding_step(encode("pay", pa.array([1000 + n * n for n in range(100)])))
-    Fraction(1000, 1)
+    Fraction(500, 1)
     """
     if column.kind is not Kind.NUMBER or len(column.values) < 2:
         return None
     numbers, counts = column.floats, column.counts[: len(column.values)]
     power = floor(log10(max(numbers[-1] - numbers[0], 1e-300)))
-    for step in (Fraction(10) ** tens * first for tens in range(power - _FINEST, power + 1) for first in (1, 2, 5)):
+    rows, fair = len(column.codes), None
+    for step in (Fraction(10) ** tens * first for tens in range(power - _FINEST, power) for first in (1, 2, 5)):
         # [value] the multiple that it is rounded to
         _, multiple = np.unique(np.floor(numbers / float(step) + 0.5), return_inverse=True)
-        if not has_exact_values(int((np.bincount(multiple, weights=counts) == 1).sum()), len(column.codes)):
+        alone = int((np.bincount(multiple, weights=counts) == 1).sum())
+        fair = step if fair is None and not has_exact_values(alone, rows) else fair
+        if 100 * alone <= rows:
             return step
-    return None
+    return fair
 
 
 def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collection[str] = ()) -> list[Guess]:

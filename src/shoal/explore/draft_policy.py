@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import __version__
-from shoal.data.codes import Column, Table, alone, rounded, rows_of
+from shoal.data.codes import Column, Table, alone, rows_of
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
 from shoal.errors import REPLACE_IT, BadOutput, ShoalError, ShoalWarning, reason_of
@@ -170,8 +170,8 @@ def _sample(source: Source) -> Source:
 
 def _with_rounding(table: Table, guesses: Sequence[Guess]) -> Table:
     """Return the table with the columns rounded that the draft rounds."""
-    steps = {found.column.name: found.step for found in guesses if found.step is not None}
-    return replace(table, columns={**table.columns, **{name: rounded(table[name], steps[name]) for name in steps}})
+    columns = {found.column.name: found.published for found in guesses if found.step is not None}
+    return replace(table, columns={**table.columns, **columns})
 
 
 def written_step(step: Fraction) -> str:
@@ -329,8 +329,8 @@ def _strict_promises(found: Guess, unit: Column | None = None) -> list[list[str]
     differs by less than max(1/2 - p, p) from the table's share p makes none likely. Where persons are counted and have
     several values, shares do not add up: then only shares of persons are limited.
     """
-    named, shares = [f"attribute = {_toml(found.column.name)}"], _shares(found.column, unit)
-    several = unit is not None and _have_several(unit, found.column)
+    named, shares = [f"attribute = {_toml(found.column.name)}"], _shares(found.published, unit)
+    several = unit is not None and _have_several(unit, found.published)
     if shares.max() <= MOST_COMMON:
         why = "no value has half of a class, so that none can be guessed well"
         if several:

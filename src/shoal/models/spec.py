@@ -20,7 +20,9 @@ def model_of(spec: Any) -> Model:
         return _complete(spec)
     if not isinstance(spec, Mapping):
         raise ValueError(f"a model is a table like {{model = 'k-anonymity', k = 5}}, not {spec!r}")  # noqa: TRY004
-    name = spec.get("model")
+    if "model" not in spec:
+        raise ValueError("model is missing: write model = 'k-anonymity', or which one it is")
+    name = spec["model"]
     kind = known_model(name) if isinstance(name, str) else None
     if kind is None:
         raise ValueError(f"model {name!r} is not known{_nearest_models(str(name))}")

@@ -252,9 +252,10 @@ def _refuse_whole(condition: Condition) -> None:
     """Refuse a table that does not keep the policy even as one class."""
     whole = np.zeros(len(condition.items), dtype=np.int32)
     counts = condition.counts(whole, 1)
-    failing = [model.name for model in condition.models if not model.holds(counts)]
+    failing = [model for model in condition.models if not model.holds(counts)]
     if failing:
+        of = "" if failing[0].about is None else f" on {failing[0].about}"
         raise Infeasible(
-            f"the table as one class does not keep {failing[0]}, and no row may be left out; weaken it, or use "
-            "algorithm = 'optimal' with suppression"
+            f"the table as one class does not keep {failing[0].name}{of}, and no row may be left out; weaken it, or "
+            "use algorithm = 'optimal' with suppression"
         )

@@ -118,13 +118,25 @@ def _message(error: Any, where: list[str], policy: type[BaseModel]) -> str:
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     if error["type"] == "missing":
-        return "is missing"
+        return f"is missing{_dotted(where, error['input'])}"
     if error["type"] == "extra_forbidden":
         return _unknown(where, policy)
     message = f"{error['msg'][0].lower()}{error['msg'][1:]}"
     if error["type"] == "json_invalid":  # the input is the whole text
         return message
     return f"{message}, not {error['input']!r}" if isinstance(error["input"], int | float | str) else message
+
+
+def _dotted(where: list[str], given: Any) -> str:
+    """Tell about quotes where a name with dots was read as tables within each other.
+
+    >>> _dotted(["attributes", "T", "role"], {"categ": {"role": "sensitive"}})
+    '; a name with dots needs quotes: [attributes."T.categ"]'
+    """
+    inner = [key for key, value in given.items() if isinstance(value, dict)] if isinstance(given, dict) else []
+    if where[:1] != ["attributes"] or len(where) != 3 or not inner:
+        return ""
+    return f'; a name with dots needs quotes: [attributes."{where[1]}.{inner[0]}"]'
 
 
 def _unknown(where: list[str], policy: type[BaseModel]) -> str:
@@ -463,7 +475,9 @@ class Policy(Part):
             raise BadPolicy(
                 f"{path.name}: there is no such policy file; `shoal init DATA` (in Python shoal.draft) drafts one"
             ) from None
-        except (OSError, UnicodeDecodeError) as wrong:
+        except UnicodeDecodeError:
+            raise BadPolicy(f"{path.name}: it is no text in UTF-8; is this file a policy, or the table?") from None
+        except OSError as wrong:
             raise BadPolicy(f"{path.name}: the policy cannot be read ({type(wrong).__name__})") from None
         except tomllib.TOMLDecodeError as wrong:
             raise BadPolicy(f"{path.name}: {_toml_fault(str(wrong))}") from None

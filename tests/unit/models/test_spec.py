@@ -27,7 +27,7 @@ def test_read_and_written(table, model):
     ("table", "says"),
     [
         ("k-anonymity", "a model is a table like {model = 'k-anonymity', k = 5}, not 'k-anonymity'"),
-        ({"k": 5}, "model None is not known; known: k-anonymity, distinct-l-diversity, "),
+        ({"k": 5}, "model is missing: write model = 'k-anonymity'"),
         ({"model": "differential-privacy"}, "model 'differential-privacy' is not known; known: k-anonymity, "),
         ({"model": ["k-anonymity"]}, "model ['k-anonymity'] is not known"),
         ({"model": "alpha-k", "k": 2}, "alpha-k needs alpha"),

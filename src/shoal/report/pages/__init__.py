@@ -241,7 +241,9 @@ def _done(manifest: PublicManifest, visible: Visible) -> Section:
 
 def _card(name: str, manifest: PublicManifest, visible: Visible) -> Bars:
     tally = visible.tallies[name]
-    kind = "sensitive, as it was" if name in manifest.sensitive else "identifying"
+    step = (manifest.rounded or {}).get(name)
+    shown = "as it was" if step is None else f"rounded to multiples of {step:g}"
+    kind = f"sensitive, {shown}" if name in manifest.sensitive else "identifying"
     word = "value" if name in manifest.sensitive or manifest.data.separate is not None else "label"
     return distributed(name, tally, f"{kind}; {many(len(tally.labels), f'different {word}')}")
 

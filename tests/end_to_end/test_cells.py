@@ -155,7 +155,7 @@ PEOPLE = {"name": "identifier", "age": QI, "sex": QI, "disease": "sensitive"}
         (2, {"sex": QI | {"form": "mean"}}, {}, "attributes.sex: only numbers have a mean; use 'median' or 'mode'"),
         (2, {"sex": QI | {"form": ["bounds"]}}, {}, "attributes.sex: only numbers have bounds"),
         (2, {"sex": QI | {"order": ["f"]}}, {}, "attributes.sex: order does not name 1 value(s) of the column"),
-        (2, {"age": QI | {"min-level": 1}}, {}, "attributes.age: min-level and max-level are for one level"),
+        (2, {"age": QI | {"min-level": 1}}, {}, "attributes.age: min-level is for algorithms that choose one level"),
         (2, {"sex": QI | {"order": ["f", "m"], "hierarchy": {"flat": True}}}, {}, "it has a hierarchy and an order"),
         (2, {"sex": QI | {"hierarchy": {"rows": [["f", "x"], ["m", "y"]]}}}, {}, "several labels at the top"),
         (2, {}, {"method": {"algorithm": "mondrian-workload", "target": "job"}}, "the table has no column 'job'"),

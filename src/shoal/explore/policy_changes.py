@@ -8,7 +8,7 @@ from typing import Any
 from shoal.attacks.attack import Channel
 from shoal.attacks.audit import Audit
 from shoal.data.codes import Column
-from shoal.errors import ShoalError
+from shoal.errors import BadPolicy, ShoalError
 from shoal.explore.compare import with_algorithm
 from shoal.explore.draft_policy import MOST_COMMON, toml_section
 from shoal.hierarchy.draft import draft
@@ -299,6 +299,8 @@ def _of_persons(policy: Policy, name: str) -> Change:
 
 
 def _generalised(policy: Policy, column: Column) -> Change:
+    if policy.population is not None:
+        raise BadPolicy(f"the population need not tell of {column.name!r}")
     attribute = {"role": "quasi-identifier", "hierarchy": draft(column, policy.largest_k).spec()}
     words = f'generalise {column.name} (role = "quasi-identifier")'
     changed = _changed(policy, attributes={**policy.attributes, column.name: attribute})

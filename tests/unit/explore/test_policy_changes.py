@@ -95,3 +95,8 @@ def test_columns_that_tell_more_than_their_role_says_get_another_one():
         'drop shop (role = "identifier")',
     ]
     assert proposed[1].policy.quasi_identifiers == ["age", "shop"]
+    asked = [*POLICY["require"], {"model": "k-map", "k": 2, "population": "everybody.csv"}]
+    policy = sh.Policy(**{**POLICY, "attributes": attributes, "require": asked})
+    proposed = [change.words for change in changes_that_may_help(policy, Troubles(Audit((found,), {}, {})), columns(4))]
+    assert 'drop shop (role = "identifier")' in proposed
+    assert not any("generalise" in words for words in proposed)  # the population may not tell of it

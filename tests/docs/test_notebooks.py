@@ -41,7 +41,9 @@ def shown(outputs):
     for output in outputs:
         assert output.get("name") != "stderr", f"a warning, or something else that nobody expects: {output['text']}"
         if output.output_type == "stream":
-            kept.append({"name": output.name, "output_type": "stream", "text": lines(output.text)})
+            before = kept.pop()["text"] if kept and kept[-1]["output_type"] == "stream" else []  # pieces of any length
+            text = lines("".join(before) + output.text)
+            kept.append({"name": output.name, "output_type": "stream", "text": text})
         elif output.output_type == "execute_result":
             data = {"text/plain": lines(output.data["text/plain"])}
             kept.append({"data": data, "execution_count": None, "metadata": {}, "output_type": "execute_result"})

@@ -27,7 +27,7 @@ def number(text):
 
 
 def written(float_text):
-    """A statistic: it may be written with an exponent."""
+    """The number of a statistic, which may be written with an exponent."""
     return Fraction(float_text)
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from shoal.data.codes import encode
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Reading
+from shoal.data.packed_keys import CountInterpretation
 from shoal.hierarchy.lattice import Lattice
 from shoal.hierarchy.taxonomy import Hierarchy, Taxonomy, compile_taxonomy
 from shoal.metrics.catalogue import METRICS
@@ -61,8 +61,8 @@ class Attribute:
             return next(iter(one)) if level == self.height and len(one) == 1 else None
         return labels[value]
 
-    def under(self, value, level):
-        """Leaves under the label of a value; null below the top is one leaf (design 8)."""
+    def leaves_under(self, value, level):
+        """The number of leaves under the label of a value; null below the top is one leaf (design 8)."""
         label = self.label(value, level)
         if level == 0 or label is None:
             return 1
@@ -70,9 +70,9 @@ class Attribute:
 
     def loss(self, value, level):
         """(leaves under the label - 1) / (leaves - 1); one leaf loses nothing."""
-        return Fraction(self.under(value, level) - 1, max(len(self.leaves) - 1, 1))
+        return Fraction(self.leaves_under(value, level) - 1, max(len(self.leaves) - 1, 1))
 
-    def lifted(self, value, level):
+    def level_share(self, value, level):
         return Fraction(level, self.height) if self.height else Fraction(0)
 
 
@@ -138,7 +138,7 @@ def maximum_size(most):
 
 @dataclass(frozen=True)
 class Outcome:
-    """A node of the lattice, by its rows."""
+    """The outcome of a node of the lattice, by rows."""
 
     node: tuple[int, ...]
     classes: list[list[int]]
@@ -173,7 +173,7 @@ class Instance:
 
     @cached_property
     def outcomes(self):
-        """Of every node, brute force."""
+        """The outcome of every node, by brute force."""
         return {tuple(node): self.outcome(node) for node in self.nodes()}
 
     @cached_property
@@ -263,7 +263,7 @@ class Instance:
 
     @property
     def reading(self):
-        return Reading(self.labels)
+        return CountInterpretation(self.labels)
 
     def lattice(self):
         chosen = [self.attributes[name] for name in self.names]
@@ -276,7 +276,7 @@ def _loss(instance, outcome):
 
 
 def _precision_loss(instance, outcome):
-    values = instance.costs(outcome, lambda attribute: attribute.lifted)
+    values = instance.costs(outcome, lambda attribute: attribute.level_share)
     return sum(w * v for w, v in zip(instance.weights, values, strict=True)) / sum(instance.weights)
 
 
@@ -301,7 +301,7 @@ def _height(instance, outcome):
 
 
 def _alphas(instance, outcome):
-    """Of each value that is released, its largest share of the known values of a class."""
+    """For each released value, its largest share of the known values of a class."""
     alphas = {}
     for rows in outcome.kept:
         known = Counter(instance.sensitive[row] for row in rows if instance.sensitive[row] is not None)
@@ -350,8 +350,25 @@ def best(metric, instance):
     )
 
 
+def suppress_fewest(instance, node, keeps):
+    """The outcome of a node if further classes may be suppressed until `keeps` holds of the sizes of those that stay.
+
+    By brute force over sets of classes: of those with the fewest rows, the one of least loss; None if none complies.
+    """
+    plain = instance.outcome(node)
+    found = []
+    for chosen in product([False, True], repeat=len(plain.kept)):
+        stays = [len(rows) for rows, out in zip(plain.kept, chosen, strict=True) if not out]
+        more = [row for rows, out in zip(plain.kept, chosen, strict=True) if out for row in rows]
+        if stays and len(plain.suppressed) + len(more) <= instance.limit and keeps(stays):
+            found.append(replace(plain, suppressed=plain.suppressed | frozenset(more), ok=True))
+    fewest = min((len(each.suppressed) for each in found), default=0)
+    cheap = [each for each in found if len(each.suppressed) == fewest]
+    return min(cheap, key=lambda each: EXACT["loss"](instance, each), default=None)
+
+
 class Dice:
-    """Whole numbers out of bytes that were drawn in one piece: much quicker than to draw each, and they shrink, too."""
+    """Whole numbers from bytes drawn in one piece: much quicker than drawing each number, and they shrink as well."""
 
     def __init__(self, thrown):
         self._thrown = iter(thrown)
@@ -434,15 +451,15 @@ SHARES = ["0", "0.1", "0.5", "1"]
 
 
 THOROUGH = os.environ.get("SHOAL_TESTS") == "all"
-"""Whether every law is tried on all its tables: `make test-all`, and before a change lands."""
+"""Whether every law is tried on all its tables, as in `make test-all` and before a change lands."""
 
 
 QUICK = 12
-"""A quick run tries a law on a twelfth of its tables, and on so many at least: it misses no line of the package."""
+"""A quick run tries a law on a twelfth of its tables, and on at least this many: it misses no line of the package."""
 
 
 def examples(most, *, fewest=QUICK, fixtures=False):
-    """So many tables, or a few of them where it has to be quick; the same at every run.
+    """Settings for `most` tables, or fewer in a quick run; the same tables at every run.
 
     With `fixtures`, a fixture of pytest may be shared by all tables.
     """
@@ -455,8 +472,8 @@ def examples(most, *, fewest=QUICK, fixtures=False):
     )
 
 
-def told(search, reply):
-    """The questions of a search that is answered by a function of the node, and what it returns."""
+def run_search(search, reply):
+    """Run a search whose questions a function of the node answers; return the questions and the result."""
     asked = []
     try:
         question = next(search)
@@ -468,7 +485,7 @@ def told(search, reply):
 
 
 def stop_after(calls):
-    """A stop that says so from its n-th call on."""
+    """A stop condition that is true after `calls` calls."""
     seen = count(1)
     return lambda: next(seen) > calls
 

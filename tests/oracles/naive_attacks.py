@@ -26,14 +26,14 @@ def texts(of, name):
 
 
 def same_rows(original):
-    """Nobody was left out, and rows kept their order."""
+    """The truth of a release in which nobody was left out and rows kept their order."""
     import numpy as np
 
     return Truth(original, np.arange(original.rows))
 
 
 def placements(values):
-    """Every way to hand out values to as many people, each once."""
+    """Every way to assign the values to the people, each listed once."""
     return sorted(set(permutations(values)))
 
 

@@ -1,4 +1,4 @@
-"""C4.5 by its definitions, slowly: rows are lists, every node keeps its own, every sum is taken anew."""
+"""C4.5 by its definitions, slowly: rows are lists, every node keeps its own, and every sum is computed afresh."""
 
 from itertools import pairwise
 from math import log2
@@ -45,7 +45,7 @@ class Naive:
     # growing
 
     def gain_and_ratio(self, rows, a, branch, cost=0.0):
-        """Of sending rows with a value to branch(value); those without gain nothing and are a branch of their own."""
+        """Of sending rows to branch(value); rows without a value gain nothing and are a branch of their own."""
         whole = sum(w for *_, w in rows)
         known = [row for row in rows if row[0][a] is not None]
         share = sum(w for *_, w in known) / whole
@@ -137,11 +137,11 @@ class Naive:
         for son in node["sons"]:
             self.collapse(son)
 
-    def more(self, n, e):
+    def added_errors(self, n, e):
         cf, z = self.confidence, NormalDist().inv_cdf(1 - self.confidence)
         if e < 1:
             none = n * (1 - cf ** (1 / n))
-            return none if e == 0 else none + e * (self.more(n, 1) - none)
+            return none if e == 0 else none + e * (self.added_errors(n, 1) - none)
         if e + 0.5 >= n:
             return max(n - e, 0)
         f = (e + 0.5) / n
@@ -151,7 +151,7 @@ class Naive:
         counts = tally(rows, self.classes)
         if sum(counts) < NEAR:
             return 0
-        return errors(counts) + self.more(sum(counts), errors(counts))
+        return errors(counts) + self.added_errors(sum(counts), errors(counts))
 
     def estimated(self, node, rows):
         """Errors of a subtree if these rows went down it."""

@@ -21,8 +21,8 @@ def everything(value):
     return True
 
 
-def either(label, holds):
-    """A null on either side is compatible with everything."""
+def null_or(label, holds):
+    """Make a condition that null also meets: a null on either side is compatible with everything."""
     return label, lambda value: value is None or holds(value)
 
 
@@ -32,13 +32,13 @@ def number_labels(draw):
     kind = draw(st.sampled_from(["value", "open", "closed", "below", "from", "set", "mask", "star", "null"]))
     some = draw(st.lists(st.integers(0, 40), min_size=1, max_size=4, unique=True))
     return {
-        "value": either(str(low), lambda x: x == low),
-        "open": either(f"[{low}, {high + 1})", lambda x: low <= x < high + 1),
-        "closed": either(f"[{low}, {high}]", lambda x: low <= x <= high),
-        "below": either(f"<{high}", lambda x: x < high),
-        "from": either(f"≥{low}", lambda x: x >= low),
-        "set": either("{" + " | ".join(map(str, some)) + "}", lambda x: x in some),
-        "mask": either(f"{low % 5}*", lambda x: len(str(x)) == 2 and str(x)[0] == str(low % 5)),
+        "value": null_or(str(low), lambda x: x == low),
+        "open": null_or(f"[{low}, {high + 1})", lambda x: low <= x < high + 1),
+        "closed": null_or(f"[{low}, {high}]", lambda x: low <= x <= high),
+        "below": null_or(f"<{high}", lambda x: x < high),
+        "from": null_or(f"≥{low}", lambda x: x >= low),
+        "set": null_or("{" + " | ".join(map(str, some)) + "}", lambda x: x in some),
+        "mask": null_or(f"{low % 5}*", lambda x: len(str(x)) == 2 and str(x)[0] == str(low % 5)),
         "star": ("*", everything),
         "null": (None, everything),
     }[kind]
@@ -51,11 +51,11 @@ def zip_labels(draw):
     kind = draw(st.sampled_from(["value", "right", "left", "inside", "set", "star", "null"]))
     some = draw(st.lists(st.sampled_from(ZIPS), min_size=1, max_size=4, unique=True))
     return {
-        "value": either(text, lambda x: x == text),
-        "right": either(text[:cut] + "*" * (3 - cut), lambda x: x.startswith(text[:cut])),
-        "left": either("*" * (3 - cut) + text[-cut:], lambda x: x.endswith(text[-cut:])),
-        "inside": either(f"{text[0]}*{text[2]}", lambda x: (x[0], x[2]) == (text[0], text[2])),
-        "set": either("{" + " | ".join(some) + "}", lambda x: x in some),
+        "value": null_or(text, lambda x: x == text),
+        "right": null_or(text[:cut] + "*" * (3 - cut), lambda x: x.startswith(text[:cut])),
+        "left": null_or("*" * (3 - cut) + text[-cut:], lambda x: x.endswith(text[-cut:])),
+        "inside": null_or(f"{text[0]}*{text[2]}", lambda x: (x[0], x[2]) == (text[0], text[2])),
+        "set": null_or("{" + " | ".join(some) + "}", lambda x: x in some),
         "star": ("*", everything),
         "null": (None, everything),
     }[kind]
@@ -69,10 +69,10 @@ def city_labels(draw):
     return draw(
         st.sampled_from(
             [
-                either(city, lambda x: x == city),
-                either(country, lambda x: CITIES[x][0] == country),
-                either(region, lambda x: CITIES[x][1] == region),
-                either("{" + " | ".join(some) + "}", lambda x: x in some),
+                null_or(city, lambda x: x == city),
+                null_or(country, lambda x: CITIES[x][0] == country),
+                null_or(region, lambda x: CITIES[x][1] == region),
+                null_or("{" + " | ".join(some) + "}", lambda x: x in some),
                 ("*", everything),
                 (None, everything),
             ]
@@ -91,7 +91,7 @@ ATTRIBUTES = {
 class Case:
     names: list[str]
     rows: list[list[tuple]]
-    """Of each released row and attribute, the label and what it means."""
+    """For each released row and attribute, the label and its meaning."""
     ill: list[str | None]
     people: list[list]
 

@@ -14,7 +14,7 @@ class Cell:
     value: object
     label: object
     covers: frozenset
-    """The values that the label may be, null among them."""
+    """The values that the label may stand for, including null."""
     leaves: int
     loss: Fraction
     lift: Fraction | None = None
@@ -24,7 +24,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Attribute:
-    """All there is to know of one quasi-identifier; `cells` row by row."""
+    """Everything about one quasi-identifier; `cells` row by row."""
 
     cells: list[Cell]
     domain: frozenset
@@ -121,7 +121,7 @@ def volume(line):
 
 
 def kl(table):
-    """Against what the classes say that hold the point; suppressed rows may be any."""
+    """Divergence from what the classes that hold a point say; suppressed rows may be any point."""
     n, every = table.rows, points(table)
     domain = prod(len(each.domain) for each in table.attributes.values())
     held = {}
@@ -199,8 +199,8 @@ def correlation(table):
     return mean(changes) if changes else None
 
 
-def told(table):
-    """Every total."""
+def all_measures(table):
+    """Every measure of the table, by name."""
     loss, n = losses(table), table.rows
     entropy, most = entropies(table), most_entropies(table)
     lifted = all(cell.lift is not None for each in table.attributes.values() for cell in each.cells)

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from shoal.data.codes import encode
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Reading
+from shoal.data.packed_keys import CountInterpretation
 from shoal.hierarchy.taxonomy import Taxonomy, compile_taxonomy
 from shoal.models.closeness import TCloseness
 from shoal.models.k_anonymity import KAnonymity
-from shoal.partition.axes import hierarchy_axis, order_of_axes, ordered_axis
+from shoal.partition.axes import hierarchy_axis, ordered_axis, sort_axes
 from shoal.partition.condition import Condition
 
 
@@ -60,7 +60,7 @@ class Ordered:
 
 @dataclass(frozen=True)
 class Along:
-    """Values of a hierarchy: `attribute` is one of naive.py."""
+    """Values of a hierarchy: `attribute` is an Attribute of naive.py."""
 
     attribute: naive.Attribute
     importance: Fraction = Fraction(1)
@@ -126,14 +126,14 @@ class Table:
         )
 
     def copies(self):
-        """The most rows of one point."""
+        """The largest number of rows of one point."""
         points = zip(*(column.values for column in self.columns.values()), strict=True)
         return max(Counter(points).values())
 
     # the bridge to the product
 
     def axes(self):
-        return order_of_axes(column.axis(name) for name, column in self.columns.items())
+        return sort_axes(column.axis(name) for name, column in self.columns.items())
 
     def condition(self, *, rows=False, order=None):
         """Items are classes of equal rows, or `rows`; `order` is another order of the rows."""
@@ -143,12 +143,12 @@ class Table:
         for name, column in self.columns.items():
             encoded = column.column(name)
             columns[name] = (encoded.codes[order], encoded.size)
-        count = FrequencySet.listed if rows else FrequencySet.count
+        count = FrequencySet.from_rows if rows else FrequencySet.count
         more = {} if rows else {"want_classes": True}
         items = count(columns, {naive.SENSITIVE: (ill.codes[order], ill.size)}, **more)
         labels = [*ill.texts.to_pylist(), *([None] if ill.has_null else [])]
         reference = {naive.SENSITIVE: np.bincount(ill.codes, minlength=ill.size)}
-        reading = Reading({naive.SENSITIVE: labels}, reference=reference)
+        reading = CountInterpretation({naive.SENSITIVE: labels}, reference=reference)
         return Condition(items, [promise.model for promise in self.promises], reading)
 
     def parts(self, found, condition, order=None):

@@ -1,4 +1,4 @@
-"""What an attacker learns from a history of releases, by brute force; shares nothing with what makes them.
+"""What an attacker learns from a history of releases, by brute force; it shares no code with what makes them.
 
 A release is a pair: the rows as published, each (class, sensitive value), and for each person who is in it their class
 (the worst case: QIs are known). `spells` say how often a person's value had changed by then, where the attacker knows.
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Told:
-    """One release, to the attacker."""
+class SeenRelease:
+    """One release, as the attacker sees it."""
 
     rows: list
     """(class, value) of each published row."""
     of: dict
     """Person to class."""
     counterfeits: Counter = field(default_factory=Counter)
-    """How many rows of a class show nobody, as published beside."""
+    """How many rows of a class show nobody, as published beside the table."""
 
     @property
     def held(self):
@@ -27,8 +27,8 @@ class Told:
         return found
 
 
-def intersected(releases):
-    """Person to the values that the classes of all releases leave; begun anew where nothing is left."""
+def intersected_values(releases):
+    """For each person the values that all their classes share, starting afresh where none is left."""
     left = {}
     for release in releases:
         held = release.held
@@ -38,10 +38,10 @@ def intersected(releases):
     return left
 
 
-def possible(releases, spells, person, values, wanted):
-    """At least `wanted` values that a person has in worlds in which all releases look as they do; else all there are.
+def possible_values(releases, spells, person, values, wanted):
+    """At least `wanted` values that a person has in some world that gives these releases; else all such values.
 
-    A world gives each spell of each person a value; of each class the people's values are among those shown.
+    A world gives each spell of each person a value, such that each class shows the values of its people.
     """
     unknown = {}
     for number, release in enumerate(releases):

@@ -6,7 +6,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import StrEnum
 from math import inf, isfinite, sqrt
 from statistics import NormalDist
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 
@@ -14,29 +14,32 @@ from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.codes import Table
 from shoal.errors import BadInput
 from shoal.models.model import Model
-from shoal.models.spec import nearest
-from shoal.runtime import Glance
+from shoal.models.spec import suggest_column, suggest_nearest
+from shoal.runtime import SummaryRepr
 
 
 def refuse_missing(published: Published, people: Table, called: str) -> None:
     """Refuse a table of people that is empty or lacks one of the release's quasi-identifiers."""
     for name in published.quasi_identifiers:
         if name not in people.columns:
-            raise BadInput(f"{called} has no column {name!r}{nearest(name, people.columns)}, and {published.name} does")
+            raise BadInput(
+                f"{called} has no column {name!r}{suggest_column(name, people.columns)}, and {published.name} does"
+            )
     if not people.rows:
         raise BadInput(f"{called} has no records")
 
 
-def refuse_twice(people: Table, key: str | None, called: str) -> None:
-    """Refuse a table of people in which two rows share a value of the key column."""
+def refuse_repeated_key(people: Table, key: str | None, called: str) -> None:
+    """Refuse a table of people in which two rows share a value of the key column; null names nobody."""
     if key is None:
         return
     if key not in people.columns:
-        raise BadInput(f"{called} has no column {key!r}{nearest(key, people.columns)} to tell persons apart")
+        raise BadInput(f"{called} has no column {key!r}{suggest_column(key, people.columns)} to tell persons apart")
     codes = people[key].codes
-    first = np.unique(codes, return_index=True)[1]
-    if len(first) < len(codes):
-        again = np.setdiff1d(np.arange(len(codes)), first)
+    named = np.flatnonzero(codes != people[key].null_code) if people[key].has_null else np.arange(len(codes))
+    first = named[np.unique(codes[named], return_index=True)[1]]
+    if len(first) < len(named):
+        again = np.setdiff1d(named, first)
         raise BadInput(f"{called} holds a person twice: row {int(again[0]) + 1} repeats a {key!r}; keep one row each")
 
 
@@ -44,7 +47,8 @@ def sensitive_of(published: Published, attribute: str | None) -> str:
     """Return the sensitive attribute that an attack is about: the one named, or the first."""
     if attribute is not None and attribute not in published.sensitive:
         raise BadInput(
-            f"{published.name}: {attribute!r} is no sensitive attribute{nearest(attribute, published.sensitive)}"
+            f"{published.name}: {attribute!r} is no sensitive "
+            f"attribute{suggest_nearest(attribute, published.sensitive)}"
         )
     if not published.sensitive:
         raise BadInput(
@@ -59,16 +63,16 @@ def refuse_seed(seed: object) -> None:
         raise BadInput("seed must be a whole number of at least 0")
 
 
-def at_least(name: str, value: object, least: int) -> None:
+def refuse_unless_at_least(name: str, value: object, least: int) -> None:
     """Refuse an option that is not a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise BadInput(f"{name} must be a whole number of at least {least}")
 
 
-def number(name: str, value: Any, least: float = 0, most: float = inf) -> None:
+def refuse_unless_number(name: str, value: Any, least: float = 0, most: float = inf) -> None:
     """Refuse a value that is not a finite number from `least` to `most`.
 
-    >>> number("width", 10)
+    >>> refuse_unless_number("width", 10)
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         raise BadInput(f"{name} = {value!r} is not a finite number")
@@ -77,10 +81,10 @@ def number(name: str, value: Any, least: float = 0, most: float = inf) -> None:
         raise BadInput(f"{name} = {value!r} is not a number {span}")
 
 
-def whole(name: str, value: Any, least: int = 0) -> None:
+def refuse_unless_whole(name: str, value: Any, least: int = 0) -> None:
     """Refuse a value that is not a whole number of at least `least`.
 
-    >>> whole("excluded", 3)
+    >>> refuse_unless_whole("excluded", 3)
     """
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise BadInput(f"{name} = {value!r} is not a whole number of at least {least}")
@@ -132,7 +136,7 @@ class Rate:
         return max(self.centre - self.error, 0.0), min(self.centre + self.error, 1.0)
 
     def is_above(self, baseline: "Rate") -> bool:
-        """Whether guesses are right more often than those of a baseline, by more than chance explains."""
+        """Whether the guesses are right more often than a baseline's, by more than chance explains."""
         return self.interval[0] > baseline.share
 
     def document(self) -> dict[str, Any]:
@@ -142,7 +146,9 @@ class Rate:
 
 
 def lift(attack: Rate, control: Rate) -> tuple[float, float]:
-    """Return how much better an attack does than on people outside the table, as a share of the rest; and its error.
+    """Return how much better an attack does than on people outside the table, and the error of that figure.
+
+    The first number is (attack - control) / (1 - control): the gain as a share of what the control leaves to gain.
 
     >>> risk, error = lift(Rate(60, 500), Rate(40, 500))
     >>> round(risk, 4), round(error, 4)
@@ -198,7 +204,7 @@ class Channel(StrEnum):
 
 
 @dataclass(frozen=True, repr=False)
-class Finding(Glance):
+class Finding(SummaryRepr):
     """What one attack found when it was run."""
 
     attack: str
@@ -219,6 +225,8 @@ class Finding(Glance):
     """Sensitive attributes whose values it tells; empty where it tells none, or does not say which."""
     people: Any = field(default=None, compare=False)
     """An Arrow table of what was learned of each person, where the attack tells: private, never in the document."""
+    named: tuple[Mapping[str, Any], ...] = field(default=(), compare=False)
+    """The people exposed, by name, and what was learned of them; only where the caller asked for names."""
 
     @property
     def _facts(self) -> list[tuple[str, str]]:
@@ -237,7 +245,8 @@ class Finding(Glance):
             told["success"] = self.success.document()
         if self.baseline is not None:
             told["baseline"] = self.baseline.document()
-        return told | {"figures": dict(self.figures)}
+        people = {"people": [dict(person) for person in self.named]} if self.named else {}
+        return told | {"figures": dict(self.figures)} | people
 
 
 def option(
@@ -252,8 +261,8 @@ def option(
 ) -> Any:
     """Declare a field of an attack that is also a command option; `listed` ones are texts separated by commas.
 
-    Without a `name` the option is called like the field; one in capitals is an argument. Fields without a sentence are
-    no options: what they hold is found out.
+    Without a `name` the option is called like the field; a name in capitals makes it an argument. Fields declared
+    without this function are no command options.
     """
     told = {"help": help, "name": name, "metavar": metavar, "least": least, "listed": listed}
     return field(default=default, metadata=told, **more)
@@ -282,6 +291,16 @@ class Knowledge(Protocol):
         ...
 
     @property
+    def minimal_part(self) -> tuple[Literal["class", "column"] | None, str]:
+        """Where nothing could be finer, by the policy; None where something could or nothing is known, and why."""
+        ...
+
+    @property
+    def least_levels(self) -> Mapping[str, int]:
+        """The lowest level that the policy allows each attribute, where it names one."""
+        ...
+
+    @property
     def original(self) -> Any:
         """The original of the release, where it was given."""
         ...
@@ -299,7 +318,7 @@ class Knowledge(Protocol):
         ...
 
     def algorithm(self, attribute: str | None) -> tuple[Any, bool] | None:
-        """What the policy releases of any table, and whether that depends on the attribute; None without a policy."""
+        """Return what the policy makes of any table, and whether the attribute matters to it; None without a policy."""
         ...
 
 
@@ -361,18 +380,18 @@ class Attack(ABC):
 
     @classmethod
     def words(cls, figures: Mapping[str, Any], exposed: int) -> str | None:
-        """What an audit says of the finding; None to use the finding's own sentence."""
+        """Return what an audit says of the finding; None to use the finding's own sentence."""
         said = cls.if_exposed if exposed else cls.if_not
         return said.format(**{**figures, "exposed": exposed}) if said else None
 
     @classmethod
     def for_audit(cls, given: AuditInputs) -> "Attack | str":  # noqa: ARG003
-        """The attack as an audit runs it, or why it cannot."""
+        """Return the attack as an audit runs it, or the reason why it cannot."""
         return cls.with_defaults()
 
     @classmethod
     def for_report(cls, published: Published, *, weighted: bool) -> "Attack | str":  # noqa: ARG003
-        """The attack as it is run while a release is written, or why it is not.
+        """Return the attack as it is run while a release is written, or the reason why it is not.
 
         The release is all that is known then. Where it is `weighted`, equal rows are one, and counted.
         """
@@ -382,9 +401,9 @@ class Attack(ABC):
 
     @classmethod
     def for_maker(cls, published: Published) -> "Attack | str":
-        """The attack as it is run, with the original, before whoever made a release is advised; or why it is not.
+        """Return the attack as it is run with the original, before advice is given; or the reason why it is not.
 
-        Asked of what no report runs, and what can expose somebody by itself.
+        Called only for attacks that no report runs and that can expose somebody by themselves.
         """
         if not cls.by_hierarchy:
             return LATER
@@ -393,15 +412,20 @@ class Attack(ABC):
 
     @classmethod
     def with_defaults(cls) -> "Attack | str":
-        """The attack with the defaults of its options, or the options that must be given."""
+        """Return the attack with the defaults of its options, or a text that names the options to give."""
         options = [each for each in fields(cls) if each.default is MISSING and each.default_factory is MISSING]  # type: ignore[arg-type]
         needed = ", ".join(each.name for each in options)
         named = f"`shoal attack {cls.name}` (in Python shoal.attack with {cls.__name__}(…))"
         return f"it needs {needed}: run {named}" if needed else cls()
 
     def lacking(self, known: Knowledge) -> str | None:  # noqa: ARG002
-        """Why an audit cannot run the attack with what is known; None where it can."""
+        """Return why an audit cannot run the attack with what is known; None where it can."""
         return None
+
+    @property
+    def columns_of_table(self) -> Sequence[str]:
+        """Quasi-identifiers that its options name, for a plain table that does not name its own."""
+        return ()
 
     def prepared(self, known: Knowledge) -> "Attack":
         """Return the attack with every table read that it names."""

@@ -9,7 +9,7 @@ from shoal.attacks.attack import LATER, Attack, Channel, Finding
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.errors import BadInput
 from shoal.runtime import html_table
-from shoal.runtime.events import advance
+from shoal.runtime.events import report_progress
 
 Verdict = Literal["protected", "exposed", "not looked at"]
 _MOST_NAMED = 4
@@ -29,13 +29,14 @@ class AuditLine:
     """Sensitive attributes whose values are told, where attacks say which."""
 
     @property
-    def said(self) -> str:
-        return f"exposed: {self.people:,} records" if self.verdict == "exposed" else self.verdict
+    def verdict_text(self) -> str:
+        many = f"{self.people:,} {'record' if self.people == 1 else 'records'}"
+        return f"exposed: {many}" if self.verdict == "exposed" else self.verdict
 
-    def learned(self, rows: str) -> str:
-        """Say what is learned of so many rows, and of which columns.
+    def describe_exposure(self, rows: str) -> str:
+        """Return a sentence about what is learned of so many rows, and of which columns.
 
-        >>> AuditLine(Channel.RULES, "exposed", 3, "", ("pay", "vote", "faith")).learned("3 rows")
+        >>> AuditLine(Channel.RULES, "exposed", 3, "", ("pay", "vote", "faith")).describe_exposure("3 rows")
         'rules tell the pay, vote or faith of 3 rows'
         """
         shown = [*self.columns[:_MOST_NAMED]]
@@ -59,7 +60,10 @@ class Doubt:
 
 
 def doubts_of_rows(repeated: Mapping[str, str], found: str = "", people: int = 0) -> dict[Channel, Doubt]:
-    """Doubt attacks that count rows where columns that name persons repeat; `found` is what was found of them."""
+    """Return a doubt about record linkage where a column that names persons repeats, since rows were counted.
+
+    `found` is appended to the reason; `people` is the number of records exposed all the same.
+    """
     if not repeated:
         return {}
     (name, often), *_ = repeated.items()
@@ -80,16 +84,18 @@ class Audit:
     """What is missing to look at a channel at all."""
     doubts: Mapping[Channel, Doubt] = field(default_factory=dict)
     """Why channels are not protected through which no attack exposes anybody."""
+    agreement: str = ""
+    """Whether it agrees with the verdict that was given when the release was made, where that is known."""
 
     def __repr__(self) -> str:
-        return f"Audit({'; '.join(f'{line.channel}: {line.said}' for line in self.lines)})"
+        return f"Audit({'; '.join(f'{line.channel}: {line.verdict_text}' for line in self.lines)})"
 
     def _repr_html_(self) -> str:
-        told = [(line.channel, line.said, self._reason(line)) for line in self.lines]
+        told = [(line.channel, line.verdict_text, self._reason(line)) for line in self.lines]
         return html_table(f"{len(self.findings)} attacks run, {len(self.skipped)} not", told)
 
     def _reason(self, line: AuditLine) -> str:
-        """Why a channel was not looked at; sentences of attacks are left to who asks for them."""
+        """Return why a channel was not looked at, else an empty text: sentences of attacks are too long here."""
         return line.why if line.verdict == "not looked at" else ""
 
     @property
@@ -112,14 +118,14 @@ class Audit:
         return bool(self.successes)
 
     @property
-    def left(self) -> tuple[str, ...]:
-        """Attacks that could expose somebody by themselves, and were left to a longer audit."""
+    def attacks_left(self) -> tuple[str, ...]:
+        """Names of attacks that could expose somebody by themselves, and were left to a longer audit."""
         return tuple(name for name, why in self.skipped.items() if why.endswith(LATER) and not ATTACKS[name].assumes)
 
     @property
     def left_channels(self) -> frozenset[Channel]:
         """The channels of which a longer audit may find more."""
-        return frozenset(ATTACKS[name].channel for name in self.left)
+        return frozenset(ATTACKS[name].channel for name in self.attacks_left)
 
     def document(self) -> dict[str, Any]:
         """Return the audit as a JSON object."""
@@ -127,10 +133,13 @@ class Audit:
             "verdict": [line.document() for line in self.lines],
             "attacks": [finding.document() for finding in self.findings],
             "not_run": dict(self.skipped),
+            **({"agreement": self.agreement} if self.agreement else {}),
         }
 
     def _line(self, channel: Channel) -> AuditLine:
-        pieces = [piece for finding in self.findings for piece in _pieces(finding) if piece.channel is channel]
+        pieces = [
+            piece for finding in self.findings for piece in _split_by_channel(finding) if piece.channel is channel
+        ]
         if not pieces:
             return AuditLine(channel, "not looked at", 0, self.absent.get(channel, "nothing could be run"))
         worst = sorted((each for each in pieces if each.exposed), key=lambda each: (each.assumes, -each.exposed))
@@ -164,7 +173,7 @@ def audit(
     >>> shown = {"age": ["3*", "3*", "4*", "4*"], "ill": ["flu", "flu", "flu", "hiv"]}
     >>> table = Table({name: encode(name, pa.array(values)) for name, values in shown.items()}, 4)
     >>> found = audit(Published.of("the frame", table, ["age"], ["ill"]), [("homogeneity", Homogeneity())])
-    >>> [(str(line.channel), line.said) for line in found.lines][:2]
+    >>> [(str(line.channel), line.verdict_text) for line in found.lines][:2]
     [('record linkage', 'not looked at'), ('attribute linkage', 'exposed: 2 records')]
     """
     findings, skipped = [], {}
@@ -196,21 +205,21 @@ def quick_audit(published: Published, *, weighted: bool = False, known: Mapping[
     # what is run first, then what is only slow, then what needs more than the release
     attacks.sort(key=lambda each: (isinstance(each[1], str), each[1] != LATER))
     absent = absent_channels(published.sensitive)
-    return audit(published, attacks, absent=absent, tell=lambda _, share: advance(share), known=known)
+    return audit(published, attacks, absent=absent, tell=lambda _, share: report_progress(share), known=known)
 
 
 def maker_audit(published: Published, truth: Truth, light: Audit | None = None) -> Audit:
-    """Run what whoever made a release can run at little cost, who has its hierarchies and the original.
+    """Run the attacks that the maker of a release, who has its hierarchies and the original, can run at little cost.
 
-    `light` is what quick attacks found without these. What takes longer is run where no other attack of its channel
-    succeeds: it finds a success of every kind that an audit with the original finds, or says what is left to one.
+    `light` is an earlier quick audit, made without these. A slow attack is run only where no other attack of its
+    channel succeeds; the result names what is left to a full audit with the original.
     """
     known = {} if light is None else {finding.attack: finding for finding in light.findings}
     known = {name: finding for name, finding in known.items() if not ATTACKS[name].checked}
     found = quick_audit(published, known=known)
     for name in tuple(found.skipped):
         kind = ATTACKS[name]
-        if not kind.slow or kind.needs or kind.assumes or _exposed(found, kind.channel):
+        if not kind.slow or kind.needs or kind.assumes or _is_exposed(found, kind.channel):
             continue
         how = kind.for_maker(published)
         more = audit(published, [(name, how)], truth)
@@ -219,7 +228,8 @@ def maker_audit(published: Published, truth: Truth, light: Audit | None = None) 
     return found
 
 
-def _exposed(found: Audit, channel: Channel) -> bool:
+def _is_exposed(found: Audit, channel: Channel) -> bool:
+    """Whether an audit found people exposed through a channel."""
     return any(line.channel is channel for line in found.successes)
 
 
@@ -243,24 +253,26 @@ class _Piece:
     columns: tuple[str, ...] = ()
 
 
-def _pieces(finding: Finding) -> list[_Piece]:
+def _split_by_channel(finding: Finding) -> list[_Piece]:
+    """Return what a finding says about each channel; joining with a register is about two."""
     figures = finding.figures
     if finding.attack != "join":
-        return [_piece(finding, finding.exposed)]
+        return [_make_piece(finding, finding.exposed)]
     certain = figures["certain_without_unique_match"]
     told = f"of {certain:,} of the register all candidates have one value"
     shared = _Piece(Channel.ATTRIBUTE, certain, told, assumes=False)
-    return [_piece(finding, figures["unique_matches"]), *([shared] if certain else [])]
+    return [_make_piece(finding, figures["unique_matches"]), *([shared] if certain else [])]
 
 
-def _piece(finding: Finding, exposed: int) -> _Piece:
+def _make_piece(finding: Finding, exposed: int) -> _Piece:
+    """Return what a finding says about its own channel."""
     kind = ATTACKS[finding.attack]
     sentence = kind.words(finding.figures, exposed) or finding.sentence
-    assumes = kind.assumes or _no_better_than_chance(finding)
+    assumes = kind.assumes or _is_no_better_than_chance(finding)
     return _Piece(finding.channel, exposed, sentence, assumes, finding.columns)
 
 
-def _no_better_than_chance(finding: Finding) -> bool:
+def _is_no_better_than_chance(finding: Finding) -> bool:
     """Whether an attack that guesses everybody's value does no better than a guess without the release."""
     if finding.attack != "definetti" or finding.success is None or finding.baseline is None:
         return False

@@ -1,12 +1,13 @@
 """The background-knowledge attack: what falls when an attacker can rule out values (Machanavajjhala et al. 2006)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.attack import Attack, Channel, Finding, option, whole
+from shoal.attacks.attack import Attack, Channel, Finding, option, refuse_unless_whole
 from shoal.attacks.homogeneity import sensitive_attributes
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, ValueCounts
@@ -33,8 +34,7 @@ class Background(Attack):
     sentence: ClassVar[str] = "Find records that fall to who can rule out some sensitive values."
     channel: ClassVar[Channel] = Channel.ATTRIBUTE
     source: ClassVar[str] = "Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006"
-    if_exposed: ClassVar[str] = "{exposed:,} once an attacker can rule out one other value"
-    if_not: ClassVar[str] = "even where an attacker can rule out one other value"
+    if_not: ClassVar[str] = "not even knowing one value that a person does not have tells the own one"
     assumes: ClassVar[bool] = True
     of_sensitive: ClassVar[bool] = True
 
@@ -43,7 +43,20 @@ class Background(Attack):
     excluded: int = option(1, "How many values of a victim the attacker can rule out.")
 
     def __post_init__(self) -> None:
-        whole("excluded", self.excluded)
+        refuse_unless_whole("excluded", self.excluded)
+
+    @classmethod
+    def words(cls, figures: Mapping[str, Any], exposed: int) -> str | None:
+        """Tell those who fall to background knowledge apart from those whom the release alone exposes."""
+        already = figures["exposed_when_0_ruled_out"]
+        if exposed and exposed == already:
+            return "knowing one value that a person does not have tells the value of nobody else"
+        if not exposed:
+            return super().words(figures, exposed)
+        return (
+            "somebody who knows from elsewhere one value that a person does not have can tell the value of "
+            f"{exposed - already:,}{' more' if already else ''} (the release alone does not tell these)"
+        )
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
         """Rule out more and more values, and count whom that exposes."""

@@ -62,14 +62,14 @@ class Splits:
         return cls(ways.astype(np.int64), prior, chance, harmless, exact)
 
     @property
-    def unneeded(self) -> float:
+    def chance_unneeded(self) -> float:
         """Probability that the class could have been published with the children."""
         return float(self.prior @ self.fine)
 
     def posterior(self, others: float = 1.0) -> Shares:
-        """Probability of each way given that the finer release failed; `others`: that of no other class failing.
+        """Probability of each way, given that the finer release failed; all 0 where it cannot have failed.
 
-        Zeros where it cannot have failed.
+        `others` is the probability that no other class made it fail.
 
         >>> half = np.array([0.5, 0.5])
         >>> def k3(ways):
@@ -83,18 +83,18 @@ class Splits:
         return np.asarray(weights / total) if total > 0 else weights
 
     def likeliest(self, weights: Shares) -> Longs:
-        """Return the likeliest way; the first of equally likely ones."""
+        """Return the way of the greatest weight; the first of equal ones."""
         return np.asarray(self.ways[int(weights.argmax())])
 
     @property
     def may_fail(self) -> bool:
-        """Whether the class may have made the finer release fail; assumed where ways were only drawn."""
+        """Whether the class may have made the finer release fail; True where ways were only drawn."""
         return not self.exact or not bool(self.harmless.all())
 
-    def surely(self, *, alone: bool) -> Longs:
-        """Least number of members with each child, where nothing else can have made the finer release fail.
+    def count_certain_members(self, *, alone: bool) -> Longs:
+        """Count the members that certainly have each child; 0 unless it `alone` can have made the finer release fail.
 
-        However unlikely, a way that is possible counts; what was drawn proves nothing.
+        Every possible way counts, however unlikely; a random sample of ways proves nothing.
         """
         if not alone or not self.exact or not self.may_fail:
             return np.zeros(self.ways.shape[1], dtype=np.int64)
@@ -102,6 +102,7 @@ class Splits:
 
 
 def _ways(size: int, children: int) -> Iterator[tuple[int, ...]]:
+    """Yield every way to split `size` members among children, as a number for each child."""
     if children == 1:
         yield (size,)
         return
@@ -111,10 +112,12 @@ def _ways(size: int, children: int) -> Iterator[tuple[int, ...]]:
 
 
 def _multinomial(ways: Longs, shares: Shares) -> Shares:
+    """Return the multinomial probability of each way, given the share of each child."""
     size = int(ways[0].sum())
     factorials = np.array([lgamma(many + 1) for many in range(size + 1)])
     with np.errstate(divide="ignore", invalid="ignore"):
-        # 0 · log 0 counts as 0
+        # [way, child] log of shareⁿ, where 0 · log 0 counts as 0
         logs = np.where(ways > 0, ways * np.log(shares), 0.0)
+    # [way] n! / Πnᵢ! · Πshareᵢ^nᵢ, normalised to add up to 1
     found = np.exp(factorials[size] - factorials[ways].sum(axis=1) + logs.sum(axis=1))
     return np.asarray(found / found.sum())

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +18,10 @@ from shoal.attacks.attack import (
     Channel,
     Finding,
     Rate,
-    at_least,
     lift,
     option,
     refuse_seed,
+    refuse_unless_at_least,
     sensitive_of,
 )
 from shoal.attacks.release_under_attack import Published, Truth
@@ -31,6 +33,8 @@ Weights = NDArray[np.float64]
 
 _SWEEPS = 20
 _EDGE = 1e-12
+_MOST_STATES = 256
+"""Most count vectors of a group whose probabilities are computed exactly; eight different values have as many."""
 
 
 @dataclass(frozen=True)
@@ -42,39 +46,169 @@ class MemberGroups:
     counts: Longs
     """counts[group, value]: how often each value occurs in each group."""
 
-    def likely(self, likelihoods: Weights) -> Weights:
-        """For each member the probability of each value, from log likelihoods: weights scaled until members get one
-        value each and values go to as many as have them.
+    @cached_property
+    def _order(self) -> Longs:
+        """Members sorted by group."""
+        return np.argsort(self.group, kind="stable")
 
-        Sinkhorn 1964; twice the log likelihoods, which makes groups of two exact: p/(1-p) is then the ratio of the two
-        permutations, and not its root.
+    @cached_property
+    def _starts(self) -> Longs:
+        """Where the members of each group begin in the order."""
+        return np.searchsorted(self.group[self._order], np.arange(len(self.counts)))
+
+    @cached_property
+    def _alike(self) -> "list[_LikeGroups]":
+        """Groups that are small enough to be exact, those with the same counts of their values together."""
+        states = (self.counts + 1.0).prod(axis=1)
+        small = np.flatnonzero(states <= _MOST_STATES)
+        # [group, place] the values of each group, the commonest first; groups with equal counts there are alike
+        values = np.argsort(-self.counts[small], axis=1, kind="stable")
+        sorted_counts = np.take_along_axis(self.counts[small], values, axis=1)
+        kinds, kind_of = np.unique(sorted_counts, axis=0, return_inverse=True)
+        found = []
+        for number, many in enumerate(kinds):
+            here, several = kind_of.ravel() == number, int((many > 0).sum())
+            starts = self._starts[small[here]]
+            members = self._order[starts[:, None] + np.arange(many.sum())]
+            found.append(_LikeGroups(members, values[here, :several], tuple(many[:several].tolist())))
+        return found
+
+    @cached_property
+    def _large(self) -> "tuple[MemberGroups, Longs] | None":
+        """Groups that are too large to be exact, and their members; None where there are none."""
+        large = (self.counts + 1.0).prod(axis=1) > _MOST_STATES
+        if not large.any():
+            return None
+        members = np.flatnonzero(large[self.group])
+        return MemberGroups((np.cumsum(large) - 1)[self.group[members]], self.counts[large]), members
+
+    def estimate_probabilities(self, likelihoods: Weights) -> Weights:
+        """Return probabilities[member, value], given log likelihoods of the same shape.
+
+        They are the shares of all ways to hand out the values of a group, each way weighted by its likelihood: exactly
+        so, by count vectors, where a group has at most 256 of them; elsewhere by Sinkhorn's scaling.
 
         >>> pair = MemberGroups(np.array([0, 0]), np.array([[1, 1]]))
-        >>> pair.likely(np.log([[0.9, 0.1], [0.5, 0.5]])).round(3).tolist()
+        >>> pair.estimate_probabilities(np.log([[0.9, 0.1], [0.5, 0.5]])).round(3).tolist()
         [[0.9, 0.1], [0.1, 0.9]]
         """
-        # sort members by group, so that reduceat sums over the members of each group
-        order = np.argsort(self.group, kind="stable")
-        group = self.group[order]
-        starts = np.searchsorted(group, np.arange(len(self.counts)))
-        scaled = 2 * likelihoods[order]
+        out = np.zeros(likelihoods.shape)
+        for alike in self._alike:
+            # [group, member, place] weights of the values that occur in the group
+            logs = likelihoods[alike.members[:, :, None], alike.values[:, None, :]]
+            weights = np.exp(logs - logs.max(axis=2, keepdims=True))
+            found = alike.compute_probabilities(np.maximum(weights, _EDGE))
+            out[alike.members[:, :, None], alike.values[:, None, :]] = found
+        if self._large is not None:
+            groups, members = self._large
+            out[members] = groups.scale_to_counts(likelihoods[members])
+        return out
+
+    def scale_to_counts(self, likelihoods: Weights) -> Weights:
+        """Approximate the probabilities: scale weights until each row adds up to 1 and each column to its count.
+
+        Log likelihoods are multiplied by g/(g-1) in a group of g members, which makes groups of two exact and others
+        nearly so (Sinkhorn 1964).
+
+        >>> pair = MemberGroups(np.array([0, 0]), np.array([[1, 1]]))
+        >>> pair.scale_to_counts(np.log([[0.9, 0.1], [0.5, 0.5]])).round(3).tolist()
+        [[0.9, 0.1], [0.1, 0.9]]
+        """
+        # members sorted by group, so that reduceat sums over the members of each group
+        group = self.group[self._order]
+        sizes = self.counts.sum(axis=1)
+        scaled = (sizes / np.maximum(sizes - 1, 1))[group][:, None] * likelihoods[self._order]
         weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
         # [member, value]; 0 for values that do not occur in the member's group
         weights = np.maximum(weights, _EDGE) * (self.counts[group] > 0)
         for _ in range(_SWEEPS):
             # one Sinkhorn sweep: columns of each group to its counts, then rows to 1
-            sums = np.add.reduceat(weights, starts, axis=0)
+            sums = np.add.reduceat(weights, self._starts, axis=0)
             weights *= (self.counts / np.where(sums > 0, sums, 1))[group]
             weights /= weights.sum(axis=1, keepdims=True)
         out = np.empty_like(weights)
-        out[order] = weights
+        out[self._order] = weights
         return np.asarray(out)
+
+    @cached_property
+    def _places(self) -> tuple[Longs, Longs, Longs]:
+        """For each member: its place in its group, the size of the group, and where the group begins in the order."""
+        sizes, begin = self.counts.sum(axis=1)[self.group], self._starts[self.group]
+        place = np.empty(len(self.group), dtype=np.int64)
+        place[self._order] = np.arange(len(self.group))
+        return place - begin, sizes, begin
+
+    def swap_at_random(self, values: Longs, likelihoods: Weights, random: np.random.Generator) -> Longs:
+        """Return the value of each member after members who meet in pairs, at random within their group, may swap.
+
+        A pair swaps by the odds of its two orders, so that the distribution of all ways stays as it is (Gibbs).
+        """
+        place, size, begin = self._places
+        # whose places add up to a random number, modulo the size of the group, meet: nobody meets two others
+        total = random.integers(0, 1 << 40, len(self.counts))[self.group]
+        partner = self._order[begin + (total - place) % size]
+        one = np.flatnonzero((place < place[partner]) & (values != values[partner]))
+        other = partner[one]
+        mine, theirs = values[one], values[other]
+        gain = likelihoods[one, theirs] + likelihoods[other, mine] - likelihoods[one, mine] - likelihoods[other, theirs]
+        swap = random.random(len(one)) * (1 + np.exp(-np.clip(gain, -500, 500))) < 1
+        out = values.copy()
+        out[one[swap]], out[other[swap]] = theirs[swap], mine[swap]
+        return out
+
+
+@dataclass(frozen=True)
+class _LikeGroups:
+    """Groups of equal size in which the commonest value occurs equally often, and the next, and so on."""
+
+    members: Longs
+    """members[group, place]."""
+    values: Longs
+    """values[group, place]: the values of each group, the commonest first."""
+    counts: tuple[int, ...]
+    """How often each of these values occurs in every group."""
+
+    def compute_probabilities(self, weights: Weights) -> Weights:
+        """Return probabilities[group, member, place of value] of all ways, each weighted by its product of weights.
+
+        Members get their values one after the other; a state is how many of each value are handed out. Sums of weights
+        over the ways into each state, and over the ways out of it, give each member's probabilities.
+        """
+        several = len(self.counts)
+        shape = tuple(count + 1 for count in self.counts)
+        # [state, value] how many of each value are handed out; steps[value]: difference of the state's number
+        states = np.stack(np.unravel_index(np.arange(prod(shape)), shape), axis=1)
+        steps = [prod(shape[value + 1 :]) for value in range(several)]
+        done = states.sum(axis=1)
+        into = np.zeros((len(weights), len(states)))
+        into[:, 0] = 1.0
+        for member in range(len(self.members[0])):
+            for value in range(several):
+                here = np.flatnonzero((done == member) & (states[:, value] < self.counts[value]))
+                into[:, here + steps[value]] += into[:, here] * weights[:, member, value, None]
+        out_of = np.zeros_like(into)
+        out_of[:, -1] = 1.0
+        found = np.zeros_like(weights)
+        for member in reversed(range(len(self.members[0]))):
+            for value in range(several):
+                here = np.flatnonzero((done == member) & (states[:, value] < self.counts[value]))
+                ways = out_of[:, here + steps[value]] * weights[:, member, value, None]
+                found[:, member, value] = (into[:, here] * ways).sum(axis=1)
+                out_of[:, here] += ways
+        return np.asarray(found / found.sum(axis=2, keepdims=True))
 
 
 _BINS = 50
 """Most values of a column that are told apart; beyond that, values are binned in their order."""
-_STILL = 1e-2
-MOST_CELLS = 400_000
+_STARTS = 6
+"""Random starts of learning; they differ where the groups have several explanations."""
+_WALK = 30
+"""Steps of the walk that count, after those of learning."""
+_EVERY = 5
+"""Of these, every fifth: those between are alike."""
+_SWAPS = 4
+"""How often members of a group meet in pairs at each step."""
+MOST_CELLS = 100_000
 """Most rows times values with which it is tried before a release is advised: they take about two seconds."""
 
 
@@ -83,8 +217,9 @@ class DeFinetti(Attack):
     """Hand out the values of each group at random, learn which people have which, hand them out anew, and so on.
 
     A naive Bayes learner (Laplace's rule) learns the quasi-identifiers of each sensitive value; within a group values
-    then go to whom they suit. People are as the rows show them (Anatomy) or, where the rows of a class look alike, as
-    the attacker knows them from elsewhere: the original's own quasi-identifiers.
+    then go to whom they suit. How sure the attacker is takes into account how much there was to learn from. People are
+    as the rows show them (Anatomy) or, where the rows of a class look alike, as the attacker knows them from elsewhere:
+    the original's own quasi-identifiers.
 
     Kifer: Attacks on privacy and deFinetti's theorem. SIGMOD 2009.
 
@@ -113,7 +248,7 @@ class DeFinetti(Attack):
 
     attribute: str | None = option(None, ATTRIBUTE)
     """The sensitive one; the first unless named."""
-    rounds: int = option(30, "Of learning, at most.", least=1)
+    rounds: int = option(30, "Of learning, from each start.", least=1)
     seed: int = option(0, SEED)
     sure: float = 0.9
     """A value that is at least so likely is learned, where the class alone does not tell it."""
@@ -128,7 +263,7 @@ class DeFinetti(Attack):
         return LATER if published.rows * values > MOST_CELLS else cls()
 
     def __post_init__(self) -> None:
-        at_least("rounds", self.rounds, 1)
+        refuse_unless_at_least("rounds", self.rounds, 1)
         if not 0 < self.sure <= 1:
             raise BadInput("sure must lie between 0 and 1")
 
@@ -136,7 +271,7 @@ class DeFinetti(Attack):
         refuse_seed(self.seed)
         attribute = sensitive_of(published, self.attribute)
         people, of_row = _people(published, truth), published.class_of_row.astype(np.int64)
-        right = np.full(published.rows, -1) if truth is None else _right(published, truth, attribute)
+        right = np.full(published.rows, -1) if truth is None else _true_values(published, truth, attribute)
         # what is found does not depend on the order of the rows: they are drawn for in an order of their own
         order = np.lexsort((right, *people, of_row))
         people, right = [codes[order] for codes in people], right[order]
@@ -144,14 +279,15 @@ class DeFinetti(Attack):
         if not np.array_equal(groups.counts.sum(axis=1), np.bincount(groups.group, minlength=len(groups.counts))):
             raise BadInput(f"{published.name}: its groups do not have as many sensitive values as people")
         random = np.random.default_rng(self.seed)
-        likely, rounds = learned(people, groups, self.rounds, random)
+        likely = learn_probabilities(people, groups, self.rounds, random)
         alone = groups.counts / groups.counts.sum(axis=1, keepdims=True)
         shares = alone[groups.group]
         surest, largest = likely.max(axis=1), shares.max(axis=1)
         sure = (surest >= self.sure) & (largest < self.sure)
         figures: dict[str, Any] = {
             "groups": len(groups.counts),
-            "rounds": rounds,
+            "rounds": self.rounds,
+            "starts": _STARTS,
             "people_with_a_likely_value": int(sure.sum()),
             "likely_from": self.sure,
             "likeliest_value_mean": float(surest.mean()),
@@ -170,86 +306,95 @@ class DeFinetti(Attack):
         figures["lift"], figures["lift_error"] = lift(success, baseline)
         exposed = int((sure & guessed).sum())
         sentence = (
-            f"{success.share:.1%} of {published.rows:,} records are guessed right, {baseline.share:.1%} without "
-            f"learning from the other groups; {self._told(int(sure.sum()), exposed, success, baseline)}"
+            f"learning from all classes which kind of people has which value, an attacker guesses "
+            f"{success.share:.1%} of {published.rows:,} records right; without learning it is {baseline.share:.1%}; "
+            f"{self._describe_certainty(int(sure.sum()), exposed, success, baseline)}"
         )
         told = Finding("definetti", Channel.ATTRIBUTE, exposed, published.rows, sentence, figures, success, baseline)
         return replace(told, columns=(attribute,) if exposed else ())
 
-    def _told(self, sure: int, right: int, success: Rate, baseline: Rate) -> str:
-        """Say of how many records the attacker is sure, of how many rightly, and whether that exposes them."""
+    def _describe_certainty(self, sure: int, right: int, success: Rate, baseline: Rate) -> str:
+        """Say how many records the attacker is sure of, how many of them rightly, and whether that exposes them."""
         if not sure:
             return f"the attacker is at least {self.sure:.0%} sure of nobody, so this exposes nobody"
         least = f"at least {self.sure:.0%} sure of {sure:,}"
         if not success.is_above(baseline):
-            said = f"the attacker believes to be {least} but is right about {right:,}"
-            return f"{said}: all in all no better than guessing, so this exposes nobody"
+            said = f"the attacker believes to be {least} but is wrong about {sure - right:,} of them"
+            return f"{said}: learning does not help all in all, so this exposes nobody"
         said = f"the attacker is {least} and right about {right:,}"
-        return f"{said}: better than guessing, {'so these are exposed' if right else 'but this exposes nobody'}"
+        return f"{said}: better than without learning, {'so these are exposed' if right else 'but this exposes nobody'}"
 
 
-def learned(
+def learn_probabilities(
     people: Sequence[Codes], groups: MemberGroups, rounds: int, random: np.random.Generator
-) -> tuple[Weights, int]:
-    """Return likely[person, value] and the number of rounds it took.
+) -> Weights:
+    """Return likely[person, value]: the mean over many explanations of the groups, each as often as it is likely.
+
+    From each of several random starts, two steps take turns: how common each quasi-identifier is among those who have a
+    value is drawn, given who has which (Dirichlet's distribution by Laplace's rule); then who has which is drawn, given
+    that (Gibbs). After `rounds` of learning, the probabilities given what was drawn are counted. What differs from
+    start to start, or could as well be otherwise, is not told as sure.
 
     >>> ages = [np.array([0, 1] * 50, np.int32)]
     >>> pairs = MemberGroups(np.repeat(np.arange(50), 2), np.array([[1, 1]] * 45 + [[2, 0]] * 5))
-    >>> likely, _ = learned(ages, pairs, 20, np.random.default_rng(1))
-    >>> likely.shape
+    >>> learn_probabilities(ages, pairs, 20, np.random.default_rng(1)).shape
     (100, 2)
     """
-    likely = _at_random(groups, random)
-    for done in range(1, rounds + 1):
-        again = groups.likely(_likelihoods(people, likely))
-        moved = float(np.abs(again - likely).max())
-        likely = again
-        if moved < _STILL:
-            return likely, done
-    return likely, rounds
+    total = np.zeros((len(groups.group), groups.counts.shape[1]))
+    for _ in range(_STARTS):
+        values = _assign_at_random(groups, random)
+        for step in range(rounds + _WALK):
+            likelihoods = _draw_likelihoods(people, values, total.shape[1], random)
+            for _ in range(_SWAPS):
+                values = groups.swap_at_random(values, likelihoods, random)
+            if step >= rounds and step % _EVERY == 0:
+                total += groups.estimate_probabilities(likelihoods)
+    return np.asarray(total / total.sum(axis=1, keepdims=True))
 
 
-def _likelihoods(people: Sequence[Codes], likely: Weights) -> Weights:
-    """Log P(quasi-identifiers of a person | value) as [person, value], by Laplace's rule."""
-    total = likely.sum(axis=0)
-    out = np.zeros_like(likely)
+def _draw_likelihoods(people: Sequence[Codes], values: Longs, size: int, random: np.random.Generator) -> Weights:
+    """Return log P(quasi-identifiers of a person | value) for shares drawn as likely given everybody's value."""
+    out = np.zeros((len(values), size))
     for codes in people:
-        size = int(codes.max()) + 1
-        # seen[code, value]: expected members with this code and value
-        seen = np.stack([np.bincount(codes, weights=each, minlength=size) for each in likely.T], axis=1)
-        out += (np.log(seen + 1) - np.log(total + size))[codes]
+        several = int(codes.max()) + 1
+        # seen[code, value]: members with this code and value; Dirichlet's distribution by Laplace's rule
+        seen = np.bincount(codes * np.int64(size) + values, minlength=several * size).reshape(several, size)
+        drawn = np.maximum(random.standard_gamma(seen + 1.0), 1e-300)
+        out += np.log(drawn / drawn.sum(axis=0))[codes]
     return out
 
 
-def _at_random(groups: MemberGroups, random: np.random.Generator) -> Weights:
-    """Hand out each group's values to its members in random order: one-hot [member, value]."""
+def _assign_at_random(groups: MemberGroups, random: np.random.Generator) -> Longs:
+    """Return a value for each member, those of each group handed out to its members in random order."""
     values = np.repeat(
         np.tile(np.arange(groups.counts.shape[1]), len(groups.counts)), groups.counts.ravel()
     )  # group by group
+    # members group by group as well, in random order within each
     order = np.lexsort((random.random(len(groups.group)), groups.group))
-    out = np.zeros((len(groups.group), groups.counts.shape[1]))
-    out[order, values] = 1.0
+    out = np.empty(len(groups.group), dtype=np.int64)
+    out[order] = values
     return out
 
 
 def _people(published: Published, truth: Truth | None) -> list[Codes]:
-    """For each quasi-identifier, the code that the attacker knows of the person behind each row."""
+    """Return, for each quasi-identifier, the code that the attacker knows of the person behind each row."""
     shown = [each.codes for each in published.quasi_identifiers.values()]
     classes = published.class_of_row
     # first row of each class; assigning backwards lets the first row win
     first = np.empty(len(published.counts.sizes), dtype=np.int64)
     first[classes[::-1]] = np.arange(len(classes))[::-1]
     if any((codes != codes[first[classes]]).any() for codes in shown):
-        return [_binned(codes) for codes in shown]
+        return [_bin_codes(codes) for codes in shown]
     if truth is None:
         raise BadInput(
             f"{published.name}: the rows of a class look alike, so nothing tells its people apart; name the original "
             "with --original (in Python original=…), as one who knows everybody's quasi-identifiers"
         )
-    return [_binned(truth.behind(name)) for name in published.quasi_identifiers]
+    return [_bin_codes(truth.behind(name)) for name in published.quasi_identifiers]
 
 
-def _binned(codes: Codes) -> Codes:
+def _bin_codes(codes: Codes) -> Codes:
+    """Return codes renumbered from 0, in bins of nearly equal size where there are too many."""
     used, codes_ = np.unique(codes, return_inverse=True)
     if len(used) > _BINS:
         # bins of nearly equal size by rank; all rows of a value go by its first rank
@@ -260,8 +405,8 @@ def _binned(codes: Codes) -> Codes:
     return np.asarray(codes_, dtype=np.int32)
 
 
-def _right(published: Published, truth: Truth, attribute: str) -> NDArray[np.integer]:
-    """True value of each person, in the codes of the release; -1 where there is none."""
+def _true_values(published: Published, truth: Truth, attribute: str) -> NDArray[np.integer]:
+    """Return the true value behind each row, in the codes of the release; -1 where there is none."""
     labels = published.counts.sensitive[attribute].labels
     place = {label: code for code, label in enumerate(labels)}
     column = truth.table[attribute]

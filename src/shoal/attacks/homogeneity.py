@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.attacks.attack import Attack, Channel, Finding, option
 from shoal.attacks.release_under_attack import Published, Truth
-from shoal.data.class_counts import ClassCounts, Flags, ValueCounts
+from shoal.data.class_counts import ClassCounts, Flags, ValueCounts, sum_counts
 from shoal.errors import BadInput
 
 
@@ -45,21 +45,26 @@ class Homogeneity(Attack):
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
         """Find the homogeneous classes and count the records in them."""
         sensitive, counts = sensitive_attributes(published), published.counts
-        self._refuse_strange(counts, sensitive)
-        found = {name: homogeneous(counts, [name], self.protected) for name in sensitive}
+        self._refuse_unknown_values(counts, sensitive)
+        found = {name: flag_homogeneous(counts, [name], self.protected) for name in sensitive}
         any_ = np.logical_or.reduce(list(found.values()))
         figures: dict[str, Any] = {
             "classes": len(counts.sizes),
             "homogeneous_classes": int(any_.sum()),
             "records": counts.rows,
             "suppressed_records": int(published.hidden.sum()),
-            "attributes": {name: self._document(counts, [name], found[name]) for name in sensitive},
+            "attributes": {name: describe_homogeneity(counts, [name], self.protected) for name in sensitive},
         }
-        first = figures["attributes"][sensitive[0]]
+        some = describe_homogeneity(counts, sensitive, self.protected, some=True)
+        figures |= {name: some[name] for name in ("expected_uniform", "expected")}
         if len(sensitive) > 1:
-            together = homogeneous(counts, sensitive, self.protected)
-            figures["all_attributes_together"] = first = self._document(counts, sensitive, together)
-        figures |= {name: first[name] for name in ("expected_uniform", "expected")}
+            every = describe_homogeneity(counts, sensitive, self.protected)
+            figures |= {"any_attribute": some, "all_attributes_together": every}
+            figures |= {
+                "homogeneous_in_all": every["classes"],
+                "expected_uniform_in_all": every["expected_uniform"],
+                "expected_in_all": every["expected"],
+            }
         exposed = int(counts.sizes[any_].sum())
         kind = "one value" if self.protected is None else "one protected value"
         sentence = (
@@ -69,10 +74,8 @@ class Homogeneity(Attack):
         told = tuple(name for name in sensitive if found[name].any())
         return Finding("homogeneity", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures, columns=told)
 
-    def _document(self, counts: ClassCounts, names: Sequence[str], found: Flags) -> dict[str, Any]:
-        return expectations(counts, names) | {"classes": int(found.sum()), "rows": int(counts.sizes[found].sum())}
-
-    def _refuse_strange(self, counts: ClassCounts, sensitive: Sequence[str]) -> None:
+    def _refuse_unknown_values(self, counts: ClassCounts, sensitive: Sequence[str]) -> None:
+        """Refuse protected values none of which occurs."""
         known = {label for name in sensitive for label in counts.sensitive[name].labels}
         if self.protected is not None and not known.intersection(self.protected):
             raise BadInput(f"none of the protected values occurs in {' or '.join(map(repr, sensitive))}")
@@ -85,63 +88,96 @@ def sensitive_attributes(published: Published) -> tuple[str, ...]:
     return published.sensitive
 
 
-def expectations(counts: ClassCounts, attributes: Sequence[str]) -> dict[str, float]:
-    """Expected homogeneous classes by chance: with uniform values and equal classes, and with the real ones."""
-    distinct = [len(np.unique(counts.sensitive[name].non_null().values)) for name in attributes]
+def describe_homogeneity(
+    counts: ClassCounts, attributes: Sequence[str], protected: Collection[str] | None = None, *, some: bool = False
+) -> dict[str, Any]:
+    """Return how many classes are homogeneous in all attributes, or with `some` in any, and how many by chance.
+
+    Chance is told with uniform values and equal classes, equation (1), and with the table's own shares and sizes.
+    """
+    found = [flag_homogeneous(counts, [name], protected) for name in attributes]
+    flags = np.logical_or.reduce(found) if some else np.logical_and.reduce(found)
+    known = [counts.sensitive[name].non_null() for name in attributes]
+    held = [{values.labels[code] for code in np.unique(values.values).tolist()} for values in known]
     smallest = max(int(counts.sizes.min(initial=counts.rows)), 1)
+    telling = None if protected is None else [len(labels.intersection(protected)) for labels in held]
     return {
-        "expected_uniform": expected_uniform(counts.rows, smallest, distinct),
-        "expected": expected(counts, attributes),
+        "expected_uniform": expected_uniform(counts.rows, smallest, [*map(len, held)], telling, some=some),
+        "expected": expected(counts, attributes, protected, some=some),
+        "classes": int(flags.sum()),
+        "rows": int(counts.sizes[flags].sum()),
     }
 
 
-def expected_uniform(rows: int, k: int, distinct: Sequence[int]) -> float:
-    """SE: homogeneous classes among rows/k of k rows each if all of the distinct values were equally likely (S0.3).
+def expected_uniform(
+    rows: int, k: int, distinct: Sequence[int], telling: Sequence[int] | None = None, *, some: bool = False
+) -> float:
+    """Return SE: homogeneous classes among rows/k of k rows each, if all distinct values were equally likely (S0.3).
 
-    Mohapatra, Patra, equation (1): (ΠKᵢ / ΠKᵢᵏ) (n/k), for attributes of K₁, K₂ … values.
+    Mohapatra, Patra, equation (1): (ΠKᵢ / ΠKᵢᵏ) (n/k), for attributes of K₁, K₂ … values, of which a class shows one of
+    each. With `some` it shows one of any of them: (1 − Π(1 − Kᵢ / Kᵢᵏ)) (n/k). Of `telling` values, Kᵢ if not given,
+    one must be shown.
 
-    >>> round(expected_uniform(12, 4, [3]), 6)
-    0.111111
+    >>> round(expected_uniform(12, 4, [3]), 6), expected_uniform(12, 2, [2, 3])
+    (0.111111, 1.0)
+    >>> round(expected_uniform(12, 2, [2, 3], some=True), 6)
+    4.0
     """
-    if not all(distinct):
-        return 0.0  # no value is known of anybody
-    return rows / k * float(prod(distinct)) ** (1 - k)
+    # of an attribute of which nothing is known, no class shows one value
+    chances = [
+        float(many) ** (1 - k) * (1.0 if telling is None else telling[i] / many) if many else 0.0
+        for i, many in enumerate(distinct)
+    ]
+    return rows / k * float(_join_chances(np.array(chances)[:, None], some=some)[0])
 
 
-def expected(counts: ClassCounts, attributes: Sequence[str]) -> float:
-    """The same with the table's own shares p of the values and sizes of the classes: Σ_E Π_attr Σ_v p_v^|E| (S0.4).
+def expected(
+    counts: ClassCounts, attributes: Sequence[str], protected: Collection[str] | None = None, *, some: bool = False
+) -> float:
+    """Return the same with the table's own shares p of values and sizes of classes: Σ_E Π_attr Σ_v p_v^|E| (S0.4).
 
     Sizes are numbers of known values; a class of which nothing is known is not homogeneous.
     """
-    chance = np.ones(len(counts.sizes))
+    chances = []
     for name in attributes:
         values = counts.sensitive[name].non_null()
+        # the distinct class sizes, and [class] which of them it has: the inner sum is computed once per size
         totals, at = np.unique(values.totals, return_inverse=True)
-        overall = np.bincount(values.values, weights=values.counts, minlength=len(values.labels))
-        share = overall[overall > 0] / max(overall.sum(), 1)
-        chance *= np.array([float((share**total).sum()) if total else 0.0 for total in totals.tolist()])[at]
-    return float(chance.sum())
+        overall = sum_counts(values.values, values.counts, len(values.labels))
+        telling = np.array([protected is None or label in protected for label in values.labels], dtype=bool)
+        share = overall[(overall > 0) & telling] / max(overall.sum(), 1)
+        chances.append(np.array([float((share**total).sum()) if total else 0.0 for total in totals.tolist()])[at])
+    return float(_join_chances(np.array(chances), some=some).sum())
 
 
-def homogeneous(counts: ClassCounts, attributes: Sequence[str], protected: Collection[str] | None = None) -> Flags:
-    """Which classes show one known value of each attribute, and where values are protected, one of these (S3.7)."""
+def _join_chances(chances: NDArray[np.float64], *, some: bool) -> NDArray[np.float64]:
+    """Return how likely all of the events are, or with `some` any: chances[event, class], independent of each other."""
+    if not some or len(chances) == 1:
+        return np.asarray(chances.prod(axis=0))
+    with np.errstate(divide="ignore"):  # what is certain has an infinite logarithm
+        return np.asarray(-np.expm1(np.log1p(-np.minimum(chances, 1.0)).sum(axis=0)))
+
+
+def flag_homogeneous(counts: ClassCounts, attributes: Sequence[str], protected: Collection[str] | None = None) -> Flags:
+    """Flag the classes that show one known value of each attribute; if values are protected, one of these (S3.7)."""
     found = np.ones(len(counts.sizes), dtype=bool)
     for name in attributes:
         values = counts.sensitive[name].non_null()
-        found &= _one_value(values) & _holding(values, protected)
+        found &= _has_one_value(values) & _has_protected_value(values, protected)
     return found
 
 
 def attacked_rows(counts: ClassCounts, attribute: str, protected: Collection[str] | None = None) -> int:
-    """Records under homogeneity attack: rows of classes with one value, all or only the protected ones (S3.7)."""
-    return int(counts.sizes[homogeneous(counts, [attribute], protected)].sum())
+    """Count the records in homogeneous classes, of all values or only of the protected ones (S3.7)."""
+    return int(counts.sizes[flag_homogeneous(counts, [attribute], protected)].sum())
 
 
-def _one_value(values: ValueCounts) -> Flags:
+def _has_one_value(values: ValueCounts) -> Flags:
+    """Flag the classes that hold exactly one value."""
     return np.asarray(np.bincount(values.classes, minlength=values.class_count) == 1)
 
 
-def _holding(values: ValueCounts, protected: Collection[str] | None) -> Flags:
+def _has_protected_value(values: ValueCounts, protected: Collection[str] | None) -> Flags:
     """Flag the classes that hold a protected value; all classes where none is named."""
     if protected is None:
         return np.ones(values.class_count, dtype=bool)

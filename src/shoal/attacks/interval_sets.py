@@ -30,12 +30,12 @@ class CodeAxis:
     run_low: Codes
     run_high: Codes
 
-    def relabelled(self, number: Codes) -> "CodeAxis":
-        """Renumber the labels: new label i is the old label `number[i]`."""
+    def renumber_labels(self, number: Codes) -> "CodeAxis":
+        """Return the axis with other label numbers: new label i is the old label `number[i]`."""
         return replace(self, low=self.low[number], high=self.high[number], sets=self.sets[number])
 
     def holds(self, labels: Indices, positions: Indices) -> Flags:
-        """Whether each label covers the position beside it; every label is compatible with null."""
+        """Flag the pairs in which the label covers the position; every label is compatible with null."""
         inside = (self.low[labels] <= positions) & (positions <= self.high[labels])
         number = self.sets[labels]
         several = np.flatnonzero(inside & (number >= 0))
@@ -44,15 +44,15 @@ class CodeAxis:
             of_run = np.repeat(np.arange(len(self.begin) - 1), np.diff(self.begin))
             keys = of_run * (self.size + 1) + self.run_high
             at = np.searchsorted(keys, number[several].astype(np.int64) * (self.size + 1) + positions[several])
-            inside[several] = self.run_low[at] <= positions[several]  # the label's own end: such a run there is
+            inside[several] = self.run_low[at] <= positions[several]  # there is such a run within the hull
         return np.asarray(inside | (positions == self.size))
 
 
 @dataclass(frozen=True)
-class Runs:
+class LabelRuns:
     """The codes that each label covers, as runs `start <= code < stop`.
 
-    >>> runs = Runs.of(np.array([0, 1, 1]), np.array([0, 2, 0]), np.array([3, 3, 1]), 2, 3)
+    >>> runs = LabelRuns.of(np.array([0, 1, 1]), np.array([0, 2, 0]), np.array([3, 3, 1]), 2, 3)
     >>> runs.members(0), runs.members(1)
     ([0, 1, 2], [0, 2])
     >>> axis = runs.axis()
@@ -69,15 +69,17 @@ class Runs:
     """Number of codes, null left out."""
 
     @classmethod
-    def of(cls, label: Longs, start: Longs, stop: Longs, labels: int, codes: int) -> "Runs":
-        """Sort the runs and merge those of one label that touch or overlap."""
+    def of(cls, label: Longs, start: Longs, stop: Longs, labels: int, codes: int) -> "LabelRuns":
+        """Return the runs sorted, and those of one label merged where they touch or overlap."""
         filled = start < stop
         label, start, stop = label[filled], start[filled], stop[filled]
         order = np.lexsort((stop, start, label))
         label, start, stop = label[order], start[order], stop[order]
         if len(label):
-            # how far the runs of the same label reach: labels are set apart, so one running maximum is enough
+            # [run] how far the runs of its label reach up to it: each label has its own stretch of numbers, so that one
+            # running maximum serves all labels
             reach = np.maximum.accumulate(label * (codes + 1) + stop) - label * (codes + 1)
+            # [run] whether it begins a merged run: another label, or a gap before it
             fresh = np.ones(len(label), dtype=bool)
             fresh[1:] = (label[1:] != label[:-1]) | (start[1:] > reach[:-1])
             first = np.flatnonzero(fresh)
@@ -90,8 +92,8 @@ class Runs:
 
     def axis(self) -> CodeAxis:
         """Build the shortest axis: codes that no label tells apart share a position."""
-        position, runs = self._rearranged()
-        # every place where a run begins or ends; between two edges, no label tells codes apart
+        position, runs = self._rearrange()
+        # every place where a run begins or ends; the codes between two edges share a position
         edges = np.unique(np.concatenate([[0, self.codes], runs.start, runs.stop]))
         size = max(len(edges) - 1, 0)
         place = np.searchsorted(edges, position, side="right") - 1
@@ -115,24 +117,25 @@ class Runs:
             last[kept].astype(np.int32),
         )
 
-    def _rearranged(self) -> tuple[Longs, "Runs"]:
-        """Position of each code, and the runs of positions: codes under one label of a tree become neighbours.
+    def _rearrange(self) -> tuple[Longs, "LabelRuns"]:
+        """Return a position for each code, and the runs of positions, such that codes under one label are neighbours.
 
-        Sets that lie in one another or apart, as those of any hierarchy do, become one run each when codes are sorted
-        by the sets that hold them, the largest first.
+        Nested or disjoint sets, as those of any hierarchy are, become one run each when codes are sorted by the sets
+        that hold them, the largest first. The natural order is kept where this does not save runs.
         """
         natural = np.arange(self.codes, dtype=np.int64)
         sizes = np.bincount(self.label, weights=self.stop - self.start, minlength=self.labels).astype(np.int64)
         if not (np.bincount(self.label, minlength=self.labels) > 1).any() or int(sizes.sum()) > _MOST_MEMBERS:
             return natural, self
-        label, code = self._listed()
+        label, code = self._list_pairs()
+        # [pair] labels of one code or of all codes are runs in any order
         inner = (sizes[label] > 1) & (sizes[label] < self.codes)
         # rank of each label by size, the largest first
         rank = np.empty(self.labels, dtype=np.int64)
         rank[np.argsort(-sizes, kind="stable")] = np.arange(self.labels)
         order = np.lexsort((rank[label[inner]], code[inner]))
         held, by = code[inner][order], rank[label[inner]][order]
-        # how many larger labels hold the code
+        # [pair] how many larger labels hold the code
         depth = np.arange(len(held)) - np.searchsorted(held, held)
         # chain[code, depth]: the labels that hold a code, from the largest down; `labels` pads
         chain = np.full((self.codes, min(int(depth.max(initial=0)) + 1, _DEPTH)), self.labels, dtype=np.int64)
@@ -141,11 +144,12 @@ class Runs:
         position = np.empty(self.codes, dtype=np.int64)
         # sort codes by their chains, so that codes of one label become neighbours
         position[np.lexsort((natural, *chain.T[::-1]))] = natural
-        moved = Runs.of(label, position[code], position[code] + 1, self.labels, self.codes)
+        moved = LabelRuns.of(label, position[code], position[code] + 1, self.labels, self.codes)
         return (position, moved) if len(moved.label) < len(self.label) else (natural, self)
 
-    def _listed(self) -> tuple[Longs, Longs]:
-        """Every (label, code) pair such that the label covers the code."""
+    def _list_pairs(self) -> tuple[Longs, Longs]:
+        """Return every (label, code) pair such that the label covers the code, as two arrays."""
         lengths = self.stop - self.start
+        # [pair] 0, 1, … within each run
         offset = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         return np.repeat(self.label, lengths), np.repeat(self.start, lengths) + offset

@@ -1,7 +1,7 @@
 """The joining attack: a release and a public register of people, linked by what both tell (S2.1)."""
 
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding, Knowledge, Rate, option
 from shoal.attacks.interval_sets import CodeAxis
 from shoal.attacks.label_match import Matching
-from shoal.attacks.record_linkage import DistinctRows, Links, linked
+from shoal.attacks.record_linkage import DistinctRows, Links, link_people
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, Longs
-from shoal.data.codes import Codes, Table, united
-from shoal.data.packed_keys import joined
+from shoal.data.codes import Codes, Column, Table, encode_together
+from shoal.data.packed_keys import join_columns
 from shoal.errors import BadInput
-from shoal.models.spec import nearest
+from shoal.models.spec import suggest_column, suggest_nearest
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,18 @@ class Owners:
     @classmethod
     def of(cls, truth: Truth, people: Table, on: Sequence[str], key: str | None) -> "Owners":
         """Match people by the column `key`; without one, the register must be the original row by row."""
-        original = _same_rows(truth.table, people, on) if key is None else _by_key(truth.table, people, key)
-        # released row of each original row
+        original = (
+            _match_row_by_row(truth.table, people, on) if key is None else _match_by_key(truth.table, people, key)
+        )
+        # [original row] its released row; one more entry at the end
         released = np.full(truth.table.rows + 1, -1, dtype=np.int64)
         known = np.flatnonzero(truth.rows >= 0)
         released[truth.rows[known]] = known
         return cls(original, np.where(original < 0, -1, released[original]), truth.table)
 
-    def right(self, axes: Sequence[CodeAxis], places: Sequence[Codes], faces: DistinctRows) -> Flags:
+    def flag_right_links(self, axes: Sequence[CodeAxis], places: Sequence[Codes], faces: DistinctRows) -> Flags:
         """Flag the people whose own record is among their candidates."""
-        # face of each person's own released row
+        # [person] distinct row shown by the person's own released row
         face = np.where(self.released < 0, -1, faces.of_row[self.released])
         right = np.asarray(face >= 0)
         for a, (axis, place) in enumerate(zip(axes, places, strict=True)):
@@ -50,7 +52,7 @@ class Owners:
     def figures(self, right: Flags, links: Links, faces: DistinctRows, sensitive: Sequence[str]) -> dict[str, Any]:
         """Count right links, and the right guesses to expect when one candidate is chosen blindly."""
         certain = {
-            f"certain_and_right: {name}": int(self._true(s, name, links, faces).sum())
+            f"certain_and_right: {name}": int(self._flag_true_guesses(s, name, links, faces).sum())
             for s, name in enumerate(sensitive)
             if name in self.table.columns
         }
@@ -61,7 +63,7 @@ class Owners:
             "expected_right": float((1 / links.candidates[right]).sum()),
         } | certain
 
-    def _true(self, attribute: int, name: str, links: Links, faces: DistinctRows) -> Flags:
+    def _flag_true_guesses(self, attribute: int, name: str, links: Links, faces: DistinctRows) -> Flags:
         """Flag the people for whom the one value that all candidates share is the true one."""
         asked = np.flatnonzero((links.distinct[:, attribute] == 1) & (self.original >= 0))
         texts = pa.concat_arrays([self.table[name].texts, pa.nulls(1, pa.string())])
@@ -70,10 +72,11 @@ class Owners:
         return np.asarray(pc.fill_null(pc.equal(true, guess), False).to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _by_key(original: Table, people: Table, key: str) -> Longs:
+def _match_by_key(original: Table, people: Table, key: str) -> Longs:
+    """Return the row of the original of each person, found by the key; -1 where there is none."""
     if key not in original.columns:
-        raise BadInput(f"the original: there is no column {key!r}{nearest(key, original.columns)}")
-    mine, theirs = united(original[key], people[key])
+        raise BadInput(f"the original: there is no column {key!r}{suggest_column(key, original.columns)}")
+    mine, theirs = encode_together(original[key], people[key])
     named = mine.codes < len(mine.values)
     if len(np.unique(mine.codes[named])) < int(named.sum()):
         raise BadInput(f"the original: column {key!r} does not tell people apart: several rows share a value")
@@ -82,9 +85,10 @@ def _by_key(original: Table, people: Table, key: str) -> Longs:
     return row[theirs.codes]
 
 
-def _same_rows(original: Table, people: Table, on: Sequence[str]) -> Longs:
+def _match_row_by_row(original: Table, people: Table, on: Sequence[str]) -> Longs:
+    """Return the row of each person, which is their own number; refuse a register of other rows than the original."""
     if original.rows == people.rows and all(name in original.columns for name in on):
-        both = [united(original[name], people[name]) for name in on]
+        both = [encode_together(original[name], people[name]) for name in on]
         if all(bool((mine.codes == theirs.codes).all()) for mine, theirs in both):
             return np.arange(people.rows, dtype=np.int64)
     raise BadInput("the register is not the original row by row; name as key the column that tells who is who in both")
@@ -129,11 +133,12 @@ class Join(Attack):
     """A table; `shoal.attack` also takes any file or frame."""
     attributes: Sequence[str] = option(
         (),
-        "Quasi-identifiers to join on, separated by commas; all that both have unless given.",
+        "Quasi-identifiers to join on, separated by commas; all that both have unless given. Of a plain table, these "
+        "are its quasi-identifiers.",
         name="on",
         listed=True,
     )
-    """What to join on; all quasi-identifiers that the register has unless given."""
+    """What to join on; all quasi-identifiers that the register has unless given. A plain table has no others."""
     exact: Sequence[str] = option(
         (), "Columns of the release that show values as they are, separated by commas.", listed=True
     )
@@ -141,6 +146,12 @@ class Join(Attack):
     suppressed: bool = option(False, "Count rows that are all * as candidates of everybody.")
     key: str | None = option(None, "With the original: the column that tells who is who in it and in the register.")
     """The column that tells who is who in the register and in the original, where links are held against it."""
+    name_column: str | None = option(None, "Name the people exposed by this column of the register; private.")
+    """The column of the register by which the people exposed are named; nobody is named unless it is given."""
+
+    @property
+    def columns_of_table(self) -> Sequence[str]:
+        return tuple(self.attributes)
 
     @classmethod
     def for_audit(cls, given: AuditInputs) -> "Join":
@@ -153,7 +164,7 @@ class Join(Attack):
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
         """Link everybody; with the truth, count how many links are right."""
         people = _register(self.register)
-        on = self._chosen(published, people)
+        on = self._choose_attributes(published, people)
         left_out = np.zeros(published.rows, dtype=bool) if self.suppressed else published.hidden
         if left_out.all():
             left_out = ~left_out  # no row stands out: this is how the whole table was generalised
@@ -161,13 +172,13 @@ class Join(Attack):
         axes = [_axis(matching, published, name) for name, matching in zip(on, matchings, strict=True)]
         places = [axis.place[people[name].codes] for name, axis in zip(on, axes, strict=True)]
         faces = DistinctRows.of(published, on, ~left_out)
-        links = linked(axes, places, faces)
+        links = link_people(axes, places, faces)
         figures: dict[str, Any] = {
             "attributes": list(on),
             "people": people.rows,
-            "repeated_people": _repeated(people, self.key),
-            "people_with_unknown_values": _missing(axes, places),
-            "people_outside_the_hierarchies": _outside(people, on, matchings),
+            "repeated_people": _count_repeated_people(people, self.key),
+            "people_with_unknown_values": _count_people_with_null(axes, places),
+            "people_outside_the_hierarchies": _count_people_outside(people, on, matchings),
             "records": published.rows,
             "suppressed_records": int(published.hidden.sum()),
             "suppressed_records_left_out": int(left_out.sum()),
@@ -175,25 +186,27 @@ class Join(Attack):
         success = None
         if truth is not None:
             owners = Owners.of(truth, people, on, self.key)
-            right = owners.right(axes, places, faces)
+            right = owners.flag_right_links(axes, places, faces)
             success = Rate(int((right & (links.candidates == 1)).sum()), int((links.candidates == 1).sum()))
             figures |= owners.figures(right, links, faces, published.sensitive)
-        return _finding(published, links, faces, figures, success)
+        found = _finding(published, links, faces, figures, success)
+        return found if self.name_column is None else _with_names(found, people[self.name_column], published.sensitive)
 
-    def _chosen(self, published: Published, people: Table) -> list[str]:
+    def _choose_attributes(self, published: Published, people: Table) -> list[str]:
         """Return the attributes to join on, which both tables must have."""
         known = list(published.quasi_identifiers)
         for name in (*self.attributes, *self.exact):
             if name not in known:
-                raise BadInput(f"{published.name}: there is no quasi-identifier {name!r}{nearest(name, known)}")
+                raise BadInput(f"{published.name}: there is no quasi-identifier {name!r}{suggest_nearest(name, known)}")
         for name in self.attributes:
             if name not in people.columns:
-                raise BadInput(f"the register: there is no column {name!r}{nearest(name, people.columns)}")
-        if self.key is not None and self.key not in people.columns:
-            raise BadInput(f"the register: there is no column {self.key!r}{nearest(self.key, people.columns)}")
+                raise BadInput(f"the register: there is no column {name!r}{suggest_column(name, people.columns)}")
+        for column in (self.key, self.name_column):
+            if column is not None and column not in people.columns:
+                raise BadInput(f"the register: there is no column {column!r}{suggest_column(column, people.columns)}")
         on = list(self.attributes) or [name for name in known if name in people.columns]
         if not on:
-            hint = next((near for name in known if (near := nearest(name, people.columns))), "")
+            hint = next((near for name in known if (near := suggest_column(name, people.columns))), "")
             raise BadInput(f"the register: it has none of the quasi-identifiers {', '.join(map(repr, known))}{hint}")
         return on
 
@@ -205,6 +218,7 @@ class Join(Attack):
 
 
 def _register(given: Any) -> Table:
+    """Return the register; refuse what is no table, or an empty one."""
     if not isinstance(given, Table):
         raise BadInput("the register is a table; files and frames are read by shoal.attack")
     if not given.rows:
@@ -213,16 +227,16 @@ def _register(given: Any) -> Table:
 
 
 def _axis(matching: Matching, published: Published, name: str) -> CodeAxis:
-    """Axis of what an attribute's labels cover in the register; labels that no row shows are not read."""
+    """Return the axis of what an attribute's labels cover in the register; labels that no row shows are not read."""
     shown = published.quasi_identifiers[name]
     used, first = np.unique(shown.codes, return_index=True)
     axis = matching.runs([shown.labels[code] for code in used.tolist()], first).axis()
     number = np.zeros(len(shown.labels), dtype=np.int32)
     number[used] = np.arange(len(used))
-    return axis.relabelled(number)
+    return axis.renumber_labels(number)
 
 
-def _missing(axes: Sequence[CodeAxis], places: Sequence[Codes]) -> int:
+def _count_people_with_null(axes: Sequence[CodeAxis], places: Sequence[Codes]) -> int:
     """Count the people with a null, which excludes no record."""
     missing = np.zeros(len(places[0]), dtype=bool)
     for axis, place in zip(axes, places, strict=True):
@@ -230,7 +244,7 @@ def _missing(axes: Sequence[CodeAxis], places: Sequence[Codes]) -> int:
     return int(missing.sum())
 
 
-def _outside(people: Table, on: Sequence[str], matchings: Sequence[Matching]) -> int:
+def _count_people_outside(people: Table, on: Sequence[str], matchings: Sequence[Matching]) -> int:
     """Count the people with a value that a hierarchy does not know, so that its labels cannot cover it."""
     outside = np.zeros(people.rows, dtype=bool)
     for name, matching in zip(on, matchings, strict=True):
@@ -240,12 +254,12 @@ def _outside(people: Table, on: Sequence[str], matchings: Sequence[Matching]) ->
     return int(outside.sum())
 
 
-def _repeated(people: Table, key: str | None) -> int:
+def _count_repeated_people(people: Table, key: str | None) -> int:
     """Count the rows of the register that repeat another's key or, without a key, all its columns."""
     columns = [people[key]] if key is not None else list(people.columns.values())
     codes, size = columns[0].codes, columns[0].size
     for column in columns[1:]:  # two by two: no register is too wide
-        codes, size, _ = joined([(codes, size), (column.codes, column.size)])
+        codes, size, _ = join_columns([(codes, size), (column.codes, column.size)])
     return people.rows - len(np.unique(codes))
 
 
@@ -267,7 +281,7 @@ def _finding(
             name: {
                 "certain": int(certain[:, s].sum()),
                 "mean_probability": float(links.probability[matched, s].mean()) if matched.any() else 0.0,
-                "share_in_the_release": _commonest(published, name),
+                "share_in_the_release": _share_of_commonest(published, name),
             }
             for s, name in enumerate(published.sensitive)
         },
@@ -286,7 +300,7 @@ def _sentence(unique: int, more: int, people: int, sensitive: Sequence[str]) -> 
 
 
 def _histogram(candidates: Longs) -> list[dict[str, Any]]:
-    """Bin people by their number of candidates."""
+    """Count people by their number of candidates, in bins."""
     ends = [*(start - 1 for start in _BINS[1:]), None]
     counts = np.bincount(np.searchsorted(_BINS, candidates, side="right") - 1, minlength=len(_BINS)).tolist()
     return [
@@ -296,14 +310,14 @@ def _histogram(candidates: Longs) -> list[dict[str, Any]]:
     ]
 
 
-def _commonest(published: Published, name: str) -> float:
-    """Share of the commonest value in the whole release: how likely it is without any match."""
+def _share_of_commonest(published: Published, name: str) -> float:
+    """Return the share of the commonest value in the whole release: how likely it is without any match."""
     overall = published.counts.sensitive[name].non_null().overall
     return float(overall.max(initial=0) / max(int(overall.sum()), 1))
 
 
 def _people(links: Links, faces: DistinctRows, sensitive: Sequence[str], certain: Flags) -> pa.Table:
-    """What was learned of each row of the register; as private as the original."""
+    """Return what was learned of each row of the register, as an Arrow table; as private as the original."""
     names = pa.array([*faces.names, None], pa.string())
     columns: dict[str, Any] = {
         "row": np.arange(1, len(links.candidates) + 1),
@@ -315,3 +329,18 @@ def _people(links: Links, faces: DistinctRows, sensitive: Sequence[str], certain
         columns[f"{name}: probability"] = links.probability[:, s]
         columns[f"{name}: certain"] = certain[:, s]
     return pa.table(columns)
+
+
+def _with_names(found: Finding, names: Column, sensitive: Sequence[str]) -> Finding:
+    """Return the finding with a name for each row of the register, and with the people exposed by name."""
+    texts = pa.concat_arrays([names.texts, pa.nulls(1, pa.string())]).take(pa.array(names.codes))
+    learned = [
+        {name: person[name] for name in sensitive if person[f"{name}: certain"]} for person in found.people.to_pylist()
+    ]
+    told = zip(texts.to_pylist(), found.people["candidates"].to_pylist(), learned, strict=True)
+    named = [
+        {"name": name, "candidates": candidates, "learned": certain}
+        for name, candidates, certain in told
+        if candidates == 1 or certain
+    ]
+    return replace(found, people=found.people.add_column(1, "name", texts), named=tuple(named))

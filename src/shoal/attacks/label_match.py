@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.attacks.interval_sets import Runs
+from shoal.attacks.interval_sets import LabelRuns
 from shoal.data.class_counts import Indices, Longs
 from shoal.data.codes import Column, Kind
 from shoal.errors import BadHierarchy, BadInput
@@ -34,9 +34,10 @@ class Masks:
     Without a hierarchy each sign is exactly one character. Of a mask of Shoal's own, where `short` texts keep all they
     have, it is at most one: `021**` is also what becomes of `021` beside `02138`.
 
-    >>> Masks(["3", "30", "34", "130"]).found("3*").tolist(), Masks(["3", "30", "130"], short=True).found("3*").tolist()
+    >>> masks = Masks(["3", "30", "34", "130"]), Masks(["3", "30", "130"], short=True)
+    >>> tuple(mask.find_texts("3*").tolist() for mask in masks)
     ([1, 2], [0, 1])
-    >>> Masks(["3", "30", "34", "130"]).found("*30").tolist()
+    >>> Masks(["3", "30", "34", "130"]).find_texts("*30").tolist()
     [3]
     """
 
@@ -44,7 +45,7 @@ class Masks:
     sign: str = "*"
     short: bool = False
 
-    def found(self, label: str) -> Longs:
+    def find_texts(self, label: str) -> Longs:
         """Return the positions of the texts that fit a label, in order."""
         start, end = label.rstrip(self.sign), label.lstrip(self.sign)
         if self.sign not in start:
@@ -60,6 +61,7 @@ class Masks:
 
     @staticmethod
     def _between(ordered: tuple[list[str], Longs], start: str) -> Longs:
+        """Return the positions of the texts that begin with a prefix, given sorted texts and their positions."""
         texts, places = ordered
         return places[bisect_left(texts, start) : bisect_left(texts, start + _LAST)]
 
@@ -77,6 +79,7 @@ class Masks:
 
 
 def _sorted(texts: Sequence[str]) -> tuple[list[str], Longs]:
+    """Return the texts sorted, and the position of each before."""
     order = sorted(range(len(texts)), key=texts.__getitem__)
     return [texts[at] for at in order], np.array(order, dtype=np.int64)
 
@@ -112,37 +115,43 @@ class Matching:
     exact: bool = False
     """Whether the release shows values as they are: a label that nobody in the register has is then another's value."""
 
-    def runs(self, labels: Sequence[str | None], rows: Indices | None = None) -> Runs:
-        """Runs of codes that each label covers; an unreadable label is refused with the first of its `rows`, from 0."""
-        plain = self._plain(labels)
+    def runs(self, labels: Sequence[str | None], rows: Indices | None = None) -> LabelRuns:
+        """Return the runs of codes that each label covers; refuse a label that cannot be read.
+
+        `rows` is the first row that shows each label, from 0, for the message.
+        """
+        # labels that are values: the code of the value, and all codes of the same number
+        plain = self._codes_of_values(labels)
         raw = np.flatnonzero(plain >= 0)
-        first, past = (ends[plain[raw]].tolist() for ends in self._same)
+        first, past = (ends[plain[raw]].tolist() for ends in self._equal_codes)
         found = list(zip(raw.tolist(), first, past, strict=True))
         strange, explained = [], False
         further = np.flatnonzero([code < 0 or label in self._groups for code, label in zip(plain, labels, strict=True)])
         for at in further.tolist():
             label = labels[at]
             explained |= label in self._groups
-            covered = self._covered(label)
+            covered = self._runs_of_label(label)
             if covered is None:
                 strange += [at]
             found += [(at, *one) for one in covered or ()]
-        self._refuse([at for at in strange if not self._nobodys(labels[at] or "", explained=explained)], rows)
+        self._refuse_unexplained(
+            [at for at in strange if not self._is_absent_value(labels[at] or "", explained=explained)], rows
+        )
         of, start, stop = np.array(found, dtype=np.int64).reshape(-1, 3).T
-        return Runs.of(of, start, stop, len(labels), len(self.column.values))
+        return LabelRuns.of(of, start, stop, len(labels), len(self.column.values))
 
     @cached_property
     def unknown(self) -> Longs:
         """Codes of values that the hierarchy does not know: only they themselves, ranges and `*` cover them."""
         return np.flatnonzero(self._leaf < 0)
 
-    def _plain(self, labels: Sequence[str | None]) -> Longs:
-        """The code of each label that is a value, else -1."""
+    def _codes_of_values(self, labels: Sequence[str | None]) -> Longs:
+        """Return the code of each label that is a value, else -1."""
         found = pc.index_in(pa.array(labels, pa.string()), value_set=self.column.texts, skip_nulls=True)
         return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
-    def _covered(self, label: str | None) -> Sequence[Run] | None:
-        """What a label covers; None if nothing explains it."""
+    def _runs_of_label(self, label: str | None) -> Sequence[Run] | None:
+        """Return the runs of codes that a label covers; None if nothing explains it."""
         if label is None or label == TOP:
             return [(0, len(self.column.values))]
         if label in self._groups:
@@ -151,27 +160,27 @@ class Matching:
             case Interval() as meant:
                 return self._between(meant)
             case Members(values):
-                return runs_of(np.concatenate([self._scale.same(value) for value in values]))
-        return self._further(label)
+                return runs_of(np.concatenate([self._scale.codes_of_text(value) for value in values]))
+        return self._runs_outside_grammar(label)
 
-    def _further(self, label: str) -> Sequence[Run] | None:
-        """Runs of a label outside the grammar of labels; None if nothing explains it."""
-        if (found := self._foreign(label)) is not None:
+    def _runs_outside_grammar(self, label: str) -> Sequence[Run] | None:
+        """Return the runs of a label outside the grammar of labels; None if nothing explains it."""
+        if (found := self._runs_of_foreign_range(label)) is not None:
             return found
         if self._masks.sign in label:
             self._refuse_lost_zeros(label)
-            return runs_of(self._masks.found(label))
+            return runs_of(self._masks.find_texts(label))
         if self.column.kind is Kind.NUMBER:
             label = _LEADING_ZEROS.sub(r"\1", label)
-        return runs_of(self._scale.same(label)) or None  # 30, 30.0 and 030 are one number
+        return runs_of(self._scale.codes_of_text(label)) or None  # 30, 30.0 and 030 are one number
 
     @cached_property
     def _scale(self) -> Scale:
         return Scale(self.column.values, self.column.decimal)
 
     @cached_property
-    def _same(self) -> tuple[Longs, Longs]:
-        """First code, and one past the last, of the codes that are the same number as each code: `30`, `30.0`."""
+    def _equal_codes(self) -> tuple[Longs, Longs]:
+        """For each code, the first and one past the last of the codes that are the same number: `30`, `30.0`."""
         codes = np.arange(len(self.column.values), dtype=np.int64)
         if self.column.kind is not Kind.NUMBER or not self.column.look_alikes:
             return codes, codes + 1
@@ -181,13 +190,14 @@ class Matching:
     # --- ranges ----------------------------------------------------------------------------------------------------
 
     def _between(self, meant: Interval) -> Sequence[Run] | None:
+        """Return the runs of an interval; one of plain numbers over texts compares digits as texts."""
         if self.column.kind is Kind.TEXT and not meant.quoted and all(map(_NUMBER.fullmatch, meant.ends)):
             self._refuse_mixture()
             meant = replace(meant, quoted=True)  # codes of digits are compared as texts
         return self._scale.runs(meant)
 
-    def _foreign(self, label: str) -> Sequence[Run] | None:
-        """Runs of a range as other tools write it; None for other labels."""
+    def _runs_of_foreign_range(self, label: str) -> Sequence[Run] | None:
+        """Return the runs of a range as other tools write it; None for other labels."""
         if self.column.kind is Kind.TEXT:
             return None
         if found := _AROUND.fullmatch(label):
@@ -252,15 +262,15 @@ class Matching:
         known = np.flatnonzero(self._leaf >= 0)
         groups: dict[str | None, Longs] = {}
         for labels in (self._taxonomy.leaves, *self._taxonomy.levels):
-            for label, codes in _grouped(labels, self._leaf[known], known):
+            for label, codes in _group_by_label(labels, self._leaf[known], known):
                 groups[label] = np.union1d(groups[label], codes) if label in groups else codes
         groups.pop(TOP, None)
         return groups
 
     # --- what nothing explains -------------------------------------------------------------------------------------
 
-    def _nobodys(self, label: str, *, explained: bool) -> bool:
-        """Whether a label that covers nobody is a value that nobody has, rather than a label not understood."""
+    def _is_absent_value(self, label: str, *, explained: bool) -> bool:
+        """Whether a label that covers nobody is a value absent from the register, rather than a foreign label."""
         if self.exact or isinstance(self.builder, ValueOnly | Mask):
             return True
         if isinstance(self.builder, _CLOSED):
@@ -276,7 +286,8 @@ class Matching:
     def _shapes(self) -> frozenset[str]:
         return frozenset(map(_shape, self.column.texts.to_pylist()))
 
-    def _refuse(self, strange: Sequence[int], rows: Indices | None) -> None:
+    def _refuse_unexplained(self, strange: Sequence[int], rows: Indices | None) -> None:
+        """Refuse labels that nothing explains, given by their positions."""
         if not strange or not len(self.column.values):
             return
         where = "" if rows is None else f"row {int(min(rows[at] for at in strange)) + 1}: "
@@ -287,9 +298,10 @@ class Matching:
         )
 
 
-def _grouped(labels: Sequence[str], leaf: Longs, codes: Longs) -> Iterator[tuple[str, Longs]]:
+def _group_by_label(labels: Sequence[str], leaf: Longs, codes: Longs) -> Iterator[tuple[str, Longs]]:
     """Yield each label with the codes whose leaf has it."""
     encoded = pa.array(labels, pa.string()).dictionary_encode()
+    # [code] label of its leaf; then codes in the order of labels, and where each label begins among them
     of = encoded.indices.to_numpy()[leaf]
     order = np.argsort(of, kind="stable")
     ends = np.searchsorted(of[order], np.arange(len(encoded.dictionary) + 1))

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.attacks.interval_sets import Runs
+from shoal.attacks.interval_sets import LabelRuns
 from shoal.attacks.release_under_attack import Published
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Codes, Column, Table, encode
@@ -32,7 +32,7 @@ _MOST = 10_000
 _LARGEST = 1e300
 """Greatest count for one stretch of whole numbers, so that it stays a finite float."""
 _WHOLE = re.compile("-?(0|[1-9][0-9]*)")
-_OWN_LEAVES = (Csv, Rows, Tree)
+OWN_LEAVES = (Csv, Rows, Tree)
 """Hierarchies that name their values themselves, whatever the column holds."""
 _OF_NUMBERS = (Edges, Intervals, TopBottom)
 
@@ -49,12 +49,12 @@ class Meaning:
     """How many values each code stands for: 1 where all values are listed."""
 
     @cached_property
-    def runs(self) -> Runs:
+    def runs(self) -> LabelRuns:
         """Runs of codes that each label covers, null among them."""
         read = Labels(self.column, self.hierarchy)
         found = [(at, *run) for at, label in enumerate(self.labels) for run in read.runs(label)]
         of, start, stop = np.array(found, dtype=np.int64).reshape(-1, 3).T
-        return Runs.of(of, start, stop, len(self.labels), self.column.size)
+        return LabelRuns.of(of, start, stop, len(self.labels), self.column.size)
 
     @cached_property
     def covered(self) -> Flags:
@@ -66,7 +66,7 @@ class Meaning:
         return flags
 
     def codes_of(self, column: Column) -> Codes:
-        """For each code of another column, the code of its value here; -1 where there is none."""
+        """Return, for each code of another column, the code of its value here; -1 where there is none."""
         place = {text: code for code, text in enumerate(self.column.texts.to_pylist())}
         codes = [place.get(text, -1) for text in column.texts.to_pylist()]
         if column.has_null:
@@ -77,8 +77,8 @@ class Meaning:
 def meaning_of(published: Published, name: str, *known: Column, listed: bool = True) -> Meaning:
     """Return what the labels of a quasi-identifier stand for; `known` are columns of values the attacker has seen.
 
-    Without any, the values are those of its hierarchy, or the whole numbers between the ends of its ranges: each by
-    itself or, not `listed`, those that no label tells apart together.
+    Without any, the values are those of its hierarchy, or the whole numbers between the ends of its ranges. If not
+    `listed`, whole numbers that no label tells apart are one value.
 
     >>> from shoal.data.codes import Table
     >>> table = Table({"age": encode("age", pa.array(["[20, 22)", "23"]))}, 2)
@@ -101,7 +101,7 @@ def meaning_of(published: Published, name: str, *known: Column, listed: bool = T
         named, ranges = _read(shown.labels)
         texts += named
         if listed:
-            texts += (text for each in ranges for text in _listed(each))
+            texts += (text for each in ranges for text in _list_numbers(each))
         else:
             stretches = _stretches(ranges, texts, _edges(shown.labels))
     elif isinstance(builder, _OF_NUMBERS):
@@ -110,19 +110,32 @@ def meaning_of(published: Published, name: str, *known: Column, listed: bool = T
     values: list[str | None] = [*dict.fromkeys([*texts, *stretches]), *null]
     decimal = next((column.decimal for column in known), ".")
     column = encode(name, pa.array(values, pa.string()), decimal=decimal)
-    hierarchy = build(column, builder) if builder is not None and (own or known or _ranges(shown.labels)) else None
+    hierarchy = build(column, builder) if builder is not None and (own or known or _has_ranges(shown.labels)) else None
     many = np.ones(column.size)
     many[: len(column.texts)] = [min(stretches.get(text, 1), _LARGEST) for text in column.texts.to_pylist()]
     return Meaning(shown.labels, column, hierarchy, many)
 
 
 def _leaves(name: str, builder: Builder | None) -> Sequence[str]:
-    if not isinstance(builder, _OWN_LEAVES):
+    """Return the values that a hierarchy names itself; none where they depend on the column."""
+    if not isinstance(builder, OWN_LEAVES):
         return ()
     return builder.taxonomy(encode(name, pa.array([], pa.string()))).leaves
 
 
-def _ranges(labels: Sequence[str | None]) -> bool:
+def lists_all_numbers(label: str | None) -> bool:
+    """Whether a label is a range of whole numbers of which every one is listed among the values.
+
+    >>> lists_all_numbers("[20, 40)"), lists_all_numbers("*"), lists_all_numbers("[0, 1000000)")
+    (True, False, False)
+    """
+    said = None if label is None else parse_label(label)
+    whole = _whole_numbers(said) if isinstance(said, Interval) else None
+    return whole is not None and len(whole) <= _MOST
+
+
+def _has_ranges(labels: Sequence[str | None]) -> bool:
+    """Whether some label is an interval."""
     return any(isinstance(parse_label(label), Interval) for label in labels if label is not None)
 
 
@@ -146,7 +159,7 @@ def _read(labels: Sequence[str | None]) -> tuple[list[str], list[range]]:
 
 
 def _whole_numbers(interval: Interval) -> range | None:
-    """Whole numbers in an interval whose ends are whole numbers; None for other intervals."""
+    """Return the whole numbers in an interval whose ends are whole numbers; None for other intervals."""
     low, high = interval.low, interval.high
     if low is None or high is None or interval.quoted or not _WHOLE.fullmatch(low) or not _WHOLE.fullmatch(high):
         return None
@@ -154,7 +167,7 @@ def _whole_numbers(interval: Interval) -> range | None:
 
 
 def _ends(interval: Interval) -> Iterator[str]:
-    """Yield the ends that an interval covers; of one without a lower end that does not cover the upper, a number below.
+    """Yield the ends that an interval covers; for `<x`, which covers no end, the next whole number below x.
 
     >>> list(_ends(Interval(None, "20"))), list(_ends(Interval("20", None)))
     (['19'], ['20'])
@@ -168,7 +181,8 @@ def _ends(interval: Interval) -> Iterator[str]:
             yield end
 
 
-def _listed(numbers: range) -> Iterable[str]:
+def _list_numbers(numbers: range) -> Iterable[str]:
+    """Return the first whole numbers of a range as texts, as many as are listed at most."""
     return map(str, numbers[:_MOST])
 
 
@@ -185,13 +199,13 @@ def _edges(labels: Sequence[str | None]) -> Iterator[int]:
 
 
 def _stretches(ranges: Sequence[range], named: Iterable[str], others: Iterable[int]) -> dict[str, int]:
-    """Stretches of whole numbers that no label tells apart: the first of each, and its length.
+    """Return the stretches of whole numbers that no label tells apart: the first number of each, and its length.
 
     >>> _stretches([range(0, 10), range(5, 20)], ["7"], [15])
     {'0': 5, '5': 2, '8': 2, '10': 5, '15': 5}
     """
     alone = {int(text) for text in named if _WHOLE.fullmatch(text)}
-    steps: dict[int, int] = {}  # by how much more ranges there are from each number on
+    steps: dict[int, int] = {}  # by how many the number of open ranges changes at each number
     for numbers in ranges:
         if numbers:
             steps[numbers.start] = steps.get(numbers.start, 0) + 1
@@ -206,9 +220,9 @@ def _stretches(ranges: Sequence[range], named: Iterable[str], others: Iterable[i
 
 
 def marginal(published: Published, name: str, meaning: Meaning, control: Table | None = None) -> Floats:
-    """Share of each value among the people of a control table, each value counted once more (Laplace's rule).
+    """Return the share of each value among the people of a control table, by Laplace's rule.
 
-    Without one, every released row is spread evenly over what its label covers.
+    Without a control table, every released row is spread evenly over the values that its label covers.
 
     >>> import pyarrow as pa
     >>> from shoal.attacks.label_sets import meaning_of
@@ -226,28 +240,27 @@ def marginal(published: Published, name: str, meaning: Meaning, control: Table |
     shown = published.quasi_identifiers[name]
     rows = np.bincount(shown.codes, minlength=len(shown.labels)).astype(np.float64)
     values = covered_by_labels(meaning, meaning.many)  # how many each label covers
-    # what each value under a label gets of the label's rows
+    # [label] what each value under the label gets of the label's rows
     each = rows / np.where(values > 0, values, 1)
-    mass = spread(each[runs.label], runs.start, runs.stop, size) * meaning.many
+    mass = spread_over_runs(each[runs.label], runs.start, runs.stop, size) * meaning.many
     total = mass.sum()
     return np.asarray(mass / total) if total > 0 else np.full(size, 1 / max(size, 1))
 
 
 def covered_by_labels(meaning: Meaning, amounts: Floats) -> Floats:
-    """For each label, the sum of the amounts of the values that it covers."""
+    """Return, for each label, the sum of the amounts of the values that it covers."""
     runs = meaning.runs
     found = np.zeros(len(meaning.labels))
-    np.add.at(found, runs.label, sums(amounts, runs.start, runs.stop))
+    np.add.at(found, runs.label, sum_runs(amounts, runs.start, runs.stop))
     return found
 
 
-def sums(amounts: Floats, start: Longs, stop: Longs) -> Floats:
-    """Sum of amounts over each run, in O(log n) steps per run.
+def sum_runs(amounts: Floats, start: Longs, stop: Longs) -> Floats:
+    """Return the sum of amounts over each run, in O(log n) steps per run, by a segment tree.
 
-    Sums of 2, 4, 8, … neighbours are kept, and each run is put together from few of them. Differences of running
-    totals would do the same, but lose what is small beside what is large.
+    Differences of running totals would be simpler, but lose small amounts beside large ones.
 
-    >>> sums(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 2]), np.array([3, 3, 2])).tolist()
+    >>> sum_runs(np.array([1.0, 2.0, 4.0]), np.array([0, 1, 2]), np.array([3, 3, 2])).tolist()
     [7.0, 6.0, 0.0]
     """
     leaves = _tree_leaves(len(amounts))
@@ -263,10 +276,10 @@ def sums(amounts: Floats, start: Longs, stop: Longs) -> Floats:
     return found
 
 
-def spread(amounts: Floats, start: Longs, stop: Longs, size: int) -> Floats:
-    """Total that each of `size` values receives when every value of a run receives the run's amount.
+def spread_over_runs(amounts: Floats, start: Longs, stop: Longs, size: int) -> Floats:
+    """Return the total that each of `size` values receives when every value of a run receives the run's amount.
 
-    >>> spread(np.array([1.0, 2.0]), np.array([0, 1]), np.array([2, 3]), 3).tolist()
+    >>> spread_over_runs(np.array([1.0, 2.0]), np.array([0, 1]), np.array([2, 3]), 3).tolist()
     [1.0, 3.0, 2.0]
     """
     leaves = _tree_leaves(size)
@@ -274,19 +287,19 @@ def spread(amounts: Floats, start: Longs, stop: Longs, size: int) -> Floats:
     for which, nodes in _nodes(start, stop, leaves):
         np.add.at(tree, nodes, amounts[which])
     first = 1
-    while first < leaves:  # what a node got, all below it get
+    while first < leaves:  # pass the amount of each node down to its two children
         tree[2 * first : 4 * first] += np.repeat(tree[first : 2 * first], 2)
         first *= 2
     return tree[leaves : leaves + size]
 
 
 def _tree_leaves(size: int) -> int:
-    """Least power of two that holds `size` leaves; the root of the tree is node 1, leaf i is node leaves + i."""
+    """Return the least power of two that holds `size` leaves; the root is node 1, and leaf i is node leaves + i."""
     return 1 << max(size - 1, 0).bit_length()
 
 
 def _nodes(start: Longs, stop: Longs, leaves: int) -> Iterator[tuple[Flags, Longs]]:
-    """Yield, level by level, which runs use a node there, and which node; together these nodes cover each run."""
+    """Yield, level by level, flags of the runs that use a node there, and these nodes; together they cover each run."""
     low, high = start + leaves, stop + leaves
     while (low < high).any():
         # an odd left end is a right child: take it, and go on with the node after it

@@ -1,8 +1,9 @@
 """Somebody who knows all quasi-identifiers of a person whom he knows to be in the table (El Emam and Dankar 2008)."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from math import ceil
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from shoal.attacks.attack import Attack, Channel, Finding, option
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
-from shoal.data.packed_keys import joined
+from shoal.data.packed_keys import join_columns
 from shoal.errors import BadInput
 from shoal.models.model import exact
 
@@ -45,7 +46,7 @@ class Prosecutor(Attack):
         hidden = of_row[published.hidden]
         if len(np.unique(hidden)) < len(sizes):  # where nothing stands out, all rows were generalised so
             shown[hidden] = False
-        sizes = sizes[shown]
+        total, sizes = int(sizes.sum()), sizes[shown]
         least = int(sizes.min()) if len(sizes) else 0
         alone, rows = int((sizes == 1).sum()), int(sizes.sum())
         enough = ceil(1 / exact("threshold", self.threshold))
@@ -56,14 +57,39 @@ class Prosecutor(Attack):
             "mean_risk": len(sizes) / rows if rows else 0.0,
             "threshold": self.threshold,
             "people_at_risk": int(sizes[sizes < enough].sum()),
+            "suppressed_records": total - rows,
         }
         said = f"{alone:,} of {rows:,} records are alone in their class; the smallest class has {least:,}"
-        return Finding("prosecutor", Channel.RECORD, alone, rows, said, figures)
+        return Finding("prosecutor", Channel.RECORD, alone, rows, f"{said}{_describe_rest(figures)}", figures)
+
+    @classmethod
+    def words(cls, figures: Mapping[str, Any], exposed: int) -> str | None:
+        return f"{super().words(figures, exposed)}{_describe_rest(figures)}"
+
+
+def tell_persons(found: Finding, fewest: int) -> Finding:
+    """Return a finding that also tells the fewest persons in a class, where a person may have several records."""
+    figures = {**found.figures, "fewest_persons": fewest}
+    said = found.sentence.removesuffix(_describe_rest(found.figures))
+    return replace(found, sentence=f"{said}{_describe_rest(figures)}", figures=figures)
+
+
+def _describe_rest(figures: Mapping[str, Any]) -> str:
+    """Say how many persons a class has, where that is known, and how many records are in no class of their own."""
+    persons, hidden = figures.get("fewest_persons"), figures.get("suppressed_records", 0)
+    told = "" if persons is None else f", and each class has at least {persons:,} person{'s' * (persons != 1)}"
+    if not hidden:
+        return told
+    are = "1 more record shows" if hidden == 1 else f"{hidden:,} more records show"
+    return f"{told}; {are} * in every quasi-identifier and could be anybody's"
 
 
 def _classes(published: Published) -> tuple[Codes, Longs]:
-    """Classes of rows with equal quasi-identifiers; where these are shown as they are, groups hide nobody's row."""
+    """Return the class of each row and the size of each class, by equal quasi-identifiers.
+
+    Where these are shown as they are (Anatomy), groups hide nobody's row, and do not count.
+    """
     if not published.exact:
         return published.class_of_row, published.counts.sizes
-    of_row, count, _ = joined([(each.codes, len(each.labels)) for each in published.quasi_identifiers.values()])
+    of_row, count, _ = join_columns([(each.codes, len(each.labels)) for each in published.quasi_identifiers.values()])
     return of_row, np.bincount(of_row, minlength=count)

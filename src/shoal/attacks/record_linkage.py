@@ -14,7 +14,7 @@ from shoal.attacks.release_under_attack import Published
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Codes, Table
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import joined
+from shoal.data.packed_keys import join_columns
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class DistinctRows:
         of_row = np.full(published.rows, -1, dtype=np.int32)
         of_row[chosen] = found.classes
         labels = np.stack([found.codes(name) for name in on], axis=1) if on else np.zeros((len(found), 0), np.int32)
-        held = _held(published, found.classes, published.class_of_row[chosen], len(found))
+        held = _values_of_faces(published, found.classes, published.class_of_row[chosen], len(found))
         return cls(np.ascontiguousarray(labels), found.counts, of_row, *held)
 
 
@@ -69,8 +69,8 @@ class Links:
     probability: Floats
     """[person, sensitive attribute]: share of the likeliest value among candidates with a known value."""
 
-    def of(self, each: NDArray[np.integer]) -> "Links":
-        """Repeat the links of distinct people for everybody: person i is distinct person `each[i]`."""
+    def expand(self, each: NDArray[np.integer]) -> "Links":
+        """Return the links of everybody from those of distinct people: person i is distinct person `each[i]`."""
         return Links(
             self.candidates[each],
             self.classes[each],
@@ -80,7 +80,7 @@ class Links:
         )
 
 
-def linked(axes: Sequence[CodeAxis], places: Sequence[Codes], faces: DistinctRows) -> Links:
+def link_people(axes: Sequence[CodeAxis], places: Sequence[Codes], faces: DistinctRows) -> Links:
     """Link every person, given by a place on each axis, with the faces that contain that point.
 
     A null excludes nothing: people who have one are linked on the other axes alone.
@@ -91,23 +91,26 @@ def linked(axes: Sequence[CodeAxis], places: Sequence[Codes], faces: DistinctRow
     # distinct people as points[person, axis]; a place equal to the size of the axis is null
     points = np.stack([people.codes(name) for name in sizes], axis=1)
     known = points < np.array([axis.size for axis in axes])
-    found = _nothing(len(points), int(faces.attribute.max(initial=-1)) + 1)
-    for here, chosen in _patterns(known):
-        _put(found, here, _contained([axes[a] for a in chosen], points[here][:, chosen], faces, chosen))
-    return found.of(people.classes)
+    found = _empty_links(len(points), int(faces.attribute.max(initial=-1)) + 1)
+    for here, chosen in _group_by_known_axes(known):
+        _store_links(
+            found, here, _find_containing_faces([axes[a] for a in chosen], points[here][:, chosen], faces, chosen)
+        )
+    return found.expand(people.classes)
 
 
-def _patterns(known: Flags) -> Iterator[tuple[Longs, list[int]]]:
+def _group_by_known_axes(known: Flags) -> Iterator[tuple[Longs, list[int]]]:
     """Yield groups of people who have a value on the same axes, with these axes."""
-    of, _, which = joined([(column.astype(np.int32), 2) for column in known.T])
+    of, _, which = join_columns([(column.astype(np.int32), 2) for column in known.T])
     order = np.argsort(of, kind="stable")
     for here in np.split(order, np.flatnonzero(np.diff(of[order])) + 1):
         yield here, [a for a, column in enumerate(which) if column[of[here[0]]]]
 
 
-def _contained(
+def _find_containing_faces(
     axes: Sequence[CodeAxis], points: NDArray[np.int32], faces: DistinctRows, chosen: Sequence[int]
 ) -> tuple[NDArray[np.generic], ...]:
+    """Call the kernel that finds, for each point, the faces that contain it on the chosen axes, and what they tell."""
     labels = faces.labels[:, chosen]
     # sets of ranges are numbered through all axes
     offsets = np.cumsum([0, *(len(axis.begin) - 1 for axis in axes)])
@@ -115,12 +118,12 @@ def _contained(
     runs = np.cumsum(np.concatenate([[0], *(np.diff(axis.begin) for axis in axes)])).astype(np.int64)
     return kernels.contained(
         np.ascontiguousarray(points),
-        _of_faces([axis.low for axis in axes], labels),
-        _of_faces([axis.high for axis in axes], labels),
-        _of_faces(sets, labels),
+        _look_up_by_face([axis.low for axis in axes], labels),
+        _look_up_by_face([axis.high for axis in axes], labels),
+        _look_up_by_face(sets, labels),
         runs,
-        _joined([axis.run_low for axis in axes]),
-        _joined([axis.run_high for axis in axes]),
+        _concatenate([axis.run_low for axis in axes]),
+        _concatenate([axis.run_high for axis in axes]),
         faces.rows,
         faces.begin,
         faces.values,
@@ -130,19 +133,21 @@ def _contained(
     )
 
 
-def _of_faces(parts: Sequence[NDArray[np.integer]], labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Look up a property of labels for every face: [face, attribute]."""
+def _look_up_by_face(parts: Sequence[NDArray[np.integer]], labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return a property of labels for every face, as [face, attribute]."""
     out = np.empty(labels.shape, dtype=np.int32)
     for a, part in enumerate(parts):
         out[:, a] = part[labels[:, a]]
     return out
 
 
-def _joined(parts: Sequence[Codes]) -> Codes:
+def _concatenate(parts: Sequence[Codes]) -> Codes:
+    """Return arrays concatenated; an empty one for none."""
     return np.concatenate([np.zeros(0, dtype=np.int32), *parts])
 
 
-def _nothing(people: int, attributes: int) -> Links:
+def _empty_links(people: int, attributes: int) -> Links:
+    """Return links for people without any candidates, to be filled in."""
     shape = (people, attributes)
     return Links(
         np.zeros(people, dtype=np.int64),
@@ -153,7 +158,8 @@ def _nothing(people: int, attributes: int) -> Links:
     )
 
 
-def _put(links: Links, here: Longs, told: tuple[NDArray[np.generic], ...]) -> None:
+def _store_links(links: Links, here: Longs, told: tuple[NDArray[np.generic], ...]) -> None:
+    """Store what the kernel told of some people in the links."""
     rows, classes, best, distinct, weight, known = told
     links.candidates[here] = rows
     links.classes[here] = classes
@@ -162,11 +168,12 @@ def _put(links: Links, here: Longs, told: tuple[NDArray[np.generic], ...]) -> No
     links.probability[here] = weight / np.maximum(known, np.finfo(np.float64).tiny)
 
 
-def _held(
+def _values_of_faces(
     published: Published, faces: Codes, classes: Codes, count: int
 ) -> tuple[Longs, Codes, Floats, Codes, tuple[str | None, ...]]:
-    """Sensitive values of every face as entries: each row counts with the shares of its class."""
+    """Return the sensitive values of every face as entries; each row counts with the shares of its class."""
     pairs = FrequencySet.count({"face": (faces, count), "class": (classes, len(published.counts.sizes))})
+    # [pair] the face, the class, and the rows of each (face, class) that occurs
     face, of, rows = pairs.codes("face"), pairs.codes("class"), pairs.counts
     entries: list[tuple[Codes, NDArray[np.integer], Floats]] = []
     names: list[str | None] = []
@@ -175,12 +182,12 @@ def _held(
         values = published.counts.sensitive[name].non_null()
         order = np.argsort(values.classes, kind="stable")
         ends = np.searchsorted(values.classes[order], np.arange(values.class_count + 1))
-        # values in the class of each (face, class) pair; each pair is repeated so often
+        # [pair] number of values in its class: the pair is repeated so often
         many = np.diff(ends)[of]
-        # 0, 1, … within each pair
+        # [entry] 0, 1, … within each pair; then where its value stands
         offset = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
         at = order[np.repeat(ends[of], many) + offset]
-        # rows of the pair times the share of the value in its class
+        # [entry] rows of the pair times the share of the value in its class
         share = np.repeat(rows, many) * values.counts[at] / np.repeat(published.counts.sizes[of], many)
         entries += [(np.repeat(face, many), values.values[at] + len(names), share)]
         attributes += [attribute] * len(values.labels)
@@ -199,7 +206,7 @@ _CELLS = 20_000_000
 
 
 def classes_holding(published: Published, people: Table) -> list[Longs]:
-    """For each person the classes all of whose labels cover the person's values.
+    """Return, for each person, the classes all of whose labels cover the person's values.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -209,20 +216,20 @@ def classes_holding(published: Published, people: Table) -> list[Longs]:
     [[0, 1], [1]]
     """
     found: list[Longs] = []
-    for fits in fitting(published, people):
+    for fits in find_fitting_classes(published, people):
         rows, classes = np.nonzero(fits)
         found += np.split(classes.astype(np.int64), np.searchsorted(rows, np.arange(1, len(fits))))
     return found
 
 
-def fitting(published: Published, people: Table) -> Iterator[Flags]:
+def find_fitting_classes(published: Published, people: Table) -> Iterator[Flags]:
     """Yield fits[person, class] in blocks of people: whether each class can hold each person."""
     refuse_missing(published, people, "the register")
     cells = {name: (shown.codes, len(shown.labels)) for name, shown in published.quasi_identifiers.items()}
     faces = FrequencySet.count(cells, want_classes=True)  # what rows show; of Anatomy's groups, several each
     classes = len(published.counts.sizes)
     # [pair, 2]: each class with each of its faces
-    pairs = np.unique(_of_face(faces, published.class_of_row), axis=0)
+    pairs = np.unique(_pair_classes_with_faces(faces, published.class_of_row), axis=0)
     tables = []
     for name in published.quasi_identifiers:
         meaning = meaning_of(published, name, people[name], listed=False)
@@ -234,21 +241,17 @@ def fitting(published: Published, people: Table) -> Iterator[Flags]:
         fits = np.ones((stop - start, len(faces)), dtype=bool)
         for covered, codes in tables:
             fits &= covered.T[codes[start:stop]]
-        yield _any(fits, pairs, classes)
+        yield _has_fitting_face(fits, pairs, classes)
 
 
-def class_of_each(published: Published, people: Table) -> NDArray[np.int64]:
-    """The class of each person where only one can hold them; else -1."""
-    return np.array([each[0] if len(each) == 1 else -1 for each in classes_holding(published, people)], dtype=np.int64)
-
-
-def _of_face(faces: FrequencySet, class_of_row: Codes) -> Longs:
+def _pair_classes_with_faces(faces: FrequencySet, class_of_row: Codes) -> Longs:
+    """Return (class, face) of each row, as [row, 2]."""
     assert faces.classes is not None
     return np.stack([class_of_row, faces.classes], axis=1).astype(np.int64)
 
 
-def _any(fits: Flags, pairs: Longs, classes: int) -> Flags:
-    """Flag the classes of which at least one face fits: [person, class] from [person, face]."""
+def _has_fitting_face(fits: Flags, pairs: Longs, classes: int) -> Flags:
+    """Return fits[person, class] from fits[person, face]: whether at least one face of the class fits."""
     if len(pairs) == classes:  # one face each
         return fits[:, pairs[:, 1]]
     out = np.zeros((len(fits), classes), dtype=bool)

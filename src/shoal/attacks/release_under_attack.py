@@ -88,19 +88,19 @@ class Truth:
     """Row of the original behind each released row; -1 for added rows."""
 
     def behind(self, name: str) -> Codes:
-        """Code in the original behind each released row; -1 for added rows."""
+        """Return the code in the original behind each released row; -1 for added rows."""
         codes = self.table[name].codes
         return np.where(self.rows < 0, np.int32(-1), codes[self.rows])
 
 
 def labels_of(table: Table, name: str) -> list[str | None]:
-    """Text of each code of a column; None is null."""
+    """Return the text of each code of a column; None is null."""
     column = table[name]
     return [*column.texts.to_pylist(), *([None] if column.has_null else [])]
 
 
 def classes_of(table: Table, grouped: Sequence[str], sensitive: Sequence[str]) -> tuple[Codes, ClassCounts]:
-    """Class of every row by some columns, and the sensitive values that the classes hold."""
+    """Return the class of every row by some columns, and the counts of sensitive values in the classes."""
     found = FrequencySet.count({name: (table[name].codes, table[name].size) for name in grouped}, want_classes=True)
     assert found.classes is not None
     values = {name: values_in(table, name, found.classes, len(found.counts)) for name in sensitive}
@@ -108,14 +108,14 @@ def classes_of(table: Table, grouped: Sequence[str], sensitive: Sequence[str]) -
 
 
 def values_in(table: Table, name: str, of_row: Codes, classes: int) -> ValueCounts:
-    """How often each value of a column occurs in each class."""
+    """Count how often each value of a column occurs in each class."""
     column = table[name]
     pairs, counts = np.unique(of_row.astype(np.int64) * column.size + column.codes, return_counts=True)
     return ValueCounts(pairs // column.size, pairs % column.size, counts, labels_of(table, name), classes)
 
 
 def label_of_class(published: Published, name: str) -> Codes:
-    """Label that all rows of each class show; groups of Anatomy, whose rows differ, are refused."""
+    """Return the label that all rows of each class show; refuse groups of Anatomy, whose rows differ."""
     codes = published.quasi_identifiers[name].codes
     label = np.empty(len(published.counts.sizes), dtype=np.int32)
     label[published.class_of_row] = codes

@@ -11,21 +11,23 @@ from shoal.attacks.attack import LATER, Attack, AuditInputs, Channel, Finding, R
 from shoal.attacks.label_match import Matching
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags
-from shoal.data.codes import Kind, Table, rows_of
+from shoal.data.codes import Kind, Table, select_table_rows
 from shoal.errors import BadInput
 from shoal.hierarchy.build import Builder
 from shoal.mining.c45 import C45
-from shoal.mining.decision_tree import Rule, Sensitive, Test
+from shoal.mining.decision_tree import ChannelCriterion, Rule, Test
 from shoal.models.model import exact
+from shoal.runtime import whole_percent
 
 
-def holds(test: Test, table: Table, builders: Mapping[str, Builder]) -> Flags:
+def flag_passing_rows(test: Test, table: Table, builders: Mapping[str, Builder]) -> Flags:
     """Flag the rows of a table that pass a test; a row without a value passes none.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
     >>> people = Table({"age": encode("age", pa.array([31, 52, None]))}, 3)
-    >>> holds(Test("age", "=", "[30, 40)"), people, {}).tolist(), holds(Test("age", ">", 40), people, {}).tolist()
+    >>> tests = Test("age", "=", "[30, 40)"), Test("age", ">", 40)
+    >>> tuple(flag_passing_rows(test, people, {}).tolist() for test in tests)
     ([True, False, False], [False, True, False])
     """
     if test.attribute not in table.columns:
@@ -99,8 +101,8 @@ class Rules(Attack):
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002
         """Find every channel and count the people it exposes; of several sensitive attributes, all are mined."""
-        self._refuse()
-        told = [self._about(published, name) for name in _sensitive(published)]
+        self._refuse_bad_options()
+        told = [self._mine_rules(published, name) for name in _minable_attributes(published)]
         exposed = np.logical_or.reduce([each.exposed for each in told])
         rules = [rule for each in told for rule in each.rules]
         figures: dict[str, Any] = {
@@ -110,11 +112,12 @@ class Rules(Attack):
         }
         many = int(exposed.sum())
         said = f"{len(rules):,} rule(s) tell the sensitive value of {many:,} of {published.rows:,} records"
-        released, others = (_added([getattr(each, which) for each in told]) for which in ("success", "baseline"))
+        released, others = (_sum_rates([getattr(each, which) for each in told]) for which in ("success", "baseline"))
         if others is not None and released is not None and others.guesses:
             leak, error = lift(released, others)
             figures |= {"leak": leak, "leak_error": error}
-            said += f"; of people they were not made from they tell {others.share:.0%} right"
+            share = whole_percent(others.right, others.guesses).replace(" ", "")
+            said += f"; of people they were not made from they tell {share} right"
         columns = tuple(dict.fromkeys(rule["attribute"] for rule in rules))
         return Finding("rules", Channel.RULES, many, published.rows, said, figures, released, others, columns)
 
@@ -137,7 +140,8 @@ class Rules(Attack):
         ]
         return "Rules that tell", header, lines
 
-    def _refuse(self) -> None:
+    def _refuse_bad_options(self) -> None:
+        """Refuse options out of their range, or that exclude each other."""
         if not 0 < self.at <= 1:
             raise BadInput("the confidence of a channel lies above 0 and is at most 1")
         if not 0 <= self.held_out < 1:
@@ -145,36 +149,38 @@ class Rules(Attack):
         if self.control is not None and self.held_out:
             raise BadInput("give a control table or hold rows out, not both")
 
-    def _about(self, published: Published, name: str) -> "_Told":
+    def _mine_rules(self, published: Published, name: str) -> "_MinedRules":
         """Mine a tree for one sensitive attribute and list its channels."""
         table = published.table
         training, others = self._split(table.rows)
         features = [of for of in table.columns if of not in published.sensitive]
         if not features:
             raise BadInput(f"{published.name}: there is no column that rules could be made of")
-        some = rows_of(table, training)
+        some = select_table_rows(table, training)
         columns = {of: some[of] for of in features}
         target = some[name]
         tree = C45().fit_codes(columns, target)
-        sensitive = Sensitive(exact("at", self.at), self.support, frozenset(self.values))
+        sensitive = ChannelCriterion(exact("at", self.at), self.support, frozenset(self.values))
         rules, leaves = tree.rules(), tree.leaf_of(columns)
         exposed = np.zeros(table.rows, dtype=bool)
-        tried = None if self.control is None and not len(others) else _Tried(published, name, self.control, others)
+        tried = (
+            None if self.control is None and not len(others) else _ControlPeople(published, name, self.control, others)
+        )
         listed, right, right_outside = [], Rate(0, 0), Rate(0, 0)
         for number, rule in enumerate(rules):
-            if not sensitive.tells(rule):
+            if not sensitive.is_channel(rule):
                 continue
             inside = training[leaves == number]
-            hit = inside[table[name].codes[inside] == _code(target, rule)]
+            hit = inside[table[name].codes[inside] == _code_of_consequent(target, rule)]
             exposed[hit] = True
-            right = _plus(right, Rate(len(hit), len(inside)))
+            right = _add_rates(right, Rate(len(hit), len(inside)))
             entry = _document(name, rule, len(hit))
             if tried is not None:
                 outside = tried.rate(rule)
-                right_outside = _plus(right_outside, outside)
+                right_outside = _add_rates(right_outside, outside)
                 entry["outside"] = outside.document()
             listed.append(entry)
-        return _Told(exposed, listed, len(rules), right, None if tried is None else right_outside)
+        return _MinedRules(exposed, listed, len(rules), right, None if tried is None else right_outside)
 
     def _split(self, rows: int) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.int64]]]:
         """Return the rows to mine and the rows held out."""
@@ -184,7 +190,9 @@ class Rules(Attack):
 
 
 @dataclass(frozen=True)
-class _Told:
+class _MinedRules:
+    """What was mined about one sensitive attribute."""
+
     exposed: Flags
     rules: list[dict[str, Any]]
     mined: int
@@ -192,33 +200,34 @@ class _Told:
     baseline: Rate | None
 
 
-class _Tried:
+class _ControlPeople:
     """People from whom no rule was mined, to try the rules on."""
 
     def __init__(self, published: Published, name: str, control: Table | None, others: Any) -> None:
-        self._table = rows_of(published.table, others) if control is None else control
+        self._table = select_table_rows(published.table, others) if control is None else control
         self._builders = {} if control is None else published.builders
         if name not in self._table.columns:
             raise BadInput(f"the control table has no column {name!r}")
         self._name = name
 
     def rate(self, rule: Rule) -> Rate:
-        """How often a rule is right about the people who pass its tests."""
+        """Return how often a rule is right about the people who pass its tests."""
         passed = np.ones(self._table.rows, dtype=bool)
         for test in rule.antecedent:
-            passed &= holds(test, self._table, self._builders)
+            passed &= flag_passing_rows(test, self._table, self._builders)
         column = self._table[self._name]
-        return Rate(int((column.codes[passed] == _code(column, rule)).sum()), int(passed.sum()))
+        return Rate(int((column.codes[passed] == _code_of_consequent(column, rule)).sum()), int(passed.sum()))
 
 
-def _code(column: Any, rule: Rule) -> int:
-    """Code of a rule's consequent; -1 where nobody has it."""
+def _code_of_consequent(column: Any, rule: Rule) -> int:
+    """Return the code of a rule's consequent; -1 where nobody has it."""
     texts = column.texts.to_pylist()
     said = str(rule.consequent)
     return texts.index(said) if said in texts else -1
 
 
-def _sensitive(published: Published) -> tuple[str, ...]:
+def _minable_attributes(published: Published) -> tuple[str, ...]:
+    """Return the sensitive attributes that stand in the released table; refuse a release without any."""
     if not published.sensitive:
         raise BadInput(f"{published.name}: name the sensitive attribute with --sensitive (in Python sensitive=…)")
     there = tuple(name for name in published.sensitive if name in published.table.columns)
@@ -240,10 +249,12 @@ def _document(name: str, rule: Rule, people: int) -> dict[str, Any]:
     }
 
 
-def _plus(one: Rate, other: Rate) -> Rate:
+def _add_rates(one: Rate, other: Rate) -> Rate:
+    """Return the rate of the guesses of two rates together."""
     return Rate(one.right + other.right, one.guesses + other.guesses)
 
 
-def _added(rates: list[Rate | None]) -> Rate | None:
+def _sum_rates(rates: list[Rate | None]) -> Rate | None:
+    """Return the rate of all guesses together; None where no rate is known."""
     known = [rate for rate in rates if rate is not None]
     return Rate(sum(rate.right for rate in known), sum(rate.guesses for rate in known)) if known else None

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding, number, option
+from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding, option, refuse_unless_number
 from shoal.attacks.homogeneity import sensitive_attributes
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, ValueCounts
@@ -16,7 +16,7 @@ from shoal.errors import BadHierarchy, BadInput
 from shoal.hierarchy.build import Builder, build
 from shoal.hierarchy.exact_numbers import exact
 from shoal.hierarchy.taxonomy import Hierarchy
-from shoal.models.model import scaled
+from shoal.models.model import scale_to_integers
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,14 @@ class Similarity(Attack):
 
     def __post_init__(self) -> None:
         if isinstance(self.width, str):
-            width, share = _band(self.width)
+            width, share = _parse_band(self.width)
             object.__setattr__(self, "width", width)
             object.__setattr__(self, "share", share)
         if self.width is not None and self.share is not None:
             raise BadInput("give the width of a band or its share of the range, not both")
         for name, value in (("width", self.width), ("share", self.share)):
             if value is not None:
-                number(name, value)
+                refuse_unless_number(name, value)
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
         """Judge every attribute that has a hierarchy or, with a band, is of numbers."""
@@ -69,7 +69,7 @@ class Similarity(Attack):
         alike = np.zeros(len(counts.sizes), dtype=bool)
         told: dict[str, dict[str, Any]] = {}
         for name in sensitive:
-            found = self._alike(counts.sensitive[name].non_null(), name, published.builders.get(name))
+            found = self._flag_similar_classes(counts.sensitive[name].non_null(), name, published.builders.get(name))
             for how, flags in found.items():
                 alike |= flags
                 told.setdefault(name, {})[how] = {
@@ -96,7 +96,8 @@ class Similarity(Attack):
         columns = tuple(name for name, ways in told.items() if any(one["classes"] for one in ways.values()))
         return Finding("similarity", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures, columns=columns)
 
-    def _alike(self, values: ValueCounts, name: str, builder: Builder | None) -> dict[str, Flags]:
+    def _flag_similar_classes(self, values: ValueCounts, name: str, builder: Builder | None) -> dict[str, Flags]:
+        """Flag the classes whose values are nearly the same, for each level of the hierarchy and for the band."""
         found = {}
         if builder is not None:
             column = encode(name, pa.array(values.labels, pa.string()))  # a row for each value
@@ -105,7 +106,7 @@ class Similarity(Attack):
                 if len({*hierarchy.labels[level]} - {None}) > 1:  # what all have in common is no news
                     groups = hierarchy.levels[level][column.codes]
                     found[f"level {level}"] = _spreads(values, groups) == 0
-        numbers = scaled(values.labels)
+        numbers = scale_to_integers(values.labels)
         if numbers is not None and (self.width is not None or self.share is not None):
             found["band"] = self._in_band(values, *numbers)
         return {how: np.asarray(flags, dtype=bool) for how, flags in found.items()}
@@ -121,9 +122,10 @@ class Similarity(Attack):
 
 
 def _spreads(values: ValueCounts, places: NDArray[Any]) -> NDArray[Any]:
-    """Distance of the greatest from the least place of the values of each class; -1 for a class without values."""
+    """Return, for each class, the greatest place of its values minus the least; -1 for a class without values."""
     spreads = np.full(values.class_count, -1, dtype=places.dtype)
     if len(values.classes):
+        # entries by class, so that reduceat works class by class; [entry] the place of its value
         order = np.argsort(values.classes, kind="stable")
         classes, first = np.unique(values.classes[order], return_index=True)
         of = places[values.values[order]]
@@ -132,6 +134,7 @@ def _spreads(values: ValueCounts, places: NDArray[Any]) -> NDArray[Any]:
 
 
 def _hierarchy(column: Column, builder: Builder) -> Hierarchy:
+    """Build a hierarchy over the values that the release shows; refuse one that does not fit them."""
     try:
         return build(column, builder)
     except BadHierarchy:  # its rows would be those of the list of values
@@ -140,10 +143,10 @@ def _hierarchy(column: Column, builder: Builder) -> Hierarchy:
         ) from None
 
 
-def _band(text: str) -> tuple[float | None, float | None]:
-    """An absolute width, or a share of the range.
+def _parse_band(text: str) -> tuple[float | None, float | None]:
+    """Read a width as (absolute width, None) or, if a percentage, as (None, share of the range).
 
-    >>> _band("10"), _band("5%")
+    >>> _parse_band("10"), _parse_band("5%")
     ((10.0, None), (None, 0.05))
     """
     try:

@@ -21,7 +21,7 @@ from shoal.attacks.attack import (
     refuse_seed,
 )
 from shoal.attacks.label_sets import covered_by_labels, marginal, meaning_of
-from shoal.attacks.record_linkage import fitting
+from shoal.attacks.record_linkage import find_fitting_classes
 from shoal.attacks.release_under_attack import Published, Truth, label_of_class
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Table
@@ -91,9 +91,9 @@ class SinglingOut(Attack):
         if self.control is not None:
             refuse_missing(published, self.control, "the control table")
         sizes, rows = published.counts.sizes, published.rows
-        weight = weights(published, self.control)
+        weight = class_weights(published, self.control)
         isolating = isolation(sizes)
-        trivial = guessing(rows, weight / sizes)
+        trivial = isolation_by_guessing(rows, weight / sizes)
         breach = weight < self.below / rows
         expected = float(isolating[breach].sum())
         # which predicates isolate is luck of the hash: a class that breaches exposes somebody, whatever one hash does
@@ -113,7 +113,7 @@ class SinglingOut(Attack):
         )
         if truth is None:
             return Finding("singling-out", Channel.SINGLING_OUT, exposed, rows, sentence, figures)
-        alone = satisfying(published, truth.table, self.seed) == 1
+        alone = count_satisfying(published, truth.table, self.seed) == 1
         isolated = int((alone & breach).sum())
         figures["isolated_by_all_predicates"] = int(alone.sum())
         success = Rate(isolated, int(breach.sum()))
@@ -124,7 +124,7 @@ class SinglingOut(Attack):
 
 
 def isolation(sizes: Longs) -> Shares:
-    """Probability that exactly one of `size` members falls into a part of weight 1/size.
+    """Return the probability that exactly one of `size` members falls into a part of weight 1/size.
 
     >>> isolation(np.array([1, 2, 5])).round(4).tolist()
     [1.0, 0.5, 0.4096]
@@ -132,20 +132,22 @@ def isolation(sizes: Longs) -> Shares:
     return np.asarray((1 - 1 / sizes) ** (sizes - 1))
 
 
-def guessing(people: int, weight: Shares) -> Shares:
-    """Probability that a predicate of a weight, made without the data, isolates: at most 1/e, at weight 1/n.
+def isolation_by_guessing(people: int, weight: Shares) -> Shares:
+    """Return the probability that a predicate of a weight, made without the data, isolates one of n people.
 
-    >>> guessing(100, np.array([0.01])).round(4).tolist()
+    It is n·w·(1 - w)^(n - 1), about 1/e at most, at weight 1/n.
+
+    >>> isolation_by_guessing(100, np.array([0.01])).round(4).tolist()
     [0.3697]
     """
     return np.asarray(people * weight * (1 - weight) ** (people - 1))
 
 
-def weights(published: Published, control: Table | None = None) -> Shares:
-    """Probability that a person falls into each class if attributes were independent.
+def class_weights(published: Published, control: Table | None = None) -> Shares:
+    """Return the probability that a person falls into each class, if attributes were independent.
 
-    A label is as common as the rows that show it, even where it covers no value that is known, as `<20` does where all
-    other labels begin at 20.
+    Without a control table, a label is at least as common as the rows that show it, even where it covers no known
+    value, like `<20` where all other labels begin at 20.
     """
     out = np.ones(len(published.counts.sizes))
     for name in published.quasi_identifiers:
@@ -161,20 +163,21 @@ def weights(published: Published, control: Table | None = None) -> Shares:
     return out
 
 
-def satisfying(published: Published, original: Table, seed: int) -> Longs:
-    """How many records of the original satisfy the predicate of each class."""
-    part = hashed(original, seed)
+def count_satisfying(published: Published, original: Table, seed: int) -> Longs:
+    """Count the records of the original that satisfy the predicate of each class."""
+    part = hash_records(original, seed)
     found = np.zeros(len(published.counts.sizes), dtype=np.int64)
     start = 0
-    for fits in fitting(published, original):
+    for fits in find_fitting_classes(published, original):
+        # [person, class] whether the hash lies below 1/size of the class
         below = part[start : start + len(fits), None] < 1 / published.counts.sizes
         found += (fits & below).sum(axis=0)
         start += len(fits)
     return found
 
 
-def hashed(table: Table, seed: int) -> Shares:
-    """Number in [0, 1) for each record, a hash of all its columns: equal records have equal numbers."""
+def hash_records(table: Table, seed: int) -> Shares:
+    """Return a number in [0, 1) for each record, a hash of all its columns: equal records have equal numbers."""
     key = seed.to_bytes(max((seed.bit_length() + 7) // 8, 1), "little")[:64]
     codes = np.stack([column.codes for column in table.columns.values()], axis=1)
     raw = [blake2b(row.tobytes(), key=key, digest_size=8).digest() for row in np.ascontiguousarray(codes)]

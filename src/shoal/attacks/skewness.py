@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.attack import Attack, Channel, Finding, number, option
+from shoal.attacks.attack import Attack, Channel, Finding, option, refuse_unless_number
 from shoal.attacks.homogeneity import sensitive_attributes
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, ValueCounts
@@ -47,8 +47,8 @@ class Skewness(Attack):
     """The least share q that counts: a jump from one in a million to two is no news."""
 
     def __post_init__(self) -> None:
-        number("factor", self.factor, least=1)
-        number("threshold", self.threshold, most=1)
+        refuse_unless_number("factor", self.factor, least=1)
+        refuse_unless_number("threshold", self.threshold, most=1)
 
     def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
         """Compare the shares of values in every class with those in the whole release."""
@@ -57,7 +57,7 @@ class Skewness(Attack):
         told = {}
         for name in sensitive:
             values = counts.sensitive[name].non_null()
-            entries = self._skewed(values)
+            entries = self._flag_skewed(values)
             here = np.zeros(len(skewed), dtype=bool)
             here[values.classes[entries]] = True
             skewed |= here
@@ -85,7 +85,7 @@ class Skewness(Attack):
         columns = tuple(name for name, one in told.items() if one["classes"])
         return Finding("skewness", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures, columns=columns)
 
-    def _skewed(self, values: ValueCounts) -> Flags:
+    def _flag_skewed(self, values: ValueCounts) -> Flags:
         """Flag the entries with n·N ≥ factor·m·T and n ≥ threshold·T: n of T in the class, m of N in the release."""
         within, overall = values.totals[values.classes], values.overall
         gained = _at_least(values.counts, int(overall.sum()), exact(self.factor), overall[values.values], within)
@@ -93,7 +93,7 @@ class Skewness(Attack):
 
 
 def gains(values: ValueCounts) -> NDArray[np.float64]:
-    """Share in the class over share in the release, for each (class, value) entry."""
+    """Return the share in the class over the share in the release, for each (class, value) entry."""
     overall = values.overall
     shares = values.counts / values.totals[values.classes]
     return np.asarray(shares * int(overall.sum()) / overall[values.values], dtype=np.float64)

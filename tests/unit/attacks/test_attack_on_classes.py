@@ -73,6 +73,20 @@ def test_several_attributes_and_all_of_them_together():
     assert found.exposed == 5
     assert [found.figures["attributes"][name]["rows"] for name in ("ill", "ill1")] == [3, 3]
     assert found.figures["all_attributes_together"]["rows"] == 1
+    # classes of 2, 2 and 1: shares of ill are 3/5 and 2/5, and so are those of ill1
+    one, alone = Fraction(9, 25) + Fraction(4, 25), Fraction(1)
+    some = 2 * (1 - (1 - one) ** 2) + alone
+    assert found.figures["expected"] == found.figures["any_attribute"]["expected"] == pytest.approx(float(some))
+    assert found.figures["expected_in_all"] == pytest.approx(float(2 * one**2 + alone))
+    assert (found.figures["homogeneous_classes"], found.figures["homogeneous_in_all"]) == (3, 1)
+
+
+def test_protected_values_have_their_own_expectation():
+    """Two of four rows have hiv: a class of two shows it alone with a chance of 1/4, in each of two classes."""
+    rows = [("a", "hiv"), ("a", "hiv"), ("b", "flu"), ("b", "flu")]
+    found = Homogeneity(protected=["hiv"]).on(published(rows))
+    assert (found.figures["homogeneous_classes"], found.figures["expected"]) == (1, 0.5)
+    assert found.figures["expected_uniform"] == 0.5
 
 
 @given(tables)
@@ -99,7 +113,7 @@ def test_ruling_out_the_most_frequent_others(rows, most):
         assert step["mean_posterior"]["ill"] == pytest.approx(sum(sure) / len(sure) if sure else 0)
 
 
-def test_nobody_who_knows_nothing_is_better_than_homogeneity():
+def test_every_excluded_value_exposes_more_records_than_homogeneity():
     rows = [("a", "flu"), ("a", "flu"), ("b", "flu"), ("b", "hiv"), ("c", "flu"), ("c", "hiv"), ("c", "cold")]
     found = Background(excluded=2).on(published(rows))
     assert [step["records"] for step in found.figures["steps"]] == [2, 4, 7]
@@ -126,14 +140,14 @@ def test_gain_over_the_whole_release(rows, factor, threshold):
 
 
 @pytest.mark.parametrize("wrong", [{"factor": 0.5}, {"factor": float("nan")}, {"threshold": 2}, {"threshold": True}])
-def test_skewness_refuses(wrong):
+def test_skewness_refuses_bad_options(wrong):
     with pytest.raises(BadInput):
         Skewness(**wrong)
 
 
 @given(tables)
 @examples(100)
-def test_one_node_of_the_hierarchy(rows):
+def test_similarity_exposes_classes_inside_one_node_of_the_hierarchy(rows):
     """models.md §2: share of E inside one hierarchy node; the top is what all have in common."""
     node = {leaf: name for name, leaves in ILL.items() for leaf in leaves}
     alike = {name for name, values in held(rows).items() if len({node[v] for v in values}) == 1}
@@ -146,7 +160,7 @@ def test_one_node_of_the_hierarchy(rows):
     st.sampled_from([0, 0.5, 1, 3]),
 )
 @examples(150)
-def test_one_band_of_numbers(rows, width):
+def test_similarity_exposes_classes_inside_one_band_of_numbers(rows, width):
     """models.md §2: share of E inside a numeric interval, absolute or of the range of the release."""
     numbers = [Fraction(pay) for _, pay in rows if pay is not None]
 

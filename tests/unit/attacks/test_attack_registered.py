@@ -32,14 +32,14 @@ def needy():
     ATTACKS.unregister("needy")
 
 
-def test_an_audit_says_what_it_needs(needy):
+def test_an_audit_says_what_a_registered_attack_needs(needy):
     found = sh.audit(PEOPLE, quasi_identifiers="age", sensitive="ill")
     assert found.skipped["needy"] == "it needs rumour: run `shoal attack needy` (in Python shoal.attack with Needy(…))"
     assert sh.attack(PEOPLE, needy("tall"), quasi_identifiers="age").sentence == "tall"
 
 
 @pytest.mark.usefixtures("needy")
-def test_a_report_says_what_it_needs(tmp_path):
+def test_a_report_says_what_a_registered_attack_needs(tmp_path):
     attributes = {"age": {"role": "quasi-identifier", "hierarchy": {"flat": True}}, "ill": "sensitive"}
     policy = {"attributes": attributes, "require": [{"model": "k-anonymity", "k": 3}]}
     sh.anonymize(PEOPLE, policy).save(tmp_path / "out")
@@ -47,6 +47,6 @@ def test_a_report_says_what_it_needs(tmp_path):
 
 
 @pytest.mark.usefixtures("needy")
-def test_its_command_asks_for_it(shoal, tmp_path):
+def test_the_command_of_a_registered_attack_asks_for_its_option(shoal, tmp_path):
     ran = shoal("attack", "needy", tmp_path)
     assert (ran.code, "--rumour" in ran.err) == (2, True)

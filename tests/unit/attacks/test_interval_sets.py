@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from naive import examples
 
 from shoal import kernels
-from shoal.attacks.interval_sets import Runs
+from shoal.attacks.interval_sets import LabelRuns
 from shoal.attacks.label_match import Masks
 
 codes = st.integers(0, 11)
@@ -17,7 +17,7 @@ families = st.lists(st.sets(codes, max_size=8), min_size=1, max_size=8)
 def runs_of(sets):
     pairs = [(label, code) for label, members in enumerate(sets) for code in sorted(members, reverse=True)]
     label, code = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
-    return Runs.of(label, code, code + 1, len(sets), 12)
+    return LabelRuns.of(label, code, code + 1, len(sets), 12)
 
 
 @given(families)
@@ -68,7 +68,7 @@ def test_points_in_boxes_of_sets(sets, points):
         {"attribute": np.array([3], np.int32)},
     ],
 )
-def test_the_kernel_refuses_what_would_read_elsewhere(wrong):
+def test_the_kernel_refuses_reads_outside_its_arrays(wrong):
     given_ = {
         "points": np.zeros((1, 2), np.int32),
         "low": np.zeros((1, 2), np.int32),
@@ -102,5 +102,5 @@ def test_masks_find_what_the_stars_stand_for(texts, label, short):
         skip = short and pattern[0] == "*" and fits(text, pattern[1:])
         return skip or (bool(text) and pattern[0] in ("*", text[0]) and fits(text[1:], pattern[1:]))
 
-    found = Masks(texts, short=short).found(label)
+    found = Masks(texts, short=short).find_texts(label)
     assert found.tolist() == [at for at, text in enumerate(texts) if fits(text, label)]

@@ -208,7 +208,7 @@ def test_what_is_not_understood_is_refused_and_never_passed_over(column, people,
     )
 
 
-def test_a_value_that_nobody_has_is_no_riddle_where_values_are_shown_as_they_are():
+def test_a_released_value_that_nobody_has_is_accepted_in_an_exact_column():
     published = released(["x"], x=["Rome", "Oslo"], disease=["a", "b"])
     assert Join(table(x=["Rome"]), exact=["x"]).on(published).exposed == 1
 
@@ -245,3 +245,24 @@ def test_classes_overlap_and_many_meet_many():
     assert found.people["ill: certain"].to_pylist() == ((shares > 0).sum(axis=1) == 1).tolist()
     likeliest = shares.max(axis=1) / np.maximum(holds.sum(axis=1), 1)
     assert found.people["ill: probability"].to_pylist() == pytest.approx(likeliest.tolist())
+
+
+def test_nobody_is_named_unless_asked_for():
+    published = released(["dob", "sex", "zipcode"], **HOSPITAL)
+    assert "people" not in Join(table(**VOTERS)).on(published).document()
+    found = Join(table(**VOTERS), name_column="name").on(published)
+    assert found.named == ({"name": "Andre", "candidates": 1, "learned": {"disease": "Heart Disease"}},)
+    assert found.document()["people"] == [dict(found.named[0])]
+    assert found.people["name"].to_pylist() == VOTERS["name"]
+
+
+def test_people_named_are_those_exposed_also_by_agreeing_candidates():
+    published = released(["age"], age=["3*", "3*", "4*", "4*"], disease=["hiv", "hiv", "flu", "cold"])
+    found = Join(table(name=["Ann", None, "Cy"], age=["31", "33", "44"]), name_column="name").on(published)
+    assert [(each["name"], each["candidates"]) for each in found.named] == [("Ann", 2), (None, 2)]
+    assert all(each["learned"] == {"disease": "hiv"} for each in found.named)
+
+
+def test_a_name_column_that_the_register_lacks_is_refused():
+    with pytest.raises(BadInput, match=r"the register: there is no column 'nam' \(did you mean 'name'\?\)"):
+        Join(table(**VOTERS), name_column="nam").on(released(["dob", "sex", "zipcode"], **HOSPITAL))

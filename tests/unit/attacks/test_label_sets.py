@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_attacks import release, table
 
-from shoal.attacks.label_sets import covered_by_labels, marginal, meaning_of, spread, sums
-from shoal.attacks.singling_out import weights
+from shoal.attacks.label_sets import covered_by_labels, marginal, meaning_of, spread_over_runs, sum_runs
+from shoal.attacks.singling_out import class_weights
 
 RUNS = st.integers(1, 40).flatmap(
     lambda size: st.tuples(
@@ -22,7 +22,7 @@ def test_sums_of_runs(case):
     size, runs = case
     amounts = np.arange(1.0, size + 1)
     start, stop = np.array(runs).T
-    assert sums(amounts, start, stop).tolist() == [float(amounts[a:b].sum()) for a, b in runs]
+    assert sum_runs(amounts, start, stop).tolist() == [float(amounts[a:b].sum()) for a, b in runs]
 
 
 @given(RUNS)
@@ -31,12 +31,12 @@ def test_what_is_spread_over_runs(case):
     given_out = np.arange(1.0, len(runs) + 1)
     start, stop = np.array(runs).T
     wanted = [float(sum(g for g, (a, b) in zip(given_out, runs, strict=True) if a <= i < b)) for i in range(size)]
-    assert spread(given_out, start, stop, size).tolist() == wanted
+    assert spread_over_runs(given_out, start, stop, size).tolist() == wanted
 
 
 def test_small_amounts_beside_large_ones_are_kept():
     start, stop = np.array([1]), np.array([2])
-    assert sums(np.array([1e40, 1.0, 1e40]), start, stop).tolist() == [1.0]
+    assert sum_runs(np.array([1e40, 1.0, 1e40]), start, stop).tolist() == [1.0]
 
 
 LABELS = st.one_of(
@@ -72,6 +72,6 @@ def test_many_wide_ranges_take_little_room():
     published = release("a", [], a=labels)
     meaning = meaning_of(published, "a", listed=False)
     assert meaning.column.size == 19_999
-    found = weights(published)
+    found = class_weights(published)
     # half of the numbers lie in two ranges and have two thirds of the mass: 2/3 · 2 + 1/3 · 1
     assert found.sum() == pytest.approx(5 / 3, abs=1e-3)

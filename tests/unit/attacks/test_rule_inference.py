@@ -66,7 +66,7 @@ def test_rows_held_out_are_not_mined():
     assert found == sh.attack(many, Rules(held_out=0.25, seed=1), **NAMED)
 
 
-def test_numbers_are_told_too():
+def test_rules_infer_numbers_too():
     table = pa.table({"job": ["a", "a", "b", "b", "b", "b"], "wage": [10, 10, 20, 30, 20, 30]})
     found = sh.attack(table, Rules(), quasi_identifiers="job", sensitive="wage")
     assert found.exposed == 2

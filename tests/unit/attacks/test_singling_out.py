@@ -8,15 +8,24 @@ from naive import examples
 from naive_attacks import release, same_rows, table
 
 from shoal.attacks.attack import Rate
-from shoal.attacks.singling_out import SinglingOut, guessing, hashed, isolation, satisfying, weights
+from shoal.attacks.singling_out import (
+    SinglingOut,
+    class_weights,
+    count_satisfying,
+    hash_records,
+    isolation,
+    isolation_by_guessing,
+)
 from shoal.errors import BadInput
 
 
 def test_the_figures_of_the_paper():
     """models.md section 2: trivial success at most 1/e, at w = 1/n; isolation (1 - 1/|E|)^(|E| - 1), about 37 %."""
     n = 10_000
-    assert guessing(n, np.array([1 / n]))[0] == pytest.approx(1 / e, abs=1e-4)
-    assert guessing(n, np.linspace(1e-6, 1e-2, 1_000)).max() <= guessing(n, np.array([1 / n]))[0]
+    assert isolation_by_guessing(n, np.array([1 / n]))[0] == pytest.approx(1 / e, abs=1e-4)
+    assert (
+        isolation_by_guessing(n, np.linspace(1e-6, 1e-2, 1_000)).max() <= isolation_by_guessing(n, np.array([1 / n]))[0]
+    )
     assert isolation(np.array([1_000]))[0] == pytest.approx(1 / e, abs=1e-3)
     assert isolation(np.array([5]))[0] == pytest.approx(0.8**4)
 
@@ -26,9 +35,9 @@ def test_weights_are_products_of_marginals():
     marginals = {"1": 0.5, "2": 0.5, "x": 0.25, "y": 0.75}
     shown = sorted({("1", "x"), ("1", "y"), ("2", "y")})
     wanted = sorted(marginals[a] * marginals[b] for a, b in shown)
-    assert sorted(weights(published).tolist()) == pytest.approx(wanted)
+    assert sorted(class_weights(published).tolist()) == pytest.approx(wanted)
     control = table(a=["1"] * 3 + ["2"], b=["x"] * 4)  # once more each, by Laplace's rule
-    assert sorted(weights(published, control).tolist()) == pytest.approx(
+    assert sorted(class_weights(published, control).tolist()) == pytest.approx(
         sorted({("1", "x"): 4 / 6 * 5 / 6, ("1", "y"): 4 / 6 / 6, ("2", "y"): 2 / 6 / 6}[each] for each in shown)
     )
 
@@ -41,7 +50,7 @@ def test_isolated_people_are_counted_one_by_one(people, seed):
     others = ["*" if a // 10 % 2 else b for a, b in people]
     original = table(a=[str(a) for a, _ in people], b=[b for _, b in people])
     published = release("ab", [], a=ages, b=others)
-    part = hashed(original, seed)
+    part = hash_records(original, seed)
     wanted = []
     for class_ in range(len(published.counts.sizes)):
         row = published.class_of_row.tolist().index(class_)
@@ -49,7 +58,7 @@ def test_isolated_people_are_counted_one_by_one(people, seed):
         ten = int(ages[row][1:].split(",")[0]) // 10
         inside = [a // 10 == ten and others[row] in ("*", b) for a, b in people]
         wanted.append(sum(i and p < 1 / size for i, p in zip(inside, part, strict=True)))
-    assert satisfying(published, original, seed).tolist() == wanted
+    assert count_satisfying(published, original, seed).tolist() == wanted
 
 
 def test_a_fair_share_of_predicates_isolates():
@@ -64,7 +73,7 @@ def test_a_fair_share_of_predicates_isolates():
     assert found.success.share > found.baseline.share
     assert found.exposed == int(100 * 0.8**4)  # as expected of any hash, not as one hash has it
     assert SinglingOut(seed=11).on(published, same_rows(original)) == found
-    assert not np.array_equal(hashed(original, 11), hashed(original, 12))
+    assert not np.array_equal(hash_records(original, 11), hash_records(original, 12))
 
 
 def test_a_single_class_that_breaches_exposes_somebody_with_and_without_the_truth():
@@ -84,7 +93,7 @@ def test_a_single_class_that_breaches_exposes_somebody_with_and_without_the_trut
 def test_an_open_tail_is_as_common_as_its_rows():
     """No value below 20 is known; the class is no rarer for that."""
     published = release("a", [], a=["<20"] * 5 + ["[20, 40)"] * 5 + ["≥40"] * 10)
-    assert weights(published).tolist() == [0.25, 0.25, 0.5]
+    assert class_weights(published).tolist() == [0.25, 0.25, 0.5]
     assert SinglingOut().on(published).exposed == 0
 
 

@@ -171,9 +171,14 @@ class TestEveryWay:
         assert sorted(kept.keys.to_pylist()) == sorted(made.keys.to_pylist())
         assert (kept.group == made.group).all()
         assert (kept.levels == made.levels).all()
-        left = {name: each.left().tolist() for name, each in made.candidates.items()}
-        assert {name: each.left().tolist() for name, each in kept.candidates.items()} == left
+        left = {name: each.count_left().tolist() for name, each in made.candidates.items()}
+        assert {name: each.count_left().tolist() for name, each in kept.candidates.items()} == left
         assert kept.domains["disease"].to_pylist() == made.domains["disease"].to_pylist()
+        assert (kept.seen is None) == (made.seen is None) == (way != "m-invariance")
+        if made.seen is not None:
+            # what the class of each line shows; numbers of classes may be others
+            shown = [each.counts[0][each.classes[0]].tolist() for each in (kept.seen, made.seen)]
+            assert (shown[0], kept.seen.values) == (shown[1], made.seen.values)
 
 
 class TestCounterfeits:
@@ -235,7 +240,7 @@ class TestMonotone:
         both = make_release(_table([*ROWS, *NEW]), again(policy, one))
         assert len(both.rows) == len(ROWS) + len(NEW)
 
-    def test_who_left_is_hidden_among_others(self):
+    def test_people_who_left_are_hidden_among_others(self):
         policy = {"attributes": ROLES, **sections("monotone")}
         before = make_release(_table(ROWS), policy)
         after = make_release(_table(ROWS[1:]), again(policy, before))
@@ -312,7 +317,7 @@ def _classes(release):
 
 
 class TestRemove:
-    def test_who_is_erased_is_hidden_and_forgotten(self, desk):
+    def test_a_removed_person_is_hidden_and_forgotten(self, desk):
         desk.policy(ROLES, **sections("monotone"))
         desk.anonymize()
         whom = desk.table("name\nbob\n", "whom.csv")
@@ -331,7 +336,7 @@ class TestRemove:
         assert "bob" not in load_history(desk.folder / "out2.private").keys.to_pylist()
         assert b"bob" not in (desk.folder / "out2.private" / "history.parquet").read_bytes()
 
-    def test_the_file_that_was_released_is_found_until_it_has_who_was_erased(self, desk, monkeypatch):
+    def test_the_released_file_is_found_until_it_holds_a_removed_person(self, desk, monkeypatch):
         desk.policy(ROLES, **sections("monotone"))
         desk.anonymize()
         found = desk.folder / "out2"
@@ -347,12 +352,12 @@ class TestRemove:
         monkeypatch.chdir(elsewhere)
         assert desk.run("remove", "fay", desk.private, "--out", desk.folder / "out4").code == 0
 
-    def test_a_frame_is_no_file(self, desk):
+    def test_remove_refuses_a_release_of_a_frame_without_the_original(self, desk):
         frame = pa.Table.from_pylist(lines_of(desk.data))
         sh.anonymize(frame, desk.policy(ROLES, **sections("monotone"))).save(desk.out)
         desk.refused(2, "remove", "fay", desk.private, "--out", desk.folder / "o", says="was no file")
 
-    def test_by_keys_and_from_python(self, desk):
+    def test_remove_by_keys_from_the_command_and_from_python(self, desk):
         desk.policy(ROLES, **sections("m-invariance"))
         desk.anonymize()
         ran = desk.run("remove", "bob,fay", desk.private, "--original", desk.data, "--out", desk.folder / "out2")
@@ -364,7 +369,7 @@ class TestRemove:
         ("rows", "says"),
         [("nobody", "1 of 1 keys"), ("people.csv", "nobody would be left"), ("other.csv", "no column 'name'")],
     )
-    def test_what_cannot_be_removed(self, desk, rows, says):
+    def test_rows_that_cannot_be_removed_are_refused(self, desk, rows, says):
         desk.policy(ROLES, **sections("monotone"))
         desk.anonymize()
         desk.table("who\nbob\n", "other.csv")
@@ -384,13 +389,13 @@ class TestRefused:
         desk.table(LATER, "later.csv")
         return desk
 
-    def test_a_key_that_is_none(self, ready):
+    def test_repeated_and_missing_keys_are_refused(self, ready):
         ready.table(LATER.replace("bob,", "ann,"), "later.csv")
         self.republish(ready, 2, "row 1 has that of another row")
         ready.table(LATER.replace("bob,", ","), "later.csv")
         self.republish(ready, 2, "row 2 has none")
 
-    def test_another_way_key_or_role(self, ready):
+    def test_another_way_another_role_or_no_republish_section_is_refused(self, ready):
         ready.policy(ROLES, **sections("m-invariance"))
         self.republish(ready, 2, "republish.way was 'monotone'", "--policy", ready.folder / "policy.toml")
         roles = {**ROLES, "sex": {"role": "insensitive"}}
@@ -403,12 +408,12 @@ class TestRefused:
         (ready.private / "history.parquet").write_bytes(b"nothing")
         self.republish(ready, 2, "the file was changed, or it is damaged")
 
-    def test_a_folder_that_is_none(self, ready):
+    def test_a_folder_that_is_no_private_folder_is_refused(self, ready):
         out = ready.folder / "out2"
         ready.refused(2, "republish", ready.folder / "no", ready.data, "--out", out, says="there is no such folder")
         ready.refused(2, "republish", ready.out, ready.data, "--out", out, says="manifest.json")
 
-    def test_over_the_earlier_release(self, ready):
+    def test_output_over_the_earlier_release_is_refused(self, ready):
         ready.refused(2, "republish", ready.private, ready.data, "--out", ready.out, "--force", says="earlier one")
 
     def test_exposure_above_the_limit(self, desk):
@@ -446,7 +451,7 @@ MISFITS = [
 
 
 @pytest.mark.parametrize(("more", "says"), MISFITS)
-def test_what_a_policy_must_not_say(more, says):
+def test_policies_that_republish_does_not_allow_are_refused(more, says):
     with pytest.raises(sh.BadPolicy, match=says.replace("(", r"\(")):
         Policy(**{"attributes": ROLES, "require": TWO, **more})
 
@@ -472,7 +477,7 @@ def test_the_running_attack_is_compose(desk):  # over all releases, before anyth
     after = make_release(_table([*ROWS, *NEW]), again(policy, before))
     found = sh.attack(after, Compose([before], truths=[_table(ROWS)], key="name"), original=_table([*ROWS, *NEW]))
     assert found.exposed == 0
-    left = after.plan.grown.history.candidates["disease"].left()[: len(ROWS)]
+    left = after.plan.grown.history.candidates["disease"].count_left()[: len(ROWS)]
     assert found.figures["values_left_mean"] == pytest.approx(left.mean())
 
 
@@ -507,7 +512,7 @@ class TestWhoIsWho:
         assert desk.anonymize(data=desk.table(first, "first.csv")).code == 0
         return desk.run("republish", desk.private, desk.table(then, "then.csv"), "--out", desk.folder / out)
 
-    def test_who_keeps_one_of_two_values_is_tied_to_it(self, desk):
+    def test_a_person_who_keeps_one_of_two_values_is_tied_to_it(self, desk):
         """Ann and Bob would be shown with the same jobs in another class, and what is left of the first is Cid's."""
         self.policy(desk, "ill", "job")
         ran = self.again(
@@ -517,7 +522,7 @@ class TestWhoIsWho:
         )
         assert (ran.code, ran.out) == (3, "")
 
-    def test_who_keeps_a_value_waits_for_good(self, desk):
+    def test_a_person_who_keeps_a_value_is_held_back_for_good(self, desk):
         """Another release later they are still no two people."""
         self.policy(desk, "ill", "job")
         one = "name,age,ill,job\nann,31,flu,cook\nbob,32,hiv,baker\ncid,33,flu,judge\n"
@@ -532,7 +537,7 @@ class TestWhoIsWho:
             assert {row["job"] for row in lines_of(desk.folder / out / "data.csv")} == {"cook", "baker", "judge"}
             assert len(lines_of(desk.folder / out / "data.csv")) == 3
 
-    def test_who_keeps_an_insensitive_value_is_tied_to_it(self, desk):
+    def test_a_person_who_keeps_an_insensitive_value_is_tied_to_it(self, desk):
         self.policy(desk, "ill", note={"role": "insensitive", "confirm": True})
         ran = self.again(
             desk,
@@ -544,7 +549,7 @@ class TestWhoIsWho:
     @pytest.mark.parametrize(
         "then", ["1.0,25,1.0\n2.0,31,2.0\n3.0,26,3.0\n4.0,32,4.5\n", "1,25, 1\n2,31,2 \n3,26,3\n4,32,4\n"]
     )
-    def test_other_spellings_are_the_same(self, desk, then):
+    def test_other_spellings_of_a_number_are_the_same_value(self, desk, then):
         self.policy(desk, "code")
         ran = self.again(desk, "name,age,code\n1,25,1\n2,31,2\n", "name,age,code\n" + then)
         assert ran.code == 0, ran.err
@@ -553,14 +558,14 @@ class TestWhoIsWho:
         assert young[0] <= young[1] or not young[0] & young[1]
         assert load_history(desk.folder / "out2.private").keys.null_count == 0
 
-    def test_who_has_another_value_is_one_person(self, desk):
+    def test_a_person_with_a_changed_value_stays_one_person(self, desk):
         desk.policy(ROLES, **sections("monotone"))
         desk.anonymize()
         then = desk.table(desk.data.read_text().replace("ann,31,f,flu", "ann,31,f,cold"), "then.csv")
         ran = desk.run("republish", desk.private, then, "--out", desk.folder / "out2", "--json")
         assert json.loads(ran.out)["republish"]["people"] == 12
 
-    def test_nobody_is_found_again(self, desk):
+    def test_a_table_in_which_nobody_is_found_again_is_refused(self, desk):
         self.policy(desk, "code")
         desk.anonymize(data=desk.table("name,age,code\n1,25,1\n2,31,2\n", "first.csv"))
         then = desk.table("name,age,code\n01,25,1\n02,31,2\n03,26,3\n04,32,4\n", "then.csv")
@@ -576,14 +581,14 @@ class TestWhoIsWho:
         assert "only 1 of 5 people of the last release are found again" in ran.err
 
     @pytest.mark.parametrize("way", ["monotone", "m-invariance"])
-    def test_a_value_that_was_missing_is_not_any_more(self, desk, way):
+    def test_a_value_that_was_missing_may_be_known_later(self, desk, way):
         desk.policy(ROLES, **sections(way))
         people = desk.data.read_text()
         desk.anonymize(data=desk.table(people.replace("ann,31,f,flu", "ann,31,f,"), "first.csv"))
         ran = desk.run("republish", desk.private, desk.data, "--out", desk.folder / "out2")
         assert ran.code == 0, ran.err
 
-    def test_another_table_is_no_original(self, desk):
+    def test_a_different_table_is_refused_as_the_original(self, desk):
         desk.policy(ROLES, **{name: each for name, each in sections("monotone").items() if name != "republish"})
         desk.anonymize()
         policy = desk.policy(ROLES, **sections("monotone"))
@@ -606,7 +611,7 @@ class TestWhoIsWho:
         desk.anonymize()
         desk.refused(2, "remove", keys, desk.private, "--out", desk.folder / "o", says="nobody to remove")
 
-    def test_many_are_removed_by_their_keys(self, desk):
+    def test_many_unknown_keys_are_counted_in_the_refusal(self, desk):
         desk.policy(ROLES, **sections("monotone"))
         desk.anonymize()
         many = ",".join(f"person{i:03}" for i in range(60))

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from shoal.attacks.composition_over_time import Candidates
-from shoal.data.class_counts import Flags
-from shoal.data.codes import Codes, Column, Table, canonical, encode, united
+from shoal.attacks.composition_over_time import Candidates, SeenClasses
+from shoal.data.class_counts import Flags, Longs
+from shoal.data.codes import Codes, Column, Table, canonical, encode, encode_together
 from shoal.errors import BadData, BadInput, ShoalError
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.verify.release_files import is_there, parse_json, refuse_irregular
@@ -52,6 +52,8 @@ class History:
     candidates: Mapping[str, Candidates] = field(default_factory=dict)
     signatures: Candidates | None = None
     """In m-invariance, the values that each person is always shown among."""
+    seen: SeenClasses | None = None
+    """In m-invariance, the classes of all releases; None where an earlier version began the history."""
     source: str | None = None
     """The file of the last release, by its name; None where it was none, or has people who were erased since."""
 
@@ -62,29 +64,31 @@ class History:
         """Write a Parquet file with a row for each line, and what its columns mean."""
         _write(folder / NAME, self)
 
-    def respelt(self, table: Table, key: str) -> "History":
-        """Spell keys and values as the table does: 1.0 is 1, and blanks around a text do not count.
+    def respell(self, table: Table, key: str) -> "History":
+        """Return the history spelt as the table is: 1.0 is 1, and blanks around a text do not count.
 
-        Otherwise everybody would be taken for somebody else, or for changed, and be shown afresh.
+        Otherwise people would not be recognised, or be taken for changed, and be shown afresh.
         """
-        keys = _respelt(self.keys, _spellings(self.keys, table[key].texts))
-        values, domains, candidates, signatures = {}, {}, {}, self.signatures
+        keys = _respell(self.keys, _find_new_spellings(self.keys, table[key].texts))
+        values, domains, candidates, signatures, seen = {}, {}, {}, self.signatures, self.seen
         for name in self.sensitive:
             known = self.candidates[name]
-            spelt = _spellings(pa.array(known.values, pa.string()), table[name].texts)
-            values[name], domains[name] = (_respelt(each[name], spelt) for each in (self.values, self.domains))
-            candidates[name] = known.called(spelt)
-            signatures = None if signatures is None else signatures.called(spelt)
-        return replace(self, keys=keys, values=values, domains=domains, candidates=candidates, signatures=signatures)
+            spelt = _find_new_spellings(pa.array(known.values, pa.string()), table[name].texts)
+            values[name], domains[name] = (_respell(each[name], spelt) for each in (self.values, self.domains))
+            candidates[name] = known.rename_values(spelt)
+            signatures = None if signatures is None else signatures.rename_values(spelt)
+            seen = None if seen is None else seen.rename_values(spelt)
+        told = replace(self, values=values, domains=domains, candidates=candidates, signatures=signatures, seen=seen)
+        return replace(told, keys=keys)
 
-    def forgetting(self, keys: pa.Array) -> "History":
-        """Remove the keys of some people; their lines stay, as nobody's, since others are hidden among them."""
+    def forget(self, keys: pa.Array) -> "History":
+        """Return the history without the keys of some people; their lines stay, since others are hidden among them."""
         gone = pc.is_in(self.keys, value_set=keys)
         return replace(self, keys=pc.if_else(gone, pa.scalar(None, pa.string()), self.keys), source=None)
 
 
 @dataclass(frozen=True)
-class Matched:
+class MatchedTable:
     """A new table beside the history: who is who."""
 
     table: Table
@@ -97,16 +101,16 @@ class Matched:
     """Row of each line in the table; -1 for people who are not there."""
 
     @property
-    def same(self) -> Flags:
-        """Flag the lines whose person is there, with the sensitive values of before."""
+    def unchanged(self) -> Flags:
+        """Flags of the lines whose person is in the table with the same sensitive values as before."""
         flags = self.row >= 0
         for name, column in self.past.items():
             flags &= column.codes == self.table[name].codes[self.row]
         return flags
 
 
-def _spellings(known: pa.Array, texts: pa.Array) -> dict[str, str]:
-    """New spelling of each known text that the table lacks, where the table has a new one that looks alike."""
+def _find_new_spellings(known: pa.Array, texts: pa.Array) -> dict[str, str]:
+    """Return the new spelling of each known text that the table lacks, where a new text looks like this one alone."""
     strange = texts.filter(pc.invert(pc.is_in(texts, value_set=known))).to_pylist()
     if not strange:
         return {}
@@ -116,15 +120,19 @@ def _spellings(known: pa.Array, texts: pa.Array) -> dict[str, str]:
     return {text: new[canonical(text)] for text in lost if canonical(text) in new and once[canonical(text)] == 1}
 
 
-def _respelt(values: pa.Array, spelt: Mapping[str, str]) -> pa.Array:
+def _respell(values: pa.Array, spelt: Mapping[str, str]) -> pa.Array:
+    """Return the values with some texts spelt anew."""
     if not spelt or not pa.types.is_string(values.type):
         return values
     at = pc.index_in(values, value_set=pa.array(list(spelt), pa.string()))
     return pc.if_else(at.is_valid(), pa.array(list(spelt.values()), pa.string()).take(at), values)
 
 
-def match(table: Table, key: str, history: History, name: str) -> Matched:
-    """Find everybody again by the key, which must differ in every row; `name` is what errors call the table."""
+def match_people(table: Table, key: str, history: History, name: str) -> MatchedTable:
+    """Find the people of the history in the table by the key; refuse a key that is missing or repeats.
+
+    `name` is what errors call the table.
+    """
     column = table[key]
     if column.has_null or len(column.values) < table.rows:
         code = column.null_code if column.has_null else int((column.counts > 1).argmax())
@@ -141,41 +149,43 @@ def match(table: Table, key: str, history: History, name: str) -> Matched:
     columns, past = dict(table.columns), {}
     for attribute in history.sensitive:
         ever = pa.concat_arrays([history.values[attribute], history.domains[attribute]])
-        columns[attribute], known = united(table[attribute], encode(attribute, ever, decimal=table[attribute].decimal))
+        columns[attribute], known = encode_together(
+            table[attribute], encode(attribute, ever, decimal=table[attribute].decimal)
+        )
         past[attribute] = replace(known, codes=known.codes[: len(history)])
-    return Matched(replace(table, columns=columns), past, line, row)
+    return MatchedTable(replace(table, columns=columns), past, line, row)
 
 
-def labels(column: Column) -> list[str | None]:
-    """The text behind each code; None is null."""
+def labels_of_codes(column: Column) -> list[str | None]:
+    """Return the text behind each code; None is null."""
     return [*column.texts.to_pylist(), None][: column.size]
 
 
-def typed(column: Column, codes: Codes) -> pa.Array:
-    """The values behind some codes, in the type they came in."""
+def values_of_codes(column: Column, codes: Codes) -> pa.Array:
+    """Return the values behind some codes, in the type they came in."""
     values = pa.concat_arrays([column.values, pa.nulls(1, column.values.type)])
     return values.take(pa.array(codes))
 
 
-def begun(quasi: Sequence[str], sensitive: Sequence[str], table: Table) -> History:
-    """An empty history, for a table of which nothing was released."""
+def empty_history(quasi: Sequence[str], sensitive: Sequence[str], table: Table) -> History:
+    """Return an empty history, for a table of which nothing was released."""
     nothing = np.zeros(0, np.int32)
     return History(
         tuple(quasi),
         tuple(sensitive),
         levels=np.zeros((0, len(quasi)), np.int16),
-        values={name: typed(table[name], nothing) for name in sensitive},
+        values={name: values_of_codes(table[name], nothing) for name in sensitive},
         domains={name: table[name].values for name in sensitive},
-        candidates={name: Candidates.none(labels(table[name])) for name in sensitive},
+        candidates={name: Candidates.empty(labels_of_codes(table[name])) for name in sensitive},
     )
 
 
-def lowest(part: Codes, parts: int, codes: Sequence[Codes], hierarchies: Sequence[Hierarchy]) -> Levels:
-    """levels[part, attribute]: the lowest level at which all rows of a part show the same; every part has a row.
+def find_lowest_levels(part: Codes, parts: int, codes: Sequence[Codes], hierarchies: Sequence[Hierarchy]) -> Levels:
+    """Return levels[part, attribute], the lowest level at which all rows of a part show the same; no part is empty.
 
-    Levels are nested, so a row meets the first of its part after as many steps as there are levels that differ.
+    Levels are nested, so that the lowest level at which two rows agree is the number of levels at which they differ.
     """
-    # [part] its first row: assigned in reverse, so that the first one is what stays
+    # [part] its first row: assigned in reverse, so that the first row is written last
     first = np.zeros(parts, dtype=np.int64)
     first[part[::-1]] = np.arange(len(part))[::-1]
     out = np.zeros((parts, len(hierarchies)), dtype=np.int16)
@@ -199,6 +209,9 @@ def _write(path: Path, history: History) -> None:
         columns |= {f"value{i}": history.values[name], f"left{i}": _sets(history.candidates[name])}
     if history.signatures is not None:
         columns["signature"] = _sets(history.signatures)
+    if history.seen is not None:
+        for i, (shown, counts) in enumerate(zip(history.seen.classes, history.seen.counts, strict=True)):
+            columns[f"class{i}"] = _classes_to_arrow(shown, counts, len(history))
     about = {
         "format": _FORMAT,
         "releases": history.releases,
@@ -212,7 +225,7 @@ def _write(path: Path, history: History) -> None:
 
 
 def load_history(folder: Path) -> History:
-    """The history that a private folder keeps."""
+    """Return the history that a private folder keeps; refuse a damaged one."""
     refuse_irregular(folder / NAME)
     try:
         table = parquet.read_table(folder / NAME, memory_map=False).combine_chunks()
@@ -221,7 +234,7 @@ def load_history(folder: Path) -> History:
         if about["format"] != _FORMAT:
             raise BadInput(f"{folder.name}/{NAME}: it was written by another version")
         history = _read(table, about)
-        _refuse_odd(history)
+        _refuse_contradictions(history)
     except ShoalError:
         raise
     except (OSError, pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError):
@@ -229,8 +242,8 @@ def load_history(folder: Path) -> History:
     return history
 
 
-def releases_in(folder: Path) -> int | None:
-    """How many releases the history of a private folder tells of; None where it keeps none."""
+def count_releases(folder: Path) -> int | None:
+    """Return how many releases the history of a private folder covers; None where it keeps no history."""
     if not is_there(folder / NAME):
         return None
     try:
@@ -240,8 +253,8 @@ def releases_in(folder: Path) -> int | None:
         raise BadInput(f"{folder.name}/{NAME}: the history is damaged; use a copy of the folder") from None
 
 
-def _refuse_odd(history: History) -> None:
-    """Raise ValueError unless every line is of a group, and its sets are sets of the values there are."""
+def _refuse_contradictions(history: History) -> None:
+    """Raise ValueError where group numbers, levels or sets have impossible values or shapes."""
     lines = len(history)
     odd = history.group.min(initial=-1) < -1 or history.shown.dtype != bool
     for known in [*history.candidates.values(), *([history.signatures] if history.signatures is not None else [])]:
@@ -251,43 +264,73 @@ def _refuse_odd(history: History) -> None:
 
 
 def _read(table: pa.Table, about: dict[str, Any]) -> History:
+    """Return the history from its table and the description of its columns."""
     numbers = {name: table[name].to_numpy() for name in table.column_names if name.startswith(("group", "level"))}
     of = dict(zip(about["sensitive"], about["values"], strict=True))
-    left = {name: _candidates(table[f"left{i}"], of[name]) for i, name in enumerate(of)}
-    values = {name: _whole(table[f"value{i}"]) for i, name in enumerate(of)}
+    left = {name: _candidates_from_arrow(table[f"left{i}"], of[name]) for i, name in enumerate(of)}
+    values = {name: _combine_chunks(table[f"value{i}"]) for i, name in enumerate(of)}
     return History(
         tuple(about["quasi"]),
         tuple(about["sensitive"]),
         about["releases"],
-        _whole(table["key"]).cast(pa.string()),
+        _combine_chunks(table["key"]).cast(pa.string()),
         numbers["group"].astype(np.int32),
         table["shown"].to_numpy(),
         np.stack([numbers[f"level{i}"] for i in range(len(about["quasi"]))], axis=1).astype(np.int16),
         values,
         {name: _domain(each, of[name]) for name, each in values.items()},
         left,
-        _candidates(table["signature"], *of.values()) if "signature" in table.column_names else None,
+        _candidates_from_arrow(table["signature"], *of.values()) if "signature" in table.column_names else None,
+        _seen_from_arrow(table, *of.values()) if "class0" in table.column_names else None,
         about["source"],
     )
 
 
 def _domain(values: pa.Array, texts: list[str | None]) -> pa.Array:
-    """Every value that `texts` spell, in the type of `values`."""
+    """Return every value that `texts` spell, in the type of `values`."""
     return pa.array([text for text in texts if text is not None], pa.string()).cast(values.type)
 
 
-def _whole(column: pa.ChunkedArray) -> pa.Array:
+def _combine_chunks(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def _sets(candidates: Candidates) -> pa.Array:
-    """The set of each line as bits; null where it has none."""
+    """Return the set of each line as bits, as an Arrow dictionary; null where it has none."""
     sets = pa.array([each.tobytes() for each in candidates.sets], pa.binary())
     return pa.DictionaryArray.from_arrays(pa.array(candidates.of, mask=candidates.of < 0), sets)
 
 
-def _candidates(column: pa.ChunkedArray, values: list[str | None]) -> Candidates:
-    coded = _whole(column)
+def _classes_to_arrow(shown: Codes, counts: Longs, lines: int) -> pa.Array:
+    """Return the class of each line as an Arrow dictionary of its number and of (value, rows) pairs; null for none."""
+    held = []
+    for number, each in enumerate(counts):
+        values = np.flatnonzero(each)
+        pairs = np.stack([values, each[values]], axis=1).ravel()
+        held.append(np.concatenate([[number], pairs]).astype("<i8").tobytes())
+    of = np.append(shown, np.full(lines - len(shown), -1, np.int32))
+    return pa.DictionaryArray.from_arrays(pa.array(of, mask=of < 0), pa.array(held, pa.binary()))
+
+
+def _seen_from_arrow(table: pa.Table, values: list[str | None]) -> SeenClasses:
+    """Read the classes of all releases; the number of a class is among its own bytes, since Arrow may renumber."""
+    seen = SeenClasses(tuple(values))
+    for name in (f"class{i}" for i in range(len(table.column_names)) if f"class{i}" in table.column_names):
+        coded = _combine_chunks(table[name])
+        coded = coded if pa.types.is_dictionary(coded.type) else coded.dictionary_encode()
+        held = [np.frombuffer(each, "<i8") for each in coded.dictionary.to_pylist()]
+        counts = np.zeros((len(held), len(values)), dtype=np.int64)
+        for at, each in enumerate(held):
+            counts[at, each[1::2]] = each[2::2]
+        of = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+        seen = seen.add_release(of, counts)
+    return seen
+
+
+def _candidates_from_arrow(column: pa.ChunkedArray, values: list[str | None]) -> Candidates:
+    """Read candidates from a column of sets as bits."""
+    coded = _combine_chunks(column)
     coded = coded if pa.types.is_dictionary(coded.type) else coded.dictionary_encode()
     bits = [np.frombuffer(each, np.uint8) for each in coded.dictionary.to_pylist()]
     sets: Bits = np.stack(bits) if bits else np.zeros((0, (len(values) + 7) // 8), np.uint8)

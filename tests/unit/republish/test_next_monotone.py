@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.republish.next_monotone import company
+from shoal.republish.next_monotone import choose_left_out
 
 
 def judge(k, l, value):
@@ -37,7 +37,7 @@ def groups(draw):
 @given(groups())
 def test_both_halves_comply_or_nobody_of_a_group_is_shown(drawn):  # S3.10
     group, value, gone = drawn
-    out = company(group, gone, value, judge(2, 2, value), 8)
+    out = choose_left_out(group, gone, value, judge(2, 2, value), 8)
     assert not (out & gone).any()
     for number in range(int(group.max()) + 1):
         here = group == number
@@ -51,12 +51,12 @@ def test_both_halves_comply_or_nobody_of_a_group_is_shown(drawn):  # S3.10
 def test_no_more_are_left_out_than_needed():
     group, value = np.zeros(12, np.int32), np.array([0, 1, 2] * 4, np.int32)
     gone = np.arange(12) == 0
-    assert company(group, gone, value, judge(3, 2, value), 8).sum() == 2
+    assert choose_left_out(group, gone, value, judge(3, 2, value), 8).sum() == 2
     gone = np.arange(12) < 3
-    assert company(group, gone, value, judge(3, 2, value), 8).sum() == 0
+    assert choose_left_out(group, gone, value, judge(3, 2, value), 8).sum() == 0
 
 
 def test_the_company_has_values_that_nobody_left_out_has_yet():
     group, value = np.zeros(10, np.int32), np.array([0] * 8 + [1] * 2, np.int32)
-    out = company(group, np.arange(10) == 0, value, judge(2, 2, value), 8)
+    out = choose_left_out(group, np.arange(10) == 0, value, judge(2, 2, value), 8)
     assert value[out].tolist() == [1]

@@ -161,7 +161,7 @@ def test_what_was_left_out_for_a_channel_is_told_privately(tmp_path):
     assert rows["suppressed"].to_pylist() == [False] * 8 + [True] * 4
 
 
-def test_what_is_left_is_said(tmp_path):
+def test_channels_that_are_left_are_reported(tmp_path):
     with pytest.warns(sh.ShoalWarning, match=r"1 inference channel\(s\) are left: no more rows may be added"):
         release = sh.anonymize(PEOPLE, asked(limit=0.05))
     document = release.save(tmp_path / "out").document()
@@ -234,7 +234,7 @@ def test_a_policy_that_contradicts_itself_is_refused(change, says):
         sh.anonymize(PEOPLE, asked(**change))
 
 
-def test_ways_that_do_not_fit_are_refused():
+def test_ways_of_blocking_that_do_not_fit_the_policy_are_refused():
     with pytest.raises(sh.BadPolicy, match="needs one level per attribute"):
         sh.Policy(**asked(by="suppress", method={"algorithm": "mondrian"}))
     grouped = asked(method={"algorithm": "anatomy"}) | {"require": [{"model": "distinct-l-diversity", "l": 2}]}
@@ -246,7 +246,7 @@ def test_ways_that_do_not_fit_are_refused():
         sh.Policy(**asked(attributes=ATTRIBUTES | {"salary": {"role": "sensitive"}}))
 
 
-def test_a_policy_with_blocking_goes_round(tmp_path):
+def test_a_policy_with_blocking_survives_saving_and_loading(tmp_path):
     policy = sh.Policy(**asked(values="cancer", require=[{"model": "distinct-l-diversity", "l": 2}]))
     policy.save(tmp_path / "policy.toml")
     assert sh.Policy.load(tmp_path / "policy.toml") == policy
@@ -266,3 +266,77 @@ def test_the_command_says_how_many_rows_show_nobody(desk):
     attacked = desk.run("attack", "rules", desk.out)
     assert attacked.code == 0, attacked.err
     assert "0 rule(s) tell" in attacked.out
+
+
+TABLE_1 = {
+    "ZipCode": ["130**"] * 4 + ["1485*"] * 4 + ["130**"] * 4,
+    "Age": ["< 30"] * 4 + ["≥ 40"] * 4 + ["3*"] * 4,
+    "Nationality": ["*"] * 12,
+    "Disease": ["Heart Disease"] * 2
+    + ["Viral Infection"] * 2
+    + ["Cancer", "Heart Disease"]
+    + ["Viral Infection"] * 2
+    + ["Cancer"] * 4,
+}
+"""Table 1 of the paper as printed."""
+
+
+def test_table_1_is_blocked_as_it_is_printed(shoal, tmp_path):  # S1.2, S1.3
+    pd.DataFrame(TABLE_1).to_csv(tmp_path / "table.csv", index=False)
+    out = tmp_path / "blocked.csv"
+    given = ["block", tmp_path / "table.csv", "--sensitive", "Disease", "--confidence", "1/2"]
+    ran = shoal(*given, "--out", out, "--json", "--show-values")
+    told = json.loads(ran.out)
+    assert (told["rows"], told["added"], told["k"]) == (16, 4, {"before": 4, "after": 4})
+    assert told["blocking"]["rules"] == ["Age = 3* => Cancer (4.0)"]
+    assert (told["blocking"]["left"], told["blocking"]["lost"], told["blocking"]["ghosts"]) == (0, 0, 0)
+    written = pd.read_csv(out)
+    assert list(written.columns) == list(TABLE_1)
+    thirties = Counter(written[written["Age"] == "3*"]["Disease"])
+    assert thirties == {"Cancer": 4, "Heart Disease": 2, "Viral Infection": 2}
+    assert set(written["Nationality"]) == {"*"}
+    assert shoal(*given, "--out", out).code != 0  # it is there already
+    assert "Cancer" not in shoal(*given).out  # no cell is shown unless asked for
+
+
+def test_a_table_can_be_blocked_in_python():
+    done = sh.block(pa.table(TABLE_1), "Disease", confidence="1/2", quasi_identifiers=["ZipCode", "Age"])
+    assert (done.rows, done.added, done.k) == (16, 4, (4, 4))
+    assert done.table.num_rows == 16
+    nulls = sh.block(pa.table(TABLE_1), "Disease", confidence=0.5, by="unknown")
+    assert nulls.table["Disease"].null_count == 4
+    with pytest.raises(sh.BadPolicy, match="needs hierarchies"):
+        sh.block(pa.table(TABLE_1), "Disease", by="suppress")
+    with pytest.raises(sh.BadInput, match="there is no column"):
+        sh.block(pa.table(TABLE_1), "Illness")
+
+
+def test_exceeding_h_is_said_with_both_shares():
+    table = pa.table(
+        {
+            "age": ["old"] * 6 + ["young"] * 6 + ["mid"] * 12,
+            "sex": ["f", "m"] * 12,
+            "ill": ["a"] * 6 + ["b"] * 6 + ["a", "b", "c", "c"] * 3,
+        }
+    )
+    with pytest.warns(sh.ShoalWarning, match=r"h was exceeded \(LR .*%, GR .*%\) .* taken back"):
+        back = sh.block(table, "ill", confidence="1/3", h=0)
+    with pytest.warns(sh.ShoalWarning, match=r"h was exceeded \(LR .*%, GR .*%\) .* they were kept"):
+        kept = sh.block(table, "ill", confidence="1/3", h=0, over="keep")
+    moment = back.blocking["exceeded"]
+    assert kept.added == back.added + moment["taken_back"]
+    assert (kept.blocking["lost"], kept.blocking["ghosts"]) == (moment["lost"], moment["ghosts"])
+    assert back.blocking["lost"] == back.blocking["ghosts"] == 0
+
+
+@pytest.mark.parametrize("by", ["suppress", "generalise"])
+def test_steps_without_added_rows_are_taken_back_too(by):
+    people = {**PEOPLE.to_pydict(), "sex": ["f", "m"] * 6}
+    roles = {**ATTRIBUTES, "sex": {"role": "insensitive"}}
+    with pytest.warns(sh.ShoalWarning):
+        kept = sh.anonymize(pa.table(people), asked(by=by, h=0, over="keep", attributes=roles)).summary.blocking
+    assert kept.exceeded is not None
+    with pytest.warns(sh.ShoalWarning, match="h was exceeded"):
+        back = sh.anonymize(pa.table(people), asked(by=by, h=0, attributes=roles)).summary.blocking
+    assert (back.lost, back.ghosts) == (0, 0)
+    assert back.exceeded.taken_back > 0

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import examples
 
-from shoal.blocking.algorithm import Diversifying, Limits, block, compared
+from shoal.blocking.algorithm import Diversifier, Limits, block, compare_rules
 from shoal.data.codes import encode
 from shoal.mining.c45 import C45
-from shoal.mining.decision_tree import Rule, Sensitive
+from shoal.mining.decision_tree import ChannelCriterion, Rule
 from shoal.mining.decision_tree import Test as Asked
 from shoal.models import MODELS
 
@@ -50,12 +50,12 @@ def mined(texts, told):
 
 def test_table_1_has_one_channel_and_it_is_gone_afterwards():  # S1.2, S1.4
     columns, ill = table_1()
-    done = block(columns, ill, Sensitive(), Limits(Fraction(1, 2)))
-    assert [(rule.same, rule.confidence) for rule in done.before] == [
+    done = block(columns, ill, ChannelCriterion(), Limits(Fraction(1, 2)))
+    assert [(rule.comparison_key, rule.confidence) for rule in done.before] == [
         ((frozenset({Asked("age", "=", "3*")}), "Cancer"), 1.0)
     ]
     assert (done.left, done.stopped) == ((), "")
-    assert Sensitive().among(mined(*grown(columns, ill, done))) == ()
+    assert ChannelCriterion().select_channels(mined(*grown(columns, ill, done))) == ()
     assert len(done.copied) == ceil(4 * (1 / Fraction(1, 2) - 1))  # S1.3
     assert Counter(grown(columns, ill, done)[1][12:]) == {"Heart Disease": 2, "Viral Infection": 2}  # spread
     assert set(done.copied.tolist()) <= {8, 9, 10, 11}
@@ -63,21 +63,23 @@ def test_table_1_has_one_channel_and_it_is_gone_afterwards():  # S1.2, S1.4
 
 def test_unknown_values_hide_nothing_from_who_drops_them():  # S1.4
     columns, ill = table_1()
-    done = block(columns, ill, Sensitive(), Limits(Fraction(1, 2)), unknown=True)
+    done = block(columns, ill, ChannelCriterion(), Limits(Fraction(1, 2)), unknown=True)
     texts, told = grown(columns, ill, done)
     assert told[12:] == [None] * 4
     assert (len(done.before), done.left, done.silent) == (1, (), 1)
-    assert Sensitive().among(mined(texts, told)) == done.before  # rows without a class are not learned from
+    assert ChannelCriterion().select_channels(mined(texts, told)) == done.before  # learned from rows with a class
     shown = [value or "unknown" for value in told]
-    assert not [rule for rule in Sensitive().among(mined(texts, shown)) if rule.consequent != "unknown"]
+    assert not [
+        rule for rule in ChannelCriterion().select_channels(mined(texts, shown)) if rule.consequent != "unknown"
+    ]
 
 
 @pytest.mark.parametrize("confidence", [Fraction(1, 3), Fraction(1, 2), Fraction(9, 10)])
 @pytest.mark.parametrize("rows", [4, 7, 20])
-def test_a_perfect_leaf_needs_so_many_rows(confidence, rows):  # S1.3
+def test_a_rule_without_exceptions_is_blocked_by_the_fewest_rows(confidence, rows):  # S1.3
     columns = coded(age=["old"] * rows + ["young"] * 30, ill=["a"] * rows + ["b", "b", "c"] * 10)
     ill = columns.pop("ill")
-    done = block(columns, ill, Sensitive(values=frozenset("a")), Limits(confidence, passes=1))
+    done = block(columns, ill, ChannelCriterion(values=frozenset("a")), Limits(confidence, passes=1))
     assert len(done.copied) == ceil(rows * (1 / confidence - 1))
 
 
@@ -103,12 +105,12 @@ def test_mining_again_finds_no_channel_unless_something_stopped_it(table, seed, 
     columns = coded(**texts)
     target = encode("told", pa.array(told))
     at = Fraction(1) if perfect else Fraction(17, 20)
-    sensitive = Sensitive(at)
+    sensitive = ChannelCriterion(at)
     if len(target.values) < 2:
         return
     done = block(columns, target, sensitive, Limits(confidence), seed=seed)
     after, shown = grown(columns, target, done)
-    left = sensitive.among(mined(after, shown))
+    left = sensitive.select_channels(mined(after, shown))
     assert {rule.same for rule in left} == {rule.same for rule in done.left}
     assert not left or done.stopped
     # nothing is added but copies of rows there are, and the same seed adds the same
@@ -118,10 +120,16 @@ def test_mining_again_finds_no_channel_unless_something_stopped_it(table, seed, 
     assert np.array_equal(done.copied, again.copied)
     assert np.array_equal(done.values, again.values)
     rules, before = mined(after, shown), mined(texts, told)
-    others = {rule.same for rule in before if rule.same not in {channel.same for channel in done.before}}
-    now = {rule.same for rule in rules}
+    others = {
+        rule.comparison_key
+        for rule in before
+        if rule.comparison_key not in {channel.comparison_key for channel in done.before}
+    }
+    now = {rule.comparison_key for rule in rules}
     assert done.lost == (Fraction(len(others - now), len(others)) if others else 0)
-    assert done.ghosts == (Fraction(len(now - {rule.same for rule in before}), len(now)) if len(done.copied) else 0)
+    assert done.ghosts == (
+        Fraction(len(now - {rule.comparison_key for rule in before}), len(now)) if len(done.copied) else 0
+    )
 
 
 def spoiled():
@@ -136,30 +144,68 @@ def spoiled():
 
 def test_limits_stop_it_and_say_so():
     columns, ill = spoiled()
-    free = block(columns, ill, Sensitive(), Limits(Fraction(1, 2)))
+    free = block(columns, ill, ChannelCriterion(), Limits(Fraction(1, 2)))
     assert len(free.before) >= 2
     assert (free.left, free.stopped) == ((), "")
-    few = block(columns, ill, Sensitive(), Limits(Fraction(1, 2), rows=3))
+    few = block(columns, ill, ChannelCriterion(), Limits(Fraction(1, 2), rows=3))
     assert (len(few.copied), few.stopped) == (3, "limit")
     assert few.left
-    none = block(columns, ill, Sensitive(), Limits(Fraction(1, 2), rows=0))
+    none = block(columns, ill, ChannelCriterion(), Limits(Fraction(1, 2), rows=0))
     assert (len(none.copied), none.stopped, len(none.left)) == (0, "limit", len(free.before))
-    one = block(columns, ill, Sensitive(support=7), Limits(Fraction(1, 2)))
+    one = block(columns, ill, ChannelCriterion(support=7), Limits(Fraction(1, 2)))
     assert (one.before, len(one.copied)) == ((), 0)
-    only = block(columns, ill, Sensitive(values=frozenset("b")), Limits(Fraction(1, 2)))
+    only = block(columns, ill, ChannelCriterion(values=frozenset("b")), Limits(Fraction(1, 2)))
     assert {rule.consequent for rule in only.before} == {"b"}
 
 
 def test_h_and_passes_stop_it_before_it_is_done():
-    free = block(*layered(), Sensitive(), Limits(Fraction(9, 10)))
+    free = block(*layered(), ChannelCriterion(), Limits(Fraction(9, 10)))
     assert free.passes > 1
     assert (free.left, free.stopped) == ((), "")
     assert max(free.lost, free.ghosts) > 0
-    stopped = block(*layered(), Sensitive(), Limits(Fraction(9, 10), h=Fraction(0)))
-    assert (stopped.passes, stopped.stopped) == (1, "h")
-    once = block(*layered(), Sensitive(), Limits(Fraction(9, 10), passes=1))
+    stopped = block(*layered(), ChannelCriterion(), Limits(Fraction(9, 10), h=Fraction(0)))
+    assert stopped.stopped == "h"
+    assert max(stopped.exceeded) > 0
+    assert (stopped.lost, stopped.ghosts) == (0, 0)
+    kept = block(*layered(), ChannelCriterion(), Limits(Fraction(9, 10), h=Fraction(0), keep=True))
+    assert (kept.lost, kept.ghosts) == kept.exceeded == stopped.exceeded
+    assert (len(kept.copied), kept.taken_back) == (len(stopped.copied) + stopped.taken_back, 0)
+    once = block(*layered(), ChannelCriterion(), Limits(Fraction(9, 10), passes=1))
     assert (once.passes, once.stopped) == (1, "passes")
     assert once.left
+
+
+@examples(150)
+@given(tables(), st.sampled_from([Fraction(0), Fraction(1, 4), Fraction(1, 2)]), st.integers(0, 3))
+def test_h_is_tested_rule_by_rule(table, h, seed):
+    """Additions are those of a run without h, one rule after the other, up to the first that passes it."""
+    columns, target = coded(**table[0]), encode("told", pa.array(table[1]))
+    if len(target.values) < 2:
+        return
+    free = block(columns, target, ChannelCriterion(), Limits(Fraction(1, 2)), seed=seed)
+    done = block(columns, target, ChannelCriterion(), Limits(Fraction(1, 2), h=h), seed=seed)
+    kept = block(columns, target, ChannelCriterion(), Limits(Fraction(1, 2), h=h, keep=True), seed=seed)
+    assert done.copied.tolist() == free.copied.tolist()[: len(done.copied)]
+    assert kept.copied.tolist() == free.copied.tolist()[: len(kept.copied)]
+    assert done.exceeded == kept.exceeded
+    assert max(done.lost, done.ghosts) <= h
+    if done.exceeded is None:
+        assert len(done.copied) == len(kept.copied) == len(free.copied)
+        return
+    assert (done.stopped, kept.stopped) == ("h", "h")  # said also where no channel is left
+    assert max(done.exceeded) > h
+    assert (kept.lost, kept.ghosts) == kept.exceeded
+    assert len(kept.copied) == len(done.copied) + done.taken_back
+
+
+def test_exceeding_h_is_said_even_if_no_channel_is_left():
+    """By the letter of the paper the last rows stay: they close the channel, and change the other rules."""
+    columns, ill = spoiled()
+    kept = block(
+        columns, ill, ChannelCriterion(values=frozenset("a")), Limits(Fraction(1, 3), h=Fraction(0), keep=True)
+    )
+    assert kept.exceeded is not None
+    assert (kept.left, kept.stopped) == ((), "h")
 
 
 def layered():
@@ -177,9 +223,9 @@ def test_rules_are_the_same_when_their_tests_and_what_they_tell_are():
     one = Rule((Asked("a", "=", "1"), Asked("b", "=", "2")), "x", 4, 4, 0.5)
     turned = Rule((Asked("b", "=", "2"), Asked("a", "=", "1")), "x", 9, 8, 0.5)
     other = Rule((Asked("a", "=", "1"), Asked("b", "=", "2")), "y", 4, 4, 0.5)
-    assert compared([one], [], [turned]) == (0, 0)
-    assert compared([one, other], [other], [other]) == (1, 0)
-    assert compared([one], [one], [one, other]) == (0, Fraction(1, 2))
+    assert compare_rules([one], [], [turned]) == (0, 0)
+    assert compare_rules([one, other], [other], [other]) == (1, 0)
+    assert compare_rules([one], [one], [one, other]) == (0, Fraction(1, 2))
 
 
 MODELS_TO_ATTAIN = [
@@ -197,11 +243,11 @@ def test_classes_grow_until_they_keep_a_model(model):  # S1.8
     ill = encode("ill", pa.array(rng.choice(["flu", "hiv", "ulcer"], 200, p=[0.6, 0.25, 0.15])))
     of_row = np.sort(rng.integers(0, 30, 200)).astype(np.int32)
     _, of_row = np.unique(of_row, return_inverse=True)
-    asked = Diversifying((model,), of_row.astype(np.int32), ill)
-    assert asked.left(np.arange(200), ill.codes)
-    rows, values = asked.further(np.arange(200), ill.codes, np.random.default_rng(0))
+    asked = Diversifier((model,), of_row.astype(np.int32), ill)
+    assert asked.list_failed_models(np.arange(200), ill.codes)
+    rows, values = asked.find_further_rows(np.arange(200), ill.codes, np.random.default_rng(0))
     every, told = np.concatenate([np.arange(200), rows]), np.concatenate([ill.codes, values])
-    assert asked.left(every, told) == []
+    assert asked.list_failed_models(every, told) == []
     # judged by hand too, for the two that a line can tell
     shares = [np.bincount(told[of_row[every] == one], minlength=3) for one in range(of_row.max() + 1)]
     if model.name == "distinct-l-diversity":

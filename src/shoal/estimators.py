@@ -31,8 +31,8 @@ class Sample:
         return cls(distinct.astype(np.int64), classes.astype(np.int64), population)
 
     @classmethod
-    def counted(cls, histogram: Mapping[int, int], population: int) -> "Sample":
-        """Build it from a mapping of sizes to numbers of classes."""
+    def from_histogram(cls, histogram: Mapping[int, int], population: int) -> "Sample":
+        """Build the histogram from a mapping of sizes to numbers of classes."""
         sizes, classes = zip(*sorted(histogram.items()), strict=True)
         return cls(np.array(sizes, dtype=np.int64), np.array(classes, dtype=np.int64), population)
 
@@ -77,7 +77,7 @@ def snb(sample: Sample) -> float | None:
 def shlosser(sample: Sample) -> float | None:
     """Estimate the number of classes of the population: Haas and Stokes 1998, third form of Shlosser's estimator.
 
-    >>> round(shlosser(Sample.counted({1: 20, 2: 10, 3: 5, 5: 3}, 1000)), 1)
+    >>> round(shlosser(Sample.from_histogram({1: 20, 2: 10, 3: 5, 5: 3}, 1000)), 1)
     129.2
     """
     q, i, c = sample.fraction, sample.sizes.astype(np.float64), sample.classes
@@ -122,7 +122,7 @@ def _starts(fraction: float, one: float, two: float) -> Iterator[Floats]:
     b = 1 / (1 + np.exp(-logits))
     branches = []
     for rising in (False, True):
-        a = _first(b, one - log(fraction), fraction, rising=rising)
+        a = _solve_for_a(b, one - log(fraction), fraction, rising=rising)
         branches.append((np.stack([np.log(a), logits]), snb_expected(a, b, fraction)[1] - two))
     for points, missed in branches:
         for i in np.flatnonzero(missed[:-1] * missed[1:] <= 0).tolist():
@@ -135,7 +135,7 @@ def _starts(fraction: float, one: float, two: float) -> Iterator[Floats]:
         yield (falling[:, i] + rising_[:, i]) / 2
 
 
-def _first(b: Floats, share: float, fraction: float, *, rising: bool) -> Floats:
+def _solve_for_a(b: Floats, share: float, fraction: float, *, rising: bool) -> Floats:
     """Solve ln(1 + a d/(1−d)) + a ln(b/(1−d)) = share for a, by bisection on one side of the peak; else nan."""
     d = (1 - fraction) * (1 - b)
     slope, factor = np.log1p(fraction * (1 - b) / b), d / (1 - d)
@@ -187,7 +187,7 @@ def pitman(sample: Sample) -> float | None:
     """Estimate by Hoshino 2001: Pitman's sampling formula by maximum likelihood; uniques ~ Γ(θ+1)/Γ(θ+α) N^α.
 
     >>> histogram = {1: 60, 2: 15, 3: 6, 4: 3, 6: 2, 10: 1, 20: 1}
-    >>> round(pitman(Sample.counted(histogram, 1620)), 1)
+    >>> round(pitman(Sample.from_histogram(histogram, 1620)), 1)
     215.7
     """
     found = pitman_parameters(sample)
@@ -275,7 +275,7 @@ def zayatz(sample: Sample) -> float | None:
     """Estimate by Zayatz 1991: class sizes of the population are distributed like those of the sample.
 
     >>> histogram = {1: 60, 2: 15, 3: 6, 4: 3, 6: 2, 10: 1, 20: 1}
-    >>> round(zayatz(Sample.counted(histogram, 1620)), 1)
+    >>> round(zayatz(Sample.from_histogram(histogram, 1620)), 1)
     290.2
     """
     return sample.of_size(1) * zayatz_conditional(sample) / sample.fraction
@@ -318,7 +318,7 @@ def population_uniques(sample: Sample, estimator: str = "dankar") -> Estimate | 
     `dankar` is the rule of Dankar, El Emam, Neisa and Roffey 2012: 0 without sample uniques; Pitman if at most a tenth
     of the population was sampled; else the smaller of Zayatz and SNB; Zayatz where these have no solution.
 
-    >>> population_uniques(Sample.counted({1: 20, 2: 10, 3: 5, 5: 3}, 1000)).estimator
+    >>> population_uniques(Sample.from_histogram({1: 20, 2: 10, 3: 5, 5: 3}, 1000)).estimator
     'zayatz'
     """
     if sample.rows > sample.population:

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain
@@ -15,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.data.class_counts import ClassCounts
-from shoal.data.codes import Column, Kind, Table, alone, united
+from shoal.data.codes import Column, Kind, Table, encode_together, reencode
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Counted, Layout, Reading, joined
+from shoal.data.packed_keys import Counted, CountInterpretation, Layout, join_columns
 from shoal.engine_port import Engine, Source
 from shoal.errors import BadData, BadHierarchy, BadPolicy, Infeasible, ShoalWarning
 from shoal.hierarchy.build import Builder, build
@@ -29,6 +28,7 @@ from shoal.methods import ALGORITHMS, Shape
 from shoal.models.k_anonymity import KAnonymity, least_size
 from shoal.models.model import Closure, Columns, Flags, Model, asked
 from shoal.models.presence import DeltaPresence
+from shoal.models.spec import suggest_column
 from shoal.policy.document import Policy
 from shoal.policy.method import Method
 from shoal.recoding.outcome import Before
@@ -45,7 +45,7 @@ _FEWEST_EXACT = 10
 
 @dataclass(frozen=True)
 class Problem:
-    """A table and a policy, and all that solvers need to know of both."""
+    """A table and a policy, with everything that solvers need to know about them."""
 
     source: Source
     policy: Policy
@@ -56,7 +56,7 @@ class Problem:
     hierarchies: Mapping[str, Hierarchy]
     classes: FrequencySet
     """The table's own classes, and the class of every row; for boxes on disk the table is one class."""
-    reading: Reading
+    reading: CountInterpretation
     """How to read what models count beside the classes."""
     limit: int
     """Number of rows that may be suppressed."""
@@ -108,7 +108,7 @@ class Problem:
 
     @property
     def in_place(self) -> bool:
-        """Whether the rows are not in memory, so that only the engine can cut them into boxes."""
+        """Whether the rows stay outside memory, so that only the engine can cut them into boxes."""
         return _in_place(self.source, self.policy)
 
     def importance(self, name: str) -> float:
@@ -117,7 +117,7 @@ class Problem:
 
     @cached_property
     def before(self) -> Before:
-        """The table as metrics see it; metrics of cells need no hierarchies."""
+        """The table before recoding, as metrics see it; metrics of cells need no hierarchies."""
         importance = {name: a.importance for name, a in self.policy.attributes.items() if a.importance is not None}
         every = {*self.policy.named(Role.SENSITIVE)} == {*self.policy.about} != set()
         hierarchies = () if self.policy.method.of_cells else tuple(self.hierarchies.values())
@@ -143,7 +143,7 @@ def _in_place(source: Source, policy: Policy) -> bool:
 
 
 def _builders(policy: Policy, table: Table, quasi: Sequence[str]) -> dict[str, Builder]:
-    """Return the hierarchies that the method uses: of all quasi-identifiers, for boxes of texts only, or none."""
+    """Return the hierarchies that the method uses: for all quasi-identifiers, only for texts (boxes), or none."""
     shape = ALGORITHMS[policy.method.algorithm].shape
     if policy.republish is None and shape is Shape.GROUPS:
         return {}
@@ -161,27 +161,26 @@ def builder_of(policy: Policy, column: Column) -> Builder:
 
 
 def _count(source: Source, policy: Policy, engine: Engine, quasi: Sequence[str], limit: int) -> FrequencySet:
-    """Count the classes of the table, and what models need counted in them."""
+    """Count the classes of the table, and in each class whatever the models need."""
     table = source.table
     if _in_place(source, policy):  # its own classes would be too many
         layout = Layout.of([1] * len(quasi))
         return FrequencySet(tuple(quasi), layout, np.zeros((1, layout.words), dtype=np.uint64), np.array([table.rows]))
-    beside = counted(policy, quasi)
+    beside = columns_to_count(policy, quasi)
     if table.relation is not None:  # measures cannot look at the rows again
         beside += [name for name in policy.named(Role.SENSITIVE) if name not in beside]
     classes = engine.count(table, quasi, beside)
     log_event("counted", classes=len(classes))
-    return classes if policy.method.of_cells else classes.at_least(least_size(policy.models), limit)
+    if policy.method.of_cells or any(isinstance(model, DeltaPresence) and model.min for model in policy.models):
+        return classes  # for the least share, all classes of the table are compared with those of the population
+    return classes.at_least(least_size(policy.models), limit)
 
 
 def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dict[str, Role]:
     """Return the role of every column, in the order of the table; a column without one is an error (design 12)."""
     for name in policy.attributes:
         if name not in table.columns:
-            folded = {column.casefold(): column for column in table.columns}
-            near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
-            hint = f" (did you mean {folded[near[0]]!r}?)" if near else ""
-            raise BadPolicy(f"attributes.{name}: the table has no column {name!r}{hint}")
+            raise BadPolicy(f"attributes.{name}: the table has no column {name!r}{suggest_column(name, table.columns)}")
     unknown = [name for name in table.columns if name not in policy.attributes]
     if policy.data.others is None and any(name in index for name in unknown):
         raise BadPolicy(
@@ -196,9 +195,10 @@ def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dic
         )
     other = Role.INSENSITIVE if policy.data.others == "insensitive" else Role.IDENTIFIER
     roles = {n: policy.attributes[n].role if n in policy.attributes else other for n in table.columns}
-    _refuse_units(roles)
+    _refuse_several_units(roles)
     _refuse_unconfirmed(table, policy, roles)
     _warn_of_exact_values(table, policy, roles)
+    _warn_of_unique_after_rounding(table, policy, roles)
     _warn_of_guesses(policy)
     if policy.unit is None:
         warn_of_several_rows(table, [name for name, role in roles.items() if role is Role.IDENTIFIER])
@@ -208,7 +208,7 @@ def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dic
     return roles
 
 
-def _refuse_units(roles: Mapping[str, Role]) -> None:
+def _refuse_several_units(roles: Mapping[str, Role]) -> None:
     units = [name for name, role in roles.items() if role is Role.UNIT]
     if len(units) > 1:
         raise BadPolicy(f"attributes.{units[1]}: {units[0]!r} is the unit already; one column tells persons apart")
@@ -228,7 +228,7 @@ def _refuse_unconfirmed(table: Table, policy: Policy, roles: Mapping[str, Role])
 
 
 def exact_columns(table: Table, policy: Policy, roles: Mapping[str, Role]) -> dict[str, int]:
-    """Return the sensitive columns in which many rows hold a value that no other row has, each with how many rows.
+    """Return the sensitive columns in which many rows hold a value that no other row has, with the number of such rows.
 
     Whoever knows the exact amount of somebody's bill finds the row. Columns with confirm = true are left out; so are
     all where only the values of a whole group are published.
@@ -242,7 +242,7 @@ def exact_columns(table: Table, policy: Policy, roles: Mapping[str, Role]) -> di
 
 
 def has_exact_values(uniques: int, rows: int) -> bool:
-    """Whether so many of the rows with a value of their own are exact amounts rather than rare categories.
+    """Whether the rows with a value of their own are so many that it is an exact amount, not a rare category.
 
     >>> has_exact_values(9, 20), has_exact_values(10, 200), has_exact_values(11, 200)
     (False, False, True)
@@ -251,17 +251,40 @@ def has_exact_values(uniques: int, rows: int) -> bool:
 
 
 def _warn_of_exact_values(table: Table, policy: Policy, roles: Mapping[str, Role]) -> None:
-    found = exact_columns(table, policy, roles)
+    _warn_of_values(
+        exact_columns(table, policy, roles),
+        table.rows,
+        "many rows hold a sensitive value that no other row has, in {}: whoever knows somebody's exact value finds the "
+        "row; give the column round = …, or the role 'quasi-identifier', so that it is generalised, or 'identifier', "
+        "so that it is dropped, or confirm = true",
+    )
+
+
+def _warn_of_values(found: Mapping[str, int], of: int, sentence: str) -> None:
+    """Warn of columns in which so many of the rows hold a value of their own; `{}` in the sentence names them."""
     if found:
-        named = ", ".join(f"{name!r} ({rows:,} of {table.rows:,} rows)" for name, rows in found.items())
-        warnings.warn(
-            ShoalWarning(
-                f"many rows hold a sensitive value that no other row has, in {named}: whoever knows somebody's exact "
-                "value finds the row; give the column round = …, or the role 'quasi-identifier', so that it is "
-                "generalised, or 'identifier', so that it is dropped, or confirm = true"
-            ),
-            stacklevel=2,
-        )
+        named = ", ".join(f"{name!r} ({rows:,} of {of:,} rows)" for name, rows in found.items())
+        warnings.warn(ShoalWarning(sentence.format(named)), stacklevel=3)
+
+
+def unique_after_rounding(table: Table, policy: Policy, roles: Mapping[str, Role]) -> dict[str, int]:
+    """Return the rounded columns in which some rows still hold a value that no other row has, with their number.
+
+    Columns in which there are many, which `exact_columns` names, and those with confirm = true are left out.
+    """
+    many = exact_columns(table, policy, roles)
+    shown = [name for name in policy.rounding if name not in many and policy.attributes[name].confirm is not True]
+    found = {name: table[name].uniques for name in shown}
+    return {name: rows for name, rows in found.items() if rows}
+
+
+def _warn_of_unique_after_rounding(table: Table, policy: Policy, roles: Mapping[str, Role]) -> None:
+    _warn_of_values(
+        unique_after_rounding(table, policy, roles),
+        table.rows,
+        "some rows hold a value that no other row has even after rounding, in {}: give the column bottom = … and top = "
+        "…, beyond which numbers are published as these, a larger round, or confirm = true",
+    )
 
 
 def _warn_of_guesses(policy: Policy) -> None:
@@ -272,11 +295,11 @@ def _warn_of_guesses(policy: Policy) -> None:
 
 
 def refuse_misfits(policy: Policy, table: Table, roles: Mapping[str, Role]) -> None:
-    """Refuse persons that are not told, and columns that are not as a model needs them."""
+    """Refuse rows without a person, and columns that a model or a rounding cannot work with."""
     if policy.unit is not None:
-        _refuse_nobody(policy.unit, table)
+        _refuse_rows_without_person(policy.unit, table)
     for name in policy.rounding:
-        _refuse_no_numbers(table[name])
+        _refuse_non_numbers(table[name])
     builders = {name: attribute.hierarchy for name, attribute in policy.attributes.items()}
     for model in policy.models:
         model.refuse_misfit(table, roles, builders)
@@ -284,7 +307,7 @@ def refuse_misfits(policy: Policy, table: Table, roles: Mapping[str, Role]) -> N
             warnings.warn(ShoalWarning(f"{model.name} counts rows, not persons"), stacklevel=2)
 
 
-def _refuse_no_numbers(column: Column) -> None:
+def _refuse_non_numbers(column: Column) -> None:
     """Refuse to round a column in which something is no number."""
     if column.kind is Kind.NUMBER or not len(column.values):
         return
@@ -294,7 +317,7 @@ def _refuse_no_numbers(column: Column) -> None:
     raise BadData(f"column {column.name!r}, row {row}: it is to be rounded and is no number; leave round out")
 
 
-def _refuse_nobody(unit: str, table: Table) -> None:
+def _refuse_rows_without_person(unit: str, table: Table) -> None:
     column = table[unit]
     if column.null_code is not None:
         rows = int(column.counts[column.null_code])
@@ -302,17 +325,17 @@ def _refuse_nobody(unit: str, table: Table) -> None:
 
 
 ROWS_OF_A_PERSON = (Fraction(51, 50), 50)
-"""Rows for each value of a column that may tell persons apart: fewer are namesakes, more are groups of people."""
+"""Least and most rows per value of a column that identifies persons: fewer are namesakes, more are groups of people."""
 
 
 SEVERAL_ROWS = Fraction(3, 2)
-"""Rows for each name or address from which on they are no namesakes."""
+"""Rows per name or address from which on the repetition is not explained by namesakes."""
 _FIXED = {"birth", "sex"}
 """Meanings of columns that do not change from one row of a person to the next."""
 
 
 def are_namesakes(column: Column, others: Iterable[Column]) -> bool:
-    """Whether the rows of one name or address are several people's: born on different days, or of both sexes.
+    """Whether rows with the same name or address belong to several people: of different birth dates, or of both sexes.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -329,12 +352,12 @@ def are_namesakes(column: Column, others: Iterable[Column]) -> bool:
     if means(column.name, {"person_number"}):
         return False
     fixed = [other for other in others if other is not column and means(other.name, _FIXED)]
-    pairs = (joined([(each.codes, each.size) for each in (column, other)])[1] for other in fixed)
+    pairs = (join_columns([(each.codes, each.size) for each in (column, other)])[1] for other in fixed)
     return any(several > SEVERAL_ROWS * len(column.values) for several in pairs)
 
 
 def _may_name_people(header: str) -> bool:
-    """Whether a header says that a column names people, or nothing at all."""
+    """Whether a header says that its column names people, or has no known meaning."""
     from shoal.risk.vocabulary import meaning_of  # few tables need it
 
     found = meaning_of(header)
@@ -342,7 +365,7 @@ def _may_name_people(header: str) -> bool:
 
 
 def repeated_persons(table: Table, names: Iterable[str]) -> dict[str, str]:
-    """Return the columns that name persons and whose values repeat, each with how often.
+    """Return the columns that name persons and whose values repeat, each with a phrase that says how often.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -361,12 +384,12 @@ def repeated_persons(table: Table, names: Iterable[str]) -> dict[str, str]:
 
 
 def warn_of_several_rows(table: Table, names: Iterable[str]) -> dict[str, str]:
-    """Warn of columns that name persons and whose values repeat, where rows are counted; and return them."""
+    """Warn of columns that name persons and whose values repeat, though rows are counted; return these columns."""
     return warn_of_repeated(repeated_persons(table, names))
 
 
 def warn_of_repeated(found: Mapping[str, str]) -> dict[str, str]:
-    """Warn of columns whose values repeat, each with how often; and return them."""
+    """Warn of columns whose values repeat, given with how often they do; return them."""
     for name, often in found.items():
         warnings.warn(
             ShoalWarning(
@@ -378,14 +401,14 @@ def warn_of_repeated(found: Mapping[str, str]) -> dict[str, str]:
     return dict(found)
 
 
-def counted(policy: Policy, quasi: Sequence[str]) -> list[Counted]:
-    """Return what models and the metric need counted beside the classes; with a unit, together with the persons."""
+def columns_to_count(policy: Policy, quasi: Sequence[str]) -> list[Counted]:
+    """Return the columns that models and the metric need counted in each class; with a unit, paired with the unit."""
     if policy.unit is None:
-        return [*policy.about, *together(policy, quasi)]
-    return [policy.unit, *((policy.unit, name) for name in policy.about), *together(policy, quasi)]
+        return [*policy.about, *columns_counted_together(policy, quasi)]
+    return [policy.unit, *((policy.unit, name) for name in policy.about), *columns_counted_together(policy, quasi)]
 
 
-def together(policy: Policy, quasi: Sequence[str]) -> list[tuple[str, ...]]:
+def columns_counted_together(policy: Policy, quasi: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the sets of columns that models need counted together."""
     return sorted({_expanded(model.columns, quasi) for model in policy.models if model.columns})
 
@@ -394,22 +417,22 @@ def _expanded(columns: Columns, quasi: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for column in columns for name in ([column] if isinstance(column, str) else quasi))
 
 
-def trees_of(table: Table, policy: Policy) -> dict[str, Hierarchy]:
+def sensitive_hierarchies_of(table: Table, policy: Policy) -> dict[str, Hierarchy]:
     """Return the hierarchies of the sensitive attributes that have one."""
     known = {name: policy.attributes[name].hierarchy for name in policy.named(Role.SENSITIVE)}
     return {name: build(table[name], builder) for name, builder in known.items() if builder is not None}
 
 
 def orders_of(policy: Policy) -> dict[str, tuple[str, ...]]:
-    """Return the orders of values that the policy gives."""
+    """Return the order of values of each column for which the policy gives one."""
     return {name: a.order for name, a in policy.attributes.items() if a.order is not None}
 
 
-def read_columns(table: Table, policy: Policy, classes: FrequencySet, quasi: Sequence[str]) -> Reading:
+def read_columns(table: Table, policy: Policy, classes: FrequencySet, quasi: Sequence[str]) -> CountInterpretation:
     """Return how to read the counted columns: labels, hierarchies and orders, and the counts of the whole table."""
-    jointly = together(policy, quasi)
-    trees = trees_of(table, policy)
-    reading = Reading(
+    jointly = columns_counted_together(policy, quasi)
+    trees = sensitive_hierarchies_of(table, policy)
+    reading = CountInterpretation(
         labels={name: _labels(table[name]) for name in dict.fromkeys([*policy.about, *chain(*jointly)])},
         unit=policy.unit,
         levels={name: tree.levels for name, tree in trees.items()},
@@ -429,13 +452,17 @@ def _labels(column: Column) -> list[str | None]:
 
 
 def _warn_of_varying_persons(table: Table, quasi: Sequence[str], unit: str | None) -> bool:
-    """Return whether some person's quasi-identifiers differ between rows, and warn: they are in several classes."""
+    """Return whether the quasi-identifiers of some person differ between rows, and warn of each such column."""
     varying = []
     for name in quasi if unit is not None else ():
-        _, pairs, _ = joined([(table[n].codes, table[n].size) for n in (unit, name) if n is not None])
+        _, pairs, _ = join_columns([(table[n].codes, table[n].size) for n in (unit, name) if n is not None])
         varying += [name] if pairs > table[unit or ""].size else []
     for name in varying:
-        said = f"attributes.{name}: some persons have several values of it, so they stand in several classes"
+        said = (
+            f"attributes.{name}: some persons have several values of it, so they stand in several classes; every class "
+            "still keeps its promises, counted in persons, but whoever knows several rows of a person can compare "
+            "their classes: if that must not be, give each person one value of it before, such as the first, or drop it"
+        )
         warnings.warn(ShoalWarning(said), stacklevel=2)
     return bool(varying)
 
@@ -450,19 +477,19 @@ def warn_of_unknown_values(models: list[Model], labels: Mapping[str, Sequence[st
                 warnings.warn(ShoalWarning(f"{model.name}: the table holds no {named}"), stacklevel=2)
 
 
-def as_one_class(classes: FrequencySet, reading: Reading, population: FrequencySet | None) -> ClassCounts:
+def as_one_class(classes: FrequencySet, reading: CountInterpretation, population: FrequencySet | None) -> ClassCounts:
     """Return the counts of the whole table as one class."""
     whole = classes.project([]).class_counts(reading)
     return whole if population is None else replace(whole, population=np.array([population.rows]))
 
 
 def refuse_outsiders(
-    models: list[Model], classes: FrequencySet, reading: Reading, population: FrequencySet | None
+    models: list[Model], classes: FrequencySet, reading: CountInterpretation, population: FrequencySet | None
 ) -> None:
     """Refuse a table that is not part of the population, since shares of it would mean nothing."""
     if population is None or not any(isinstance(model, DeltaPresence) for model in models):
         return
-    found, _ = classes.found_in(population)
+    found, _ = classes.count_in(population)
     outside = int(np.maximum(classes.class_counts(reading).sizes - found, 0).sum())
     if outside:
         raise BadData(
@@ -481,7 +508,7 @@ def refuse_impossible(models: list[Model], whole: ClassCounts, limit: int, *, sp
                 raise Infeasible(f"impossible: {model.name}: {why}")
 
 
-def failed_by(models: list[Model], counts: ClassCounts) -> dict[str, Flags]:
+def find_failing_classes(models: Sequence[Model], counts: ClassCounts) -> dict[str, Flags]:
     """Return the classes that fail each model, whatever attribute it is about."""
     failed: dict[str, Flags] = {}
     for model in models:
@@ -490,7 +517,7 @@ def failed_by(models: list[Model], counts: ClassCounts) -> dict[str, Flags]:
 
 
 def drawn_margin(method: Method) -> int:
-    """Return by how much k is raised beyond the promise: 0 to `margin`, drawn from the seed.
+    """Draw by how much k is raised beyond the promise: 0 to `margin`, determined by the seed.
 
     >>> {drawn_margin(Method(margin=2, seed=seed)) for seed in range(1, 20)}
     {0, 1, 2}
@@ -522,13 +549,17 @@ def order_of_attributes(names: Iterable[str], method: Method) -> list[str]:
     return ordered
 
 
-def meet(source: Source, everybody: Source, quasi: Sequence[str]) -> Source:
-    """Return the table with its population, the quasi-identifiers of both in one encoding."""
+def with_population(source: Source, everybody: Source, quasi: Sequence[str]) -> Source:
+    """Return the table together with its population, with the quasi-identifiers of both in one encoding."""
     missing = [name for name in quasi if name not in everybody.table.columns]
     if missing:
         named = ", ".join(map(repr, missing))
         raise BadData(f"{everybody.name}: the population has no column {named}; it needs every quasi-identifier")
-    both = {name: united(source.table[name], everybody.table[name]) for name in quasi if name in source.table.columns}
+    both = {
+        name: encode_together(source.table[name], everybody.table[name])
+        for name in quasi
+        if name in source.table.columns
+    }
     table = {name: both[name][0] if name in both else column for name, column in source.table.columns.items()}
     people = {name: column for name, (_, column) in both.items()}
     return replace(source, table=Table(table, source.table.rows), population=Table(people, everybody.table.rows))
@@ -540,9 +571,9 @@ def hierarchy_of(source: Source, name: str, builder: Builder) -> Hierarchy:
         return build(source.table[name], builder)
     except BadHierarchy:
         if source.population is not None:
-            build(alone(source.table[name]), builder)
+            build(reencode(source.table[name]), builder)
             try:
-                build(alone(source.population[name]), builder)
+                build(reencode(source.population[name]), builder)
             except BadHierarchy as wrong:
                 raise BadHierarchy(f"the population: {wrong}", wrong.values) from None
         raise

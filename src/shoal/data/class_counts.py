@@ -1,4 +1,4 @@
-"""Plain arrays of class sizes and class-by-value counts: all that a model reads, whoever counted them."""
+"""Plain arrays of class sizes and class-by-value counts: all that a model reads, whichever engine counted them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,6 +12,21 @@ Indices = NDArray[np.integer]
 Flags = NDArray[np.bool_]
 
 _CELLS = 4_000_000
+
+
+def sum_counts(groups: Indices, counts: Longs | None, size: int = 0) -> Longs:
+    """Return the counts of each group added up in whole numbers: `np.bincount` would add them as float64.
+
+    There are at least `size` groups; without counts, each entry counts once.
+
+    >>> sum_counts(np.array([1, 1]), np.array([2**53, 1]), 3).tolist() == [0, 2**53 + 1, 0]
+    True
+    """
+    if counts is None:
+        return np.bincount(groups, minlength=size).astype(np.int64)
+    sums = np.zeros(max(size, int(groups.max(initial=-1)) + 1), dtype=np.int64)
+    np.add.at(sums, groups, counts)
+    return sums
 
 
 @dataclass(frozen=True)
@@ -48,14 +63,14 @@ class ValueCounts:
         """Rows, or persons, of each class that have a value: the denominator of shares."""
         if self.holders is not None:
             return self.holders
-        return np.bincount(self.classes, weights=self.counts, minlength=self.class_count).astype(np.int64)
+        return sum_counts(self.classes, self.counts, self.class_count)
 
     @property
     def overall(self) -> Longs:
         """How often each value occurs in the table that classes are compared with, the reference."""
         if self.reference is not None:
             return self.reference
-        return np.bincount(self.values, weights=self.counts, minlength=len(self.labels)).astype(np.int64)
+        return sum_counts(self.values, self.counts, len(self.labels))
 
     def dense(self) -> Longs:
         """Return the counts as a matrix [class, value]."""
@@ -64,12 +79,14 @@ class ValueCounts:
         return matrix
 
     def blocks(self) -> Iterator[tuple[slice, Longs]]:
-        """Yield the dense matrix in blocks of some million cells, each with its slice of classes, to save memory."""
+        """Yield the dense matrix in blocks of a few million cells, each with its slice of classes, to save memory."""
+        # [entry] entries sorted by class, so that those of a block of classes are one slice
         order = np.argsort(self.classes, kind="stable")
         classes, values, counts = self.classes[order], self.values[order], self.counts[order]
         height = max(_CELLS // max(len(self.labels), 1), 1)
         for start in range(0, self.class_count, height):
             stop = min(start + height, self.class_count)
+            # entries low:high belong to the classes start:stop
             low, high = np.searchsorted(classes, [start, stop])
             block = np.zeros((stop - start, len(self.labels)), dtype=np.int64)
             block[classes[low:high] - start, values[low:high]] = counts[low:high]
@@ -90,12 +107,13 @@ class ValueCounts:
             reference=reference,
         )
 
-    def protecting(self, *, null: bool) -> "ValueCounts":
-        """Return the values that a model counts: null only where the policy says so."""
+    def select_protecting(self, *, null: bool) -> "ValueCounts":
+        """Return the counts of the values that a model counts as different: null only where the policy says so."""
         return replace(self, holders=self.everyone) if null else self.non_null()
 
-    def kept(self, chosen: Flags) -> "ValueCounts":
+    def select_classes(self, chosen: Flags) -> "ValueCounts":
         """Return the chosen classes only, renumbered."""
+        # [entry] whether its class is chosen; [class] its new number, which is meaningless where it is not chosen
         inside = chosen[self.classes]
         number = np.cumsum(chosen) - 1
         return replace(
@@ -108,8 +126,8 @@ class ValueCounts:
             everyone=None if self.everyone is None else self.everyone[chosen],
         )
 
-    def beside(self, other: "ValueCounts") -> "ValueCounts":
-        """Return the classes of both, which number the values alike; the reference stays."""
+    def concat(self, other: "ValueCounts") -> "ValueCounts":
+        """Return the classes of both, one after the other; values are numbered alike, and the reference is kept."""
         return replace(
             self,
             classes=np.concatenate([self.classes, other.classes + self.class_count]),
@@ -136,19 +154,21 @@ class JointCounts:
     memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
     """Results that a model computed from these counts and keeps."""
 
-    def kept_entries(self, chosen: Flags) -> "JointCounts":
+    def select_entries(self, chosen: Flags) -> "JointCounts":
         """Return the chosen entries of all classes."""
         codes = tuple(code[chosen] for code in self.codes)
         return replace(self, classes=self.classes[chosen], codes=codes, counts=self.counts[chosen], memo={})
 
-    def kept(self, chosen: Flags) -> "JointCounts":
+    def select_classes(self, chosen: Flags) -> "JointCounts":
+        """Return the chosen classes only, renumbered."""
+        # [entry] whether its class is chosen; [class] its new number, which is meaningless where it is not chosen
         inside = chosen[self.classes]
         number = np.cumsum(chosen) - 1
         codes = tuple(code[inside] for code in self.codes)
         return replace(self, classes=number[self.classes[inside]], codes=codes, counts=self.counts[inside], memo={})
 
-    def beside(self, other: "JointCounts", classes: int) -> "JointCounts":
-        """Return the entries of both; the other's classes are numbered from `classes` on, the values alike."""
+    def concat(self, other: "JointCounts", classes: int) -> "JointCounts":
+        """Return the entries of both; values are numbered alike, and the other's classes from `classes` on."""
         codes = tuple(np.concatenate(pair) for pair in zip(self.codes, other.codes, strict=True))
         at = np.concatenate([self.classes, other.classes + classes])
         return replace(self, classes=at, codes=codes, counts=np.concatenate([self.counts, other.counts]), memo={})
@@ -166,31 +186,43 @@ class ClassCounts:
     population: Longs | None = None
     """Persons of the population in each class, where a population is known."""
     strangers: int = 0
-    """Number of classes of the population, recoded in the same way, that hold nobody of this table."""
+    """Number of classes of the population, recoded in the same way, that contain nobody of this table."""
+    hidden: int = 0
+    """How many of the strangers hold people of the table whose rows were left out."""
     released: Mapping[str, Indices] = field(default_factory=dict)
     """released[name][class]: the number of the released value, where columns are counted together."""
     quasi: tuple[str, ...] = ()
     """The quasi-identifiers of the table, whichever of them are released."""
+    persons: bool = False
+    """Whether sizes count persons."""
 
     @property
     def rows(self) -> int:
         return int(self.sizes.sum())
 
-    def kept(self, chosen: Flags) -> "ClassCounts":
+    @property
+    def counted(self) -> str:
+        """What sizes count, as a message says it."""
+        return "persons" if self.persons else "records"
+
+    def select_classes(self, chosen: Flags) -> "ClassCounts":
         """Return the chosen classes only."""
+        # people of the classes left out are in the population, but no released class shows them
+        hidden = 0 if self.population is None else int((self.population[~chosen] > 0).sum())
         return replace(
             self,
             sizes=self.sizes[chosen],
-            sensitive={name: values.kept(chosen) for name, values in self.sensitive.items()},
-            joint={names: joint.kept(chosen) for names, joint in self.joint.items()},
+            sensitive={name: values.select_classes(chosen) for name, values in self.sensitive.items()},
+            joint={names: joint.select_classes(chosen) for names, joint in self.joint.items()},
             population=None if self.population is None else self.population[chosen],
-            # people of the classes left out are in the population, but no released class shows them
-            strangers=self.strangers + (0 if self.population is None else int((self.population[~chosen] > 0).sum())),
+            strangers=self.strangers + hidden,
+            hidden=self.hidden + hidden,
             released={name: codes[chosen] for name, codes in self.released.items()},
         )
 
-    def beside(self, other: "ClassCounts", released: Mapping[str, int]) -> "ClassCounts":
-        """Add one more class; `released` numbers its released values, -1 where no class here has that value."""
+    def add_class(self, other: "ClassCounts", released: Mapping[str, int]) -> "ClassCounts":
+        """Add the one class of `other`; `released` has the codes of its values, -1 for a value that is new here."""
+        # {column: [class] code of its released value}; a new value gets the next free code
         shown = {
             name: np.append(codes, released[name] if released[name] >= 0 else codes.max(initial=-1) + 1)
             for name, codes in self.released.items()
@@ -198,12 +230,13 @@ class ClassCounts:
         return replace(
             self,
             sizes=np.concatenate([self.sizes, other.sizes]),
-            sensitive={name: values.beside(other.sensitive[name]) for name, values in self.sensitive.items()},
-            joint={names: joint.beside(other.joint[names], len(self.sizes)) for names, joint in self.joint.items()},
+            sensitive={name: values.concat(other.sensitive[name]) for name, values in self.sensitive.items()},
+            joint={names: joint.concat(other.joint[names], len(self.sizes)) for names, joint in self.joint.items()},
             population=_both(self.population, other.population),
             released=shown,
         )
 
 
 def _both(one: Longs | None, other: Longs | None) -> Longs | None:
+    """Concatenate two optional arrays; None if either is missing."""
     return None if one is None or other is None else np.concatenate([one, other])

@@ -35,7 +35,7 @@ _LARGEST_FLOAT = float(np.finfo(np.float64).max)
 
 
 class Kind(StrEnum):
-    """What the texts of a column denote; it decides their natural order and which hierarchies fit.
+    """What the texts of a column denote, which decides their natural order and which hierarchies can be built on them.
 
     Only plain decimals of up to 4,000 characters are numbers, and one number may be written in several ways (`7`,
     `7.0`): `02138`, `1_000`, `0x1F`, `1e5`, `inf`, `-0` and digits of other scripts are text.
@@ -65,7 +65,7 @@ class Column:
     kind: Kind
     has_null: bool
     decimal: str = "."
-    """The decimal mark of its texts, also where they are no numbers: `1.5` is none where the mark is a comma."""
+    """The decimal mark of its texts, even if they are not numbers: `1.5` is not a number where the mark is a comma."""
 
     @property
     def size(self) -> int:
@@ -102,7 +102,8 @@ class Column:
 
     @cached_property
     def first_rows(self) -> NDArray[np.int64]:
-        """For each code the first row that holds it, counted from 1: how errors point at a value."""
+        """For each code the first row that holds it, counted from 1, for error messages."""
+        # assigned from the last row to the first, so that the first row wins
         rows = np.zeros(self.size, dtype=np.int64)
         rows[self.codes[::-1]] = np.arange(len(self.codes), 0, -1)
         return rows
@@ -112,12 +113,12 @@ class Column:
 
     @property
     def uniques(self) -> int:
-        """How many rows hold a value that no other row has."""
+        """Number of rows with a value that no other row has."""
         return int((self.counts == 1).sum())
 
     @property
     def look_alikes(self) -> int:
-        """How many values differ from another in form only: `5`, `5.0`, ` 5`; 0 if there are too many to compare.
+        """Number of values that differ from another in form only: `5`, `5.0`, ` 5`; 0 if they are too many to compare.
 
         >>> encode("n", pa.array(["5", "5.0", " 5", "7"])).look_alikes
         2
@@ -160,7 +161,9 @@ class Tallied(Column):
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
-        return np.bincount(self.codes, weights=self.tally, minlength=self.size).astype(np.int64)
+        counts = np.zeros(self.size, dtype=np.int64)  # [code] in whole numbers, which np.bincount would not add
+        np.add.at(counts, self.codes, self.tally)
+        return counts
 
     @cached_property
     def first_rows(self) -> NDArray[np.int64]:
@@ -170,16 +173,16 @@ class Tallied(Column):
 
 
 @dataclass(frozen=True)
-class Uncollected(Column):
-    """A column of too many texts to collect: it can only be released as it is."""
+class UncollectedColumn(Column):
+    """A column with too many distinct texts to collect in memory: it can only be released as it is."""
 
     missing: tuple[str, ...] = ()
     """Texts that mean null."""
     lone: Callable[[], int] = field(default=lambda: 0, repr=False)
-    """Counts the rows whose text no other row has."""
+    """Counts the rows with a text that no other row has."""
 
     @classmethod
-    def of(cls, name: str, missing: Sequence[str], lone: Callable[[], int]) -> "Uncollected":
+    def of(cls, name: str, missing: Sequence[str], lone: Callable[[], int]) -> "UncollectedColumn":
         none = pa.array([], pa.string())
         return cls(
             name, np.zeros(0, np.int32), none, none, Kind.TEXT, has_null=False, missing=tuple(missing), lone=lone
@@ -210,7 +213,11 @@ class Relation:
     counted: Callable[[Sequence[str]], pa.RecordBatchReader] | None = None
     """For rows that DuckDB cannot read: returns the distinct rows of some columns and how many `times` each occurs."""
     files: tuple[Path, ...] = ()
-    """Files that the SELECT and the statements read: a database that runs them needs no others."""
+    """Files that the SELECT and the statements read: a database that runs them needs access to no others."""
+
+
+Bounds = tuple[Fraction | None, Fraction | None]
+"""The least and the greatest number that a rounded column shows, where there are such bounds."""
 
 
 @dataclass(frozen=True)
@@ -226,13 +233,37 @@ class Table:
         return self.columns[name]
 
 
-def rows_of(table: Table, rows: NDArray[np.int64]) -> Table:
-    """Return some rows of a table in the codes of the whole, so that a code means the same in every fold."""
+def select_table_rows(table: Table, rows: NDArray[np.int64]) -> Table:
+    """Return some rows of a table, encoded as the whole table is, so that a code means the same in every fold."""
     return Table({name: replace(column, codes=column.codes[rows]) for name, column in table.columns.items()}, len(rows))
 
 
+def sample_table(table: Table, rows: int, unit: str | None = None) -> Table:
+    """Return a random sample of at most so many rows, the same at every run; where there is a unit, of whole persons.
+
+    At least one person is drawn, however many rows they have. The rows keep their order.
+
+    >>> people = Table({"who": encode("who", pa.array([1, 1, 1, 2, 2, 2]))}, 6)
+    >>> sample_table(people, 4).rows, sample_table(people, 4, "who").rows
+    (4, 3)
+    """
+    if rows >= table.rows:
+        return table
+    order = np.random.default_rng(0).permutation(table.rows)
+    if unit is not None:
+        # `drawn` [person]: place in a random order of persons; `order`: the rows sorted by it
+        drawn = np.random.default_rng(0).permutation(table[unit].size)
+        order = np.argsort(drawn[table[unit].codes], kind="stable")
+        persons = table[unit].codes[order]
+        # the rows of the person at whom the sample ends are left out, unless there is nobody else
+        begins = np.flatnonzero(np.append(True, persons[1:] != persons[:-1]))
+        ends = np.append(begins[1:], table.rows)
+        rows = int(ends[max(int((ends <= rows).sum()), 1) - 1])
+    return select_table_rows(table, np.sort(order[:rows]))
+
+
 def canonical(text: str) -> str:
-    """Return one form for texts that look alike: without outer space, and numbers without needless zeros.
+    """Return the canonical form of a text: without surrounding space, and numbers without trailing zeros.
 
     >>> [canonical(t) for t in (" 5", "5.0", "05", "-0", "a ")]
     ['5', '5', '05', '-0', 'a']
@@ -251,8 +282,11 @@ def encode(
     decimal: str = ".",
     normalise: bool = False,
     step: Fraction | None = None,
+    bounds: Bounds = (None, None),
 ) -> Column:
-    """Encode one column; texts in `missing` and NaN become null, numbers the nearest multiples of a `step`.
+    """Encode one column; texts in `missing` and NaN become null, numbers are rounded to multiples of `step`, if given.
+
+    Rounded numbers below or above the `bounds` become the bound that is nearest.
 
     >>> encode("zip", pa.array(["02138", "?", "02139"]), missing=["?"]).kind
     <Kind.TEXT: 'text'>
@@ -261,18 +295,19 @@ def encode(
     if normalise and pa.types.is_string(values.type):
         values = pa.array([None if t is None else canonical(t) for t in values.to_pylist()], pa.string())
     if step is not None:
-        values = _rounded(values, step, decimal, missing)
-    # [value] whether some row holds it; index -1, null, is cut off
+        values = _round_values(values, step, decimal, missing, bounds)
+    # [value] whether some row holds it; the count of index -1, null, is cut off
     held = np.bincount(indices + 1, minlength=len(values) + 1)[1:] > 0
-    kept = np.flatnonzero(held & ~_absent(values, missing))
+    kept = np.flatnonzero(held & ~_flag_missing(values, missing))
     values = values.take(pa.array(kept))
     texts = _texts(values)
     kind, order = _natural_order(values, texts, decimal)
     values, texts = values.take(order), texts.take(order)
-    # normalising, 0.0 and -0.0, or a careless dictionary can make two values equal: they are now neighbours
+    # two values may be equal after normalising, as 0.0 and -0.0, or in a dictionary with duplicates; after sorting,
+    # equal values are neighbours
     fresh = _differs_from_previous(texts)
     size = int(fresh.sum())
-    # [value as it came] its code
+    # [index into the original values] its code
     rank = np.full(len(held) + 1, size, dtype=np.int32)  # index -1 is null: the last code
     rank[kept[order.to_numpy()]] = np.cumsum(fresh) - 1
     codes = rank[indices]
@@ -282,42 +317,55 @@ def encode(
     return Column(name, codes, values, texts, kind, has_null, decimal)
 
 
-def rounded(column: Column, step: Fraction) -> Column:
-    """Return the column with its numbers rounded; in the middle between two multiples of the step, up.
+def round_column(column: Column, step: Fraction, bounds: Bounds = (None, None)) -> Column:
+    """Return the column with its numbers rounded to multiples of the step, halves up, and kept within the bounds.
 
-    >>> rounded(encode("pay", pa.array(["155,77", "-2,5", "n/a"]), decimal=","), Fraction(1, 2)).texts.to_pylist()
+    >>> round_column(encode("pay", pa.array(["155,77", "-2,5", "n/a"]), decimal=","), Fraction(1, 2)).texts.to_pylist()
     ['-2,5', '156,0', 'n/a']
     """
     values = pa.concat_arrays([column.values, pa.nulls(1, column.values.type)])
-    return encode(column.name, values.take(pa.array(column.codes)), decimal=column.decimal, step=step)
+    cells = values.take(pa.array(column.codes))
+    return encode(column.name, cells, decimal=column.decimal, step=step, bounds=bounds)
 
 
-def _rounded(values: pa.Array, step: Fraction, decimal: str, missing: Sequence[str]) -> pa.Array:
-    """Return values of which numbers are the nearest multiples of a step; what is no number stays."""
+def _round_values(
+    values: pa.Array, step: Fraction, decimal: str, missing: Sequence[str], bounds: Bounds = (None, None)
+) -> pa.Array:
+    """Round the numbers among the values to multiples of a step within bounds; what is not a number stays as it is."""
     of, cells = values.type, values.to_pylist()
+    bottom, top = bounds
+
+    def publish(number: Fraction) -> Fraction:
+        near = _nearest(number, step)
+        near = near if bottom is None else max(near, bottom)
+        return near if top is None else min(near, top)
+
     if pa.types.is_string(of):
         number = re.compile(_NUMBER.replace(r"\.", re.escape(decimal)))
         plain = {cell for cell in cells if cell is not None and cell not in missing and number.fullmatch(cell)}
-        near = {cell: _nearest(Fraction(cell.replace(decimal, ".")), step) for cell in plain}
-        return pa.array([_written(near[cell], step, decimal) if cell in near else cell for cell in cells], of)
+        near = {cell: publish(Fraction(cell.replace(decimal, "."))) for cell in plain}
+        return pa.array([_format_multiple(near[cell], step, decimal) if cell in near else cell for cell in cells], of)
     if pa.types.is_floating(of):
         finite = {cell for cell in cells if cell is not None and math.isfinite(cell)}
-        floats = {cell: float(_nearest(Fraction(repr(cell)), step)) for cell in finite}
+        floats = {cell: float(publish(Fraction(repr(cell)))) for cell in finite}
+        ends = {-math.inf: bottom, math.inf: top}
+        floats |= {endless: float(end) for endless, end in ends.items() if end is not None}
         return pa.array([floats.get(cell, cell) for cell in cells], of)
     if pa.types.is_integer(of) or pa.types.is_decimal(of):
         as_number = int if step.denominator == 1 and pa.types.is_integer(of) else float
-        return pa.array([None if cell is None else as_number(_nearest(Fraction(cell), step)) for cell in cells])
+        return pa.array([None if cell is None else as_number(publish(Fraction(cell))) for cell in cells])
     return values
 
 
 def _nearest(number: Fraction, step: Fraction) -> Fraction:
+    """Return the multiple of a step that is nearest to a number; halves are rounded up."""
     return math.floor(number / step + Fraction(1, 2)) * step
 
 
-def _written(number: Fraction, step: Fraction, decimal: str) -> str:
-    """Write a multiple of a step with as many decimals as the step has.
+def _format_multiple(number: Fraction, step: Fraction, decimal: str) -> str:
+    """Format a multiple of a step with as many decimals as the step has.
 
-    >>> _written(Fraction(-1, 2), Fraction(1, 4), ","), _written(Fraction(160), Fraction(10), ".")
+    >>> _format_multiple(Fraction(-1, 2), Fraction(1, 4), ","), _format_multiple(Fraction(160), Fraction(10), ".")
     ('-0,50', '160')
     """
     places = next(n for n in range(400) if (step * 10**n).denominator == 1)
@@ -326,10 +374,10 @@ def _written(number: Fraction, step: Fraction, decimal: str) -> str:
     return f"{sign}{digits[: len(digits) - places]}{decimal if places else ''}{digits[len(digits) - places :]}"
 
 
-def united(one: Column, other: Column) -> tuple[Column, Column]:
-    """Return two columns in one encoding: a code means the same value in both, and both know all values.
+def encode_together(one: Column, other: Column) -> tuple[Column, Column]:
+    """Encode two columns together: a code means the same value in both, and both have the values of both.
 
-    >>> one, other = united(encode("age", pa.array([30, 9])), encode("age", pa.array(["9", None, "10"])))
+    >>> one, other = encode_together(encode("age", pa.array([30, 9])), encode("age", pa.array(["9", None, "10"])))
     >>> one.codes.tolist(), other.codes.tolist(), one.texts.to_pylist()
     ([2, 0], [0, 3, 1], ['9', '10', '30'])
     """
@@ -337,7 +385,7 @@ def united(one: Column, other: Column) -> tuple[Column, Column]:
     null = [pa.nulls(1, parts[0].type)] if one.has_null or other.has_null else []
     decimal = other.decimal if one.decimal == "." else one.decimal
     both = encode(one.name, pa.concat_arrays([*parts, *null]), decimal=decimal)
-    # [old code] new code of each column
+    # mine [code of one] and theirs [code of other]: the code in the common encoding
     cut = len(one.values)
     mine, theirs = both.codes[:cut], both.codes[cut : cut + len(other.values)]
     last = np.int32(both.size - 1)  # the code of null, where there is one
@@ -347,27 +395,30 @@ def united(one: Column, other: Column) -> tuple[Column, Column]:
     )
 
 
-def numbered(codes: Codes) -> tuple[NDArray[np.int64], Codes]:
-    """Return the codes in use, sorted, and the place of each code among them; no sort is needed as codes are small.
+def renumber(codes: Codes) -> tuple[NDArray[np.int64], Codes]:
+    """Return the codes in use in ascending order, and for each entry the index of its code among them.
 
-    >>> used, place = numbered(np.array([7, 2, 7], np.int32))
+    Codes are small, so a table of flags does what `np.unique` would need a sort for.
+
+    >>> used, place = renumber(np.array([7, 2, 7], np.int32))
     >>> used.tolist(), place.tolist()
     ([2, 7], [1, 0, 1])
     """
+    # [code] whether it is in use; [code] its rank among the codes in use
     there = np.zeros(int(codes.max(initial=-1)) + 1, dtype=bool)
     there[codes] = True
     place = (np.cumsum(there, dtype=np.int32) - 1).astype(np.int32)
     return np.flatnonzero(there), place[codes]
 
 
-def alone(column: Column, missing: Sequence[str] = ()) -> Column:
-    """Return the column encoded by the values of its own rows only; texts in `missing` become null."""
+def reencode(column: Column, missing: Sequence[str] = ()) -> Column:
+    """Re-encode a column by the values that its rows hold, dropping unused ones; texts in `missing` become null."""
     values = pa.concat_arrays([column.values, pa.nulls(1, column.values.type)])
     return encode(column.name, values.take(pa.array(column.codes)), missing=missing, decimal=column.decimal)
 
 
 def _dictionary(array: pa.Array | pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Return indices (-1: null) into values, some of which may be null, unused or equal to another."""
+    """Return indices, -1 for null, and values, some of which may be null, unused or duplicates."""
     if array.type == pa.string_view():
         array = array.cast(pa.large_string())
     if pa.types.is_null(array.type):
@@ -379,22 +430,22 @@ def _dictionary(array: pa.Array | pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks() if encoded.num_chunks else pa.array([], encoded.type)
     indices = encoded.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return indices, _plain(encoded.dictionary)
+    return indices, _to_plain_type(encoded.dictionary)
 
 
-def _plain(values: pa.Array) -> pa.Array:
-    """Return the same values in a type that Arrow sorts and writes well."""
+def _to_plain_type(values: pa.Array) -> pa.Array:
+    """Convert values to a type that Arrow can sort and write."""
     of = values.type
     if pa.types.is_large_string(of) or of == pa.string_view() or pa.types.is_null(of):
         return values.cast(pa.string())
     if pa.types.is_float16(of):
         return values.cast(pa.float32())
-    # -0.0 + 0.0 is 0.0: one zero
+    # adding 0.0 turns -0.0 into 0.0
     return pc.add(values, pa.scalar(0.0, of)) if pa.types.is_floating(of) else values
 
 
-def _absent(values: pa.Array, missing: Sequence[str]) -> NDArray[np.bool_]:
-    """Return which values stand for null."""
+def _flag_missing(values: pa.Array, missing: Sequence[str]) -> NDArray[np.bool_]:
+    """Return for each value whether it stands for null."""
     absent = pc.is_null(values, nan_is_null=True)
     if missing and pa.types.is_string(values.type):
         absent = pc.or_(absent, pc.is_in(values, value_set=pa.array(list(missing), pa.string())))
@@ -403,27 +454,27 @@ def _absent(values: pa.Array, missing: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _texts(values: pa.Array) -> pa.StringArray:
-    """Return the values as a person would write them; different values have different texts."""
+    """Return the values as readable texts; different values have different texts."""
     if pa.types.is_string(values.type):
         return values
     if not pa.types.is_timestamp(values.type):
         return values.cast(pa.string())
     try:
         texts = values.cast(pa.timestamp("s", values.type.tz)).cast(pa.string())
-    except pa.ArrowInvalid:  # something is smaller than a second
+    except pa.ArrowInvalid:  # some value has fractions of a second
         return values.cast(pa.string())
     days = pc.all(pc.ends_with(texts, _MIDNIGHT)).as_py()
     return pc.utf8_slice_codeunits(texts, 0, -len(_MIDNIGHT)) if days else texts
 
 
 def _natural_order(values: pa.Array, texts: pa.StringArray, decimal: str) -> tuple[Kind, pa.Array]:
-    """Return what the values denote, and their natural order; texts of one number are neighbours."""
+    """Return what the values denote and the indices that sort them; different texts of one number become neighbours."""
     if not pa.types.is_string(values.type):
         kind = _kind(values)
         return kind, pc.sort_indices(texts if kind is Kind.TEXT else values)
     if _are_dates(texts):
         return Kind.DATE, pc.sort_indices(texts)
-    numbers = _numbers(texts, decimal)
+    numbers = _sortable_numbers(texts, decimal)
     if numbers is None:
         return Kind.TEXT, pc.sort_indices(texts)
     by_number_then_text = pa.table({"number": numbers, "text": texts})
@@ -431,7 +482,7 @@ def _natural_order(values: pa.Array, texts: pa.StringArray, decimal: str) -> tup
 
 
 def _kind(values: pa.Array) -> Kind:
-    """Return what values that are not text denote."""
+    """Return what values of a type other than text denote."""
     of = values.type
     if pa.types.is_floating(of):
         return Kind.NUMBER if pc.all(pc.is_finite(values), min_count=0).as_py() else Kind.TEXT
@@ -444,10 +495,10 @@ def _kind(values: pa.Array) -> Kind:
     return Kind.TEXT
 
 
-def _numbers(texts: pa.StringArray, decimal: str) -> pa.Array | None:
-    """Return an array that sorts exactly as the numbers do; None if one of the texts is no number.
+def _sortable_numbers(texts: pa.StringArray, decimal: str) -> pa.Array | None:
+    """Return an array that sorts exactly as the numbers behind the texts do; None if one of them is not a number.
 
-    >>> _numbers(pa.array(["1" + "0" * 90, "-1.5", "2"]), ".").to_pylist()
+    >>> _sortable_numbers(pa.array(["1" + "0" * 90, "-1.5", "2"]), ".").to_pylist()
     [2, 0, 1]
     """
     pattern = _NUMBER.replace(r"\.", re.escape(decimal))
@@ -457,25 +508,28 @@ def _numbers(texts: pa.StringArray, decimal: str) -> pa.Array | None:
     longest = pc.max(pc.binary_length(plain)).as_py()
     if longest > _LONGEST_NUMBER or _any_match(plain, _MINUS_ZERO):
         return None
+    # [text] its length, and the index of its decimal point, -1 without one
     length, point = (of(plain).to_numpy(zero_copy_only=False) for of in (pc.binary_length, _point))
-    whole = int(np.where(point < 0, length, point).max())  # digits in front of the point, a sign among them
+    whole = int(np.where(point < 0, length, point).max())  # most characters before the point, a sign included
     places = int(np.where(point < 0, 0, length - point - 1).max())
     if whole <= _DIGITS[pa.int64] and not places:
         return plain.cast(pa.int64())
     for of in (pa.decimal128, pa.decimal256):
-        if whole + places <= _DIGITS[of]:  # a cast of more digits may give another number, and no error
+        if whole + places <= _DIGITS[of]:  # a cast of more digits may silently change the number
             return plain.cast(of(_DIGITS[of], places))
+    # too many digits for any type: sort exact fractions, and return their ranks
     exact = [Fraction(text) for text in plain.to_pylist()]
     rank = {number: i for i, number in enumerate(sorted(set(exact)))}
     return pa.array([rank[number] for number in exact], pa.int64())
 
 
 def _point(texts: pa.StringArray) -> pa.Array:
-    """Return the index of the decimal point of each number; -1 where it has none."""
+    """Return the index of the decimal point of each number, -1 if it has none."""
     return pc.find_substring(texts, ".")
 
 
 def _nearest_float(number: Fraction) -> float:
+    """Return the nearest float; numbers beyond the range of floats become the largest one, with their sign."""
     try:
         return float(number)
     except OverflowError:
@@ -483,6 +537,7 @@ def _nearest_float(number: Fraction) -> float:
 
 
 def _are_dates(texts: pa.StringArray) -> bool:
+    """Return whether all texts are ISO dates that exist, without the placeholder years 0000 and 9999."""
     if not len(texts) or not _all_match(texts, _ISO_DATE) or _any_match(texts, _PLACEHOLDER_YEAR):
         return False
     try:
@@ -493,7 +548,7 @@ def _are_dates(texts: pa.StringArray) -> bool:
 
 
 def _all_match(texts: pa.StringArray, pattern: str) -> bool:
-    # \z and not $: the text "5\n" is no number
+    # \z rather than $, which would accept "5\n" as a number
     return bool(pc.all(pc.match_substring_regex(texts, rf"\A(?:{pattern})\z")).as_py())
 
 
@@ -502,6 +557,7 @@ def _any_match(texts: pa.StringArray, pattern: str) -> bool:
 
 
 def _differs_from_previous(values: pa.Array) -> NDArray[np.bool_]:
+    """Return for each value whether it differs from the one before it; the first one does."""
     differs = np.ones(len(values), dtype=bool)
     if len(values) > 1:
         differs[1:] = pc.not_equal(values[1:], values[:-1]).to_numpy(zero_copy_only=False)

@@ -10,9 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.data.class_counts import ClassCounts, Longs
+from shoal.data.class_counts import ClassCounts, Longs, sum_counts
 from shoal.data.codes import Codes
-from shoal.data.packed_keys import Beside, Counted, Layout, Long, Merging, Reading, field_of_key, joined
+from shoal.data.packed_keys import (
+    Beside,
+    Counted,
+    CountInterpretation,
+    Layout,
+    LazilyMergedCounts,
+    LongCounts,
+    field_of_key,
+    join_columns,
+)
 
 
 @dataclass(frozen=True)
@@ -32,12 +41,12 @@ class FrequencySet:
     keys: NDArray[np.uint64]
     """keys[class, word]: the packed codes of each class."""
     counts: Longs
-    long: Mapping[Counted, Long] = field(default_factory=dict)
+    long: Mapping[Counted, LongCounts] = field(default_factory=dict)
     """What is counted beside the classes."""
     classes: Codes | None = None
-    """Class of each row, where it was asked for."""
+    """Class of each row, if requested."""
     rest: "Rest | None" = None
-    """Summary of the small classes that are not listed, where there are too many."""
+    """Summary of the small classes, if there are too many to list."""
 
     @classmethod
     def count(
@@ -47,7 +56,11 @@ class FrequencySet:
         *,
         want_classes: bool = False,
     ) -> "FrequencySet":
-        """Group rows; `columns` and `long` give the codes of each attribute and their number, or `joined` ones."""
+        """Group rows into classes.
+
+        `columns` has the codes of each attribute and their number. `long` has the same for what is counted per class,
+        or for several columns together what `joined` returns.
+        """
         layout = Layout.of([size for _, size in columns.values()])
         keys, counts, ids = kernels.group_columns(
             [codes for codes, _ in columns.values()],
@@ -56,14 +69,14 @@ class FrequencySet:
             None,
             want_ids=want_classes or bool(long),
         )
-        counted = {name: Long.count(ids, *given) for name, given in (long or {}).items() if ids is not None}
+        counted = {name: LongCounts.count(ids, *given) for name, given in (long or {}).items() if ids is not None}
         return cls(tuple(columns), layout, keys, counts, counted, ids if want_classes else None)
 
     @classmethod
-    def listed(cls, columns: Mapping[str, tuple[Codes, int]], long: Beside | None = None) -> "FrequencySet":
-        """Like `count`, but every row is an item of its own, for algorithms that may separate equal rows.
+    def from_rows(cls, columns: Mapping[str, tuple[Codes, int]], long: Beside | None = None) -> "FrequencySet":
+        """Return every row as a class of its own, for algorithms that may separate equal rows; else like `count`.
 
-        >>> FrequencySet.listed({"age": (np.array([1, 0, 1], np.int32), 2)}).codes("age").tolist()
+        >>> FrequencySet.from_rows({"age": (np.array([1, 0, 1], np.int32), 2)}).codes("age").tolist()
         [1, 0, 1]
         """
         layout = Layout.of([size for _, size in columns.values()])
@@ -72,7 +85,9 @@ class FrequencySet:
         for i, (codes, _) in enumerate(columns.values()):
             keys[:, layout.word[i]] |= codes.astype(np.uint64) << np.uint64(layout.shift[i])
         each, ones = np.arange(rows, dtype=np.int32), np.ones(rows, dtype=np.int64)
-        counted = {name: Long(each, codes, ones, size, *more) for name, (codes, size, *more) in (long or {}).items()}
+        counted = {
+            name: LongCounts(each, codes, ones, size, *more) for name, (codes, size, *more) in (long or {}).items()
+        }
         return cls(tuple(columns), layout, keys, ones, counted, each)
 
     def __len__(self) -> int:
@@ -83,16 +98,16 @@ class FrequencySet:
         return int(self.counts.sum())
 
     def at_least(self, rows: int, lost: int) -> "FrequencySet":
-        """Allow to leave out classes of fewer than `rows` rows, and to stop once they hold more than `lost` rows.
+        """Permit rollups to omit classes of fewer than `rows` rows, and to stop once these hold more than `lost` rows.
 
-        A set in memory lists them all the same.
+        A set in memory makes no use of it and always lists all classes.
         """
         del rows, lost
         return self
 
     def marginal(self, attribute: str, size: int) -> Longs:
         """Return the rows per code of an attribute."""
-        return np.bincount(self.codes(attribute), weights=self.counts, minlength=size).astype(np.int64)
+        return sum_counts(self.codes(attribute), self.counts, size)
 
     def codes(self, attribute: str) -> Codes:
         """Return the code of an attribute in each class."""
@@ -107,12 +122,12 @@ class FrequencySet:
             [maps.get(name) for name in self.attributes],
             want_ids=want_classes or bool(self.long),
         )
-        long = Merging(self.long, ids) if self.long and ids is not None else {}
+        long = LazilyMergedCounts(self.long, ids) if self.long and ids is not None else {}
         return FrequencySet(self.attributes, self.layout, keys, counts, long, ids if want_classes else None)
 
     def rollup_part(self, maps: Mapping[str, Codes], by: Sequence[str], parts: int, part: int) -> "FrequencySet":
-        """Roll up one of several parts of the classes; those that are alike in `by` fall into the same part."""
-        # [word] bits of the attributes that decide on the part
+        """Roll up one of several parts of the classes; those that agree on the attributes `by` are in the same part."""
+        # [word] the bits of the attributes `by`, which are hashed to choose the part
         masks = np.zeros(self.layout.words, dtype=np.uint64)
         for name in by:
             i = self.attributes.index(name)
@@ -132,10 +147,12 @@ class FrequencySet:
             coarse.counts,
             want_ids=False,
         )
-        return FrequencySet(self.attributes, layout, keys, counts, coarse.long)  # groups keep their order
+        # group_columns keeps the order of classes, so `long` still refers to the right ones
+        return FrequencySet(self.attributes, layout, keys, counts, coarse.long)
 
     def project(self, attributes: Sequence[str]) -> "FrequencySet":
         """Leave out all other attributes: each is at a virtual top above its levels (design 6)."""
+        # {attribute: [code] always 0} for every attribute that is left out
         nothing = {
             name: np.zeros(int(mask) + 1, np.int32)
             for name, mask in zip(self.attributes, self.layout.mask, strict=True)
@@ -144,21 +161,21 @@ class FrequencySet:
         return self.rollup(nothing)
 
     def marginals(self, chosen: NDArray[np.bool_], sizes: Sequence[int]) -> tuple[Longs, Longs]:
-        """Return the rows of the chosen classes per code, attribute after attribute, and where each begins."""
+        """Return the rows of the chosen classes per code, attribute after attribute, and the offset of each."""
         begin = np.concatenate([[0], np.cumsum(sizes)])
         rows = kernels.marginals(self.keys, self.counts, chosen, *self.layout.fields, begin[:-1].copy(), int(begin[-1]))
         return rows, begin[:-1]
 
     def merge(self, other: "FrequencySet") -> "FrequencySet":
-        """Return the frequency set of both tables together; they share one encoding."""
-        return self.beside(other).rollup({})
+        """Return the frequency set of both tables together, which must share one encoding."""
+        return self.concat(other).rollup({})
 
-    def beside(self, other: "FrequencySet") -> "FrequencySet":
+    def concat(self, other: "FrequencySet") -> "FrequencySet":
         """Return the classes of both, one after the other; equal ones are not merged."""
         keys = np.concatenate([self.keys, other.keys])
         counts = np.concatenate([self.counts, other.counts])
         long = {
-            name: Long(
+            name: LongCounts(
                 np.concatenate([mine.classes, other.long[name].classes + np.int32(len(self))]),
                 np.concatenate([mine.values, other.long[name].values]),
                 np.concatenate([mine.counts, other.long[name].counts]),
@@ -169,10 +186,14 @@ class FrequencySet:
         }
         return FrequencySet(self.attributes, self.layout, keys, counts, long)
 
-    def found_in(self, other: "FrequencySet") -> tuple[Longs, int]:
-        """Return the rows of each class in another table of the same encoding, and the number of its other classes."""
+    def count_in(self, other: "FrequencySet") -> tuple[Longs, int]:
+        """Return how many rows of another table each class has, and how many classes occur in the other table only.
+
+        Both share one encoding.
+        """
         masks = zip(self.layout.mask, other.layout.mask, strict=True)
         layout = Layout.of([int(max(mine, theirs)) + 1 for mine, theirs in masks])
+        # [class of self, then class of other] codes per attribute; ids [same] number of the distinct key
         columns = [np.concatenate([self.codes(name), other.codes(name)]) for name in self.attributes]
         keys, _, ids = kernels.group_columns(columns, *layout.fields, layout.words, None, want_ids=True)
         assert ids is not None
@@ -181,18 +202,20 @@ class FrequencySet:
         rows[ids[len(self) :]] = other.counts
         return rows[ids[: len(self)]], len(keys) - len(self)
 
-    def among(self, other: "FrequencySet") -> NDArray[np.bool_]:
-        """Return which classes occur in another set, of some of the attributes and the same encoding.
+    def is_in(self, other: "FrequencySet") -> NDArray[np.bool_]:
+        """Return for each class whether it occurs in another set of some of the attributes, in the same encoding.
 
         >>> one = FrequencySet.count({"a": (np.array([0, 1, 1], np.int32), 2), "b": (np.array([0, 0, 1], np.int32), 2)})
-        >>> one.among(FrequencySet.count({"a": (np.array([1], np.int32), 2)})).tolist()
+        >>> one.is_in(FrequencySet.count({"a": (np.array([1], np.int32), 2)})).tolist()
         [False, True, True]
         """
         masks = [self.layout.mask[self.attributes.index(name)] for name in other.attributes]
         layout = Layout.of([int(max(pair)) + 1 for pair in zip(masks, other.layout.mask, strict=True)])
+        # [class of other, then class of self] codes per attribute; ids [same] number of the distinct key
         columns = [np.concatenate([other.codes(name), self.codes(name)]) for name in other.attributes]
         keys, _, ids = kernels.group_columns(columns, *layout.fields, layout.words, None, want_ids=True)
         assert ids is not None
+        # [distinct key] whether the other set has it
         inside = np.zeros(len(keys), dtype=bool)
         inside[ids[: len(other)]] = True
         return inside[ids[len(other) :]]
@@ -200,7 +223,7 @@ class FrequencySet:
     def classed(
         self, attributes: Sequence[str], counted: Sequence[Counted], sizes: Mapping[str, int]
     ) -> "FrequencySet":
-        """Group distinct rows by some attributes and count `counted` beside them; `sizes` are numbers of codes.
+        """Group distinct rows by some attributes, and count `counted` per class; `sizes` has numbers of codes.
 
         >>> rows = {"age": (np.array([0, 1, 1], np.int32), 2), "ill": (np.array([0, 0, 1], np.int32), 2)}
         >>> classes = FrequencySet.count(rows).classed(["age"], ["ill"], {"ill": 2})
@@ -214,49 +237,51 @@ class FrequencySet:
             for name, mask in zip(self.attributes, self.layout.mask, strict=True)
             if name not in attributes
         }
+        # coarse.classes [distinct row] its class
         coarse = self.rollup(nothing, want_classes=True)
         layout = Layout.of([int(self.layout.mask[self.attributes.index(name)]) + 1 for name in attributes])
         keys, counts, _ = kernels.group_columns(
             [coarse.codes(name) for name in attributes], *layout.fields, layout.words, coarse.counts, want_ids=False
         )
         assert coarse.classes is not None
-        long: dict[Counted, Long] = {}
+        long: dict[Counted, LongCounts] = {}
         for one in counted:
             coded = [(self.codes(name), sizes[name]) for name in _names(one)]
-            codes, size, behind = (*coded[0], ()) if isinstance(one, str) else joined(coded)
-            long[one] = Long.count(coarse.classes, codes, size, behind, self.counts)
-        return FrequencySet(tuple(attributes), layout, keys, counts, long)  # groups keep their order
+            codes, size, behind = (*coded[0], ()) if isinstance(one, str) else join_columns(coded)
+            long[one] = LongCounts.count(coarse.classes, codes, size, behind, self.counts)
+        return FrequencySet(tuple(attributes), layout, keys, counts, long)  # group_columns keeps the order of classes
 
-    def class_counts(self, reading: Reading) -> ClassCounts:
-        """Return what models read."""
+    def class_counts(self, reading: CountInterpretation) -> ClassCounts:
+        """Return the counts that models read: of classes, sensitive values, and several columns together."""
         unit = reading.unit
-        sizes = self.counts if unit is None else self.long[unit].distinct(len(self))
+        sizes = self.counts if unit is None else self.long[unit].count_distinct(len(self))
         sensitive = {
-            name: reading.values(name, self.long[name] if unit is None else self.long[unit, name], len(self))
+            name: reading.value_counts(name, self.long[name] if unit is None else self.long[unit, name], len(self))
             for name in reading.labels
             if (name if unit is None else (unit, name)) in self.long
         }
-        joint = {names: reading.together(names, self.long[names]) for names in reading.joint if names in self.long}
+        joint = {names: reading.joint_counts(names, self.long[names]) for names in reading.joint if names in self.long}
         released = {name: self.codes(name) for name in self.attributes} if joint else {}
-        return ClassCounts(sizes, sensitive, joint, released=released, quasi=reading.quasi)
+        return ClassCounts(sizes, sensitive, joint, released=released, quasi=reading.quasi, persons=unit is not None)
 
-    def parted(self, part: Codes, parts: int) -> "FrequencySet":
-        """Merge the classes into numbered parts; every number occurs, and classes of part -1 are left out.
+    def merge_into_parts(self, part: Codes, parts: int) -> "FrequencySet":
+        """Merge classes into parts: `part` is the part of each class, -1 to leave it out; every part must occur.
 
         >>> ages = FrequencySet.count({"age": (np.array([0, 1, 2, 2], np.int32), 3)})
-        >>> ages.parted(np.array([0, 1, 0], np.int32), 2).counts.tolist()
+        >>> ages.merge_into_parts(np.array([0, 1, 0], np.int32), 2).counts.tolist()
         [3, 1]
         """
         inside = part >= 0
         if not inside.all():
-            return self.kept(inside).parted(part[inside], parts)
-        counts = np.bincount(part, weights=self.counts, minlength=parts).astype(np.int64)
-        long = {name: old.merged(part) for name, old in self.long.items()}
+            return self.select_classes(inside).merge_into_parts(part[inside], parts)
+        counts = sum_counts(part, self.counts, parts)
+        long = {name: old.merge_classes(part) for name, old in self.long.items()}
         return FrequencySet(("part",), Layout.of([parts]), np.arange(parts, dtype=np.uint64)[:, None], counts, long)
 
-    def sorted(self) -> tuple["FrequencySet", Codes]:
-        """Return the classes sorted by key, whichever engine counted them, and the new place of each."""
+    def sort_by_key(self) -> tuple["FrequencySet", Codes]:
+        """Return the classes sorted by key, so that all engines give the same order, and the new index of each."""
         order = np.lexsort(self.keys.T) if self.layout.words > 1 else np.argsort(self.keys[:, 0])
+        # [old class] its index in sorted order
         place = np.empty(len(order), dtype=np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
         long = {}
@@ -268,8 +293,9 @@ class FrequencySet:
         of_row = None if self.classes is None else place[self.classes]
         return FrequencySet(self.attributes, self.layout, self.keys[order], self.counts[order], long, of_row), place
 
-    def kept(self, chosen: NDArray[np.bool_]) -> "FrequencySet":
+    def select_classes(self, chosen: NDArray[np.bool_]) -> "FrequencySet":
         """Return the chosen classes only."""
+        # [class] its new number, which is meaningless where it is not chosen
         number = (np.cumsum(chosen) - 1).astype(np.int32)
         long = {}
         for name, old in self.long.items():
@@ -288,7 +314,7 @@ class Rest:
     """Summary of the classes that are not listed because each is too small to be released."""
 
     classes: int
-    """How many there are."""
+    """Number of these classes."""
     whole: FrequencySet
     """All of them as one class."""
     marginals: Longs
@@ -298,7 +324,7 @@ class Rest:
 
     @classmethod
     def of(cls, small: FrequencySet, sizes: Sequence[int]) -> "Rest":
-        """Summarise small classes; `sizes` is the number of codes of each attribute."""
+        """Summarise small classes; `sizes` has the number of codes of each attribute."""
         rows, _ = small.marginals(np.ones(len(small), dtype=bool), sizes)
         return cls(len(small), small.project([]), rows, int(small.counts @ small.counts))
 
@@ -306,7 +332,8 @@ class Rest:
     def rows(self) -> int:
         return self.whole.rows
 
-    def beside(self, other: "Rest") -> "Rest":
+    def merge(self, other: "Rest") -> "Rest":
+        """Return the summary of both together; they have no class in common."""
         return Rest(
             self.classes + other.classes,
             self.whole.merge(other.whole),
@@ -314,8 +341,11 @@ class Rest:
             self.squares + other.squares,
         )
 
-    def lost(self, sizes: Sequence[int], at: Sequence[int]) -> Longs:
-        """Return their rows per label at a node: `at` labels of each attribute, of `sizes` codes in all."""
+    def rows_per_label(self, sizes: Sequence[int], at: Sequence[int]) -> Longs:
+        """Return their rows per label, attribute after attribute, at a node with `at` labels of each attribute.
+
+        `sizes` has the number of codes of each attribute; at a coarser level only the first `at` of them are in use.
+        """
         begin = np.concatenate([[0], np.cumsum(sizes)])
         return np.concatenate([self.marginals[b : b + n] for b, n in zip(begin[:-1].tolist(), at, strict=True)])
 

@@ -1,4 +1,4 @@
-"""Frequency sets that do not fit in memory: distinct rows in files, rolled up piece by piece."""
+"""Frequency sets that do not fit in memory: distinct rows are stored in files and rolled up piece by piece."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.class_counts import Longs
+from shoal.data.class_counts import Longs, sum_counts
 from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet, Rest
 from shoal.data.packed_keys import Counted, Layout
@@ -45,23 +45,23 @@ class StoredRows:
     layout: Layout
     path: Path
     room: int = 1 << 22
-    """How many rows may be in memory."""
+    """Number of rows that may be in memory."""
     parted: bool = False
     """Whether the part of each row is stored with it."""
 
     @property
-    def _kind(self) -> np.dtype[np.void]:
+    def _dtype(self) -> np.dtype[np.void]:
         fields: list[tuple[Any, ...]] = [("key", "<u8", (self.layout.words,)), ("n", "<i8")]
         return np.dtype([*fields, ("part", "<i4")] if self.parted else fields)
 
     @property
     def items(self) -> int:
         """Number of rows of the file."""
-        return self.path.stat().st_size // self._kind.itemsize if self.path.exists() else 0
+        return self.path.stat().st_size // self._dtype.itemsize if self.path.exists() else 0
 
     def add(self, piece: FrequencySet, part: Codes | None = None) -> None:
-        """Append rows to the file, which is closed again at once."""
-        rows = np.empty(len(piece), dtype=self._kind)
+        """Append rows to the file, with the part of each if parts are stored; the file does not stay open."""
+        rows = np.empty(len(piece), dtype=self._dtype)
         rows["key"], rows["n"] = piece.keys, piece.counts
         if self.parted:
             rows["part"] = part
@@ -73,7 +73,7 @@ class StoredRows:
         for rows in self._rows(size):
             yield self._piece(rows)
 
-    def with_parts(self, size: int = CHUNK) -> Iterator[tuple[FrequencySet, Codes]]:
+    def pieces_with_parts(self, size: int = CHUNK) -> Iterator[tuple[FrequencySet, Codes]]:
         """Yield the rows, `size` at a time, with the part of each."""
         for rows in self._rows(size):
             yield self._piece(rows), np.ascontiguousarray(rows["part"])
@@ -82,36 +82,36 @@ class StoredRows:
         if not self.path.exists():
             return
         with self.path.open("rb") as file:
-            while len(rows := np.fromfile(file, self._kind, size)):
+            while len(rows := np.fromfile(file, self._dtype, size)):
                 yield rows
 
     def _piece(self, rows: NDArray[np.void]) -> FrequencySet:
         keys, counts = np.ascontiguousarray(rows["key"]), np.ascontiguousarray(rows["n"])
         return FrequencySet(self.attributes, self.layout, keys, counts)
 
-    def beside(self, name: str, *, parted: bool = False) -> "StoredRows":
-        """Return an empty file in the same folder, for rows of the same kind."""
+    def empty_sibling(self, name: str, *, parted: bool = False) -> "StoredRows":
+        """Return an empty file of this name in the same folder, for rows with the same attributes and layout."""
         return StoredRows(self.attributes, self.layout, self.path.with_name(name), self.room, parted)
 
-    def whole(self) -> FrequencySet:
-        """Return all rows at once."""
-        pieces = list(self.pieces(max(self.items, 1)))
-        assert len(pieces) == 1
-        return pieces[0]
+    def read_all(self) -> FrequencySet:
+        """Return all rows at once; none where the file is empty, or was never written."""
+        return next(self.pieces(max(self.items, 1)), self._piece(np.empty(0, self._dtype)))
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
 
 
 def distinct_of(piece: FrequencySet, names: Sequence[str], part: Codes) -> tuple[FrequencySet, Codes]:
-    """Return the distinct pairs of part and values of some attributes: the rows and the part of each."""
+    """Return the distinct combinations of part and values of some attributes: the rows, and the part of each."""
     sizes = [int(piece.layout.mask[piece.attributes.index(name)]) + 1 for name in names]
     first = int(part.min())
     columns = {name: (piece.codes(name), size) for name, size in zip(names, sizes, strict=True)}
+    # the part is grouped as one more attribute without a name, numbered from 0
     found = FrequencySet.count(columns | {"": (part - np.int32(first), int(part.max()) - first + 1)})
+    # the same rows packed without the part
     layout = Layout.of(sizes)
     codes = {name: (found.codes(name), size) for name, size in zip(names, sizes, strict=True)}
-    made = FrequencySet.listed(codes)
+    made = FrequencySet.from_rows(codes)
     return FrequencySet(tuple(names), layout, made.keys, found.counts), found.codes("") + np.int32(first)
 
 
@@ -120,13 +120,13 @@ _CHUNK = 1 << 20
 _WAITING = 1 << 22
 """Rows that are collected before they are merged."""
 _SURELY = 1.2
-"""If one part has so many times its share of `room`, the whole will not fit: parts are about equally large."""
+"""If the first part exceeds its share of `room` by this factor, the whole will not fit: parts are similar in size."""
 _FEW = 0.05
-"""A node of fewer classes than this share of `room` is listed even if it fails: coarser nodes are made from it."""
+"""A node with fewer classes than this share of `room` is listed even if it fails, as coarser nodes are made from it."""
 
 
 class Spool:
-    """Writes distinct rows to a pair of files: keys and counts."""
+    """Writes distinct rows to a pair of files, one of keys and one of counts."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.rows = path, 0
@@ -144,7 +144,7 @@ class Spool:
 
 @dataclass(frozen=True)
 class Spilled(FrequencySet):
-    """A frequency set whose classes are not in memory; what is counted beside them is in the same file."""
+    """A frequency set whose classes are in a file; columns counted per class are further attributes of its rows."""
 
     full: FrequencySet = field(
         default_factory=lambda: FrequencySet((), Layout.of([]), np.zeros((0, 1), np.uint64), np.zeros(0, np.int64))
@@ -159,7 +159,7 @@ class Spilled(FrequencySet):
     columns: Mapping[str, Longs] = field(default_factory=dict)
     """Rows of the table per code of every column."""
     room: int = 1 << 20
-    """How many classes may be listed."""
+    """Number of classes that may be listed in memory."""
     least: int = 1
     """Classes of fewer rows fail in any case."""
     lost: int = 0
@@ -180,14 +180,14 @@ class Spilled(FrequencySet):
         return replace(self, least=rows, lost=lost)
 
     def rollup(self, maps: Mapping[str, Codes], *, want_classes: bool = False) -> FrequencySet:
-        """Roll up into a set in memory; its `classes` is never set."""
+        """Roll up into a set in memory, whose `classes` is never set; small classes may be summarised in its `rest`."""
         del want_classes
         alone = [name for name in self.attributes if name not in maps or maps[name].any()]
         if len(alone) <= 1 and not self.counted:
-            return self._marginal(maps, alone)
-        parts = self._parts
-        first = self._merged(maps, parts, 0)  # shows whether it is worth reading all of them
-        if self.least <= 1 or self._worth_listing(first, parts):
+            return self._rollup_one_attribute(maps, alone)
+        parts = self._part_count
+        first = self._merged(maps, parts, 0)  # from its size, the size of the whole is estimated
+        if self.least <= 1 or self._is_worth_listing(first, parts):
             whole = self._merged(maps)
             if whole is not None:
                 return whole.classed(self.attributes, self.counted, self._sizes)
@@ -196,14 +196,14 @@ class Spilled(FrequencySet):
                 f"a node has more than {self.room:,} classes, which do not fit, and no model asks for a least size of "
                 "a class; allow more memory, or set min-level of some attributes"
             )
-        return self._condensed(maps, parts, first)
+        return self._rollup_large_classes(maps, parts, first)
 
-    def shown(self, maps: Mapping[str, Codes], only: FrequencySet | None) -> FrequencySet | None:
-        """Return the rolled-up rows of the file, of the classes `only`; None where they do not fit."""
+    def rollup_rows(self, maps: Mapping[str, Codes], only: FrequencySet | None) -> FrequencySet | None:
+        """Return the rows of the file rolled up, those of the classes `only` if given; None if they do not fit."""
         return self._merged(maps, only=only)
 
     def compact(self, maps: Mapping[str, Codes], sizes: Sequence[int]) -> FrequencySet:
-        """Like that of any set, but keys stay as wide as they are where not all classes are listed."""
+        """Roll up and narrow the keys, unless some classes are not listed: then keys keep their width."""
         coarse = self.rollup(maps)
         return coarse if coarse.rest is not None else coarse.compact({}, sizes)
 
@@ -211,36 +211,37 @@ class Spilled(FrequencySet):
     def _sizes(self) -> dict[str, int]:
         return {name: len(counts) for name, counts in self.columns.items()}
 
-    def _marginal(self, maps: Mapping[str, Codes], alone: Sequence[str]) -> FrequencySet:
-        """Return the classes of at most one attribute, which are known without reading the file."""
+    def _rollup_one_attribute(self, maps: Mapping[str, Codes], alone: Sequence[str]) -> FrequencySet:
+        """Return the classes if at most one attribute, in `alone`, varies: they are known without the file."""
         codes = {name: np.zeros(1, dtype=np.int32) for name in self.attributes}
         counts = np.array([self.total])
         for name in alone:
             every = np.arange(len(self.columns[name]), dtype=np.int32)
             lifted = maps.get(name, every)
-            counts = np.bincount(lifted[: len(every)], weights=self.columns[name]).astype(np.int64)
+            counts = sum_counts(lifted[: len(every)], self.columns[name])
             codes = {other: np.zeros(len(counts), dtype=np.int32) for other in self.attributes}
             codes[name] = np.arange(len(counts), dtype=np.int32)
-        made = FrequencySet.listed({name: (codes[name], self._sizes[name]) for name in self.attributes})
-        return replace(made, counts=counts, classes=None).kept(counts > 0)
+        made = FrequencySet.from_rows({name: (codes[name], self._sizes[name]) for name in self.attributes})
+        return replace(made, counts=counts, classes=None).select_classes(counts > 0)
 
-    def _worth_listing(self, first: FrequencySet | None, parts: int) -> bool:
-        """Return whether all classes should fit, judging by the first part, and are few or not failing already."""
+    def _is_worth_listing(self, first: FrequencySet | None, parts: int) -> bool:
+        """Return whether all classes are expected to fit, and are few or not failing; judged by the first part."""
         if first is None or len(first) * parts > _SURELY * self.room:
             return False
-        return len(first) * parts < _FEW * self.room or self._small(first).rows <= self.lost
+        return len(first) * parts < _FEW * self.room or self._small_classes(first).rows <= self.lost
 
-    def _small(self, rows: FrequencySet) -> FrequencySet:
-        """Return the classes of some rows of the file that are too small."""
+    def _small_classes(self, rows: FrequencySet) -> FrequencySet:
+        """Return the classes of these rows that have fewer rows than `least`."""
         classes = rows.classed(self.attributes, (), self._sizes)
-        return classes.kept(classes.counts < self.least)
+        return classes.select_classes(classes.counts < self.least)
 
     @property
-    def _parts(self) -> int:
-        """Number of parts of the file, such that each fits even if no rows merge."""
+    def _part_count(self) -> int:
+        """Number of parts to divide the rows into, so that each is expected to fit even if no rows merge."""
         return 2 * ceil(self.items / self.room)
 
     def _pieces(self) -> Iterator[FrequencySet]:
+        """Yield the rows of the file, a chunk at a time."""
         words = self.full.layout.words
         with self.path.with_suffix(".keys").open("rb") as keys, self.path.open("rb") as counts:
             for _ in range(0, self.items, _CHUNK):
@@ -251,21 +252,21 @@ class Spilled(FrequencySet):
     def _merged(
         self, maps: Mapping[str, Codes], parts: int = 1, part: int = 0, only: FrequencySet | None = None
     ) -> FrequencySet | None:
-        """Return all rows rolled up, or one of several parts of them; None as soon as they are too many.
+        """Return the rows rolled up, all of them or one of several parts; None as soon as they are too many.
 
-        Raises BadInput where even smaller parts would not help.
+        Raises BadInput if a single class is too large, since smaller parts would not help.
         """
         merged, waiting, many = None, [], 0
         for piece in self._pieces():
             chosen = piece.rollup(maps) if parts == 1 else piece.rollup_part(maps, self.attributes, parts, part)
-            chosen = chosen if only is None else chosen.kept(chosen.among(only))
+            chosen = chosen if only is None else chosen.select_classes(chosen.is_in(only))
             waiting.append(chosen)
             many += len(chosen)
             if many >= max(_WAITING, 0 if merged is None else len(merged)):
-                merged, waiting, many = _together(merged, waiting), [], 0
+                merged, waiting, many = _merge_all(merged, waiting), [], 0
                 if len(merged) > self.room:
                     break
-        merged = _together(merged, waiting)
+        merged = _merge_all(merged, waiting)
         if len(merged) <= self.room:
             return merged
         if parts > 1:
@@ -273,7 +274,7 @@ class Spilled(FrequencySet):
         return None
 
     def _refuse_large_class(self, rows: FrequencySet) -> None:
-        """Raise BadInput if one class alone does not fit: it is in one part, however many there are."""
+        """Raise BadInput if one class alone does not fit: its rows stay together, however many parts there are."""
         each = replace(rows, counts=np.ones(len(rows), dtype=np.int64))
         if each.classed(self.attributes, (), self._sizes).counts.max() > self.room:
             raise BadInput(
@@ -281,23 +282,23 @@ class Spilled(FrequencySet):
                 "which do not fit; allow more memory"
             )
 
-    def _condensed(self, maps: Mapping[str, Codes], parts: int, first: FrequencySet | None) -> FrequencySet:
-        """Return the classes that are large enough, and a summary of the others.
+    def _rollup_large_classes(self, maps: Mapping[str, Codes], parts: int, first: FrequencySet | None) -> FrequencySet:
+        """Return the classes that are large enough, with a summary of the others in `rest`.
 
-        Rows of one class are in the same part, so a class that is small in its part is small. Once small classes hold
-        too many rows, the node fails, and the parts that are left are not read.
+        All rows of a class are in the same part, so its size is known from that part. Once small classes hold too many
+        rows, the node fails, and the remaining parts are not read.
         """
         listed, rest = None, None
         for part in range(parts):
             merged = first if part == 0 else self._merged(maps, parts, part)
-            if merged is None:  # this part is larger than others: use more parts
-                return self._condensed(maps, 2 * parts, self._merged(maps, 2 * parts, 0))
+            if merged is None:  # this part is too large: divide into more parts
+                return self._rollup_large_classes(maps, 2 * parts, self._merged(maps, 2 * parts, 0))
             classes = merged.classed(self.attributes, self.counted, self._sizes)
             large = classes.counts >= self.least
-            kept, fewer = classes.kept(large), classes.kept(~large)
+            kept, fewer = classes.select_classes(large), classes.select_classes(~large)
             small = Rest.of(fewer, [self._sizes[name] for name in self.attributes])
-            listed = kept if listed is None else listed.beside(kept)
-            rest = small if rest is None else rest.beside(small)
+            listed = kept if listed is None else listed.concat(kept)
+            rest = small if rest is None else rest.merge(small)
             if rest.rows > self.lost:
                 break
             if len(listed) > self.room:
@@ -306,8 +307,8 @@ class Spilled(FrequencySet):
         return replace(listed, rest=rest)
 
 
-def _together(merged: FrequencySet | None, waiting: Sequence[FrequencySet]) -> FrequencySet:
-    """Merge all of them into one set."""
+def _merge_all(merged: FrequencySet | None, waiting: Sequence[FrequencySet]) -> FrequencySet:
+    """Merge what was merged before and the waiting pieces into one set."""
     every = [*([] if merged is None else [merged]), *waiting]
     keys = np.concatenate([each.keys for each in every])
     counts = np.concatenate([each.counts for each in every])

@@ -1,4 +1,4 @@
-"""Codes packed into keys; values counted beside the classes, and how models read them."""
+"""Codes packed into keys of 64-bit words; values counted per class, and how models interpret them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ _WIDTHS = (1, 2, 4, 8, 16, 32)
 
 @dataclass(frozen=True)
 class Layout:
-    """Where each attribute's code lies in the packed key; no field straddles two words.
+    """Where the code of each attribute lies in the packed key; no field spans two words.
 
     >>> Layout.of([100, 2, 5]).shift.tolist()
     [0, 7, 8]
@@ -30,11 +30,12 @@ class Layout:
     shift: Codes
     """First bit of each attribute in its word."""
     mask: NDArray[np.uint64]
-    """Largest code of each attribute that fits."""
+    """Largest code that fits into the field of each attribute."""
     words: int
 
     @classmethod
     def of(cls, sizes: Sequence[int]) -> "Layout":
+        """Return the layout for attributes with these numbers of codes; refuse more than the widest key holds."""
         word, shift, bits = [], [], [max(size - 1, 1).bit_length() for size in sizes]
         at, used = 0, 0
         for width in bits:
@@ -54,15 +55,16 @@ class Layout:
 
     @property
     def fields(self) -> tuple[Codes, Codes, NDArray[np.uint64]]:
+        """Word, shift and mask of each attribute, as the compiled core takes them."""
         return self.word, self.shift, self.mask
 
 
 @dataclass(frozen=True)
-class Long:
+class LongCounts:
     """Counts per class and value in long form: of a sensitive attribute, of several together, of persons.
 
-    Values are codes `< size`. The number of distinct values (persons, say) of a class is its number of entries, which
-    every rollup counts again: such numbers cannot be added.
+    Values are codes `< size`. The number of distinct values of a class, e.g. persons, is its number of entries; a
+    rollup has to count them again, since distinct counts of merged classes cannot be added.
     """
 
     classes: Codes
@@ -80,18 +82,19 @@ class Long:
         size: int,
         columns: tuple[Codes, ...] = (),
         weights: Longs | None = None,
-    ) -> "Long":
+    ) -> "LongCounts":
+        """Count each pair of class and value, weighted by `weights` if given."""
         layout = Layout.of([int(classes.max(initial=0)) + 1, size])
         keys, counts, _ = kernels.group_columns(
             [classes, values], *layout.fields, layout.words, weights, want_ids=False
         )
         return cls(field_of_key(keys, layout, 0), field_of_key(keys, layout, 1), counts, size, columns)
 
-    def merged(self, into: Codes) -> "Long":
+    def merge_classes(self, into: Codes) -> "LongCounts":
         """Return the counts after class i has become class `into[i]`."""
-        return Long.count(into[self.classes], self.values, self.size, self.columns, self.counts)
+        return LongCounts.count(into[self.classes], self.values, self.size, self.columns, self.counts)
 
-    def distinct(self, class_count: int) -> Longs:
+    def count_distinct(self, class_count: int) -> Longs:
         """Return the number of different values of each class."""
         return np.bincount(self.classes, minlength=class_count).astype(np.int64)
 
@@ -100,20 +103,20 @@ Counted = str | tuple[str, ...]
 """A column counted beside the classes, or several counted together."""
 
 
-class Merging(Mapping[Counted, Long]):
-    """Counts beside merged classes, computed all at once when the first of them is read.
+class LazilyMergedCounts(Mapping[Counted, LongCounts]):
+    """Counts per merged class, computed for all columns when the first of them is read.
 
-    Most nodes of a search have too many rows in small classes, and then nothing else about them is needed.
+    Most nodes of a search fail because too many rows are in small classes, and then these counts are never read.
     """
 
-    def __init__(self, old: Mapping[Counted, Long], into: Codes) -> None:
-        self._made: dict[Counted, Long] = {}
-        self._ahead: tuple[Mapping[Counted, Long], Codes] | None = old, into
+    def __init__(self, old: Mapping[Counted, LongCounts], into: Codes) -> None:
+        self._made: dict[Counted, LongCounts] = {}
+        self._ahead: tuple[Mapping[Counted, LongCounts], Codes] | None = old, into
 
-    def __getitem__(self, name: Counted) -> Long:
+    def __getitem__(self, name: Counted) -> LongCounts:
         if self._ahead is not None:
             old, into = self._ahead
-            self._made = {each: long.merged(into) for each, long in old.items()}
+            self._made = {each: long.merge_classes(into) for each, long in old.items()}
             self._ahead = None
         return self._made[name]
 
@@ -125,8 +128,8 @@ class Merging(Mapping[Counted, Long]):
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How the columns counted beside the classes are read: as sensitive values, as persons, together."""
+class CountInterpretation:
+    """How the columns counted per class are interpreted: as sensitive values, as persons, several together."""
 
     labels: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
     """The value behind each code of a column; None is null."""
@@ -145,7 +148,7 @@ class Reading:
     split: bool = False
     """Whether some person may be in several classes."""
 
-    def values(self, name: str, long: Long, classes: int) -> ValueCounts:
+    def value_counts(self, name: str, long: LongCounts, classes: int) -> ValueCounts:
         """Return the counts of a sensitive attribute, in rows or in persons."""
         more = {
             "labels": self.labels[name],
@@ -157,28 +160,32 @@ class Reading:
         }
         if self.unit is None:
             return ValueCounts(long.classes, long.values, long.counts, **more)  # type: ignore[arg-type]
-        # [entry] person and value: one entry per class, person and value
+        # [entry] person and value of each entry; there is one entry per class, person and value
         person, value = (codes[long.values] for codes in long.columns)
         null = [code for code, label in enumerate(self.labels[name]) if label is None]
+        # [entry] whether the value is not null; [class] persons with a value, and all persons
         known = ~np.isin(value, null)
-        holders = Long.count(long.classes[known], person[known], int(person.max(initial=0)) + 1).distinct(classes)
-        everyone = Long.count(long.classes, person, int(person.max(initial=0)) + 1).distinct(classes)
-        each = Long.count(long.classes, value, len(self.labels[name]))  # counts entries, that is persons
+        holders = LongCounts.count(long.classes[known], person[known], int(person.max(initial=0)) + 1).count_distinct(
+            classes
+        )
+        everyone = LongCounts.count(long.classes, person, int(person.max(initial=0)) + 1).count_distinct(classes)
+        each = LongCounts.count(long.classes, value, len(self.labels[name]))  # counts entries, that is persons
         return ValueCounts(each.classes, each.values, each.counts, holders=holders, everyone=everyone, **more)  # type: ignore[arg-type]
 
-    def together(self, names: tuple[str, ...], long: Long) -> JointCounts:
+    def joint_counts(self, names: tuple[str, ...], long: LongCounts) -> JointCounts:
+        """Return the counts of several columns together."""
         codes = tuple(codes[long.values] for codes in long.columns)
         return JointCounts(long.classes, codes, long.counts, tuple(self.labels[n] for n in names), self.joint[names])
 
 
 Beside = Mapping[Counted, tuple[Codes, int] | tuple[Codes, int, tuple[Codes, ...]]]
-"""Codes of what is counted, and how many there are; of several columns together, `joined` ones."""
+"""Codes of each column to count per class, and their number; for several columns together, what `joined` returns."""
 
 
-def joined(columns: Sequence[tuple[Codes, int]]) -> tuple[Codes, int, tuple[Codes, ...]]:
-    """Join columns into one: return a code per combination that occurs, their number, and the columns' codes of each.
+def join_columns(columns: Sequence[tuple[Codes, int]]) -> tuple[Codes, int, tuple[Codes, ...]]:
+    """Join columns into one: return the code of each row, the number of codes, and the columns' codes behind each code.
 
-    >>> codes, size, behind = joined([(np.array([0, 1, 0], np.int32), 2), (np.array([1, 1, 1], np.int32), 2)])
+    >>> codes, size, behind = join_columns([(np.array([0, 1, 0], np.int32), 2), (np.array([1, 1, 1], np.int32), 2)])
     >>> codes.tolist(), size, [code.tolist() for code in behind]
     ([0, 1, 0], 2, [[0, 1], [1, 1]])
     """

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.data.class_counts import ClassCounts, Indices, Longs
-from shoal.models.categories import Categories, CategoryCounts, categorised, refuse_odd_categories
+from shoal.models.categories import Categories, CategoryCounts, count_categories, refuse_invalid_categories
 from shoal.models.model import (
     READS_THE_CLASS,
     Closure,
@@ -18,10 +18,11 @@ from shoal.models.model import (
     Share,
     Whole,
     ceiling,
-    exact,
+    exact_share,
+    is_within_limits,
     refuse_unless_opted_in,
     refuse_unless_whole,
-    within,
+    settle_shares,
 )
 from shoal.models.p_sensitive import PPlusSensitive
 
@@ -49,22 +50,22 @@ class ADDiversity(Model):
 
     def __post_init__(self) -> None:
         refuse_unless_opted_in(self.name, self.experimental)
-        if not 0 < exact("a", self.a) <= 1:
-            raise ValueError(f"a must lie above 0 and at most at 1, not {self.a!r}")
+        settle_shares(self, "a")
         refuse_unless_whole("d", self.d)
-        refuse_odd_categories(self)
+        refuse_invalid_categories(self)
 
     def complies(self, counts: ClassCounts) -> Flags:
         held, classes, part, whole = self._shares(counts)
         complying = held.distinct >= self.d
-        fits = within(part, whole, [exact("a", self.a)], np.zeros_like(classes))
+        fits = is_within_limits(part, whole, [exact_share("a", self.a)], np.zeros_like(classes))
         complying[classes[~fits]] = False
         return complying
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         held, _, part, whole = self._shares(counts)
+        # exact fractions only of the entries with the largest share as floats
         share = part / whole
-        pairs = np.unique(np.stack([part, whole])[:, share == share.max(initial=0)], axis=1)
+        pairs = np.unique(np.stack([part, whole])[:, share >= share.max(initial=0) * (1 - 1e-12)], axis=1)
         largest = max((Fraction(int(p), int(w)) for p, w in pairs.T), default=Fraction(0))
         return {"a": ceiling(largest), "d": int(held.distinct.min()) if len(counts.sizes) else 0}
 
@@ -79,14 +80,14 @@ class ADDiversity(Model):
         return (PPlusSensitive(self.d, self.categories, self.attribute), replace(self, d=1))
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Reason if there are too few categories, or one is too large even without all suppressible rows."""
+        """Return the reason if there are too few categories, or one is too large whatever is suppressed."""
         few = PPlusSensitive(self.d, self.categories, self.attribute).impossible(table, suppressible)
         if few is not None:
             return few.replace(f"p={self.d}", f"d={self.d}")
         assert self.attribute is not None
         persons = table.sensitive[self.attribute].everyone is not None  # one may have several values of a category
         _, _, part, whole = self._shares(table)
-        limit = exact("a", self.a)
+        limit = exact_share("a", self.a)
         for held, of in zip(part.tolist(), whole.tolist(), strict=True):
             left = Fraction(max(held - suppressible, 0), max(of - (0 if persons else suppressible), 1))
             if left > limit:
@@ -95,11 +96,15 @@ class ADDiversity(Model):
         return None
 
     def _shares(self, counts: ClassCounts) -> tuple[CategoryCounts, Indices, Longs, Longs]:
-        """Category counts; per (class, category) entry its rows, plus those of no category, and its class's rows."""
+        """Return the category counts; and for each (class, category) pair the class, and part and whole of its share.
+
+        The part is the rows of the category plus those of no category, the whole all rows of the class with a value.
+        """
         assert self.attribute is not None
         values = counts.sensitive[self.attribute].non_null()
-        held = categorised(values, self.categories)
+        held = count_categories(values, self.categories)
         known = held.categories >= 0
-        stray = held.total(np.where(known, 0, held.rows))
+        # rows of no category in each class: [class]
+        stray = held.sum_by_class(np.where(known, 0, held.rows))
         classes = held.classes[known]
         return held, classes, held.rows[known] + stray[classes], values.totals[classes]

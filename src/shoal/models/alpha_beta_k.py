@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shoal.data.class_counts import ClassCounts, Longs
-from shoal.models.categories import Categories, categorised, refuse_odd_categories
+from shoal.models.categories import Categories, count_categories, refuse_invalid_categories
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.model import (
     READS_THE_CLASS,
@@ -50,7 +50,7 @@ class AlphaBetaK(Model):
         refuse_unless_opted_in(self.name, self.experimental)
         for name in ("alpha", "beta", "k"):
             refuse_unless_whole(name, getattr(self, name))
-        refuse_odd_categories(self)
+        refuse_invalid_categories(self)
 
     def complies(self, counts: ClassCounts) -> Flags:
         values, like, unlike = self._pairs(counts)
@@ -71,7 +71,7 @@ class AlphaBetaK(Model):
         return (KAnonymity(self.k), PSensitive(self.beta, self.attribute), replace(self, k=1, beta=1))
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Reason if there are too few rows, values, or pairs of unlike values: no class has more than the table."""
+        """Return the reason if there are too few rows, values, or unlike pairs: no class has more than the table."""
         few = KAnonymity(self.k).impossible(table, suppressible)
         if few is not None:
             return few
@@ -83,12 +83,14 @@ class AlphaBetaK(Model):
         return None
 
     def _pairs(self, counts: ClassCounts) -> tuple[Longs, Longs, Longs]:
-        """For each class: its number of different values, and how many pairs of them are alike and unlike."""
+        """Return for each class its number of different values, and how many pairs of them are alike and unlike."""
         assert self.attribute is not None
-        held = categorised(counts.sensitive[self.attribute], self.categories)
-        values = held.total(held.values)
+        held = count_categories(counts.sensitive[self.attribute], self.categories)
+        # per class: different values, and those of them in no category
+        values = held.sum_by_class(held.values)
         known = held.categories >= 0
-        stray = held.total(np.where(known, 0, held.values))
-        inside = held.total(np.where(known, held.values * (held.values - 1) // 2, 0))
+        stray = held.sum_by_class(np.where(known, 0, held.values))
+        # pairs within one category; a value of no category is like every other
+        inside = held.sum_by_class(np.where(known, held.values * (held.values - 1) // 2, 0))
         like = inside + stray * (stray - 1) // 2 + stray * (values - stray)
         return values, like, values * (values - 1) // 2 - like

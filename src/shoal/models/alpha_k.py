@@ -18,10 +18,11 @@ from shoal.models.model import (
     Share,
     Whole,
     ceiling,
-    exact,
+    exact_share,
+    is_within_limits,
     refuse_unless_flag,
     refuse_unless_whole,
-    within,
+    settle_shares,
 )
 
 
@@ -52,37 +53,37 @@ class AlphaK(Model):
         refuse_unless_flag("null-is-value", self.null_is_value)
         if self.alpha == {}:
             raise ValueError("alpha names no value; give a number, or a table such as { HIV = 0.2 }")
-        for value in self.alpha.values() if isinstance(self.alpha, Mapping) else [self.alpha]:
-            if not 0 < exact("alpha", value) <= 1:
-                raise ValueError(f"alpha must lie above 0 and at most at 1, not {value!r}")
+        settle_shares(self, "alpha")
 
     def complies(self, counts: ClassCounts) -> Flags:
         complying = counts.sizes >= self.k
-        values, known = self._shares(counts)
+        values, known = self._count_values(counts)
         if isinstance(self.alpha, Mapping):
             limits, which = [self._limit(label) for label in values.labels], values.values
         else:
             limits, which = [self._limit(None)], np.zeros_like(values.values)
-        over = ~within(values.counts, known[values.classes], limits, which)
+        over = ~is_within_limits(values.counts, known[values.classes], limits, which)
         complying[values.classes[over]] = False
         return complying
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        values, known = self._shares(counts)
+        values, known = self._count_values(counts)
+        # per entry (class, value): rows of the class, and share of the value
         whole = known[values.classes]
         share = values.counts / whole
+        # most[value]: its largest share in any class; exact fractions only of the entries that attain it
         most = np.zeros(len(values.labels))
         np.maximum.at(most, values.values, share)
-        names = _names(values.labels)
-        named = {name: 0.0 for name, label in zip(names, values.labels, strict=True) if self._counts(label)}
-        highest = share == most[values.values]
+        names = _texts_of_labels(values.labels)
+        named = {name: 0.0 for name, label in zip(names, values.labels, strict=True) if self._is_counted(label)}
+        highest = share >= most[values.values] * (1 - 1e-12)  # a quotient of large numbers is rounded
         attaining = np.unique(np.stack([values.values, values.counts, whole])[:, highest], axis=1)
         for value, count, total in attaining.T.tolist():
             named[names[value]] = max(named[names[value]], ceiling(Fraction(count, total)))
         return {"alpha": max(named.values(), default=0.0), "values": named}
 
     def worst(self, counts: ClassCounts) -> int | None:
-        values, known = self._shares(counts)
+        values, known = self._count_values(counts)
         if not len(values.counts):
             return None
         return int(values.classes[np.argmax(values.counts / known[values.classes])])
@@ -91,11 +92,11 @@ class AlphaK(Model):
         return (KAnonymity(self.k), replace(self, k=1)) if self.k > 1 else (self,)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Reason if there are too few rows, or a value is too frequent even without all suppressible rows."""
+        """Return the reason if there are too few rows, or a value is too frequent whatever is suppressed."""
         few = KAnonymity(self.k).impossible(table, suppressible)
         if few is not None:
             return few
-        values, known = self._shares(table)
+        values, known = self._count_values(table)
         for value, count in zip(values.values.tolist(), values.counts.tolist(), strict=True):
             limit, total = self._limit(values.labels[value]), int(known[0])
             left = Fraction(max(count - suppressible, 0), max(total - suppressible, 1))
@@ -108,25 +109,25 @@ class AlphaK(Model):
     def probes(cls, attribute: str | None) -> Iterable[Self]:
         return (cls(1.0, 1, attribute),) if attribute is not None else ()
 
-    def _shares(self, counts: ClassCounts) -> tuple[ValueCounts, Longs]:
+    def _count_values(self, counts: ClassCounts) -> tuple[ValueCounts, Longs]:
         assert self.attribute is not None
-        values = counts.sensitive[self.attribute].protecting(null=self.null_is_value)
+        values = counts.sensitive[self.attribute].select_protecting(null=self.null_is_value)
         return values, values.totals
 
-    def _counts(self, label: str | None) -> bool:
+    def _is_counted(self, label: str | None) -> bool:
         return label is not None or self.null_is_value
 
     def _limit(self, label: str | None) -> Fraction:
-        """Return the largest share that a value may have; 1 where nothing is said."""
+        """Return the largest share that a value may have; 1 where the policy sets none."""
         if isinstance(self.alpha, Mapping):
-            return exact("alpha", 1 if label is None else self.alpha.get(label, 1))
-        return exact("alpha", self.alpha)
+            return exact_share("alpha", 1 if label is None else self.alpha.get(label, 1))
+        return exact_share("alpha", self.alpha)
 
 
-def _names(labels: Sequence[str | None]) -> list[str]:
+def _texts_of_labels(labels: Sequence[str | None]) -> list[str]:
     """Return the labels as texts, with null as a text that no label has.
 
-    >>> _names(["flu", None]), _names(["null", None])
+    >>> _texts_of_labels(["flu", None]), _texts_of_labels(["null", None])
     (['flu', 'null'], ['null', '(null)'])
     """
     null = "null"

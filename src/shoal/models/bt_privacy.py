@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
+from annotated_types import Gt
 from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, Indices, JointCounts
 from shoal.errors import BadPolicy
-from shoal.models.model import QUASI, Closure, Columns, Flags, Model, Need, exact, refuse_unless_flag
+from shoal.models.model import QUASI, Closure, Columns, Flags, Model, Need, Part, exact, exact_share, refuse_unless_flag
 
 Floats = NDArray[np.float64]
 Bandwidth = Annotated[float, Gt(0)]
-Distance = Annotated[float, Ge(0), Le(1)]
+Distance = Part
 
 _TOLERANCE = 1e-12
 _MOST_COMBINATIONS = 20_000
@@ -59,18 +59,19 @@ class BTPrivacy(Model):
             given = getattr(self, name)
             if isinstance(given, Sequence) and not isinstance(given, str):
                 object.__setattr__(self, name, tuple(given))
-        if len(_listed(self.b)) != len(_listed(self.t)) or not _listed(self.b):
+        if len(_to_tuple(self.b)) != len(_to_tuple(self.t)) or not _to_tuple(self.b):
             raise ValueError(f"b and t must be two numbers or two lists of one length, not {self.b!r} and {self.t!r}")
-        for bandwidth, most in self.skyline:
+        for bandwidth, most in zip(_to_tuple(self.b), _to_tuple(self.t), strict=True):
             if exact("b", bandwidth) <= 0:
                 raise ValueError(f"b must lie above 0, not {bandwidth!r}")
-            if not 0 <= exact("t", most) <= 1:
+            if not 0 <= exact_share("t", most) <= 1:
                 raise ValueError(f"t must lie between 0 and 1, not {most!r}")
         refuse_unless_flag("null-is-value", self.null_is_value)
 
     @property
     def skyline(self) -> list[tuple[float, float]]:
-        return list(zip(_listed(self.b), _listed(self.t), strict=True))
+        limits = (float(exact_share("t", most)) for most in _to_tuple(self.t))
+        return list(zip(_to_tuple(self.b), limits, strict=True))
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -83,30 +84,30 @@ class BTPrivacy(Model):
     def complies(self, counts: ClassCounts) -> Flags:
         complying = np.ones(len(counts.sizes), dtype=bool)
         for bandwidth, most in self.skyline:
-            complying &= self._moved(counts, bandwidth) <= most + _TOLERANCE
+            complying &= self._measure_moves(counts, bandwidth) <= most + _TOLERANCE
         return complying
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        """Return the largest move; for a skyline also the largest at each bandwidth."""
-        found = {str(b): _rounded_up(float(self._moved(counts, b).max(initial=0))) for b in _listed(self.b)}
+        """Return the largest divergence of any belief; for a skyline also the largest at each bandwidth."""
+        found = {str(b): _round_up(float(self._measure_moves(counts, b).max(initial=0))) for b in _to_tuple(self.b)}
         return {"t": max(found.values())} | ({"values": found} if len(found) > 1 else {})
 
     def worst(self, counts: ClassCounts) -> int | None:
         if not len(counts.sizes):
             return None
-        return int(np.max([self._moved(counts, b) - most for b, most in self.skyline], axis=0).argmax())
+        return int(np.max([self._measure_moves(counts, b) - most for b, most in self.skyline], axis=0).argmax())
 
-    def _moved(self, counts: ClassCounts, bandwidth: float) -> Floats:
-        """For each class, the furthest that the belief about one of its members moves."""
+    def _measure_moves(self, counts: ClassCounts, bandwidth: float) -> Floats:
+        """Return for each class the largest divergence between prior and posterior belief about a member."""
         assert self.attribute is not None
         joint = counts.joint[(*counts.quasi, self.attribute)]
-        people = _People.of(joint.whole or joint, bandwidth, null=self.null_is_value)
-        known = joint.kept_entries(_known(joint, null=self.null_is_value))
-        return people.moved(known, len(counts.sizes))
+        people = _PriorBeliefs.of(joint.whole or joint, bandwidth, null=self.null_is_value)
+        known = joint.select_entries(_flag_known(joint, null=self.null_is_value))
+        return people.measure_moves(known, len(counts.sizes))
 
 
 @dataclass(frozen=True)
-class _People:
+class _PriorBeliefs:
     """Prior beliefs about people with each combination of quasi-identifiers, before any release."""
 
     keys: NDArray[Any]
@@ -119,17 +120,20 @@ class _People:
     """smoothing[value, value]: kernel between values, where they are numbers."""
 
     @classmethod
-    def of(cls, whole: JointCounts, bandwidth: float, *, null: bool) -> "_People":
-        """Estimate the beliefs; done once for a table and a bandwidth."""
+    def of(cls, whole: JointCounts, bandwidth: float, *, null: bool) -> "_PriorBeliefs":
+        """Estimate the beliefs; the result is kept for each table and bandwidth."""
         if (bandwidth, null) not in whole.memo:
-            known = whole.kept_entries(_known(whole, null=null))
+            known = whole.select_entries(_flag_known(whole, null=null))
+            # combinations of quasi-identifiers: the first entry of each, and which one each entry has
             keys, first, which = np.unique(_keys(known), return_index=True, return_inverse=True)
             values, column = np.unique(known.codes[-1], return_inverse=True)
-            _refuse_size(len(keys), len(values))
+            _refuse_too_large(len(keys), len(values))
             # rows[combination, value]
             rows = np.zeros((len(keys), len(values)))
             np.add.at(rows, (which.reshape(-1), column.reshape(-1)), known.counts)
-            points = [_point(c[first], labels) for c, labels in zip(known.codes[:-1], known.labels[:-1], strict=True)]
+            points = [
+                _scale_to_unit(c[first], labels) for c, labels in zip(known.codes[:-1], known.labels[:-1], strict=True)
+            ]
             prior = np.empty_like(rows)
             for block in _blocks(len(keys), len(keys)):
                 # kernel weight of every combination for those of the block, a product over the attributes
@@ -138,20 +142,21 @@ class _People:
                     weight *= _kernel(_distances(codes, numbers, block), bandwidth)
                 prior[block] = weight @ rows
             prior /= prior.sum(axis=1, keepdims=True)
-            codes, numbers = _point(values, known.labels[-1])
+            codes, numbers = _scale_to_unit(values, known.labels[-1])
             smoothing = None
             if numbers is not None and len(values):
                 smoothing = _kernel(_distances(codes, numbers, slice(0, len(values))), bandwidth)
                 smoothing /= smoothing.sum(axis=1, keepdims=True)
             whole.memo[bandwidth, null] = cls(keys, values, prior, smoothing)
-        made: _People = whole.memo[bandwidth, null]
+        made: _PriorBeliefs = whole.memo[bandwidth, null]
         return made
 
-    def moved(self, joint: JointCounts, classes: int) -> Floats:
-        """For each class, the greatest divergence between a member's prior and posterior belief.
+    def measure_moves(self, joint: JointCounts, classes: int) -> Floats:
+        """Return for each class the greatest divergence between a member's prior and posterior belief.
 
         Ω-estimate: P*(s|j) is n_s P(s|j) / Σ_j' P(s|j'), over the members j' of the class, made to sum to 1.
         """
+        # combination and value of each entry
         at = np.searchsorted(self.keys, _keys(joint))
         column = np.searchsorted(self.values, joint.codes[-1])
         pairs, which = np.unique(np.stack([joint.classes, at]), axis=1, return_inverse=True)  # sorted by class
@@ -166,9 +171,11 @@ class _People:
         for block in _blocks(len(of), len(self.values)):
             begin = np.flatnonzero(np.diff(of[block], prepend=-1))
             expected[of[block][begin]] += np.add.reduceat(members[block, None] * self.prior[who[block]], begin, axis=0)
+        # ratio[class, value]: n_s / Σ_j' P(s|j'), by which a prior is multiplied
         ratio = np.divide(held, expected, out=held, where=expected > 0)
         most = np.zeros(classes)
         for block in _blocks(len(of), len(self.values)):
+            # [pair, value]: beliefs about the combination, before the release and knowing the class
             before = self.prior[who[block]]
             after = before * ratio[of[block]]
             after /= after.sum(axis=1, keepdims=True)
@@ -183,24 +190,24 @@ class _People:
         return smooth
 
 
-def _listed(given: Any) -> tuple[Any, ...]:
+def _to_tuple(given: Any) -> tuple[Any, ...]:
     return given if isinstance(given, tuple) else (given,)
 
 
-def _known(joint: JointCounts, *, null: bool) -> Flags:
-    """Flag the entries that have a sensitive value."""
+def _flag_known(joint: JointCounts, *, null: bool) -> Flags:
+    """Flag the entries that have a sensitive value; with `null`, null is one."""
     has = np.array([null or label is not None for label in joint.labels[-1]], dtype=bool)
     return has[joint.codes[-1]]
 
 
 def _keys(joint: JointCounts) -> NDArray[Any]:
-    """Return each combination of quasi-identifiers as one key."""
+    """Return the quasi-identifiers of each entry as one sortable key: big-endian codes as bytes."""
     codes = np.stack([np.asarray(c, dtype=">u4") for c in joint.codes[:-1]], axis=1)
     return np.ascontiguousarray(codes).view(np.dtype((np.void, codes.shape[1] * 4))).reshape(-1)
 
 
-def _point(codes: Indices, labels: Sequence[str | None]) -> tuple[Indices, Floats | None]:
-    """Return codes and, where all non-null values are numbers, their places from 0 to 1; null is NaN."""
+def _scale_to_unit(codes: Indices, labels: Sequence[str | None]) -> tuple[Indices, Floats | None]:
+    """Return the codes, and numbers scaled to 0..1 with null as NaN; None where some value is no number."""
     used = [labels[code] for code in np.unique(codes).tolist()]
     if not all(label is None or _NUMBER.fullmatch(label) for label in used):
         return codes, None
@@ -213,7 +220,7 @@ def _point(codes: Indices, labels: Sequence[str | None]) -> tuple[Indices, Float
 
 
 def _distances(codes: Indices, numbers: Floats | None, rows: slice) -> Floats:
-    """Distances of some values from all: by range for numbers, else 0 or 1; null is 1 from all but null."""
+    """Return distances[row, value] from 0 to 1: of numbers as scaled, else 0 or 1; null is 1 from all but null."""
     other: Floats = (codes[rows, None] != codes[None, :]).astype(np.float64)
     if numbers is None:
         return other
@@ -223,18 +230,18 @@ def _distances(codes: Indices, numbers: Floats | None, rows: slice) -> Floats:
 
 
 def _kernel(distances: Floats, bandwidth: float) -> Floats:
-    """Epanechnikov kernel, up to a factor: 1 - (x/B)² below B, else 0."""
+    """Return the Epanechnikov kernel, up to a factor: 1 - (x/B)² below B, else 0."""
     weights: Floats = np.maximum(1 - (distances / bandwidth) ** 2, 0)
     return weights
 
 
 def _divergence(one: Floats, other: Floats) -> Floats:
-    """Jensen-Shannon divergence of each row, to the base 2."""
+    """Return the Jensen-Shannon divergence of each row, to the base 2."""
     mean = (one + other) / 2
-    return np.maximum((_relative(one, mean) + _relative(other, mean)) / 2, 0)
+    return np.maximum((_relative_entropy(one, mean) + _relative_entropy(other, mean)) / 2, 0)
 
 
-def _relative(one: Floats, mean: Floats) -> Floats:
+def _relative_entropy(one: Floats, mean: Floats) -> Floats:
     ratio = np.divide(one, mean, out=np.ones_like(one), where=one > 0)
     total: Floats = (one * np.log2(ratio)).sum(axis=1)
     return total
@@ -246,13 +253,13 @@ def _blocks(rows: int, width: int) -> Iterator[slice]:
         yield slice(start, min(start + height, rows))
 
 
-def _rounded_up(moved: float) -> float:
-    """Round to nine digits, but not to less than what was found."""
+def _round_up(moved: float) -> float:
+    """Round to nine digits, but not below the given number by more than the tolerance."""
     nearest = round(moved, 9)
     return nearest if nearest >= moved - _TOLERANCE else round(nearest + 1e-9, 9)
 
 
-def _refuse_size(combinations: int, values: int) -> None:
+def _refuse_too_large(combinations: int, values: int) -> None:
     """Refuse tables too large to compare every two combinations and to keep a belief about each."""
     if combinations > _MOST_COMBINATIONS or max(combinations, values) * values > _MOST_CELLS:
         raise BadPolicy(

@@ -2,45 +2,55 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
-from annotated_types import Ge, Le
 
-from shoal.data.class_counts import ClassCounts, Indices, ValueCounts
+from shoal.data.class_counts import ClassCounts, Indices, ValueCounts, sum_counts
 from shoal.errors import BadPolicy
-from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, Need, ceiling, exact, scaled, within
+from shoal.models.model import (
+    KNOWS_FREQUENCIES,
+    Closure,
+    Flags,
+    Need,
+    Part,
+    ceiling,
+    exact_share,
+    is_within_limits,
+    scale_to_integers,
+    settle_shares,
+)
 from shoal.models.reference_models import (
     Ints,
     Reference,
-    Referenced,
-    greatest,
+    ReferenceModel,
+    greatest_ratio,
     integers,
     ratios,
     refuse_unless_one_of,
-    sums,
+    sum_by_class,
 )
 
 Emd = tuple[Ints, Ints]
 """A distance per class as two arrays of whole numbers: part and whole."""
 
 
-def equal(values: ValueCounts) -> Emd:
-    """Equal distance Σ max(q − p, 0): any surplus of a class must move, and all moves cost the same.
+def equal_distance(values: ValueCounts) -> Emd:
+    """Return the equal distance Σ max(q − p, 0): any surplus of a class must move, and all moves cost the same.
 
-    >>> part, whole = equal(ValueCounts(np.array([0, 1]), np.array([0, 1]), np.array([1, 1]), ["a", "b"], 2))
+    >>> part, whole = equal_distance(ValueCounts(np.array([0, 1]), np.array([0, 1]), np.array([1, 1]), ["a", "b"], 2))
     >>> (part / whole).tolist()
     [0.5, 0.5]
     """
     overall = values.overall
-    largest = int(values.totals.max(initial=0)) * int(overall.sum())
     here, there = ratios(values, overall)
     # Only a value that occurs in the class can have too much, so the entries are enough.
-    return sums(values.classes, np.maximum(here - there, 0), values.class_count, largest), _wholes(values, 1)
+    surplus = sum_by_class(values.classes, np.maximum(here - there, 0), values.class_count)
+    return surplus, _denominators(values, 1)
 
 
-def hierarchical(values: ValueCounts) -> Emd:
-    """Hierarchical distance: the mean, over the levels below the root, of the equal distance between groups.
+def hierarchical_distance(values: ValueCounts) -> Emd:
+    """Return the hierarchical distance: the mean, over the levels below the root, of the equal distance of groups.
 
     Li et al.'s sum over the inner nodes N of height(N)/H · min(surplus, lack of its children) is the same: of all
     children together min(surplus, lack) is the equal distance at their level less that at N's, and the sum telescopes.
@@ -49,25 +59,26 @@ def hierarchical(values: ValueCounts) -> Emd:
     rooted = len(np.unique(values.levels[-1])) == 1
     height = max(len(values.levels) - rooted, 1)  # a tree without a root gets one on top
     kind = integers(int(values.totals.max(initial=0)) * int(overall.sum()) * height)
-    part: Ints = equal(values)[0].astype(kind)
+    part: Ints = equal_distance(values)[0].astype(kind)
     for level in values.levels[1:]:
-        part = part + equal(_at_level(values, level))[0]
-    return part, _wholes(values, height)
+        part = part + equal_distance(_count_groups(values, level))[0]
+    return part, _denominators(values, height)
 
 
-def ordered(values: ValueCounts, ranks: Indices) -> Emd:
-    """Ordered distance 1/(m−1) Σ_i |Q_i − P_i|, where Q and P are shares of all values up to the i-th.
+def ordered_distance(values: ValueCounts, ranks: Indices) -> Emd:
+    """Return the ordered distance 1/(m−1) Σ_i |Q_i − P_i|, where Q and P are shares of all values up to the i-th.
 
     Q only changes at values that occur in the class. In the run of ranks from one of them to the next, P passes Q
     once, and prefix sums of P give the two halves: the work is that of the entries, not of classes × values.
     """
     m = int(ranks.max(initial=0)) + 1
-    merged = _at_level(values, ranks)
+    merged = _count_groups(values, ranks)
     classes, at, counts, totals = merged.classes, merged.values, merged.counts, merged.totals
     table = np.cumsum(merged.overall)  # P_i times the size of the table
     size = int(merged.overall.sum())
-    kind = integers(largest := int(totals.max(initial=0)) * size * m)
-    until = np.concatenate([[0], np.cumsum(table)]).astype(kind)
+    kind = integers(int(totals.max(initial=0)) * size * m)
+    # prefix sums of P: until[j] is Σ P_i for i < j, times the size of the table
+    until = np.concatenate([np.zeros(1, kind), np.cumsum(table.astype(kind))])
 
     # the first entry of each class; `running` are counts up to each entry within its class
     first = np.concatenate([[True], classes[1:] != classes[:-1]])[: len(classes)]
@@ -78,32 +89,35 @@ def ordered(values: ValueCounts, ranks: Indices) -> Emd:
     share, total = running.astype(kind) * size, totals[classes].astype(kind)
     # the rank in the run from which P is above Q; below it, Q is above P
     turn = np.clip(np.searchsorted(table, (share // total).astype(np.int64), side="right"), at, end)
+    # Σ |Q_i − P_i| over the run, times size and total: before `turn`, and from it on
     over = (turn - at) * share - total * (until[turn] - until[at])
     under = total * (until[end] - until[turn]) - (end - turn) * share
     # ranks before the first entry, where Q is 0
     before = np.where(first, total * until[at], 0)
-    return sums(classes, over + under + before, values.class_count, largest), _wholes(values, max(m - 1, 1))
+    moved = sum_by_class(classes, over + under + before, values.class_count)
+    return moved, _denominators(values, max(m - 1, 1))
 
 
-def _wholes(values: ValueCounts, times: int) -> Ints:
-    """Denominators of the distances; 1 for a class without values, whose distance is 0."""
+def _denominators(values: ValueCounts, times: int) -> Ints:
+    """Return the denominators of the distances; positive also for a class without values, whose distance is 0."""
     size, totals = int(values.overall.sum()) * times, np.maximum(values.totals, 1)
     kind = integers(int(totals.max(initial=1)) * max(size, 1))
     return totals.astype(kind) * max(size, 1)
 
 
-def _at_level(values: ValueCounts, groups: Indices) -> ValueCounts:
+def _count_groups(values: ValueCounts, groups: Indices) -> ValueCounts:
     """Return the counts of groups of values instead of values, sorted by class and group."""
     size = int(groups.max(initial=0)) + 1
     keys = values.classes.astype(np.int64) * size + groups[values.values]
+    # dense counting where few (class, group) cells are empty, else by sorting
     if values.class_count * size <= 4 * len(keys):
-        grid = np.bincount(keys, values.counts)
+        grid = sum_counts(keys, values.counts)
         found = np.flatnonzero(grid)
-        counts = grid[found].astype(np.int64)
+        counts = grid[found]
     else:
         found, which = np.unique(keys, return_inverse=True)
-        counts = np.bincount(which, values.counts).astype(np.int64)
-    overall = np.bincount(groups, values.overall, minlength=size).astype(np.int64)
+        counts = sum_counts(which, values.counts)
+    overall = sum_counts(groups, values.overall, size)
     return ValueCounts(found // size, found % size, counts, [None] * size, values.class_count, overall)
 
 
@@ -112,7 +126,7 @@ Distance = Literal["equal", "ordered", "hierarchical"]
 
 
 @dataclass(frozen=True, slots=True)
-class TCloseness(Referenced):
+class TCloseness(ReferenceModel):
     """The earth mover's distance between the values of each class and those of the whole table is at most t.
 
     Li, Li, Venkatasubramanian, ICDE 2007. Two values lie apart: 1 each (`equal`); by the ranks between them, of
@@ -126,7 +140,7 @@ class TCloseness(Referenced):
     adversary: ClassVar[str] = KNOWS_FREQUENCIES
     source: ClassVar[str] = "Li, Li, Venkatasubramanian, ICDE 2007"
     closure: ClassVar[Closure] = Closure.UNION
-    t: Annotated[float, Ge(0), Le(1)]
+    t: Part
     distance: Distance | None = None
     """Left out: equal, unless the values are numbers; then it must be said."""
     attribute: str | None = None
@@ -134,8 +148,7 @@ class TCloseness(Referenced):
     null_is_value: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= exact("t", self.t) <= 1:
-            raise ValueError(f"t must lie from 0 to 1, not {self.t!r}")
+        settle_shares(self, "t", zero=True)
         refuse_unless_one_of("distance", self.distance or "equal", get_args(Distance))
         self._refuse_settings()
 
@@ -146,7 +159,7 @@ class TCloseness(Referenced):
         return frozenset() if itself else frozenset({Need.ORIGINAL})
 
     def _against_release(self) -> Self:
-        """A release may show numbers alone, though the original did not: then they stay as different as texts are."""
+        """Return the model against the release, where a missing distance is equal even if only numbers are shown."""
         return replace(self, reference="release", distance=self.distance or "equal")
 
     def worst(self, counts: ClassCounts) -> int | None:
@@ -159,12 +172,12 @@ class TCloseness(Referenced):
 
     def _close(self, values: ValueCounts) -> Flags:
         part, whole = self._emd(values)
-        return within(part, whole, [exact("t", self.t)], np.zeros(len(part), dtype=np.int64))
+        return is_within_limits(part, whole, [exact_share("t", self.t)], np.zeros(len(part), dtype=np.int64))
 
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
-        found = {"t": ceiling(greatest(*self._emd(values)))}
+        found = {"t": ceiling(greatest_ratio(*self._emd(values)))}
         if self.distance == "equal" and _are_numbers(values) and not values.order:
-            found["ordered"] = ceiling(greatest(*ordered(values, _ranks(values, self.attribute))))
+            found["ordered"] = ceiling(greatest_ratio(*ordered_distance(values, _ranks(values, self.attribute))))
         return found
 
     def _emd(self, values: ValueCounts) -> Emd:
@@ -174,21 +187,21 @@ class TCloseness(Referenced):
                 "their order means nothing"
             )
         if self.distance == "ordered":
-            return ordered(values, _ranks(values, self.attribute))
+            return ordered_distance(values, _ranks(values, self.attribute))
         if self.distance == "hierarchical":
             if not values.levels:
                 raise BadPolicy(f"attributes.{self.attribute}: distance = 'hierarchical' needs its hierarchy; give one")
-            return hierarchical(values)
-        return equal(values)
+            return hierarchical_distance(values)
+        return equal_distance(values)
 
 
 def _are_numbers(values: ValueCounts) -> bool:
-    return scaled(values.labels) is not None and any(label is not None for label in values.labels)
+    return scale_to_integers(values.labels) is not None and any(label is not None for label in values.labels)
 
 
 def _ranks(values: ValueCounts, attribute: str | None) -> Indices:
-    """Rank of each value among those that occur, by the policy's order or as numbers; null comes last."""
-    numbers = scaled(values.labels)
+    """Return the rank of each value among those that occur, by the policy's order or as numbers; null comes last."""
+    numbers = scale_to_integers(values.labels)
     if values.order:
         places: dict[str | None, int] = {label: i for i, label in enumerate(values.order)}
     elif numbers is not None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.models.likeness import TOLERANCE, BetaLikeness
 from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, Model, exact
-from shoal.models.reference_models import Reference, Referenced, ratios, refuse_unless_one_of
+from shoal.models.reference_models import Reference, ReferenceModel, ratios, refuse_unless_one_of
 
 Absent = Literal["violates", "skip"]
 """What a value that a class lacks does, since its logarithm is infinite."""
@@ -24,7 +24,7 @@ _LARGEST_POWER = 500
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaDisclosure(Referenced):
+class DeltaDisclosure(ReferenceModel):
     """|log(q/p)| < δ for the share q of each value in each class and its share p in the whole table.
 
     Brickell, Shmatikov, KDD 2008. To the letter a class that lacks a value fails (`absent = "violates"`); ARX and
@@ -56,7 +56,7 @@ class DeltaDisclosure(Referenced):
 
     @property
     def merging(self) -> Closure:
-        """Not closed where absent values are skipped: merging may make an absent value rare, which is too little."""
+        """Not closed where absent values are skipped: merging may turn an absent value into one that is too rare."""
         return Closure.NOT if self.absent == "skip" or self.table_wide else self.closure
 
     def worst(self, counts: ClassCounts) -> int | None:
@@ -79,11 +79,13 @@ class DeltaDisclosure(Referenced):
 
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
         """Return the least δ, strict and lenient; None where a class lacks a value, so that no δ is enough."""
-        strict, lenient = (_above(float(self._furthest(values, how).max(initial=0.0))) for how in get_args(Absent))
+        strict, lenient = (
+            _least_delta_above(float(self._furthest(values, how).max(initial=0.0))) for how in get_args(Absent)
+        )
         return {"delta": strict if self.absent == "violates" else lenient, "strict": strict, "lenient": lenient}
 
     def _furthest(self, values: ValueCounts, absent: Absent) -> NDArray[np.float64]:
-        """The largest |log(q/p)| of each class; 0 for a class without values."""
+        """Return the largest |log(q/p)| of each class; 0 for a class without values."""
         overall = values.overall
         here, there = ratios(values, overall)
         known = there > 0
@@ -99,10 +101,10 @@ class DeltaDisclosure(Referenced):
         return furthest
 
 
-def _above(distance: float) -> float | None:
-    """Return the least δ above a distance.
+def _least_delta_above(distance: float) -> float | None:
+    """Return the least δ above a distance; None if it is infinite, 0 if it is 0.
 
-    >>> _above(0.0), _above(inf), _above(1.0) > 1
+    >>> _least_delta_above(0.0), _least_delta_above(inf), _least_delta_above(1.0) > 1
     (0.0, None, True)
     """
     if isinf(distance):

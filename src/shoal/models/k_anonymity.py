@@ -45,7 +45,7 @@ class KAnonymity(Model):
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         del suppressible  # what is suppressed makes no class larger
-        return f"{table.rows} records < k={self.k}" if table.rows < self.k else None
+        return f"{table.rows} {table.counted} < k={self.k}" if table.rows < self.k else None
 
     @classmethod
     def probes(cls, attribute: str | None) -> Iterable[Self]:

@@ -1,16 +1,20 @@
 """Distinct and entropy l-diversity, and what all l-diversities share: every class shows enough different values."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import floor, log
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor, gcd, inf, log, nextafter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
 from annotated_types import Ge, Len
 from numpy.typing import NDArray
 
-from shoal.data.class_counts import ClassCounts, Indices, Longs, ValueCounts
+from shoal.data.class_counts import ClassCounts, Indices, Longs, ValueCounts, sum_counts
 from shoal.errors import BadPolicy
 from shoal.models.model import (
     READS_THE_CLASS,
@@ -89,7 +93,7 @@ class LDiversity(Model):
 
     @abstractmethod
     def hopeless(self, distinct: Longs) -> Flags:
-        """Flag the numbers of different values that are too few, however often each occurs."""
+        """Flag the numbers of different values that are too few, whatever their frequencies."""
 
     def complies(self, counts: ClassCounts) -> Flags:
         groups = self.groups(counts)
@@ -102,9 +106,9 @@ class LDiversity(Model):
         return int(groups.owner[self.level(groups.values).argmin()]) if len(groups.owner) else None
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Reason if more records than may be suppressed have too few different values, wherever they go."""
+        """Return the reason if more records than may be suppressed have too few different values in any class."""
         groups = self.groups(table)
-        distinct = distinct_values(groups.values)
+        distinct = count_distinct_values(groups.values)
         hopeless = self.hopeless(distinct)
         lost = int(groups.rows[hopeless].sum())
         if lost <= suppressible and not hopeless.all():
@@ -113,35 +117,38 @@ class LDiversity(Model):
         if not self.columns:
             return f"{self.attribute!r} has {distinct.max(initial=0)} different values in the whole table < {asked}"
         known = ", ".join(map(repr, self.columns[1:]))
-        return f"{lost} records share their {known} with too few different values of {self.attribute!r} for {asked}"
+        few = f"too few different values of {self.attribute!r} for {asked}"
+        return f"{lost} {table.counted} share their {known} with {few}"
 
     def groups(self, counts: ClassCounts) -> DiverseGroups:
         """Return the classes, or their parts with equal values of the other attributes."""
         assert self.attribute is not None
         if not self.columns:
-            values = counts.sensitive[self.attribute].protecting(null=self.null_is_value)
+            values = counts.sensitive[self.attribute].select_protecting(null=self.null_is_value)
             return DiverseGroups(values, np.arange(len(counts.sizes)), counts.sizes)
         joint = counts.joint[self.columns]
+        # group of each entry: its class, refined by the values of each other attribute
         group = np.asarray(joint.classes, dtype=np.int64)
         for codes in joint.codes[1:]:  # numbered anew each time: the product of all sizes may be too large
             group = np.unique(group * (int(codes.max(initial=0)) + 1) + codes, return_inverse=True)[1]
         many = int(group.max(initial=-1)) + 1
+        # class and number of rows of each group
         owner = np.zeros(many, dtype=np.int64)
         owner[group] = joint.classes
-        rows = np.bincount(group, weights=joint.counts, minlength=many).astype(np.int64)
+        rows = sum_counts(group, joint.counts, many)
         values = ValueCounts(group, joint.codes[0], joint.counts, joint.labels[0], many)
-        return DiverseGroups(values.protecting(null=self.null_is_value), owner, rows)
+        return DiverseGroups(values.select_protecting(null=self.null_is_value), owner, rows)
 
-    def refuse_persons(self, table: ClassCounts) -> str | None:
-        """Say why shares of persons cannot be told: columns counted together are counted by rows."""
+    def reason_against_persons(self, table: ClassCounts) -> str | None:
+        """Return why shares of persons cannot be computed, if so: columns counted together are counted by rows."""
         assert self.attribute is not None
         if not self.columns or table.sensitive[self.attribute].everyone is None:
             return None
         return "with others it counts rows, and the unit asks for persons; leave others out, or drop the unit"
 
 
-def refuse_odd_reading(model: LDiversity) -> None:
-    """Raise ValueError unless the flag and the others make sense; turn a list of others into a tuple."""
+def refuse_invalid_settings(model: LDiversity) -> None:
+    """Raise ValueError unless `null_is_value` and `others` are valid; turn a list of others into a tuple."""
     refuse_unless_flag("null-is-value", model.null_is_value)
     others: Any = model.others
     if others is None:
@@ -153,13 +160,9 @@ def refuse_odd_reading(model: LDiversity) -> None:
     object.__setattr__(model, "others", tuple(others))
 
 
-def distinct_values(values: ValueCounts) -> Longs:
+def count_distinct_values(values: ValueCounts) -> Longs:
     """Return the number of different values in each class."""
     return np.bincount(values.classes, minlength=values.class_count).astype(np.int64)
-
-
-TOLERANCE = 1e-12
-"""Tolerance of entropies, which are floats: this far below ln l counts as ln l."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +185,13 @@ class DistinctLDiversity(LDiversity):
 
     def __post_init__(self) -> None:
         refuse_unless_whole("l", self.l)
-        refuse_odd_reading(self)
+        refuse_invalid_settings(self)
 
     def diverse(self, values: ValueCounts) -> Flags:
-        return distinct_values(values) >= self.l
+        return count_distinct_values(values) >= self.l
 
     def level(self, values: ValueCounts) -> Longs:
-        return distinct_values(values)
+        return count_distinct_values(values)
 
     def hopeless(self, distinct: Longs) -> Flags:
         return distinct < self.l
@@ -209,7 +212,7 @@ class EntropyLDiversity(LDiversity):
     Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam, ICDE 2006.
 
     A class attains exp(H), at most its number of values, so that ARX's further test for that number adds nothing.
-    Entropies are compared with a tolerance of 1e-12.
+    Compared exactly: where floats cannot tell, as N^N against l^N Π n^n in whole numbers (design 15).
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
@@ -226,24 +229,37 @@ class EntropyLDiversity(LDiversity):
     def __post_init__(self) -> None:
         if exact("l", self.l) < 1:
             raise ValueError(f"l must be a number of at least 1, not {self.l!r}")
-        refuse_odd_reading(self)
+        refuse_invalid_settings(self)
 
     def diverse(self, values: ValueCounts) -> Flags:
-        return np.asarray((_total(values) > 0) & (_entropy(values) >= log(self.l) - TOLERANCE))
+        least = exact("l", self.l)
+        entropy, slack = _entropy(values)
+        distinct, even = count_distinct_values(values), _are_even(values)
+        flags = np.where(even, distinct >= ceil(least), entropy >= log(least))
+        unsure = ~even & (np.abs(entropy - log(least)) <= slack)
+        for classes, parts in _reduced_counts(values, unsure):
+            flags[classes] = is_as_even_as(parts, least)
+        return np.asarray((distinct > 0) & flags)
 
     def level(self, values: ValueCounts) -> NDArray[np.float64]:
-        return np.where(_total(values) > 0, np.exp(_entropy(values)), 0.0)
+        return np.where(count_distinct_values(values) > 0, np.exp(_entropy(values)[0]), 0.0)
 
     def hopeless(self, distinct: Longs) -> Flags:
-        return np.asarray((distinct == 0) | (np.log(np.maximum(distinct, 1)) < log(self.l) - TOLERANCE))
+        return np.asarray((distinct == 0) | (distinct < ceil(exact("l", self.l))))
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        level = self.level(self.groups(counts).values)
-        return {"l": float(level.min()) if len(level) else 0.0}
+        """Return the least that a class attains, as a float that a policy may state."""
+        values = self.groups(counts).values
+        if not values.class_count or not count_distinct_values(values).all():
+            return {"l": 0.0}
+        entropy, slack = _entropy(values)
+        # the least is among the classes that floats cannot tell from the least
+        near = _reduced_counts(values, entropy - slack <= (entropy + slack).min())
+        return {"l": min(_float_at_most(parts) for _, parts in near)}
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Reason if there are too few values or, where nothing may be suppressed, too little entropy in the table."""
-        why = LDiversity.impossible(self, table, suppressible) or self.refuse_persons(table)
+        """Return the reason if the table has too few values or, with nothing suppressible, too little entropy."""
+        why = LDiversity.impossible(self, table, suppressible) or self.reason_against_persons(table)
         if why is not None or suppressible or self.holds(table):
             return why
         most = floor(self.attained(table)["l"] * 10_000) / 10_000
@@ -254,13 +270,106 @@ class EntropyLDiversity(LDiversity):
         return (cls(1, attribute),) if attribute is not None else ()
 
 
-def _total(values: ValueCounts) -> NDArray[np.float64]:
-    """Number of values in each class; where persons are counted, one person may have several."""
-    return np.bincount(values.classes, weights=values.counts, minlength=values.class_count).astype(np.float64)
+def _entropy(values: ValueCounts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the Shannon entropy of each class in nats, as a float, and by how much at most rounding may err.
 
-
-def _entropy(values: ValueCounts) -> NDArray[np.float64]:
-    """Shannon entropy in nats: Σ q ln 1/q, all terms positive, so that little is lost in rounding."""
-    share = values.counts / _total(values)[values.classes]
+    Σ q ln 1/q has no negative term, so that each of its additions errs by a unit in the last place of the sum.
+    """
+    total = sum_counts(values.classes, values.counts, values.class_count)
+    share = values.counts / total[values.classes]
     terms = share * -np.log(share)
-    return np.bincount(values.classes, weights=terms, minlength=values.class_count).astype(np.float64)
+    entropy = np.bincount(values.classes, weights=terms, minlength=values.class_count).astype(np.float64)
+    slack = 4 * np.finfo(np.float64).eps * (count_distinct_values(values) + 8) * (entropy + 1)
+    return entropy, slack
+
+
+def _are_even(values: ValueCounts) -> Flags:
+    """Flag the classes whose values are all equally frequent."""
+    distinct, most = count_distinct_values(values), np.zeros(values.class_count, dtype=np.int64)
+    np.maximum.at(most, values.classes, values.counts)
+    total = sum_counts(values.classes, values.counts, values.class_count)
+    return np.asarray(total == distinct * most)
+
+
+def _reduced_counts(values: ValueCounts, chosen: Flags) -> Iterator[tuple[list[int], tuple[int, ...]]]:
+    """Yield the counts of the chosen classes that differ, and the classes that have them.
+
+    They are sorted and divided by what all have in common: entropies depend on shares alone.
+    """
+    inside = chosen[values.classes]
+    order = np.lexsort((values.counts[inside], values.classes[inside]))
+    classes, counts = values.classes[inside][order], values.counts[inside][order]
+    first = np.flatnonzero(np.diff(classes, prepend=-1))
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for one, parts in zip(classes[first].tolist(), np.split(counts, first[1:]), strict=False):
+        alike.setdefault(tuple((parts // np.gcd.reduce(parts)).tolist()), []).append(one)
+    for reduced, which in alike.items():
+        yield which, reduced
+
+
+@lru_cache(maxsize=4096)  # a search asks again at every node
+def is_as_even_as(counts: tuple[int, ...], least: Fraction) -> bool:
+    """Return whether exp(H) of the shares of `counts` is at least `least`, exactly: N^N >= least^N Π n^n.
+
+    >>> is_as_even_as((1, 1), Fraction(2)), is_as_even_as((10**8, 10**8 + 1), Fraction(2))
+    (True, False)
+    """
+    if len(set(counts)) == 1:
+        return len(counts) >= least
+    rows = sum(counts)
+    over, under = Counter({rows: rows}), Counter({least.numerator: rows})
+    over[least.denominator] += rows
+    for count in counts:
+        under[count] += count
+    if _are_equal_products(over, under):
+        return True
+    # the logarithms differ, so that enough digits tell which is greater
+    digits = 50
+    while True:
+        with localcontext() as context:
+            context.prec, context.Emax, context.Emin = digits, MAX_EMAX, MIN_EMIN
+            above, below = (
+                sum((n * Decimal(base).ln() for base, n in each.items()), Decimal()) for each in (over, under)
+            )
+            # each logarithm, product and sum is rounded to `digits` digits
+            error = (above + below + 1) * (2 * (len(counts) + 4)) * Decimal(10) ** (1 - digits)
+            if abs(above - below) > error:
+                return bool(above > below)
+        digits *= 2
+
+
+def _are_equal_products(one: Mapping[int, int], other: Mapping[int, int]) -> bool:
+    """Return whether two products of powers, base to exponent, are equal; by factors without a common divisor.
+
+    >>> _are_equal_products({4: 3, 9: 1}, {6: 2, 2: 4}), _are_equal_products({2: 3}, {3: 2})
+    (True, False)
+    """
+    exponents = Counter(one)
+    exponents.subtract(other)
+    # any two bases with a common divisor are split by it, until none is left: then powers are equal by exponents alone
+    pending, split = [(base, n) for base, n in exponents.items() if n], dict[int, int]()
+    while pending:
+        base, n = pending.pop()
+        if base == 1 or not n:
+            continue
+        common = next((each for each in split if gcd(each, base) > 1), None)
+        if common is None:
+            split[base] = n
+            continue
+        shared, m = gcd(common, base), split.pop(common)
+        pending += [(shared, n + m), (base // shared, n), (common // shared, m)]
+    return not any(split.values())
+
+
+def _float_at_most(counts: tuple[int, ...]) -> float:
+    """Return the greatest float that, read back as a decimal, exp(H) of the counts attains."""
+    if len(set(counts)) == 1:
+        return float(len(counts))
+    rows = sum(counts)
+    with localcontext() as context:
+        context.prec = 50
+        logarithms = sum((n * count * Decimal(count).ln() for count, n in Counter(counts).items()), Decimal())
+        level = nextafter(float((Decimal(rows).ln() - logarithms / rows).exp()), inf)
+    while not is_as_even_as(counts, exact("l", level)):
+        level = nextafter(level, 0)
+    return level

@@ -8,11 +8,22 @@ from math import fsum
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from annotated_types import Ge, Le, Len
+from annotated_types import Len
 from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
-from shoal.models.model import READS_THE_CLASS, Closure, Flags, Model, Share, ceiling, exact, refuse_unless_flag
+from shoal.models.model import (
+    READS_THE_CLASS,
+    Closure,
+    Flags,
+    Model,
+    Part,
+    Share,
+    ceiling,
+    exact_share,
+    refuse_unless_flag,
+    settle_shares,
+)
 
 _UNSURE = 1e-12
 """How near floats may come to a limit before the comparison is made with fractions."""
@@ -38,8 +49,10 @@ class Leakage:
     @classmethod
     def of(cls, part: Longs, whole: Longs) -> "Leakage":
         """Compute from the entries of a value: its rows y, and all rows x, of each class that holds it."""
+        # int64 where the sum of squares fits, else Python integers
         small = int(part.max()) ** 2 * len(part) <= np.iinfo(np.int64).max
         exactly = part.astype(np.int64 if small else object)
+        # squares[size]: Σ y² over the classes of this size
         sizes, at = np.unique(whole, return_inverse=True)
         squares = np.zeros(len(sizes), dtype=exactly.dtype)
         np.add.at(squares, at, exactly * exactly)
@@ -50,7 +63,7 @@ class Leakage:
 
     @cached_property
     def average(self) -> Fraction:
-        """ALP, as an exact fraction."""
+        """The average leakage (ALP) as an exact fraction."""
         terms = [Fraction(int(y), x) for y, x in zip(self.squares, self.sizes.tolist(), strict=True)]
         while len(terms) > 1:  # in pairs: the denominators stay small for longer
             odd = terms[len(terms) & ~1 :]
@@ -58,25 +71,22 @@ class Leakage:
         return terms[0] / self.holders
 
     @cached_property
-    def about(self) -> float:
-        """ALP as a float, accurate to a few units in the last place."""
+    def approximate_average(self) -> float:
+        """The average leakage (ALP) as a float, accurate to a few units in the last place."""
         return fsum(self.squares / self.sizes) / self.holders
 
     def average_within(self, limit: Fraction) -> bool:
         """Whether ALP <= limit; computed with fractions only where floats cannot tell."""
-        margin = float(limit) - self.about
+        margin = float(limit) - self.approximate_average
         return margin > 0 if abs(margin) > _UNSURE else self.average <= limit
 
     def excess_within(self, limit: Fraction) -> bool:
         """Whether LP − ALP <= limit in every class."""
-        margin = float(limit - self.most) + self.about
+        margin = float(limit - self.most) + self.approximate_average
         return margin > 0 if abs(margin) > _UNSURE else self.most - self.average <= limit
 
 
-Part = Annotated[float, Ge(0), Le(1)]
-"""A share that may be nothing at all."""
-
-Limits = Mapping[str, float]
+Limits = Mapping[str, float | str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +121,10 @@ class AlpDif(Model):
         for name, limits in (("alp", self.alp), ("dif", self.dif)):
             if limits == {}:
                 raise ValueError(f"{name} names no value; give a table such as {{ HIV = 0.4 }}, or a number for all")
-        for limit in _each(self.alp):
-            if not 0 < exact("alp", limit) <= 1:
-                raise ValueError(f"alp must lie above 0 and at most at 1, not {limit!r}")
-        for limit in _each(self.dif):
-            if not 0 <= exact("dif", limit) <= 1:
-                raise ValueError(f"dif must lie from 0 to 1, not {limit!r}")
+        if self.alp is not None:
+            settle_shares(self, "alp")
+        if self.dif is not None:
+            settle_shares(self, "dif", zero=True)
 
     @property
     def table_wide(self) -> bool:
@@ -131,7 +139,7 @@ class AlpDif(Model):
         return np.ones(len(counts.sizes), dtype=bool)
 
     def holds(self, counts: ClassCounts) -> bool:
-        leaks = self._leaks(counts)
+        leaks = self._measure_leakage(counts)
         low = all(leaks[value].average_within(limit) for value, limit in _limits("alp", self.alp, leaks).items())
         return low and all(
             leaks[value].excess_within(limit) for value, limit in _limits("dif", self.dif, leaks).items()
@@ -139,7 +147,7 @@ class AlpDif(Model):
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         """Return ALP and the largest DIF of each protected value that occurs."""
-        leaks = self._leaks(counts)
+        leaks = self._measure_leakage(counts)
         return {
             "alp": {value: ceiling(leak.average) for value, leak in leaks.items()},
             "dif": {value: ceiling(leak.most - leak.average) for value, leak in leaks.items()},
@@ -161,7 +169,7 @@ class AlpDif(Model):
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         """Apply Theorem 2: ALP is at least the value's share, and suppressing S rows leaves at least (y−S)/(N−S)."""
-        leaks, total = self._leaks(table), int(self._values(table).totals.sum())
+        leaks, total = self._measure_leakage(table), int(self._values(table).totals.sum())
         for value, limit in _limits("alp", self.alp, leaks).items():
             left = Fraction(max(leaks[value].holders - suppressible, 0), max(total - suppressible, 1))
             if left > limit:
@@ -178,7 +186,7 @@ class AlpDif(Model):
 
     def _values(self, counts: ClassCounts) -> ValueCounts:
         assert self.attribute is not None
-        return counts.sensitive[self.attribute].protecting(null=self.null_is_value)
+        return counts.sensitive[self.attribute].select_protecting(null=self.null_is_value)
 
     def _protected(self, values: ValueCounts) -> dict[int, str]:
         """Return the values that have a threshold, by their code."""
@@ -188,9 +196,10 @@ class AlpDif(Model):
         labels = enumerate(values.labels)
         return {code: label for code, label in labels if label is not None and (every or label in named)}
 
-    def _leaks(self, counts: ClassCounts) -> dict[str, Leakage]:
+    def _measure_leakage(self, counts: ClassCounts) -> dict[str, Leakage]:
         """Return the leakage of each protected value that occurs."""
         values = self._values(counts)
+        # entries sorted by value; those of a code are ends[code]:ends[code + 1]
         order = np.argsort(values.values, kind="stable")
         part, whole = values.counts[order], values.totals[values.classes[order]]
         ends = np.searchsorted(values.values[order], np.arange(len(values.labels) + 1))
@@ -198,15 +207,10 @@ class AlpDif(Model):
         return {label: Leakage.of(part[at], whole[at]) for label, at in found.items() if at.stop > at.start}
 
 
-def _each(limits: float | Limits | None) -> Iterable[Any]:
-    """Yield the numbers of a threshold."""
-    return limits.values() if isinstance(limits, Mapping) else [] if limits is None else [limits]
-
-
-def _limits(name: str, limits: float | Limits | None, values: Iterable[str]) -> dict[str, Fraction]:
+def _limits(name: str, limits: float | str | Limits | None, values: Iterable[str]) -> dict[str, Fraction]:
     """Return the threshold of each of these values that has one."""
     if limits is None:
         return {}
     if isinstance(limits, Mapping):
-        return {value: exact(name, limits[value]) for value in values if value in limits}
-    return dict.fromkeys(values, exact(name, limits))
+        return {value: exact_share(name, limits[value]) for value in values if value in limits}
+    return dict.fromkeys(values, exact_share(name, limits))

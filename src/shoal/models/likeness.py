@@ -10,8 +10,8 @@ from annotated_types import Ge
 from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
-from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, ceiling, exact, within
-from shoal.models.reference_models import Reference, Referenced, greatest, ratios, refuse_unless_one_of
+from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, ceiling, exact, is_within_limits
+from shoal.models.reference_models import Reference, ReferenceModel, greatest_ratio, ratios, refuse_unless_one_of
 
 Form = Literal["basic", "enhanced"]
 
@@ -20,7 +20,7 @@ TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class BetaLikeness(Referenced):
+class BetaLikeness(ReferenceModel):
     """What a class tells more of a value than the whole table does, (q − p)/p, is at most β; enhanced: min(β, −ln p).
 
     Cao, Karras, PVLDB 2012. A value that is rarer in a class than in the table, or absent, is no gain. β is compared in
@@ -52,7 +52,7 @@ class BetaLikeness(Referenced):
         values = self._values(counts)
         if not len(values.counts):
             return None
-        gain, beyond = _gains(values), self.form == "enhanced" and _beyond(values)
+        gain, beyond = _gains(values), self.form == "enhanced" and _flag_above_log_limit(values)
         return int(values.classes[np.argmax(np.where(beyond, np.inf, gain))])
 
     @classmethod
@@ -61,9 +61,9 @@ class BetaLikeness(Referenced):
 
     def _close(self, values: ValueCounts) -> Flags:
         here, there = ratios(values, values.overall)
-        fits = within(here, there, [1 + exact("beta", self.beta)], np.zeros(len(here), dtype=np.int64))
+        fits = is_within_limits(here, there, [1 + exact("beta", self.beta)], np.zeros(len(here), dtype=np.int64))
         if self.form == "enhanced":
-            fits &= ~_beyond(values)
+            fits &= ~_flag_above_log_limit(values)
         close = np.ones(values.class_count, dtype=bool)
         close[values.classes[~fits]] = False
         return close
@@ -71,13 +71,13 @@ class BetaLikeness(Referenced):
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
         """Return the least β of either form; None where no β is enough."""
         here, there = ratios(values, values.overall)
-        basic = None if (there == 0).any() else ceiling(max(greatest(here, there) - 1, exact("gain", 0)))
-        enhanced = None if _beyond(values).any() else basic
+        basic = None if (there == 0).any() else ceiling(max(greatest_ratio(here, there) - 1, exact("gain", 0)))
+        enhanced = None if _flag_above_log_limit(values).any() else basic
         return {"beta": basic if self.form == "basic" else enhanced, "basic": basic, "enhanced": enhanced}
 
 
 def _gains(values: ValueCounts) -> NDArray[np.float64]:
-    """Gain (q − p)/p of each entry; infinite for a value that the reference does not hold."""
+    """Return the gain (q − p)/p of each entry; infinite for a value that the reference lacks."""
     here, there = ratios(values, values.overall)
     known = there > 0
     gains = np.full(len(here), np.inf)
@@ -85,7 +85,7 @@ def _gains(values: ValueCounts) -> NDArray[np.float64]:
     return gains
 
 
-def _beyond(values: ValueCounts) -> Flags:
+def _flag_above_log_limit(values: ValueCounts) -> Flags:
     """Flag the entries whose gain is above −ln p, which no β allows."""
     overall = values.overall
     share = np.maximum(overall, 1) / max(int(overall.sum()), 1)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
+from pydantic import StringConstraints
 
 from shoal.data.class_counts import ClassCounts, Longs
 from shoal.errors import BadPolicy
@@ -26,18 +27,18 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 
-def scaled(labels: Sequence[str | None]) -> tuple[tuple[int, ...], int] | None:
+def scale_to_integers(labels: Sequence[str | None]) -> tuple[tuple[int, ...], int] | None:
     """Return the labels as whole multiples of 1/scale, and the scale; None if one is no plain number. Null is 0.
 
-    >>> scaled(["1", "2.5", None])
+    >>> scale_to_integers(["1", "2.5", None])
     ((2, 5, 0), 2)
-    >>> scaled(["1", "02138"])
+    >>> scale_to_integers(["1", "02138"])
     """
-    return _scaled(tuple(labels))
+    return _scale_to_integers(tuple(labels))
 
 
 @lru_cache(maxsize=16)  # a search asks again at every node
-def _scaled(labels: tuple[str | None, ...]) -> tuple[tuple[int, ...], int] | None:
+def _scale_to_integers(labels: tuple[str | None, ...]) -> tuple[tuple[int, ...], int] | None:
     if not all(label is None or _NUMBER.fullmatch(label) for label in labels):
         return None
     numbers = [Fraction(label or 0) for label in labels]
@@ -61,8 +62,12 @@ def refuse_unless_opted_in(name: str, experimental: object) -> None:
 Flags = NDArray[np.bool_]
 Whole = Annotated[int, Ge(1)]
 """A parameter such as k; the annotation is what the JSON Schema of a policy says."""
-Share = Annotated[float, Gt(0), Le(1)]
+Ratio = Annotated[str, StringConstraints(pattern="^[0-9]+/[1-9][0-9]*$")]
+"""A number that no decimal writes exactly, such as "1/3"."""
+Share = Annotated[float, Gt(0), Le(1)] | Ratio
 """A parameter such as α."""
+Part = Annotated[float, Ge(0), Le(1)] | Ratio
+"""A share that may be nothing at all."""
 
 
 class Closure(IntEnum):
@@ -115,7 +120,7 @@ class Model(ABC):
     family: ClassVar[str] = "Further models"
     """What kind of promise it is: the heading that it stands under in the documentation."""
     sentence: ClassVar[str]
-    """What it promises, for who is no statistician; left out, the first sentence of the docstring."""
+    """What it promises, in plain words; left out, the first paragraph of the docstring."""
     adversary: ClassVar[str] = READS_THE_CLASS
     """Whom it protects against: "somebody who …"."""
     source: ClassVar[str] = ""
@@ -136,8 +141,18 @@ class Model(ABC):
         return False
 
     @property
+    def suppresses_smallest(self) -> bool:
+        """Whether the smallest classes are suppressed until a promise about the whole table holds (design 2)."""
+        return False
+
+    @property
+    def largest_suppressed(self) -> int | None:
+        """Greatest size of a class without which the table is nearer to such a promise; None if that is not known."""
+        return None
+
+    @property
     def merging(self) -> Closure:
-        """The closure of this very instance: a parameter may weaken it."""
+        """The closure of this instance: a parameter may weaken that of its class."""
         return self.closure
 
     @property
@@ -149,7 +164,7 @@ class Model(ABC):
     def public(self) -> "Model | None":
         """A model whose figures the released table alone gives, so that they may be published; None if there is none.
 
-        Figures that were counted with the original would tell of the people whom the release left out.
+        Figures that were counted with the original would reveal people whom the release left out.
         """
         return None if self.needs else self
 
@@ -187,7 +202,7 @@ class Model(ABC):
 
     @abstractmethod
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        """Return the best parameter that the table reaches, whatever was asked."""
+        """Return the best parameters that the table reaches, whatever this instance asks."""
 
     def worst(self, counts: ClassCounts) -> int | None:  # noqa: ARG002
         """Return the class that protects its members least, if there is one."""
@@ -204,7 +219,7 @@ class Model(ABC):
         return (self,)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:  # noqa: ARG002
-        """Say why no release can keep it, judging the whole table as one class; None when it may be possible."""
+        """Return why no release can keep it, judging the whole table as one class; None when it may be possible."""
         return None
 
     @classmethod
@@ -226,7 +241,7 @@ def refuse_unless_flag(name: str, value: object) -> None:
 
 
 def exact(name: str, value: object) -> Fraction:
-    """Return the rational number that a person wrote: 0.1 is one tenth.
+    """Return a number as the fraction that its decimal notation means: 0.1 is one tenth.
 
     >>> exact("alpha", 0.1)
     Fraction(1, 10)
@@ -236,8 +251,47 @@ def exact(name: str, value: object) -> Fraction:
     return Fraction(value) if isinstance(value, Fraction | int) else Fraction(repr(float(value)))
 
 
+RATIO = re.compile(r"[0-9]{1,4000}/[1-9][0-9]{0,4000}")
+"""Two whole numbers, and what lies over them."""
+
+
+def exact_share(name: str, value: object) -> Fraction:
+    """Return a share as a fraction: a number as `exact` reads it, or two whole numbers, "1/3".
+
+    >>> exact_share("alpha", "1/3"), exact_share("alpha", 0.5)
+    (Fraction(1, 3), Fraction(1, 2))
+    """
+    if not isinstance(value, str):
+        return exact(name, value)
+    if not RATIO.fullmatch(value):
+        raise ValueError(f'{name} must be a number, or two whole numbers such as "1/3", not {value!r}')
+    return Fraction(value)
+
+
+def settle_shares(model: "Model", *names: str, zero: bool = False) -> None:
+    """Refuse a parameter that is no share, or no table of shares; write down a `Fraction` as "1/3"."""
+    for name in names:
+        given = getattr(model, name)
+        for value in given.values() if isinstance(given, Mapping) else [given]:
+            share = exact_share(name, value)
+            if not 0 <= share <= 1 or (share == 0 and not zero):
+                raise ValueError(
+                    f"{name} must lie {'from 0 to 1' if zero else 'above 0 and at most at 1'}, not {value!r}"
+                )
+        if isinstance(given, Mapping):
+            if any(isinstance(value, Fraction) for value in given.values()):
+                object.__setattr__(model, name, {key: share_as_text(value) for key, value in given.items()})
+        else:
+            object.__setattr__(model, name, share_as_text(given))
+
+
+def share_as_text(value: Any) -> Any:
+    """Return a fraction as the text that a policy has for it; anything else as it is."""
+    return f"{value.numerator}/{value.denominator}" if isinstance(value, Fraction) else value
+
+
 def ceiling(share: Fraction) -> float:
-    """Return the least float that, read back as a decimal, is not below `share`: a value for a policy.
+    """Return the least float that, read back as a decimal, is not below `share`, so that a policy may state it.
 
     >>> ceiling(Fraction(1, 2)), ceiling(Fraction(1, 3))
     (0.5, 0.33333333333333337)
@@ -246,15 +300,16 @@ def ceiling(share: Fraction) -> float:
     return nearest if exact("share", nearest) >= share else nextafter(nearest, inf)
 
 
-def within(part: Longs, whole: Longs, limits: Sequence[Fraction], which: NDArray[np.integer]) -> Flags:
-    """Whether part/whole <= limits[which], entry by entry, in whole numbers of any size (design 15).
+def is_within_limits(part: Longs, whole: Longs, limits: Sequence[Fraction], which: NDArray[np.integer]) -> Flags:
+    """Flag the entries with part/whole <= limits[which], compared exactly in whole numbers (design 15).
 
-    >>> within(np.array([1, 2]), np.array([10, 10]), [Fraction(1, 10)], np.array([0, 0])).tolist()
+    >>> is_within_limits(np.array([1, 2]), np.array([10, 10]), [Fraction(1, 10)], np.array([0, 0])).tolist()
     [True, False]
     """
+    # int64 where both products fit, and their factors (a limit may be 0), else Python integers
     largest = max(
         int(part.max(initial=1)) * max((limit.denominator for limit in limits), default=1),
-        int(whole.max(initial=1)) * max((limit.numerator for limit in limits), default=1),
+        int(whole.max(initial=1)) * max((max(limit.numerator, 1) for limit in limits), default=1),
     )
     kind: type = np.int64 if largest <= np.iinfo(np.int64).max else object
     over: NDArray[Any] = np.array([limit.numerator for limit in limits], dtype=kind)

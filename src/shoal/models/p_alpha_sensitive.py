@@ -10,17 +10,28 @@ import numpy as np
 from annotated_types import Gt
 
 from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
-from shoal.models.categories import Ranks, categorised, refuse_odd_categories, strays
-from shoal.models.l_diversity import distinct_values
-from shoal.models.model import READS_THE_CLASS, Closure, Flags, Model, Whole, exact, refuse_unless_whole
+from shoal.models.categories import Ranks, count_categories, describe_uncategorised, refuse_invalid_categories
+from shoal.models.l_diversity import count_distinct_values
+from shoal.models.model import (
+    READS_THE_CLASS,
+    Closure,
+    Flags,
+    Model,
+    Ratio,
+    Whole,
+    exact,
+    exact_share,
+    refuse_unless_whole,
+    share_as_text,
+)
 
 Over = Literal["tuples", "values"]
 """What a class's weight is the sum of: its rows, or its different values. The papers can be read both ways."""
-Weight = Annotated[float, Gt(0)]
+Weight = Annotated[float, Gt(0)] | Ratio
 
 
-class Weighted(Model):
-    """At least so many different values, and the values of each class weigh α or more.
+class WeightedModel(Model):
+    """At least a given number of different values, and the values of each class weigh α or more.
 
     The i-th of c categories, the most secret first, weighs (i-1)/(c-1). Sums of weights only grow when classes merge.
     """
@@ -29,7 +40,7 @@ class Weighted(Model):
     closure: ClassVar[Closure] = Closure.SUPERSET
     per_attribute: ClassVar[bool] = True
     least: ClassVar[str]
-    """The parameter that says how many different ones."""
+    """Name of the parameter that says how many different values or categories."""
     counted: ClassVar[str] = "different values"
     alpha: Weight
     categories: Ranks
@@ -38,9 +49,10 @@ class Weighted(Model):
 
     def __post_init__(self) -> None:
         refuse_unless_whole(self.least, getattr(self, self.least))
-        if exact("alpha", self.alpha) <= 0:
+        if exact_share("alpha", self.alpha) <= 0:
             raise ValueError(f"alpha must lie above 0, not {self.alpha!r}")
-        refuse_odd_categories(self, least=2)
+        object.__setattr__(self, "alpha", share_as_text(self.alpha))
+        refuse_invalid_categories(self, least=2)
         if self.over not in get_args(Over):
             raise ValueError(f"over must be 'tuples' or 'values', not {self.over!r}")
 
@@ -50,46 +62,46 @@ class Weighted(Model):
 
     def complies(self, counts: ClassCounts) -> Flags:
         values = self._values(counts)
-        needed = ceil(exact("alpha", self.alpha) * (len(self.categories) - 1))
+        needed = ceil(exact_share("alpha", self.alpha) * (len(self.categories) - 1))
         if needed > np.iinfo(np.int64).max:
             return np.zeros(len(counts.sizes), dtype=bool)
-        return np.asarray((self.variety(values) >= getattr(self, self.least)) & (self._steps(values) >= needed))
+        return np.asarray((self.variety(values) >= getattr(self, self.least)) & (self._weigh_classes(values) >= needed))
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         if not len(counts.sizes):
             return {self.least: 0, "alpha": 0.0}
         values = self._values(counts)
-        lightest = Fraction(int(self._steps(values).min()), len(self.categories) - 1)
-        return {self.least: int(self.variety(values).min()), "alpha": _below(lightest)}
+        lightest = Fraction(int(self._weigh_classes(values).min()), len(self.categories) - 1)
+        return {self.least: int(self.variety(values).min()), "alpha": _float_at_most(lightest)}
 
     def worst(self, counts: ClassCounts) -> int | None:
         values = self._values(counts)
-        return int(np.lexsort((self._steps(values), self.variety(values)))[0]) if len(counts.sizes) else None
+        return int(np.lexsort((self._weigh_classes(values), self.variety(values)))[0]) if len(counts.sizes) else None
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         del suppressible  # suppressing rows adds neither values nor weight
         if self.complies(table).all():
             return None
         values, asked = self._values(table), getattr(self, self.least)
-        note, most = strays(values, self.categories), int(self.variety(values).max(initial=0))
+        note, most = describe_uncategorised(values, self.categories), int(self.variety(values).max(initial=0))
         if most < asked:
             return f"{self.attribute!r} has {most} {self.counted} in the whole table{note} < {self.least}={asked}"
-        weight = floor(Fraction(int(self._steps(values)[0]) * 10_000, len(self.categories) - 1)) / 10_000
+        weight = floor(Fraction(int(self._weigh_classes(values)[0]) * 10_000, len(self.categories) - 1)) / 10_000
         return f"{self.attribute!r} weighs {weight:.4f} in the whole table{note} < alpha={self.alpha}"
 
     def _values(self, counts: ClassCounts) -> ValueCounts:
         assert self.attribute is not None
         return counts.sensitive[self.attribute].non_null()
 
-    def _steps(self, values: ValueCounts) -> Longs:
-        """Weight of each class in units of 1/(c-1), which are whole numbers."""
-        counts = categorised(values, self.categories)
+    def _weigh_classes(self, values: ValueCounts) -> Longs:
+        """Return the weight of each class in units of 1/(c-1), a whole number."""
+        counts = count_categories(values, self.categories)
         amounts = counts.rows if self.over == "tuples" else counts.values
-        return counts.total(amounts * np.maximum(counts.categories, 0))
+        return counts.sum_by_class(amounts * np.maximum(counts.categories, 0))
 
 
 @dataclass(frozen=True, slots=True)
-class PAlphaSensitive(Weighted):
+class PAlphaSensitive(WeightedModel):
     """Every class holds at least p different values, and its values weigh at least α.
 
     Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008; Sun, Sun, Wang, Computer Communications 34(4), 2011.
@@ -108,11 +120,11 @@ class PAlphaSensitive(Weighted):
     attribute: str | None = None
 
     def variety(self, values: ValueCounts) -> Longs:
-        return distinct_values(values)
+        return count_distinct_values(values)
 
 
 @dataclass(frozen=True, slots=True)
-class PPlusAlphaSensitive(Weighted):
+class PPlusAlphaSensitive(WeightedModel):
     """Every class holds values of at least p different categories, and its values weigh at least α.
 
     Sun, Sun, Wang, Computer Communications 34(4), 2011.
@@ -132,11 +144,11 @@ class PPlusAlphaSensitive(Weighted):
     attribute: str | None = None
 
     def variety(self, values: ValueCounts) -> Longs:
-        return categorised(values, self.categories).distinct
+        return count_categories(values, self.categories).distinct
 
 
 @dataclass(frozen=True, slots=True)
-class LAlphaDiversity(Weighted):
+class LAlphaDiversity(WeightedModel):
     """Every class holds at least l different values, and its values weigh at least α.
 
     Sun, Li, Wang, Future Generation Computer Systems 27(3), 2011.
@@ -155,13 +167,13 @@ class LAlphaDiversity(Weighted):
     attribute: str | None = None
 
     def variety(self, values: ValueCounts) -> Longs:
-        return distinct_values(values)
+        return count_distinct_values(values)
 
 
-def _below(share: Fraction) -> float:
-    """Return the greatest float that, read back as a decimal, is not above a fraction: a value for a policy.
+def _float_at_most(share: Fraction) -> float:
+    """Return the greatest float that, read back as a decimal, is not above `share`, so that a policy may state it.
 
-    >>> _below(Fraction(5, 2)), _below(Fraction(2, 3))
+    >>> _float_at_most(Fraction(5, 2)), _float_at_most(Fraction(2, 3))
     (2.5, 0.6666666666666666)
     """
     nearest = float(share)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from shoal.data.class_counts import ClassCounts, Longs
-from shoal.models.categories import Categories, categorised, refuse_odd_categories, strays
-from shoal.models.l_diversity import distinct_values
+from shoal.models.categories import Categories, count_categories, describe_uncategorised, refuse_invalid_categories
+from shoal.models.l_diversity import count_distinct_values
 from shoal.models.model import READS_THE_CLASS, Closure, Flags, Model, Whole, refuse_unless_flag, refuse_unless_whole
 
 
-class Varied(Model):
-    """Every class holds at least p different things of a kind."""
+class DistinctCountModel(Model):
+    """Every class holds at least p different values or categories."""
 
     __slots__ = ()
     p: int
@@ -37,7 +37,7 @@ class Varied(Model):
 
 
 @dataclass(frozen=True, slots=True)
-class PSensitive(Varied):
+class PSensitive(DistinctCountModel):
     """Every class holds at least p different values of a sensitive attribute.
 
     Truta and Vinay, ICDE Workshops 2006. Their first necessary condition, p values in the table, is asked before the
@@ -72,11 +72,11 @@ class PSensitive(Varied):
 
     def _distinct(self, counts: ClassCounts) -> Longs:
         assert self.attribute is not None
-        return distinct_values(counts.sensitive[self.attribute].protecting(null=self.null_is_value))
+        return count_distinct_values(counts.sensitive[self.attribute].select_protecting(null=self.null_is_value))
 
 
 @dataclass(frozen=True, slots=True)
-class PPlusSensitive(Varied):
+class PPlusSensitive(DistinctCountModel):
     """Every class holds values of at least p different categories of a sensitive attribute.
 
     Sun, Wang, Li, Truta, Transactions on Data Privacy 1(2), 2008; Sun, Sun, Wang, Computer Communications 34(4), 2011.
@@ -95,7 +95,7 @@ class PPlusSensitive(Varied):
 
     def __post_init__(self) -> None:
         refuse_unless_whole("p", self.p)
-        refuse_odd_categories(self)
+        refuse_invalid_categories(self)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
         del suppressible  # suppressing rows adds no category
@@ -103,9 +103,9 @@ class PPlusSensitive(Varied):
         most = int(self._distinct(table).max(initial=0))
         if most >= self.p:
             return None
-        note = strays(table.sensitive[self.attribute], self.categories)
+        note = describe_uncategorised(table.sensitive[self.attribute], self.categories)
         return f"{self.attribute!r} has {most} categories in the whole table{note} < p={self.p}"
 
     def _distinct(self, counts: ClassCounts) -> Longs:
         assert self.attribute is not None
-        return categorised(counts.sensitive[self.attribute], self.categories).distinct
+        return count_categories(counts.sensitive[self.attribute], self.categories).distinct

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.data.class_counts import ClassCounts, Indices, JointCounts, Longs, ValueCounts
+from shoal.data.class_counts import ClassCounts, Indices, JointCounts, Longs, ValueCounts, sum_counts
 from shoal.errors import BadData, BadPolicy
 from shoal.models.model import (
     READS_THE_CLASS,
@@ -19,9 +19,10 @@ from shoal.models.model import (
     Need,
     Share,
     ceiling,
-    exact,
+    exact_share,
+    is_within_limits,
     refuse_unless_flag,
-    within,
+    settle_shares,
 )
 from shoal.roles import Role
 
@@ -57,8 +58,7 @@ class Personalised(Model):
     def __post_init__(self) -> None:
         if self.guard == "" or not isinstance(self.guard, str):
             raise ValueError(f"guard must be the name of a column, not {self.guard!r}")
-        if not 0 < exact("max", self.max) <= 1:
-            raise ValueError(f"max must lie above 0 and at most at 1, not {self.max!r}")
+        settle_shares(self, "max")
         refuse_unless_flag("null-is-value", self.null_is_value)
         if self.guard == self.attribute:
             raise ValueError(f"guard must be another column than the attribute, not {self.guard!r}")
@@ -97,14 +97,14 @@ class Personalised(Model):
         return () if self.attribute is None else (self.attribute, self.guard)
 
     def complies(self, counts: ClassCounts) -> Flags:
-        at, below, known = self._guarded(counts)
+        at, below, known = self._count_guarded(counts)
         complying = np.ones(len(counts.sizes), dtype=bool)
-        over = ~within(below, known, [exact("max", self.max)], np.zeros(len(at), dtype=np.int64))
+        over = ~is_within_limits(below, known, [exact_share("max", self.max)], np.zeros(len(at), dtype=np.int64))
         complying[at[over]] = False
         return complying
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        _, below, known = self._guarded(counts)
+        _, below, known = self._count_guarded(counts)
         if not below.any():
             return {"max": 0.0}
         share = below / np.maximum(known, 1)
@@ -112,17 +112,19 @@ class Personalised(Model):
         return {"max": ceiling(max(Fraction(b, k) for b, k in pairs.T.tolist()))}
 
     def worst(self, counts: ClassCounts) -> int | None:
-        at, below, known = self._guarded(counts)
+        at, below, known = self._count_guarded(counts)
         return int(at[np.argmax(below / np.maximum(known, 1))]) if len(at) else None
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Reason if somebody guards every value that the table holds, so that no class can hide theirs."""
-        if exact("max", self.max) == 1 or self.null_is_value:
+        """Return the reason if too many rows guard every value that the table holds, so that no class hides theirs."""
+        if exact_share("max", self.max) == 1 or self.null_is_value:
             return None
         joint, values = self._joint(table)
         known = np.array([label is not None for label in joint.labels[0]], dtype=bool)[joint.codes[0]]
+        # codes of the values that occur
         held = np.unique(joint.codes[0][known])
         nodes = zip(*_nodes(joint.labels[1], values), strict=True)
+        # whole[guard]: whether its node covers all of them
         whole = np.array([h >= 0 and bool((values.levels[h][held] == group).all()) for h, group in nodes], dtype=bool)
         rows = int(joint.counts[known & whole[joint.codes[1]]].sum())
         if rows <= suppressible:
@@ -133,22 +135,23 @@ class Personalised(Model):
         assert self.attribute is not None
         return counts.joint[self.columns], counts.sensitive[self.attribute]
 
-    def _guarded(self, counts: ClassCounts) -> tuple[Indices, Longs, Longs]:
-        """For each (class, guarding node) pair that occurs: the class, its rows below the node, and all its rows."""
+    def _count_guarded(self, counts: ClassCounts) -> tuple[Indices, Longs, Longs]:
+        """Return for each (class, guarding node) pair the class, its rows below the node, and all its counted rows."""
         joint, values = self._joint(counts)
         classes, (value, guard) = joint.classes, joint.codes
         null = np.array([label is None for label in joint.labels[0]], dtype=bool)
         counted = np.ones(len(value), dtype=bool) if self.null_is_value else ~null[value]
         # rows of each class that count
-        known = np.bincount(classes[counted], weights=joint.counts[counted], minlength=len(counts.sizes))
+        known = sum_counts(classes[counted], joint.counts[counted], len(counts.sizes))
         level, group = _nodes(joint.labels[1], values)
         # [2, pair]: class and guard, for guards that are a node
         pairs = np.unique(np.stack([classes, guard])[:, level[guard] >= 0], axis=1)
         at, below = pairs[0], np.zeros(pairs.shape[1], dtype=np.int64)
         for h in np.unique(level[pairs[1]]):
+            # pairs whose node lies on this level
             mine = level[pairs[1]] == h
             under = counted & ~null[value]
-            below[mine] = _found(
+            below[mine] = _count_rows(
                 classes[under],
                 np.asarray(values.levels[h])[value[under]],
                 joint.counts[under],
@@ -159,7 +162,7 @@ class Personalised(Model):
 
 
 def _nodes(labels: Any, values: ValueCounts) -> tuple[Indices, Indices]:
-    """For each guard's label, a level on which it occurs and its group there; level -1 where there is none."""
+    """Return for each guard's label the lowest level on which it occurs and its group there; -1 where there is none."""
     where = {
         label: (h, group)
         for h, level in reversed(list(enumerate(values.level_labels)))
@@ -170,11 +173,12 @@ def _nodes(labels: Any, values: ValueCounts) -> tuple[Indices, Indices]:
     return found[:, 0], found[:, 1]
 
 
-def _found(classes: Indices, groups: Indices, counts: Longs, at: Indices, wanted: Indices) -> Longs:
+def _count_rows(classes: Indices, groups: Indices, counts: Longs, at: Indices, wanted: Indices) -> Longs:
     """Return the number of rows of each wanted (class, group) pair."""
     width = int(max(groups.max(initial=0), wanted.max(initial=0))) + 1
+    # one key for each (class, group) pair that occurs, and its rows
     keys, inverse = np.unique(classes.astype(np.int64) * width + groups, return_inverse=True)
-    rows = np.bincount(inverse, weights=counts, minlength=len(keys)).astype(np.int64)
+    rows = sum_counts(inverse, counts, len(keys))
     asked = at.astype(np.int64) * width + wanted
     place = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
     if not len(keys):

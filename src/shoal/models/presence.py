@@ -1,14 +1,13 @@
-"""k-map and δ-presence: how many of everybody a class stands for, and whether it tells who is in the table."""
+"""k-map and δ-presence: how many people of the population a class matches, and whether it tells who is in the table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, nextafter
 from os import PathLike, fspath
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from annotated_types import Ge, Le
 
 from shoal.data.class_counts import ClassCounts, Longs
 from shoal.models.model import (
@@ -17,16 +16,18 @@ from shoal.models.model import (
     Flags,
     Model,
     Need,
+    Part,
     Share,
     Whole,
     ceiling,
     exact,
+    exact_share,
+    is_within_limits,
+    refuse_unless_flag,
     refuse_unless_whole,
-    within,
+    settle_shares,
 )
 
-Part = Annotated[float, Ge(0), Le(1)]
-"""A share that may be nothing."""
 _NEEDS = frozenset({Need.ORIGINAL, Need.POPULATION})
 
 
@@ -34,7 +35,7 @@ _NEEDS = frozenset({Need.ORIGINAL, Need.POPULATION})
 class KMap(Model):
     """Every class matches at least k persons of the population, a table with one row for each.
 
-    Sweeney, IJUFKS 10(5), 2002.
+    Sweeney, Computational Disclosure Control, 2001.
 
     >>> model = KMap(3, "register.csv")
     >>> model.complies(ClassCounts(np.array([1, 2]), population=np.array([3, 2]))).tolist()
@@ -79,8 +80,10 @@ class KMap(Model):
 class DeltaPresence(Model):
     """Of the persons of the population in each class, at least the share `min` and at most `max` are in the table.
 
-    So a release hardly tells whether a person is in the table. A class of the population that holds nobody who is
-    released has the share 0. The table must be a part of the population, which has one row for each person.
+    So a release hardly tells whether a person is in the table. A class of the population that holds nobody of the
+    table has the share 0. One whose rows were left out has not: it is no class of the release, and nothing is promised
+    of it, unless `suppressed_counts` says that it has the share 0, too, as it looks to whoever reads the release. The
+    table must be a part of the population, which has one row for each person.
 
     Nergiz, Atzori, Clifton, SIGMOD 2007.
 
@@ -98,15 +101,14 @@ class DeltaPresence(Model):
     population: str
     min: Part = 0.0
     max: Share = 1.0
+    suppressed_counts: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "population", path_of(self.population))
-        least, most = exact("min", self.min), exact("max", self.max)
-        if not 0 <= least <= 1:
-            raise ValueError(f"min must lie between 0 and 1, not {self.min!r}")
-        if not 0 < most <= 1:
-            raise ValueError(f"max must lie above 0 and at most at 1, not {self.max!r}")
-        if least > most:
+        refuse_unless_flag("suppressed-counts", self.suppressed_counts)
+        settle_shares(self, "min", zero=True)
+        settle_shares(self, "max")
+        if exact_share("min", self.min) > exact_share("max", self.max):
             raise ValueError(f"min must be at most max, not {self.min!r} with max = {self.max!r}")
 
     @property
@@ -116,23 +118,25 @@ class DeltaPresence(Model):
     def complies(self, counts: ClassCounts) -> Flags:
         persons, population = counts.sizes, known_population(counts)
         same = np.zeros(len(persons), dtype=np.int64)
-        few = within(persons, population, [exact("max", self.max)], same)
+        few = is_within_limits(persons, population, [exact_share("max", self.max)], same)
         # min <= a/b is 1 - min >= (b - a)/b
-        return few & within(population - persons, population, [1 - exact("min", self.min)], same)
+        return few & is_within_limits(population - persons, population, [1 - exact_share("min", self.min)], same)
 
     def holds(self, counts: ClassCounts) -> bool:
-        return bool(self.complies(counts).all()) and (not self.min or not counts.strangers)
+        strangers = _count_strangers(counts, suppressed=self.suppressed_counts)
+        return bool(self.complies(counts).all()) and (not exact_share("min", self.min) or not strangers)
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         persons, population = counts.sizes, known_population(counts)
         if not len(persons):
             return {"min": 0.0, "max": 0.0}
         if not population.all():
-            return {"min": 0.0, "max": None}  # who is in no population has no share of it
+            return {"min": 0.0, "max": None}  # people outside the population have no share of it
         shares = persons / population
-        least = min(_exactly(persons, population, shares == shares.min()))
-        most = max(_exactly(persons, population, shares == shares.max()))
-        return {"min": 0.0 if counts.strangers else _floor(least), "max": ceiling(most)}
+        least = min(_fractions_of(persons, population, shares <= shares.min() * (1 + 1e-12)))
+        most = max(_fractions_of(persons, population, shares >= shares.max() * (1 - 1e-12)))
+        strangers = _count_strangers(counts, suppressed=self.suppressed_counts)
+        return {"min": 0.0 if strangers else _float_at_most(least), "max": ceiling(most)}
 
     def worst(self, counts: ClassCounts) -> int | None:
         """Return the class with the greatest share of its persons in the table."""
@@ -140,34 +144,43 @@ class DeltaPresence(Model):
         return int(np.argmax(persons / np.maximum(population, 1))) if len(persons) else None
 
     def parts(self) -> Iterable[Model]:
-        return (self, NoStrangers(self.population)) if self.min else (self,)
+        counted = self.suppressed_counts
+        return (self, NoStrangers(self.population, counted)) if exact_share("min", self.min) else (self,)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Reason from the share of the population that is in the table, which is a mean of the classes' shares."""
+        """Return the reason if the share of the population in the table, a mean over the classes, is out of bounds."""
         persons, population = int(table.sizes.sum()), int(known_population(table).sum())
         share = Fraction(persons, max(population, 1))
-        if share < exact("min", self.min):
-            return (
-                f"only {persons} of the {population} persons of the population are in the table: min <= {_down(share)}"
-            )
+        if share < exact_share("min", self.min):
+            least = _round_down(share)
+            return f"only {persons} of the {population} persons of the population are in the table: min <= {least}"
         kept = Fraction(max(persons - suppressible, 0), max(population, 1))
-        if kept > exact("max", self.max):
-            return f"{persons} of the {population} persons of the population are in the table: max >= {_up(kept)}"
+        if kept > exact_share("max", self.max):
+            return f"{persons} of the {population} persons of the population are in the table: max >= {_round_up(kept)}"
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class NoStrangers(Model):
-    """No class of the population holds nobody of the release: the part of δ-presence that is about the whole table."""
+    """No class of the population holds nobody of the table: the part of δ-presence that is about the whole table.
+
+    With `suppressed_counts`, no class holds nobody of the release.
+    """
 
     name: ClassVar[str] = "delta-presence"
     family: ClassVar[str] = "Who is in the table"
-    closure: ClassVar[Closure] = Closure.UNION
+    closure: ClassVar[Closure] = Closure.SUPERSET
     population: str
+    suppressed_counts: bool = False
 
     @property
     def table_wide(self) -> bool:
         return True
+
+    @property
+    def merging(self) -> Closure:
+        """Which classes hold somebody of the table does not depend on what is suppressed, unless that counts."""
+        return Closure.UNION if self.suppressed_counts else Closure.SUPERSET
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -177,14 +190,19 @@ class NoStrangers(Model):
         return np.ones(len(counts.sizes), dtype=bool)
 
     def holds(self, counts: ClassCounts) -> bool:
-        return not counts.strangers
+        return not _count_strangers(counts, suppressed=self.suppressed_counts)
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
-        return {"strangers": counts.strangers}
+        return {"strangers": _count_strangers(counts, suppressed=self.suppressed_counts)}
+
+
+def _count_strangers(counts: ClassCounts, *, suppressed: bool) -> int:
+    """Return how many classes of the population have the share 0; whether that includes suppressed ones is asked."""
+    return counts.strangers if suppressed else counts.strangers - counts.hidden
 
 
 def path_of(population: Any) -> str:
-    """Return the path as a plain text; subclasses of str, which know more, stay as they are."""
+    """Return the path as text; a subclass of str, which may carry more, is returned unchanged."""
     path = fspath(population) if isinstance(population, PathLike) else population
     if not isinstance(path, str) or not path or "\0" in path:
         raise ValueError(f"population must be the path of a table, not {population!r}")
@@ -196,21 +214,21 @@ def known_population(counts: ClassCounts) -> Longs:
     return counts.population
 
 
-def _exactly(part: Longs, whole: Longs, which: Flags) -> list[Fraction]:
-    """Return the distinct fractions of some classes."""
+def _fractions_of(part: Longs, whole: Longs, which: Flags) -> list[Fraction]:
+    """Return the distinct fractions part/whole of the flagged classes."""
     pairs = np.unique(np.stack([part, whole])[:, which], axis=1)
     return [Fraction(p, w) for p, w in pairs.T.tolist()]
 
 
-def _floor(share: Fraction) -> float:
+def _float_at_most(share: Fraction) -> float:
     """Return the greatest float that, read back as a decimal, is not above `share`."""
     nearest = float(share)
     return nearest if exact("share", nearest) <= share else nextafter(nearest, -inf)
 
 
-def _up(share: Fraction) -> float:
+def _round_up(share: Fraction) -> float:
     return -(-share.numerator * 10_000 // share.denominator) / 10_000
 
 
-def _down(share: Fraction) -> float:
+def _round_down(share: Fraction) -> float:
     return share.numerator * 10_000 // share.denominator / 10_000

@@ -8,7 +8,7 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
+from shoal.data.class_counts import ClassCounts, Longs, ValueCounts, sum_counts
 from shoal.errors import BadPolicy
 from shoal.models.model import (
     READS_THE_CLASS,
@@ -19,7 +19,7 @@ from shoal.models.model import (
     exact,
     refuse_unless_flag,
     refuse_unless_whole,
-    scaled,
+    scale_to_integers,
 )
 from shoal.models.reference_models import integers
 
@@ -53,7 +53,7 @@ class EpsilonM(Model):
             raise ValueError(f"a relative epsilon must lie from 0 to 1, not {self.epsilon!r}")
 
     def complies(self, counts: ClassCounts) -> Flags:
-        values, near = self._near(counts)
+        values, near = self._count_near(counts)
         complying = np.ones(values.class_count, dtype=bool)
         kind = integers(int(near.max(initial=0)) * self.m)
         complying[values.classes[near.astype(kind) * self.m > values.totals[values.classes]]] = False
@@ -61,20 +61,21 @@ class EpsilonM(Model):
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         """Return the largest m for this ε; 0 where there is no number."""
-        values, near = self._near(counts)
+        values, near = self._count_near(counts)
         return {"m": int((values.totals[values.classes] // near).min()) if len(near) else 0}
 
     def worst(self, counts: ClassCounts) -> int | None:
-        values, near = self._near(counts)
+        values, near = self._count_near(counts)
         return int(values.classes[np.argmax(near / values.totals[values.classes])]) if len(near) else None
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Reason if too many numbers lie in some [x, x + ε], since these are near each other in every class."""
+        """Return the reason if too many numbers lie in some [x, x + ε]: they are near each other in every class."""
         values = self._numbers(table)
         if values.holders is not None:  # a person may have two of them
             return None
         _, until, ranks = self._windows(values)
-        rows = np.bincount(ranks[values.values], values.counts, minlength=len(until)).astype(np.int64)
+        # rows of each distinct number, ascending, and their running totals
+        rows = sum_counts(ranks[values.values], values.counts, len(until))
         upto = np.concatenate([[0], np.cumsum(rows)])
         most, whole = int((upto[until] - upto[:-1]).max(initial=0)) - suppressible, int(rows.sum()) - suppressible
         if self.m * most <= whole:
@@ -90,8 +91,8 @@ class EpsilonM(Model):
         assert self.attribute is not None
         return counts.sensitive[self.attribute].non_null()
 
-    def _near(self, counts: ClassCounts) -> tuple[ValueCounts, Longs]:
-        """For each entry, the rows of its class whose value lies near its own."""
+    def _count_near(self, counts: ClassCounts) -> tuple[ValueCounts, Longs]:
+        """Return for each entry how many rows of its class have a value near its own."""
         values = self._numbers(counts)
         since, until, ranks = self._windows(values)
         size = max(len(since), 1)
@@ -101,12 +102,13 @@ class EpsilonM(Model):
         order = np.argsort(base + here, kind="stable")
         keys = (base + here)[order]
         upto = np.concatenate([[0], np.cumsum(values.counts[order])])
+        # entries keys[first:last] are those of the same class within the window of each entry
         first, last = np.searchsorted(keys, base + since[here]), np.searchsorted(keys, base + until[here])
         return values, upto[last] - upto[first]
 
     def _windows(self, values: ValueCounts) -> tuple[Longs, Longs, Longs]:
-        """For each distinct number, ascending: where its neighbours begin and end; and the rank of each value."""
-        found = scaled(values.labels)
+        """Return where the neighbours of each distinct number, ascending, begin and end; and the rank of each value."""
+        found = scale_to_integers(values.labels)
         if found is None:
             raise BadPolicy(f"epsilon-m: {self.attribute!r} holds values that are not plain numbers, which it needs")
         numbers, scale = found
@@ -115,6 +117,7 @@ class EpsilonM(Model):
         kind = integers(2 * wide * epsilon.denominator * (1 + -(-epsilon // 1)))
         distinct, ranks = np.unique(np.array(numbers, dtype=kind), return_inverse=True)
         reach = _reach(distinct, epsilon, relative=self.relative)
+        # numbers and radii in units of 1/(scale · denominator of ε), so that comparisons are exact
         exactly = distinct * epsilon.denominator
         since = np.searchsorted(exactly, exactly - reach, side="left")
         until = np.searchsorted(exactly, exactly + reach, side="right")
@@ -122,5 +125,5 @@ class EpsilonM(Model):
 
 
 def _reach(distinct: NDArray[Any], epsilon: Fraction, *, relative: bool) -> Any:
-    """Radius of each number's neighbourhood, times the denominator of ε."""
+    """Return the radius of each number's neighbourhood, times the denominator of ε."""
     return np.abs(distinct) * epsilon.numerator if relative else epsilon.numerator

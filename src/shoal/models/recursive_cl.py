@@ -11,7 +11,7 @@ from annotated_types import Gt
 from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
-from shoal.models.l_diversity import LDiversity, Others, refuse_odd_reading
+from shoal.models.l_diversity import LDiversity, Others, refuse_invalid_settings
 from shoal.models.model import READS_THE_CLASS, Closure, Flags, Whole, ceiling, exact, refuse_unless_whole
 
 
@@ -43,7 +43,7 @@ class RecursiveCLDiversity(LDiversity):
         refuse_unless_whole("l", self.l)
         if exact("c", self.c) <= 0:
             raise ValueError(f"c must be a number above 0, not {self.c!r}")
-        refuse_odd_reading(self)
+        refuse_invalid_settings(self)
 
     def diverse(self, values: ValueCounts) -> Flags:
         first, rest = self._first_and_rest(values)
@@ -63,15 +63,15 @@ class RecursiveCLDiversity(LDiversity):
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         ratio = self._ratio(self.groups(counts).values)
         more = {f"c (l={l})": replace(self, l=l).attained(counts)["c"] for l in (2, 3) if self.l == 1}
-        return {"c": None if ratio is None else _above(ratio), **more}
+        return {"c": None if ratio is None else _float_above(ratio), **more}
 
     @classmethod
     def probes(cls, attribute: str | None) -> Iterable[Self]:
         return (cls(1, 2.0, attribute),) if attribute is not None else ()  # r₁ < 2(r₁ + …) always
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Reason if there are too few values or, where nothing may be suppressed, one is too frequent in the table."""
-        why = LDiversity.impossible(self, table, suppressible) or self.refuse_persons(table)
+        """Return the reason if the table has too few values or, with nothing suppressible, one is too frequent."""
+        why = LDiversity.impossible(self, table, suppressible) or self.reason_against_persons(table)
         if why is not None or suppressible or self.holds(table):
             return why
         ratio = self._ratio(self.groups(table).values)
@@ -89,7 +89,8 @@ class RecursiveCLDiversity(LDiversity):
         return max(Fraction(int(r), int(s)) for r, s in largest.T)
 
     def _first_and_rest(self, values: ValueCounts) -> tuple[Longs, Longs]:
-        """For each class: r₁, the count of its most frequent value, and rₗ+…+rₘ, from the l-th most frequent on."""
+        """Return for each class r₁, the count of its most frequent value, and rₗ+…+rₘ, all from the l-th on."""
+        # entries by class, the most frequent value first
         order = np.lexsort((-values.counts, values.classes))
         classes, counts = values.classes[order], values.counts[order]
         many = np.bincount(classes, minlength=values.class_count)
@@ -102,10 +103,10 @@ class RecursiveCLDiversity(LDiversity):
         return first, rest
 
 
-def _above(ratio: Fraction) -> float:
+def _float_above(ratio: Fraction) -> float:
     """Return the least float that, read back as a decimal, is above a fraction.
 
-    >>> _above(Fraction(3, 2)), _above(Fraction(1, 3))
+    >>> _float_above(Fraction(3, 2)), _float_above(Fraction(1, 3))
     (1.5000000000000002, 0.33333333333333337)
     """
     least = ceiling(ratio)

@@ -17,11 +17,10 @@ Reference = Literal["original", "release"]
 Ints = NDArray[Any]
 """int64, or Python integers of any size where int64 is too small."""
 
-_EXACT_FLOAT = 2**53
 _LARGEST = np.iinfo(np.int64).max
 
 
-class Referenced(Model):
+class ReferenceModel(Model):
     """A model of one sensitive attribute, judged against the original table, class by class, or against the release.
 
     Against the release it is judged on all that is kept, since every suppressed class changes the reference.
@@ -49,7 +48,7 @@ class Referenced(Model):
 
     @property
     def public(self) -> Model | None:
-        """The same model compared with the release: the original's distribution betrays rows that were left out."""
+        """The same model compared with the release: the original's distribution would reveal rows left out."""
         itself = self._against_release()
         return None if itself.needs else itself
 
@@ -63,7 +62,7 @@ class Referenced(Model):
         """Return what is attained; if the reference is another table, also what is attained against the release."""
         values = self._values(counts)
         found = self._attained(values)
-        return found if values.reference is None else found | {"release": self._attained(_alone(values))}
+        return found if values.reference is None else found | {"release": self._attained(_without_reference(values))}
 
     def _against_release(self) -> Self:
         return replace(self, reference="release")  # type: ignore[type-var]
@@ -78,17 +77,17 @@ class Referenced(Model):
 
     def _values(self, counts: ClassCounts) -> ValueCounts:
         assert self.attribute is not None
-        values = counts.sensitive[self.attribute].protecting(null=self.null_is_value)
+        values = counts.sensitive[self.attribute].select_protecting(null=self.null_is_value)
         values = replace(values, holders=None, everyone=None)
-        return _alone(values) if self.table_wide else values
+        return _without_reference(values) if self.table_wide else values
 
     def _refuse_settings(self) -> None:
         refuse_unless_flag("null-is-value", self.null_is_value)
         refuse_unless_one_of("reference", self.reference, get_args(Reference))
 
 
-def _alone(values: ValueCounts) -> ValueCounts:
-    """Make the classes themselves the reference."""
+def _without_reference(values: ValueCounts) -> ValueCounts:
+    """Return the counts with the classes themselves, all together, as the reference."""
     return replace(values, reference=None)
 
 
@@ -100,7 +99,10 @@ def refuse_unless_one_of(name: str, value: object, known: Sequence[object]) -> N
 
 
 def ratios(values: ValueCounts, overall: Ints) -> tuple[Ints, Ints]:
-    """For each entry q/p, its share of the class over that of the reference, as whole numbers n·P and N·P_s."""
+    """Return q/p of each entry, its share in the class over that in the reference, as numerators and denominators.
+
+    With n of the N rows of the class, and P_s of the P rows of the reference, q/p is n·P over N·P_s.
+    """
     whole, totals = int(overall.sum()), values.totals
     kind = integers(int(totals.max(initial=0)) * whole)
     here, there = values.counts.astype(kind), overall.astype(kind)
@@ -108,27 +110,26 @@ def ratios(values: ValueCounts, overall: Ints) -> tuple[Ints, Ints]:
 
 
 def integers(largest: int) -> np.dtype[Any]:
-    """Return an integer type that holds numbers up to the largest."""
+    """Return int64 if it holds numbers up to `largest`, else the type of Python integers."""
     return np.dtype(np.int64 if largest <= _LARGEST else object)
 
 
-def sums(classes: Indices, parts: Ints, class_count: int, largest: int) -> Ints:
-    """Sum the parts of each class, no sum above `largest`: exactly, and fast where floats are exact."""
-    if largest < _EXACT_FLOAT:
-        return np.bincount(classes, parts.astype(np.float64), minlength=class_count).astype(np.int64)
+def sum_by_class(classes: Indices, parts: Ints, class_count: int) -> Ints:
+    """Return the exact sum of the parts of each class, in whole numbers of the parts' own type."""
     out = np.zeros(class_count, dtype=parts.dtype)
     np.add.at(out, classes, parts)
     return out
 
 
-def greatest(part: Ints, whole: Ints) -> Fraction:
+def greatest_ratio(part: Ints, whole: Ints) -> Fraction:
     """Return the greatest part/whole, exactly; 0 where there is none.
 
-    >>> greatest(np.array([1, 2]), np.array([3, 3]))
+    >>> greatest_ratio(np.array([1, 2]), np.array([3, 3]))
     Fraction(2, 3)
     """
     if not len(part):
         return Fraction(0)
+    # fractions are compared exactly only among the entries with the largest quotients
     near = (part / whole).astype(np.float64)
     candidates = near >= near.max() * (1 - 1e-12)  # a quotient of large numbers is rounded
     pairs = set(zip(part[candidates].tolist(), whole[candidates].tolist(), strict=True))

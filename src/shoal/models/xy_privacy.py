@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from shoal.data.class_counts import ClassCounts, Indices, Longs
+from shoal.data.class_counts import ClassCounts, Indices, Longs, sum_counts
 from shoal.errors import BadPolicy
 from shoal.models.model import (
     Closure,
@@ -17,10 +17,11 @@ from shoal.models.model import (
     Share,
     Whole,
     ceiling,
-    exact,
+    exact_share,
+    is_within_limits,
     refuse_unless_flag,
     refuse_unless_whole,
-    within,
+    settle_shares,
 )
 from shoal.roles import Role
 
@@ -54,12 +55,11 @@ class XYPrivacy(Model):
     null_is_value: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "y", _names("y", self.y))
-        object.__setattr__(self, "x", None if self.x is None else _names("x", self.x))
+        object.__setattr__(self, "y", _check_names("y", self.y))
+        object.__setattr__(self, "x", None if self.x is None else _check_names("x", self.x))
         refuse_unless_whole("k", self.k)
         refuse_unless_flag("null-is-value", self.null_is_value)
-        if not 0 < exact("h", self.h) <= 1:
-            raise ValueError(f"h must lie above 0 and at most at 1, not {self.h!r}")
+        settle_shares(self, "h")
         both = sorted(set(self.y) & set(self.x or ()))
         if both:
             raise ValueError(f"x and y must be different columns, not both {both[0]!r}")
@@ -78,8 +78,8 @@ class XYPrivacy(Model):
 
     @property
     def merging(self) -> Closure:
-        """Numbers of values grow with any class; shares only keep their limit among classes that keep it."""
-        return Closure.UNION if self.table_wide or exact("h", self.h) < 1 else Closure.SUPERSET
+        """Merging never lowers the number of values; shares keep their limit only when all merged classes keep it."""
+        return Closure.UNION if self.table_wide or exact_share("h", self.h) < 1 else Closure.SUPERSET
 
     @property
     def needs(self) -> frozenset[Need]:
@@ -90,15 +90,15 @@ class XYPrivacy(Model):
         return self.y
 
     def complies(self, counts: ClassCounts) -> Flags:
-        return np.ones(len(counts.sizes), dtype=bool) if self.table_wide else self._kept(counts)
+        return np.ones(len(counts.sizes), dtype=bool) if self.table_wide else self._flag_complying(counts)
 
     def holds(self, counts: ClassCounts) -> bool:
-        return bool(self._kept(counts).all())
+        return bool(self._flag_complying(counts).all())
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         group, at, rows = self._pairs(counts)
-        distinct = np.bincount(at, minlength=_size(group))
-        total = np.bincount(at, weights=rows, minlength=_size(group)).astype(np.int64)[at]
+        distinct = np.bincount(at, minlength=_count_groups(group))
+        total = sum_counts(at, rows, _count_groups(group))[at]
         share = rows / total
         highest = np.unique(np.stack([rows, total])[:, share == share.max(initial=0)], axis=1)
         most = max((Fraction(r, t) for r, t in highest.T.tolist()), default=Fraction(0))
@@ -107,29 +107,30 @@ class XYPrivacy(Model):
     def worst(self, counts: ClassCounts) -> int | None:
         """Return a class of the group with the fewest values of Y."""
         group, at, _ = self._pairs(counts)
-        return int(np.bincount(at, minlength=_size(group))[group].argmin()) if len(group) else None
+        return int(np.bincount(at, minlength=_count_groups(group))[group].argmin()) if len(group) else None
 
     def parts(self) -> Iterable[Model]:
-        if self.k == 1 or exact("h", self.h) == 1:
+        if self.k == 1 or exact_share("h", self.h) == 1:
             return (self,)
         return replace(self, h=1.0), replace(self, k=1)
 
     def impossible(self, table: ClassCounts, suppressible: int) -> str | None:
-        """Reason if Y has too few values, or one too frequent even without the rows that may be suppressed."""
+        """Return the reason if Y has too few values, or one too frequent even without all suppressible rows."""
         _, _, rows = self._pairs(table)
         if len(rows) < self.k:
             return f"y has {len(rows)} different values in the whole table < k={self.k}"
         most, total = int(rows.max(initial=0)), int(rows.sum())
         left = Fraction(max(most - suppressible, 0), max(total - suppressible, 1))
-        if left > exact("h", self.h):
+        if left > exact_share("h", self.h):
             return f"a value of y needs h >= {-(-left.numerator * 10_000 // left.denominator) / 10_000:.4f}"
         return None
 
-    def _kept(self, counts: ClassCounts) -> Flags:
+    def _flag_complying(self, counts: ClassCounts) -> Flags:
         group, at, rows = self._pairs(counts)
-        complying = np.bincount(at, minlength=_size(group)) >= self.k
-        total = np.bincount(at, weights=rows, minlength=len(complying)).astype(np.int64)
-        over = ~within(rows, total[at], [exact("h", self.h)], np.zeros(len(at), dtype=np.int64))
+        # per group: whether it has k values; then failed where a value exceeds its share h
+        complying = np.bincount(at, minlength=_count_groups(group)) >= self.k
+        total = sum_counts(at, rows, len(complying))
+        over = ~is_within_limits(rows, total[at], [exact_share("h", self.h)], np.zeros(len(at), dtype=np.int64))
         complying[at[over]] = False
         return np.asarray(complying[group], dtype=bool)
 
@@ -151,16 +152,15 @@ class XYPrivacy(Model):
         # [1 + y, entry]: group and values of Y; rows of equal columns are added up
         keys = np.stack([group[joint.classes[chosen]], *(codes[chosen] for codes in joint.codes)])
         pairs, which = np.unique(keys, axis=1, return_inverse=True)
-        rows = np.bincount(which.reshape(-1), weights=joint.counts[chosen], minlength=pairs.shape[1])
-        return group, pairs[0], rows.astype(np.int64)
+        return group, pairs[0], sum_counts(which.reshape(-1), joint.counts[chosen], pairs.shape[1])
 
 
-def _size(group: Indices) -> int:
+def _count_groups(group: Indices) -> int:
     return int(group.max(initial=-1)) + 1
 
 
-def _names(parameter: str, names: Any) -> tuple[str, ...]:
-    """Return one name or several as a tuple; refuse a name given twice."""
+def _check_names(parameter: str, names: Any) -> tuple[str, ...]:
+    """Return one name or several as a tuple; refuse other things, and a name given twice."""
     listed = (names,) if isinstance(names, str) else names
     if not isinstance(listed, Sequence) or not listed or not all(isinstance(n, str) and n for n in listed):
         raise ValueError(f"{parameter} must name columns, such as ['person'], not {names!r}")

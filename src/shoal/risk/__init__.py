@@ -11,11 +11,11 @@ from shoal.risk.attackers import (
     Uniqueness,
     counted_uniqueness,
     estimated_journalist,
+    histogram_document,
     journalist,
     known_threshold,
     marketer,
     prosecutor,
-    told_histogram,
     uniqueness,
     weighted_journalist,
 )
@@ -32,7 +32,6 @@ __all__ = [
     "Attacker",
     "Combination",
     "Discovery",
-    "Finding",
     "Individual",
     "Judged",
     "Preset",
@@ -95,7 +94,7 @@ class Reidentification:
             },
             **{attacker.name: attacker.document() for attacker in self.attackers},
             "uniqueness": self.uniqueness.document(),
-            "histogram": told_histogram(self.sizes),
+            "histogram": histogram_document(self.sizes),
         }
         if self.persons is not None:
             out["persons"] = self.persons
@@ -106,7 +105,8 @@ class Reidentification:
         return out
 
 
-def _said(attacker: Attacker) -> str:
+def _describe_attacker(attacker: Attacker) -> str:
+    """Return the figures of an attacker as a text."""
     figures = {"most": attacker.max, "average": attacker.average, "at risk": attacker.at_risk}
     return ", ".join(f"{what} {short_number(value)}" for what, value in figures.items() if value is not None)
 
@@ -132,9 +132,9 @@ class Assessment:
 
     @property
     def _facts(self) -> list[tuple[str, str]]:
-        """What a glance shows: figures and names of columns."""
+        """The lines of the short form: figures and names of columns, no cells."""
         found = self.reidentification
-        told = [] if found is None else [(each.name, _said(each)) for each in found.attackers]
+        told = [] if found is None else [(each.name, _describe_attacker(each)) for each in found.attackers]
         if found is not None:
             told.append(("unique", f"{short_number(found.uniqueness.sample)} rows"))
         if self.identifiers is not None:

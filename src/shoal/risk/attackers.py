@@ -65,7 +65,10 @@ def uniqueness(sizes: Longs, population_size: int | None = None) -> Uniqueness:
 
 
 def counted_uniqueness(sizes: Longs, in_population: Longs, everybody: Longs) -> Uniqueness:
-    """Count uniques from the sizes of the table's classes, of these in the population, and of all its classes."""
+    """Count uniques in the table and in a population table.
+
+    Given are the sizes of the table's classes, of the same classes in the population, and of all classes of that.
+    """
     both = int((in_population == 1).sum())
     return Uniqueness(int((sizes == 1).sum()), counted=int((everybody == 1).sum()), certain=both)
 
@@ -96,7 +99,7 @@ class Attacker:
 
 
 def known_threshold(threshold: object) -> Fraction:
-    """Read a risk τ with 0 < τ <= 1 as the exact rational number that a person wrote."""
+    """Return a threshold as the exact rational number that a person wrote; refuse one not in 0 < τ <= 1."""
     try:
         tau = exact("threshold", threshold)
     except ValueError as wrong:
@@ -106,11 +109,11 @@ def known_threshold(threshold: object) -> Fraction:
     return tau
 
 
-def at_risk(sizes: Longs, weights: Longs, threshold: Fraction) -> int:
+def count_at_risk(sizes: Longs, weights: Longs, threshold: Fraction) -> int:
     """Count the rows whose risk 1/size is greater than τ, compared in whole numbers: size < 1/τ (design 15).
 
     >>> sizes = np.array([3, 2, 1])
-    >>> at_risk(sizes, sizes, Fraction("0.34")), at_risk(sizes, sizes, Fraction("0.33"))
+    >>> count_at_risk(sizes, sizes, Fraction("0.34")), count_at_risk(sizes, sizes, Fraction("0.33"))
     (3, 6)
     """
     enough = -(-threshold.denominator // threshold.numerator)  # the least size that is at least 1/τ
@@ -118,7 +121,7 @@ def at_risk(sizes: Longs, weights: Longs, threshold: Fraction) -> int:
 
 
 def prosecutor(sizes: Longs, threshold: Fraction) -> Attacker:
-    """Risk from someone who knows that a person is in the table: 1/f for each row of a class of f.
+    """Return the risk from someone who knows that a person is in the table: 1/f for each row of a class of f.
 
     El Emam, Dankar 2008 (models 1.19).
 
@@ -132,14 +135,15 @@ def prosecutor(sizes: Longs, threshold: Fraction) -> Attacker:
         TABLE,
         average,
         1 / int(sizes.min()),
-        at_risk(sizes, sizes, threshold),
+        count_at_risk(sizes, sizes, threshold),
         int((sizes == 1).sum()),
     )
 
 
 def journalist(sizes: Longs, population: Longs, threshold: Fraction) -> Attacker:
-    """Risk from someone who does not know who is in the table: 1/F for a class that F people of the population share.
+    """Return the risk from someone who does not know who is in the table.
 
+    It is 1/F for a class that F people of the population share.
     The average is the greater of J/ΣF and Σ(f/F)/n (El Emam, Dankar 2008).
 
     >>> journalist(np.array([2, 1]), np.array([4, 5]), Fraction("0.2")).at_risk
@@ -151,18 +155,19 @@ def journalist(sizes: Longs, population: Longs, threshold: Fraction) -> Attacker
         POPULATION,
         average,
         1 / int(population.min()),
-        at_risk(population, sizes, threshold),
+        count_at_risk(population, sizes, threshold),
         int(sizes[population == 1].sum()),
     )
 
 
 def estimated_journalist(sizes: Longs, people: int, threshold: Fraction) -> Attacker:
-    """Journalist risk where only the population's size is known: E[1/F | f], if all rows had the same chance n/N.
+    """Return the journalist risk where only the population's size N is known: E[1/F | f], if all have the chance n/N.
 
-    The chance of a row is all that the size of a population tells: F is f plus a negative binomial number, as in
-    Franconi and Polettini 2004. Whether anybody is found with certainty cannot be told.
+    F is f plus a negative binomial number, as in Franconi and Polettini 2004. Whether anybody is found with certainty
+    cannot be told.
     """
     distinct, classes = np.unique(sizes, return_counts=True)
+    # [distinct size] risk of its rows, and number of its rows
     risks = expected_inverse(distinct, np.full(len(distinct), int(sizes.sum()) / people))
     rows = distinct * classes
     average = fsum((rows * risks).tolist()) / int(sizes.sum())
@@ -171,13 +176,13 @@ def estimated_journalist(sizes: Longs, people: int, threshold: Fraction) -> Atta
 
 
 def weighted_journalist(risks: Individual, threshold: Fraction) -> Attacker:
-    """Journalist risk where each row has a sampling weight: the individual risks."""
+    """Return the journalist risk where each row has a sampling weight, from the individual risks."""
     over = int((risks.exact > float(threshold)).sum())
     return Attacker("journalist", WEIGHTS, risks.expected / len(risks.exact), float(risks.exact.max()), over)
 
 
 def marketer(sizes: Longs, population: Longs | None = None) -> Attacker:
-    """Risk from someone who links as many people as possible: the expected share that is right, J/n or Σ(f/F)/n.
+    """Return the risk from someone who links as many people as possible: the share of right links, J/n or Σ(f/F)/n.
 
     >>> marketer(np.array([3, 2, 1])).average
     0.5
@@ -188,6 +193,7 @@ def marketer(sizes: Longs, population: Longs | None = None) -> Attacker:
 
 
 def _shares(sizes: Longs, population: Longs) -> float:
+    """Return Σ f/F over all classes."""
     return fsum((sizes / population).tolist())
 
 
@@ -201,5 +207,6 @@ def histogram(sizes: Longs) -> list[tuple[int, int]]:
     return list(zip(distinct.tolist(), classes.tolist(), strict=True))
 
 
-def told_histogram(sizes: Longs) -> Sequence[dict[str, int]]:
+def histogram_document(sizes: Longs) -> Sequence[dict[str, int]]:
+    """Return the histogram of class sizes as JSON objects."""
     return [{"size": size, "classes": classes, "rows": size * classes} for size, classes in histogram(sizes)]

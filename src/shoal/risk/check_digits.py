@@ -1,4 +1,4 @@
-"""Check digits of the numbers that states, banks and makers give to people and their things."""
+"""Check digits of the numbers that states, banks and manufacturers give to people and things."""
 
 import re
 from itertools import cycle
@@ -29,6 +29,7 @@ def is_card(text: str) -> bool:
 
 
 def _luhn(from_the_right: list[int]) -> int:
+    """Return the remainder of Luhn's sum by 10, which is 0 for a right number."""
     doubled = (sum(divmod(2 * digit, 10)) for digit in from_the_right[1::2])
     return (sum(from_the_right[::2]) + sum(doubled)) % 10
 
@@ -48,11 +49,12 @@ def _digits(text: str) -> list[int]:
 
 
 def _weighted(digits: list[int], weights: tuple[int, ...]) -> int:
+    """Return the sum of digits times weights, which repeat."""
     return sum(digit * weight for digit, weight in zip(digits, cycle(weights), strict=False))
 
 
 def is_pesel(text: str) -> bool:
-    """Whether a Polish PESEL of 11 digits has the right last digit and a month that can be.
+    """Whether a Polish PESEL of 11 digits has the right last digit and a possible month.
 
     >>> is_pesel("44051401359"), is_pesel("44051401358")
     (True, False)
@@ -85,7 +87,7 @@ def is_steuer_id(text: str) -> bool:
 
 
 def is_bsn(text: str) -> bool:
-    """Whether a Dutch citizen service number of 9 digits passes its test of eleven.
+    """Whether a Dutch citizen service number of 9 digits passes the eleven test.
 
     >>> is_bsn("111222333"), is_bsn("111222334")
     (True, False)
@@ -176,6 +178,6 @@ NATIONAL_NUMBERS = (
 """Patterns of the numbers by which states know their people, each with the check that its digits pass."""
 
 
-def national_number(text: str) -> bool:
+def is_national_number(text: str) -> bool:
     """Whether a text is a number by which a state knows a person, check digit included."""
     return any(re.fullmatch(pattern, text) and check(text) for pattern, check in NATIONAL_NUMBERS)

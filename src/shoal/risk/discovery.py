@@ -13,7 +13,7 @@ from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
 from shoal.errors import BadInput
 from shoal.models.model import exact
-from shoal.risk.suda import Coded, Distinct, Told, grouped
+from shoal.risk.suda import Coded, DistinctRecords, Told, group_rows
 
 Measure = Literal["distinction", "separation"]
 MEASURES: tuple[Measure, ...] = ("distinction", "separation")
@@ -93,24 +93,26 @@ def discover(
 ) -> Discovery:
     """Find every minimal combination of at most `max_size` columns whose measure reaches the threshold.
 
-    Both only grow with more columns, so what lies above one that reaches it is not looked at. All rows are counted.
+    Both measures only grow with more columns, so combinations that contain one that reaches it are not looked at.
+    All rows are counted.
 
     >>> a, b = np.array([0, 0, 1, 1], np.int32), np.array([0, 1, 0, 1], np.int32)
     >>> [found.columns for found in discover({"a": (a, 2), "b": (b, 2)}, threshold=1).minimal]
     [('a', 'b')]
     """
-    share, kind = _known(threshold, measure)
+    share, kind = _parse_threshold(threshold, measure)
     most = usual_size(len(columns)) if max_size is None else max_size
     if most < 1:
         raise BadInput(f"the size of a combination must be a whole number of at least 1, not {max_size!r}")
-    look = _Look(Distinct.of(columns), kind, share, min(most, len(columns)), told)
-    look.go()
+    look = _CombinationSearch(DistinctRecords.of(columns), kind, share, min(most, len(columns)), told)
+    look.run()
     rank = sorted(look.minimal, key=lambda found: (len(found.columns), -getattr(found, kind)))
     best = tuple(look.best[size] for size in sorted(look.best))
     return Discovery(kind, share, look.most, look.rows, tuple(rank), tuple(look.alone), best, look.counted)
 
 
-def _known(threshold: object, measure: str) -> tuple[Fraction, Measure]:
+def _parse_threshold(threshold: object, measure: str) -> tuple[Fraction, Measure]:
+    """Return the threshold as an exact number, and the measure; refuse what is neither."""
     kind = next((known for known in MEASURES if known == measure), None)
     if kind is None:
         raise BadInput(f"{measure!r} is no measure of combinations; write {' or '.join(MEASURES)}")
@@ -125,7 +127,7 @@ def _known(threshold: object, measure: str) -> tuple[Fraction, Measure]:
 
 @dataclass
 class _Stripped:
-    """Classes of several distinct rows; rows alone in a class stay alone, whatever column is added."""
+    """Classes of several distinct rows; the others are left out, since no further column can split them."""
 
     rows: Codes
     ids: Codes
@@ -135,10 +137,10 @@ class _Stripped:
 
 
 @dataclass
-class _Look:
+class _CombinationSearch:
     """The search, size by size; a combination is counted from the classes of all its columns but the last."""
 
-    distinct: Distinct
+    distinct: DistinctRecords
     measure: Measure
     threshold: Fraction
     most: int
@@ -152,10 +154,11 @@ class _Look:
     def rows(self) -> int:
         return self.distinct.rows
 
-    def go(self) -> None:
+    def run(self) -> None:
+        """Look at all combinations, size by size."""
         many = len(self.distinct.columns)
         steps, done = sum(comb(many, size) for size in range(1, self.most + 1)), 0
-        below: dict[tuple[int, ...], int] = {(): 1}  # how many different rows each can have at most
+        below: dict[tuple[int, ...], int] = {(): 1}  # for each combination, the most distinct rows it can have
         for size in range(1, self.most + 1):
             fresh: dict[tuple[int, ...], int] = {}
             for prefix in below:
@@ -168,48 +171,53 @@ class _Look:
     def _extend(
         self, prefix: tuple[int, ...], below: Mapping[tuple[int, ...], int], fresh: dict[tuple[int, ...], int]
     ) -> None:
-        """Add one column to a prefix whose parts all miss the threshold; count where the result may still reach it."""
+        """Add one column after another to a prefix; count a result whose parts all miss the threshold, unless hopeless.
+
+        Results that miss the threshold go into `fresh`, with the most distinct rows they can have.
+        """
         stripped: _Stripped | None = None
         for last in range(prefix[-1] + 1 if prefix else 0, len(self.distinct.columns)):
             which = (*prefix, last)
             if not all(part in below for part in combinations(which, len(prefix))):
                 continue
             at_most = below[prefix] * self.alone[last].distinct if prefix else self.rows
-            if self._hopeless(at_most, len(which)):
+            if self._is_hopeless(at_most, len(which)):
                 fresh[which] = at_most
                 continue
             stripped = stripped or self._strip(prefix)
             found = self._count(which, stripped)
-            if not self._reached(found):
+            if not self._record_if_reached(found):
                 fresh[which] = found.distinct
 
-    def _hopeless(self, at_most: int, size: int) -> bool:
-        """Whether at most so many distinct rows can reach neither the threshold nor the best of this size."""
+    def _is_hopeless(self, at_most: int, size: int) -> bool:
+        """Whether so many distinct rows at most can neither reach the threshold nor beat the best of this size."""
         if self.measure != "distinction" or size not in self.best:
             return False
         return at_most < self.threshold * self.rows and at_most <= self.best[size].distinct
 
     def _strip(self, prefix: tuple[int, ...]) -> _Stripped:
+        """Return the classes of a prefix that hold several distinct rows, and what was left out."""
         weights = self.distinct.weights
         every = np.arange(len(weights), dtype=np.int32)
         if not prefix:
             return _Stripped(every, np.zeros(len(weights), np.int32), 1, 0, 0)
-        ids, _ = grouped(self.distinct.chosen(prefix, every), weights)
-        # distinct rows of each class; only classes of several can be split further
+        ids, _ = group_rows(self.distinct.select(prefix, every), weights)
+        # [class] number of distinct rows; only classes of several can be split further
         often = np.bincount(ids)
         several = often[ids] > 1
-        # new numbers for the classes of several rows
+        # [class] new number, for the classes of several rows
         number = (np.cumsum(often > 1) - 1).astype(np.int32)
         alone = weights[~several]
         return _Stripped(every[several], number[ids[several]], int((often > 1).sum()), len(alone), _pairs(alone))
 
     def _count(self, which: tuple[int, ...], stripped: _Stripped) -> Combination:
+        """Count a combination, by splitting the classes of its prefix by its last column."""
         self.counted += 1
         codes, size = self.distinct.columns[which[-1]]
         names = tuple(self.distinct.names[i] for i in which)
         if not len(stripped.rows):
             return Combination(names, stripped.left_out, stripped.left_out_pairs, self.rows)
-        _, weights = grouped(
+        _, weights = group_rows(
             [(stripped.ids, max(stripped.classes, 1)), (codes[stripped.rows], size)],
             self.distinct.weights[stripped.rows],
         )
@@ -217,8 +225,8 @@ class _Look:
             names, stripped.left_out + len(weights), stripped.left_out_pairs + _pairs(weights), self.rows
         )
 
-    def _reached(self, found: Combination) -> bool:
-        """Whether a combination reaches the threshold; remembers it if so, or if it is the best of its size."""
+    def _record_if_reached(self, found: Combination) -> bool:
+        """Return whether a combination reaches the threshold; record it if so, or if it is the best of its size."""
         size, share = len(found.columns), getattr(found, self.measure)
         if size == 1:
             self.alone.append(found)
@@ -231,4 +239,5 @@ class _Look:
 
 
 def _pairs(weights: Longs) -> int:
+    """Return the number of pairs of equal rows, given how many rows are equal each time."""
     return int((weights * (weights - 1) // 2).sum())

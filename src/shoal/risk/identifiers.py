@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from shoal.data.codes import Column, Table
 from shoal.data.codes import Kind as Written
 from shoal.hierarchy.hipaa import RESTRICTED_ZIP3
-from shoal.risk.check_digits import is_card, is_iban, is_vin, national_number
+from shoal.risk.check_digits import is_card, is_iban, is_national_number, is_vin
 from shoal.risk.vocabulary import is_person_name, is_shaped_like_a_name, meaning_of
 
 Flags = NDArray[np.bool_]
@@ -35,8 +35,8 @@ class IdentifierKind:
     """Whether it names a person by itself; what does not may be generalised."""
 
 
-def matching(pattern: str) -> Look:
-    """Return a look for texts that match the whole pattern."""
+def make_pattern_look(pattern: str) -> Look:
+    """Return a function that flags the texts that match the pattern as a whole."""
 
     def look(texts: pa.StringArray) -> Flags:
         found: Flags = pc.match_substring_regex(texts, rf"\A(?:{pattern})\z").to_numpy(zero_copy_only=False)
@@ -45,9 +45,9 @@ def matching(pattern: str) -> Look:
     return look
 
 
-def passing(pattern: str, check: Callable[[str], bool]) -> Look:
-    """Return a look for texts that match the whole pattern and pass a check, such as of a check digit."""
-    outer = matching(pattern)
+def make_checked_look(pattern: str, check: Callable[[str], bool]) -> Look:
+    """Return a function that flags the texts that match the pattern as a whole and pass a check."""
+    outer = make_pattern_look(pattern)
 
     def look(texts: pa.StringArray) -> Flags:
         found = outer(texts)
@@ -109,7 +109,7 @@ GEOGRAPHY = IdentifierKind(
     "geo-?code lat latitude lon lng longitude census-?tract block-?group",
     direct=False,
 )
-DATES = IdentifierKind("C", "a date finer than a year", "", matching(DATE), direct=False)
+DATES = IdentifierKind("C", "a date finer than a year", "", make_pattern_look(DATE), direct=False)
 ZIPS = IdentifierKind("B", "a ZIP code of more than three digits", "", None, direct=False)
 SMALL_ZIP3 = IdentifierKind("B", "a three-digit ZIP code of at most 20,000 people", "", None, direct=False)
 AGES = IdentifierKind("C", "an age over 89", "", None, direct=False)
@@ -127,15 +127,19 @@ KINDS: tuple[IdentifierKind, ...] = (
     DATES,
     IdentifierKind("E", "a fax number", "fax.* .*-fax"),
     IdentifierKind(
-        "D", "a telephone number", "phone.* tele?phone.* .*-phone mobile.* cell-?phone.* tel", matching(PHONE)
+        "D", "a telephone number", "phone.* tele?phone.* .*-phone mobile.* cell-?phone.* tel", make_pattern_look(PHONE)
     ),
-    IdentifierKind("F", "an e-mail address", "e-?mail.* .*-e-?mail", matching(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}")),
-    IdentifierKind("G", "a social security number", "ssn social-?security.* .*-ssn national-?id.* nino", matching(SSN)),
+    IdentifierKind(
+        "F", "an e-mail address", "e-?mail.* .*-e-?mail", make_pattern_look(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}")
+    ),
+    IdentifierKind(
+        "G", "a social security number", "ssn social-?security.* .*-ssn national-?id.* nino", make_pattern_look(SSN)
+    ),
     IdentifierKind(
         "R",
         "a number by which a state knows a person",
         "",
-        passing("[0-9A-Za-z][0-9A-Za-z .-]{7,20}", national_number),
+        make_checked_look("[0-9A-Za-z][0-9A-Za-z .-]{7,20}", is_national_number),
     ),
     IdentifierKind("B", "a postal address", "", _addresses),
     IdentifierKind(
@@ -147,19 +151,25 @@ KINDS: tuple[IdentifierKind, ...] = (
         "health-?plan.* beneficiary.* member-?(id|no|number) insurance-?(id|no|number) hicn mbi",
     ),
     IdentifierKind("J", "an account number", "account.* iban .*-iban bank-?account.* card-?(no|number) credit-?card.*"),
-    IdentifierKind("J", "a bank account (IBAN)", "", passing(r"[A-Z]{2}[0-9]{2}[A-Z0-9 ]{10,38}", is_iban)),
+    IdentifierKind("J", "a bank account (IBAN)", "", make_checked_look(r"[A-Z]{2}[0-9]{2}[A-Z0-9 ]{10,38}", is_iban)),
     IdentifierKind(
-        "J", "a card number", "", passing(r"[0-9]{4}[ -]?[0-9]{4,6}[ -]?[0-9]{4,5}([ -]?[0-9]{1,7})?", is_card)
+        "J",
+        "a card number",
+        "",
+        make_checked_look(r"[0-9]{4}[ -]?[0-9]{4,6}[ -]?[0-9]{4,5}([ -]?[0-9]{1,7})?", is_card),
     ),
     IdentifierKind("L", "a vehicle", "vin vehicle-?id.* (licen[cs]e|number)-?plate.* plate plate-?(no|number)"),
-    IdentifierKind("L", "a vehicle number (VIN)", "", passing("[A-HJ-NPR-Z0-9]{17}", is_vin)),
+    IdentifierKind("L", "a vehicle number (VIN)", "", make_checked_look("[A-HJ-NPR-Z0-9]{17}", is_vin)),
     IdentifierKind("K", "a certificate or licence number", "licen[cs]e.* .*-licen[cs]e certificate.* passport.* npi"),
     IdentifierKind("M", "a device", "device-?(id|no|number|serial).* serial.* imei udid mac mac-address"),
-    IdentifierKind("M", "a device address (MAC)", "", matching(rf"({_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}")),
+    IdentifierKind("M", "a device address (MAC)", "", make_pattern_look(rf"({_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}")),
     IdentifierKind(
-        "N", "a web address", "url .*-url website homepage web-?page", matching(r"(?i:https?://|ftp://|www\.)\S+")
+        "N",
+        "a web address",
+        "url .*-url website homepage web-?page",
+        make_pattern_look(r"(?i:https?://|ftp://|www\.)\S+"),
     ),
-    IdentifierKind("O", "an IP address", "ip ip-?addr.* .*-ip", matching(IP)),
+    IdentifierKind("O", "an IP address", "ip ip-?addr.* .*-ip", make_pattern_look(IP)),
     IdentifierKind(
         "P",
         "a biometric identifier",
@@ -170,7 +180,7 @@ KINDS: tuple[IdentifierKind, ...] = (
         "R",
         "a universal identifier (UUID)",
         "uuid guid",
-        matching(rf"\{{?{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}\}}?"),
+        make_pattern_look(rf"\{{?{_HEX}{{8}}(-{_HEX}{{4}}){{3}}-{_HEX}{{12}}\}}?"),
     ),
     GEOGRAPHY,  # after mail-address, ip-address …
     IdentifierKind("R", "an identifying number", "id .*-id identifier key record-?(no|number)"),
@@ -219,7 +229,7 @@ class IdentifierFinding:
 
 
 def identifiers(table: Table) -> tuple[IdentifierFinding, ...]:
-    """Return what every column looks like, at most once each; no cell is told, only how many rows.
+    """Return the first finding about each column that looks like an identifier; counts of rows, never cells.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -255,10 +265,10 @@ def named_kind(name: str) -> IdentifierKind | None:
     """Return the kind that has this name among its usual headers, if any."""
     header = plain_header(name)
     found = next((kind for kind in KINDS if any(re.fullmatch(p, header) for p in kind.headers.split())), None)
-    return found or _meant_kind(name)
+    return found or _kind_by_meaning(name)
 
 
-def _meant_kind(name: str) -> IdentifierKind | None:
+def _kind_by_meaning(name: str) -> IdentifierKind | None:
     """Return the kind that a header in another language means."""
     found = meaning_of(name)
     if found is None or not found[1].is_sure:
@@ -281,11 +291,11 @@ def findings(column: Column) -> Iterator[IdentifierFinding]:
             seen = looks(kind, kind.look(column.texts))
             if seen.share >= MOST:
                 yield seen
-    yield from (looks(kind, flags) for kind, flags in _special(column) if flags.any())
+    yield from (looks(kind, flags) for kind, flags in _find_special_kinds(column) if flags.any())
     by_name = named_kind(column.name)
     if by_name is not None:
         yield IdentifierFinding(column.name, by_name, "name", filled, filled)
-    words = looks(FREE_TEXT, matching(_WORDS)(column.texts))
+    words = looks(FREE_TEXT, make_pattern_look(_WORDS)(column.texts))
     if words.share >= Fraction(1, 2) and 2 * len(column.texts) > filled:
         yield words
     unique = column.counts[: len(column.texts)] == 1
@@ -294,27 +304,27 @@ def findings(column: Column) -> Iterator[IdentifierFinding]:
         yield own
 
 
-def _special(column: Column) -> Iterator[tuple[IdentifierKind, Flags]]:
-    """Yield ZIP codes, ages and typed dates, where what the rule allows depends on the value."""
+def _find_special_kinds(column: Column) -> Iterator[tuple[IdentifierKind, Flags]]:
+    """Yield the kinds for which the rule depends on the value, ZIP codes, ages and dates, with flags of the texts."""
     header, texts = plain_header(column.name), column.texts
     if _ZIP_HEADER.fullmatch(header):
-        yield ZIPS, matching(".*[0-9]{4}.*")(texts)
+        yield ZIPS, make_pattern_look(".*[0-9]{4}.*")(texts)
         areas = pc.utf8_slice_codeunits(texts, 0, 3)
         restricted = np.array([area in RESTRICTED_ZIP3 for area in areas.to_pylist()], dtype=bool)
-        yield SMALL_ZIP3, restricted & matching(r"[0-9]{3}\**")(texts)
+        yield SMALL_ZIP3, restricted & make_pattern_look(r"[0-9]{3}\**")(texts)
     elif column.kind is Written.TEXT:
-        zips = matching(ZIP)(texts)  # texts of five digits: a number that begins with 0 is none
+        zips = make_pattern_look(ZIP)(texts)  # texts of five digits: a number that begins with 0 is none
         yield ZIPS, zips if zips.all() else np.zeros(len(zips), dtype=bool)
     if column.kind is Written.DATE or _DATE_HEADER.fullmatch(header):
-        yield DATES, ~matching(_YEARS)(texts)
+        yield DATES, ~make_pattern_look(_YEARS)(texts)
     if _AGE_HEADER.fullmatch(header):
-        yield AGES, np.array([_over_89(text) for text in texts.to_pylist()], dtype=bool)
+        yield AGES, np.array([_is_over_89(text) for text in texts.to_pylist()], dtype=bool)
 
 
-def _over_89(text: str) -> bool:
+def _is_over_89(text: str) -> bool:
     """Whether a released age says more about people over 89 than that they are over 89.
 
-    >>> [_over_89(text) for text in ("89", "90", "[80, 90)", "[85, 95)", "≥90", "≥95", "*")]
+    >>> [_is_over_89(text) for text in ("89", "90", "[80, 90)", "[85, 95)", "≥90", "≥95", "*")]
     [False, True, False, True, False, True, False]
     """
     if re.fullmatch(r"[0-9]{1,3}([.][0-9]+)?", text):

@@ -62,10 +62,10 @@ def individual_risks(weight: str, ids: Codes, weights: Floats) -> Individual:
 
 
 def expected_inverse(f: Longs, p: Floats) -> Floats:
-    """E[1/F] where F−f is negative binomial: Σ_j≥f (1/j) C(j−1, f−1) p^f (1−p)^(j−f).
+    """Return E[1/F] where F−f is negative binomial: Σ_j≥f (1/j) C(j−1, f−1) p^f (1−p)^(j−f).
 
     With 1/j = ∫ t^(j−1) dt that is p I_f, I_f = ∫ u^(f−1)/(p + (1−p)u) du over [0, 1]. From I_1 = ln(1/p)/(1−p) follows
-    I_(f+1) = (1/f − p I_f)/(1−p), which is steady for p < 1/2; elsewhere Σ_k (1−p)^k B(f, k+1) converges at once.
+    I_(f+1) = (1/f − p I_f)/(1−p), which is stable for p < 1/2; elsewhere Σ_k (1−p)^k B(f, k+1) converges fast.
 
     >>> expected_inverse(np.array([1, 3, 5, 4]), np.array([0.1, 0.1, 0.1, 1.0])).round(6).tolist()
     [0.255843, 0.046368, 0.024235, 0.25]
@@ -73,19 +73,21 @@ def expected_inverse(f: Longs, p: Floats) -> Floats:
     q = 1 - p
     short = (q > 0.5) & (f < _FEW)
     found = np.empty(len(f))
-    found[short] = _stepped(f[short], p[short], q[short])
-    found[~short] = _summed(f[~short], q[~short])
+    found[short] = _integrate_by_recurrence(f[short], p[short], q[short])
+    found[~short] = _integrate_by_series(f[~short], q[~short])
     return found * p
 
 
-def _stepped(f: Longs, p: Floats, q: Floats) -> Floats:
+def _integrate_by_recurrence(f: Longs, p: Floats, q: Floats) -> Floats:
+    """Return I_f by the recurrence from I_1."""
     last = -np.log(p) / q
     for i in range(1, int(f.max(initial=1))):
         last = np.where(f > i, (1 / i - p * last) / q, last)
     return last
 
 
-def _summed(f: Longs, q: Floats) -> Floats:
+def _integrate_by_series(f: Longs, q: Floats) -> Floats:
+    """Return I_f by the series, whose terms are (1−p)^k B(f, k+1)."""
     term = 1 / f.astype(np.float64)
     total = term.copy()
     for k in range(1, _TERMS):
@@ -95,7 +97,7 @@ def _summed(f: Longs, q: Floats) -> Floats:
 
 
 def approximate_inverse(f: Longs, p: Floats) -> Floats:
-    """Approximate E[1/F]: exact for f = 1 and 2, p/(f − (1−p)) beyond.
+    """Return E[1/F] approximately: exact for f = 1 and 2, p/(f − (1−p)) beyond.
 
     >>> approximate_inverse(np.array([3, 5]), np.array([0.1, 0.1])).round(6).tolist()
     [0.047619, 0.02439]
@@ -111,7 +113,7 @@ def read_weights(column: Column) -> Floats:
     wrong = np.flatnonzero(~(values > 0))
     if len(wrong):
         code = int(wrong[column.first_rows[wrong].argmin()])
-        what = _what(values[code], missing=code == column.null_code)
+        what = _describe_bad_weight(values[code], missing=code == column.null_code)
         raise BadInput(
             f"column {column.name!r}: the weight of row {column.first_row(code)} is {what}; a weight is how many "
             "people a row stands for"
@@ -121,12 +123,14 @@ def read_weights(column: Column) -> Floats:
 
 
 def _number(text: str, decimal: str) -> float:
+    """Read a weight; NaN for what is no finite number."""
     plain = text.strip().replace(decimal, ".")
     value = float(plain) if _NUMBER.fullmatch(plain) else np.nan
     return value if isfinite(value) else np.nan
 
 
-def _what(value: float, *, missing: bool) -> str:
+def _describe_bad_weight(value: float, *, missing: bool) -> str:
+    """Say what is wrong with a weight."""
     if missing:
         return "missing"
     if np.isnan(value):

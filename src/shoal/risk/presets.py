@@ -56,7 +56,7 @@ class Preset:
 
 
 def _max_risk(preset: Preset, seen: PresetFigures) -> Judged:
-    """Whether the greatest risk is at most the limit; what is rounded to it is shown beside."""
+    """Judge whether the greatest risk is at most the limit; say so where k is the usual rounding of it."""
     assert seen.sizes is not None
     limit, k = Fraction(str(preset.asked["max_risk"])), int(seen.sizes.min())
     holds = Fraction(1, k) <= limit

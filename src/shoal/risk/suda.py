@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shoal import kernels
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes, Table
-from shoal.data.packed_keys import Layout, joined
+from shoal.data.packed_keys import Layout, join_columns
 from shoal.errors import BadInput
 
 Coded = tuple[Codes, int]
@@ -21,10 +21,10 @@ Told = Callable[[float], None]
 """Receives the share of the work that is done."""
 
 
-def grouped(columns: Sequence[Coded], weights: Longs) -> tuple[Codes, Longs]:
+def group_rows(columns: Sequence[Coded], weights: Longs) -> tuple[Codes, Longs]:
     """Return the group of every row and the weight of every group.
 
-    >>> ids, weights = grouped([(np.array([1, 0, 1], np.int32), 2)], np.array([1, 1, 4]))
+    >>> ids, weights = group_rows([(np.array([1, 0, 1], np.int32), 2)], np.array([1, 1, 4]))
     >>> weights[ids].tolist()
     [5, 1, 5]
     """
@@ -36,7 +36,7 @@ def grouped(columns: Sequence[Coded], weights: Longs) -> tuple[Codes, Longs]:
 
 
 @dataclass(frozen=True)
-class Distinct:
+class DistinctRecords:
     """Distinct rows of some columns, how often each occurs, and the distinct row of each row of the table."""
 
     names: tuple[str, ...]
@@ -45,8 +45,8 @@ class Distinct:
     ids: Codes
 
     @classmethod
-    def of(cls, columns: Mapping[str, Coded]) -> "Distinct":
-        ids, count, behind = joined(list(columns.values()))
+    def of(cls, columns: Mapping[str, Coded]) -> "DistinctRecords":
+        ids, count, behind = join_columns(list(columns.values()))
         sizes = [size for _, size in columns.values()]
         weights = np.bincount(ids, minlength=count).astype(np.int64)
         return cls(tuple(columns), tuple(zip(behind, sizes, strict=True)), weights, ids)
@@ -55,7 +55,7 @@ class Distinct:
     def rows(self) -> int:
         return len(self.ids)
 
-    def chosen(self, which: Sequence[int], rows: Codes) -> list[Coded]:
+    def select(self, which: Sequence[int], rows: Codes) -> list[Coded]:
         """Return some columns of some distinct rows."""
         return [(self.columns[i][0][rows], self.columns[i][1]) for i in which]
 
@@ -107,15 +107,16 @@ class Suda:
     @property
     def scores(self) -> Floats:
         """Σ (M−i)! over the row's minimal uniques of i attributes, M attributes in all (Elliot et al. 2002)."""
-        return self._summed(_scored(len(self.attributes)))
+        return self._sum_scores(_scores_by_size(len(self.attributes)))
 
     @property
     def ihsn_scores(self) -> Floats:
         """The variant that the IHSN describes: Σ (2^(M−i) − 1) i! (M−i)! / M!."""
         m = len(self.attributes)
-        return self._summed([(2 ** (m - i) - 1) / comb(m, i) for i in range(1, m + 1)])
+        return self._sum_scores([(2 ** (m - i) - 1) / comb(m, i) for i in range(1, m + 1)])
 
-    def _summed(self, each: Sequence[float]) -> Floats:
+    def _sum_scores(self, each: Sequence[float]) -> Floats:
+        """Return the score of each row, given the score of a minimal unique of each size."""
         return np.asarray(self.counts @ np.array(each[: self.max_size], dtype=np.float64))
 
     @property
@@ -133,7 +134,7 @@ class Suda:
         found, special = np.zeros(len(scores)), scores > 0
         if dis is None or not special.any():
             return found
-        # powers of the share of the greatest score: the formula does not change by a factor of all scores
+        # scores are divided by the greatest one, against overflow: a common factor cancels out of the formula
         power = (scores[special] / scores.max()) ** exponent
         found[special] = 1 / (1 + (self.uniques / dis - self.uniques) / (power * (1 / power).sum()))
         return found
@@ -178,37 +179,39 @@ def suda(
 ) -> Suda:
     """Find every minimal sample unique of at most `max_size` attributes: those that Manning, Haglin, Keane 2008 find.
 
-    Combinations are looked at by size. A row that a part of a combination singles out is left out: it has no like
-    among the others, so those alone tell which of them are unique. Equal rows are looked at as one.
+    Combinations are looked at by size. A row that a part of a combination singles out already is left out: it equals no
+    other row, so that leaving it out changes nothing for the rest. Equal rows are looked at as one.
 
     >>> a, b, c = np.array([2, 1, 1], np.int32), np.array([0, 3, 0], np.int32), np.array([0, 6, 0], np.int32)
     >>> suda({"a": (a, 3), "b": (b, 4), "c": (c, 7)}).scores.tolist()
     [2.0, 4.0, 2.0]
     """
-    distinct = Distinct.of(columns)
+    distinct = DistinctRecords.of(columns)
     many = len(columns)
     most = usual_size(many) if max_size is None else max_size
     if most < 1:
         raise BadInput(f"the size of a combination must be a whole number of at least 1, not {max_size!r}")
     most = min(most, many)
-    counts, weighted, each = np.zeros((len(distinct.weights), most), np.int64), np.zeros(many), _scored(many)
-    for which, alone in _minimal(distinct, most, told):
+    counts, weighted, each = np.zeros((len(distinct.weights), most), np.int64), np.zeros(many), _scores_by_size(many)
+    for which, alone in _find_minimal_uniques(distinct, most, told):
         counts[alone, len(which) - 1] += 1
         weighted[list(which)] += len(alone) * float(each[len(which) - 1])
     uniques, pairs = (int((distinct.weights == size).sum()) * size for size in (1, 2))
     return Suda(distinct.names, counts[distinct.ids], weighted, uniques, pairs, fraction)
 
 
-def _scored(attributes: int) -> list[float]:
+def _scores_by_size(attributes: int) -> list[float]:
+    """Return the score (M−i)! of a minimal unique of i attributes, for each i."""
     return [float(factorial(attributes - i)) for i in range(1, attributes + 1)]
 
 
-def _minimal(distinct: Distinct, most: int, told: Told) -> Iterator[tuple[tuple[int, ...], Longs]]:
+def _find_minimal_uniques(distinct: DistinctRecords, most: int, told: Told) -> Iterator[tuple[tuple[int, ...], Longs]]:
     """Yield each combination with the distinct rows of which it is a minimal unique."""
     single, many = distinct.weights == 1, len(distinct.columns)
     steps, done = sum(comb(many, size) for size in range(1, most + 1)), 0
     known: dict[tuple[int, ...], NDArray[np.uint8]] = {(): np.packbits(np.zeros(len(single), dtype=bool))}
     for size in range(1, most + 1):
+        # packed flags of the rows that each combination of this size, or a part of it, singles out
         fresh: dict[tuple[int, ...], NDArray[np.uint8]] = {}
         for which in combinations(range(many), size):
             told(done / steps)
@@ -221,7 +224,7 @@ def _minimal(distinct: Distinct, most: int, told: Told) -> Iterator[tuple[tuple[
             left = np.flatnonzero(~covered)
             if not single[left].any():
                 continue
-            ids, weights = grouped(distinct.chosen(which, left.astype(np.int32)), distinct.weights[left])
+            ids, weights = group_rows(distinct.select(which, left.astype(np.int32)), distinct.weights[left])
             # of the others, those that the whole combination singles out
             alone = left[weights[ids] == 1]
             if len(alone):

@@ -37,10 +37,10 @@ class Match:
         return self.fit > 1
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return a text in lower case, without accents.
 
-    >>> folded("Größe"), folded("İmię"), folded("Año")
+    >>> fold_text("Größe"), fold_text("İmię"), fold_text("Año")
     ('grosse', 'imie', 'ano')
     """
     plain = normalize("NFKD", text.casefold().translate(_LETTERS))
@@ -54,7 +54,7 @@ def header_words(header: str) -> tuple[str, ...]:
     (('patienten', 'id'), ('date', 'of', 'birth'), ('strasse', 'nr', '2'))
     """
     spaced = re.sub(r"(?<=[a-zß-ÿ0-9])(?=[A-Z])", " ", header)
-    return tuple(re.findall(r"[^\W\d_]+|\d+", folded(spaced)))
+    return tuple(re.findall(r"[^\W\d_]+|\d+", fold_text(spaced)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _words() -> Sequence[_Word]:
 
 
 def _without_umlaut(word: str) -> str:
-    """Return a word in which ae, oe and ue are a, o and u, as ä, ö and ü fold."""
+    """Return a word with a, o and u for ae, oe and ue, as folding makes of ä, ö and ü."""
     return re.sub("(?<=[aou])e", "", word)
 
 
@@ -102,7 +102,7 @@ def meaning_of(header: str) -> tuple[HeaderMeaning, Match] | None:
     """
     words = tuple(map(_without_umlaut, header_words(header)))
     joined = "".join(words)
-    # whichever way a word fits, it is a part of the whole header: few words are looked at any closer
+    # a word that fits in any way is a part of the whole header: this quick test leaves few words
     fits = (
         (word.meaning, Match(fit, len(word.joined)))
         for word in _words()
@@ -158,5 +158,5 @@ def is_person_name(text: str) -> bool:
     [True, True, False, False]
     """
     known = person_names()
-    words = map(_without_umlaut, re.findall(r"[^\W\d_]+", folded(text)))
+    words = map(_without_umlaut, re.findall(r"[^\W\d_]+", fold_text(text)))
     return is_shaped_like_a_name(text) and any(word in known["given"] or word in known["surnames"] for word in words)

@@ -38,7 +38,7 @@ class Frontier:
         self._order = np.argsort(-reach, axis=None, kind="stable")
         self._at = 0
         # [node] rank that decides ties: by height, then by the order of the names
-        heights = _outer([np.arange(n, dtype=np.float64) for n in shape])
+        heights = _outer_sum([np.arange(n, dtype=np.float64) for n in shape])
         self._rank = (heights * self.bounds.size + np.arange(self.bounds.size).reshape(self.bounds.shape)).reshape(-1)
 
     @property
@@ -60,14 +60,14 @@ class Frontier:
             np.maximum(coarser, answer.above, out=coarser)
         self.bounds[at] = inf
 
-    def widest(self, best: Answer | None) -> Node | None:
+    def next_open_node(self, best: Answer | None) -> Node | None:
         """Return the node with most nodes below it that may still beat the best one; None if nothing can.
 
         A node that cannot win never can again, so each node is passed once.
         """
         while self._at < len(self._order):
             part = self._order[self._at : self._at + _AT_ONCE]
-            may_win = self._open(part, best)
+            may_win = self._can_beat(part, best)
             first = int(may_win.argmax())
             if may_win[first]:
                 self._at += first  # it stays open until its answer is learned: the search may stop before
@@ -75,13 +75,13 @@ class Frontier:
             self._at += len(part)
         return None
 
-    def least(self, best: Answer | None) -> float:
+    def lower_bound(self, best: Answer | None) -> float:
         """Return a lower bound of all scores: the best one, or less where an open node may be lower."""
         left = self._order[self._at :]
-        bounds = self.bounds.reshape(-1)[left[self._open(left, best)]]
+        bounds = self.bounds.reshape(-1)[left[self._can_beat(left, best)]]
         return min(float(bounds.min(initial=inf)), inf if best is None else best.score)
 
-    def _open(self, nodes: NDArray[np.int64], best: Answer | None) -> NDArray[np.bool_]:
+    def _can_beat(self, nodes: NDArray[np.int64], best: Answer | None) -> NDArray[np.bool_]:
         """Return which nodes may beat the best one: by score, at a tie by lower height, then by the names' order."""
         bounds = self.bounds.reshape(-1)[nodes]
         if best is None:
@@ -91,6 +91,7 @@ class Frontier:
         return np.asarray((bounds < best.score - near) | ((bounds <= best.score + near) & first))
 
     def _node(self, at: int) -> Node:
+        """Return the node at an index of the flattened `bounds`."""
         node = list(self.lattice.bottom)
         for axis, i in zip(self.axes, np.unravel_index(at, self.bounds.shape), strict=True):
             node[axis] += int(i)
@@ -109,16 +110,16 @@ class Frontier:
     def _sum(self, floors: list[Floats]) -> Bounds:
         """Add up the floors of all attributes at every node."""
         fixed = sum(float(floor[0]) for i, floor in enumerate(floors) if i not in self.axes)
-        return np.array(_outer([floors[i] for i in self.axes]) + fixed)  # 0 axes: an array, not a number
+        return np.array(_outer_sum([floors[i] for i in self.axes]) + fixed)  # 0 axes: an array, not a number
 
 
 def _reach(shape: list[int], *, upward: bool) -> Bounds:
     """Return the logarithm of the number of finer nodes; where answers bound coarser nodes too, these count half."""
-    down = _outer([np.log(np.arange(1, n + 1)) for n in shape])
-    return down + _outer([np.log(np.arange(n, 0, -1)) for n in shape]) / 2 if upward else down
+    down = _outer_sum([np.log(np.arange(1, n + 1)) for n in shape])
+    return down + _outer_sum([np.log(np.arange(n, 0, -1)) for n in shape]) / 2 if upward else down
 
 
-def _outer(floors: list[Floats]) -> Bounds:
+def _outer_sum(floors: list[Floats]) -> Bounds:
     """Return a new array of the sums of one entry of each vector: [level of axis 0, level of axis 1, ...]."""
     return np.array(reduce(np.add.outer, floors, np.zeros(())))
 
@@ -139,14 +140,14 @@ def exhaust(lattice: Lattice, floors: Floors, found: Incumbent) -> Questions:
     try:
         top = yield Ask(lattice.top, 0.0)  # from here on there may be something to release
         frontier.learn(top)
-        found.meet(top)
+        found.consider(top)
         yield from _bisect(lattice, floors, frontier, found)
-        while (node := frontier.widest(found.best)) is not None:
+        while (node := frontier.next_open_node(found.best)) is not None:
             answer = yield Ask(node, frontier.settled)
             frontier.learn(answer)
-            found.meet(answer)
+            found.consider(answer)
     finally:  # also when it has to stop
-        found.raise_bound(frontier.least(found.best))
+        found.raise_bound(frontier.lower_bound(found.best))
 
 
 def _bisect(lattice: Lattice, floors: Floors, frontier: Frontier, found: Incumbent) -> Questions:
@@ -157,7 +158,7 @@ def _bisect(lattice: Lattice, floors: Floors, frontier: Frontier, found: Incumbe
         middle = (low + high) // 2
         answer = yield Ask(path[middle], 0.0)
         frontier.learn(answer)
-        found.meet(answer)
+        found.consider(answer)
         if answer.ok:
             high = middle - 1
         else:

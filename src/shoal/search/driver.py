@@ -17,7 +17,7 @@ class Ask(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """How a search ended."""
 
     best: Answer | None
@@ -35,22 +35,22 @@ class Found:
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
-Search = Generator[Ask, Answer, Found]
+Search = Generator[Ask, Answer, SearchResult]
 """Asks for scores: `answer = yield Ask(node, settled)`."""
 Walk = Generator[Ask, bool, tuple[Node, ...]]
 """Asks whether nodes comply, and returns those it found: `ok = yield Ask(node, settled)`."""
 Watch = Callable[[Ask, Tally], None]
-"""Sees every question and what was counted so far."""
+"""Called with every question and what was counted so far."""
 Stop = Callable[[], bool]
 """Returns whether to stop now with what was found."""
 
 
-def unwatched(ask: Ask, tally: Tally) -> None:
-    """Look at nothing: what watches where nobody does."""
+def ignore_progress(ask: Ask, tally: Tally) -> None:
+    """Ignore progress: the default where nobody watches."""
 
 
-def never() -> bool:
-    """Return that there is no reason to stop."""
+def never_stop() -> bool:
+    """Return False: the default where nothing stops a search."""
     return False
 
 
@@ -58,12 +58,14 @@ class Stopped(Exception):
     """Thrown into a search that has to stop; a search that is not anytime does not catch it."""
 
 
-def answer(search: Search, oracle: Oracle, watch: Watch = unwatched, stop: Stop = never) -> Found:
+def drive_search(
+    search: Search, oracle: Oracle, watch: Watch = ignore_progress, stop: Stop = never_stop
+) -> SearchResult:
     """Drive a search to its end, or until it has to stop."""
     return _drive(search, oracle.ask, oracle, watch, stop)
 
 
-def decide(walk: Walk, oracle: Oracle, watch: Watch = unwatched, stop: Stop = never) -> tuple[Node, ...]:
+def drive_walk(walk: Walk, oracle: Oracle, watch: Watch = ignore_progress, stop: Stop = never_stop) -> tuple[Node, ...]:
     """Drive a walk to its end."""
     return _drive(walk, oracle.complies, oracle, watch, stop)
 
@@ -71,6 +73,7 @@ def decide(walk: Walk, oracle: Oracle, watch: Watch = unwatched, stop: Stop = ne
 def _drive(
     search: Generator[Ask, Given, Result], ask: Callable[[Node], Given], oracle: Oracle, watch: Watch, stop: Stop
 ) -> Result:
+    """Answer the questions of a search by `ask` until it returns; throw `Stopped` into it once `stop` says so."""
     try:
         question = next(search)
         while True:
@@ -92,7 +95,7 @@ def slack(score: float) -> float:
     return _TOLERANCE * max(1.0, abs(score))
 
 
-def better(answer: Answer, best: Answer | None) -> bool:
+def is_better(answer: Answer, best: Answer | None) -> bool:
     """Return whether an answer is better: by score, at a tie the lower node, then by the order of the names."""
     if best is None or abs(answer.score - best.score) > slack(best.score):
         return best is None or answer.score < best.score
@@ -106,10 +109,11 @@ class Incumbent:
     best: Answer | None = None
     bound: float = -inf
 
-    def meet(self, answer: Answer) -> None:
-        """Take over a complying node if it is better."""
-        if answer.ok and better(answer, self.best):
+    def consider(self, answer: Answer) -> None:
+        """Keep an answer if its node complies and is better than the best so far."""
+        if answer.ok and is_better(answer, self.best):
             self.best = answer
 
     def raise_bound(self, bound: float) -> None:
+        """Raise the lower bound of all scores; a lower one changes nothing."""
         self.bound = max(self.bound, bound)

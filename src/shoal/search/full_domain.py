@@ -15,7 +15,7 @@ from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.metrics.catalogue import METRICS, scorers
 from shoal.plan import Plan, Searched
 from shoal.policy.document import Policy
-from shoal.problem import Problem, failed_by
+from shoal.problem import Problem, find_failing_classes
 from shoal.recoding.kinds import NodeRecoding
 from shoal.recoding.outcome import After
 from shoal.search.oracle import Answer, Oracle
@@ -56,7 +56,7 @@ def search_lattice(problem: Problem, limit: int | None = None) -> Plan:
     if problem.stop():
         warnings.warn(ShoalWarning("the search was interrupted, and the best node so far was taken"), stacklevel=2)
     if found.best is None:
-        raise Infeasible(_why_not(oracle, lattice) if found.proved else _why_none(policy, oracle))
+        raise Infeasible(_explain_infeasible(oracle, lattice) if found.proved else _explain_unproved(policy, oracle))
     after, recoding, of_row = _apply(problem.classes, found.best, oracle)
     scorer = oracle.scorer
     least = sum(floor[low] for floor, low in zip(scorer.floors, lattice.bottom, strict=True))
@@ -71,14 +71,14 @@ def search_lattice(problem: Problem, limit: int | None = None) -> Plan:
         score=score,
         metrics={name: s.value(s.score(after)) for name, s in scorers(oracle.before).items()},
         seconds=seconds,
-        failed=failed_by(policy.models, oracle.counts(after.node, after.classes)),
+        failed=oracle.explain(after),
         class_of_row=of_row,
         reading=oracle.reading,
         search=Searched(lattice, found, score - scorer.value(max(found.bound, least)), oracle.tally),
     )
 
 
-def _why_none(policy: Policy, oracle: Oracle) -> str:
+def _explain_unproved(policy: Policy, oracle: Oracle) -> str:
     """Explain why a search ended without a node although it did not prove that there is none."""
     if policy.method.algorithm == "optimal":
         return "no node that keeps the policy was found before the search had to stop; allow more time"
@@ -103,6 +103,7 @@ def allowed_lattice(policy: Policy, hierarchies: Mapping[str, Hierarchy]) -> Lat
 
 
 def _highest(policy: Policy, hierarchy: Hierarchy) -> int:
+    """Return the highest level that the policy allows an attribute."""
     if policy.method.generalise == "none" and policy.method.suppress == "tuple":
         return 0
     limit = policy.attributes[hierarchy.attribute].max_level
@@ -118,9 +119,9 @@ def _apply(bottom: FrequencySet, found: Answer, oracle: Oracle) -> tuple[After, 
     levels = dict(zip(bottom.attributes, found.node, strict=True))
     steps = {h.attribute: h.levels[levels[h.attribute]] for h in oracle.before.hierarchies}
     coarse = bottom.rollup(steps, want_classes=True)
-    after = After(found.node, coarse, oracle.failing(found.node, coarse))
+    after = oracle.suppress(found.node, coarse)
     if bottom.classes is None:
-        kept = replace(coarse.kept(~after.suppressed), rest=None)
+        kept = replace(coarse.select_classes(~after.suppressed), rest=None)
         of_class = np.zeros(0, dtype=np.int32) if coarse.classes is None else coarse.classes
         return after, NodeRecoding(levels, np.zeros(0, dtype=bool), kept), of_class
     assert coarse.classes is not None
@@ -128,22 +129,28 @@ def _apply(bottom: FrequencySet, found: Answer, oracle: Oracle) -> tuple[After, 
     return after, NodeRecoding(levels, after.suppressed[of_row]), of_row
 
 
-def _why_not(oracle: Oracle, lattice: Lattice) -> str:
+def _explain_infeasible(oracle: Oracle, lattice: Lattice) -> str:
     """Explain which model fails at the most general node, and for how many rows."""
     top = oracle.apply(lattice.top)
     counts = oracle.counts(lattice.top, top.classes)
-    failed = failed_by(list(oracle.models), counts)
-    failing = {name: top.rows_of(classes) for name, classes in failed.items()}
+    failed = find_failing_classes(list(oracle.models), counts)
+    failing = {name: top.count_rows(classes) for name, classes in failed.items()}
     worst = max(failing, key=lambda name: failing[name])
     where, levels = ("at the only", "other") if lattice.size == 1 else ("even at the most general", "higher")
     said = f"no node keeps the policy: {where} one {failing[worst]} of {oracle.before.rows} rows fail "
     if top.suppressed_rows == oracle.before.rows <= oracle.limit:
         return f"{said}{worst}, and a release without rows is none; allow {levels} levels or a weaker model"
-    wide = [model.name for model in oracle.models if model.table_wide and not model.holds(counts.kept(~top.suppressed))]
+    wide = [
+        model.name
+        for model in oracle.models
+        if model.table_wide and not model.holds(counts.select_classes(~top.suppressed))
+    ]
     if top.suppressed_rows <= oracle.limit and wide:
+        smallest = any(model.suppresses_smallest for model in oracle.models if model.name == wide[0])
+        small = f", whichever of its smallest classes are suppressed, {oracle.limit} rows at most"
         return (
-            f"no node keeps the policy: {where} one the table as a whole fails {wide[0]}; allow {levels} levels or a "
-            "weaker model"
+            f"no node keeps the policy: {where} one the table as a whole fails {wide[0]}"
+            f"{small if smallest and oracle.limit else ''}; allow {levels} levels or a weaker model"
         )
     if top.suppressed_rows <= oracle.limit:
         return (

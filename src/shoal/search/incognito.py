@@ -28,7 +28,7 @@ def incognito(lattice: Lattice, left_out: Node) -> Walk:
         for done, node in enumerate(smaller):
             settled = (size - 1 + done / len(smaller)) / len(left_out)
             present = [i for i, above in enumerate(left_out) if node[i] != above]
-            for larger in _larger(node, lattice, present):
+            for larger in _extend_node(node, lattice, present):
                 faces = ((*larger[:i], left_out[i], *larger[i + 1 :]) for i in present)  # the last one is the node
                 if all(face in known for face in faces):
                     if not looks or (yield Ask(larger, settled)):
@@ -54,7 +54,7 @@ def minimal(nodes: Sequence[Node]) -> tuple[Node, ...]:
     )
 
 
-def _larger(node: Node, lattice: Lattice, present: Sequence[int]) -> Iterator[Node]:
+def _extend_node(node: Node, lattice: Lattice, present: Sequence[int]) -> Iterator[Node]:
     """Yield the node with one more attribute, after the last one that it has."""
     for i in range(present[-1] + 1 if present else 0, len(node)):
         head, tail = node[:i], node[i + 1 :]

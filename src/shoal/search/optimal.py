@@ -9,7 +9,7 @@ from random import Random
 from shoal.hierarchy.lattice import Lattice, Node
 from shoal.metrics.metric import Floors
 from shoal.search.branch_and_bound import Questions, cheapest_path, exhaust
-from shoal.search.driver import Ask, Found, Incumbent, Search, Stopped
+from shoal.search.driver import Ask, Incumbent, Search, SearchResult, Stopped
 from shoal.search.oracle import Answer
 
 
@@ -36,13 +36,13 @@ def bound_by_faces(
 def _groups(lattice: Lattice, largest: int) -> list[set[int]]:
     """Divide the attributes into as few faces as possible; each face has at least one attribute."""
     for faces in range(ceil(log(lattice.size) / log(largest)), len(lattice.shape)):
-        groups = _shared_out(lattice.shape, faces)
+        groups = _balance_groups(lattice.shape, faces)
         if all(prod(lattice.shape[i] for i in group) <= largest for group in groups):
             return groups
     return [{i} for i in range(len(lattice.shape))]
 
 
-def _shared_out(shape: Node, faces: int) -> list[set[int]]:
+def _balance_groups(shape: Node, faces: int) -> list[set[int]]:
     """Return at most `faces` groups: each attribute, tallest first, joins the smallest group so far."""
     groups: list[set[int]] = [set() for _ in range(faces)]
     sizes = [1] * faces
@@ -69,10 +69,11 @@ def descend(lattice: Lattice, found: Incumbent) -> Questions:
                     steps.append((_gain(here, answer), -i, answer))
         here = max(steps)[-1] if steps else None
         if here is not None:
-            found.meet(here)
+            found.consider(here)
 
 
 def _gain(here: Answer, step: Answer) -> float:
+    """Return how much a step improves the score per row that it newly suppresses."""
     return (here.score - step.score) / max(step.suppressed - here.suppressed, 1)
 
 
@@ -93,7 +94,7 @@ def anneal(lattice: Lattice, found: Incumbent, steps: int, heat: float, random: 
         cost = answer.score - here.score
         if cost <= 0 or (heat > 0 and random.random() < exp(-cost / (heat * _COOLING ** (-step / steps)))):
             here = answer
-            found.meet(here)
+            found.consider(here)
 
 
 def polish(lattice: Lattice, found: Incumbent) -> Questions:
@@ -102,7 +103,7 @@ def polish(lattice: Lattice, found: Incumbent) -> Questions:
     while better and found.best is not None:
         start = found.best
         for node in _swaps(start.node, lattice):
-            found.meet((yield Ask(node, 1.0)))
+            found.consider((yield Ask(node, 1.0)))
             if found.best is not start:
                 break
         better = found.best is not start
@@ -161,7 +162,7 @@ def optimal(
             yield from _rounds(lattice, floors, left_out, found, additive=additive, seed=seed, endless=endless)
     except Stopped:
         pass
-    return Found(found.best, found.bound)
+    return SearchResult(found.best, found.bound)
 
 
 def _rounds(
@@ -180,16 +181,16 @@ def _rounds(
     if top.below is None:
         found.raise_bound(inf)  # what fails there fails everywhere
         return
-    found.meet(top)
+    found.consider(top)
     for node in reversed(cheapest_path(lattice, floors)[:-1]):  # a policy that is not closed may hold at a lower node
         if found.best is None:
-            found.meet((yield Ask(node, 0.0)))
+            found.consider((yield Ask(node, 0.0)))
     most = found.best
     yield from descend(lattice, found)
     for turn in count() if endless else range(_ROUNDS):
         largest = min(_FIRST_FACES * 4**turn, LARGEST_EXHAUSTED)
         found.raise_bound((yield from bound_by_faces(lattice, floors, left_out, largest, additive=additive)))
-        if Found(found.best, found.bound).proved:
+        if SearchResult(found.best, found.bound).proved:
             return
         if most is None or found.best is None:
             continue

@@ -6,28 +6,31 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Reading
+from shoal.data.packed_keys import CountInterpretation
 from shoal.hierarchy.lattice import Lattice, Node
 from shoal.hierarchy.taxonomy import TOP
 from shoal.metrics.metric import Floors, Scorer
 from shoal.models.k_anonymity import least_size
 from shoal.models.model import Closure, Flags, Model
+from shoal.models.reidentification import count_smallest
+from shoal.problem import find_failing_classes
 from shoal.recoding.outcome import After, Before
 from shoal.search.rollups import Nodes, Rollups, levels_of
 
 
-class Closed:
+class InferredCompliance:
     """Answers by inference: nodes above a complying node comply, nodes below a failing one fail.
 
     It reasons within one face of the lattice; what a face implies for others is left to the search (Incognito).
 
-    >>> known = Closed((3, 2))
+    >>> known = InferredCompliance((3, 2))
     >>> known.learn((1, 0), ok=True)
     >>> known.learn((0, 1), ok=False)
-    >>> known.says((1, 1)), known.says((0, 0)), known.says((2, 0))
+    >>> known.infer_compliance((1, 1)), known.infer_compliance((0, 0)), known.infer_compliance((2, 0))
     (True, False, True)
     """
 
@@ -37,7 +40,7 @@ class Closed:
             lambda: (Nodes(len(left_out)), Nodes(len(left_out)))
         )
 
-    def says(self, node: Node) -> bool | None:
+    def infer_compliance(self, node: Node) -> bool | None:
         """Return whether a node complies; None where that is not known."""
         failing, complying = self._faces[self._face(node)]
         levels = levels_of(node)
@@ -46,9 +49,11 @@ class Closed:
         return False if failing.above(levels).any() else None
 
     def learn(self, node: Node, *, ok: bool) -> None:
+        """Remember whether a node complies."""
         self._faces[self._face(node)][ok].add(node)
 
     def _face(self, node: Node) -> bytes:
+        """Return a key of the face of a node: which attributes it leaves out."""
         return bytes(map(int.__eq__, node, self._left_out))
 
 
@@ -104,7 +109,7 @@ class Oracle:
     models: Sequence[Model]
     limit: int
     scorer: Scorer
-    reading: Reading = field(default_factory=Reading)
+    reading: CountInterpretation = field(default_factory=CountInterpretation)
     show_suppressed: bool = False
     infer: bool = True
     """Whether `complies` may answer by inference."""
@@ -114,7 +119,7 @@ class Oracle:
         self._parts = [part for model in self.models for part in model.parts()]
         self._least = least_size(self.models)
         self._answers: dict[Node, Answer] = {}
-        self._known = Closed(self.before.left_out)
+        self._known = InferredCompliance(self.before.left_out)
         self._rollups = Rollups(self.before)
         everybody = self.before.population
         self._population = None if everybody is None else Rollups(replace(self.before, classes=everybody))
@@ -138,8 +143,16 @@ class Oracle:
 
         A person in two classes is one person of their union, so the union is no mixture of the two: shares that are
         small in both can be large in it. Numbers of persons still only grow.
+
+        Whoever suppresses the smallest classes for average risk or sample uniqueness need not suppress more rows at a
+        coarser node: of what is suppressed at a finer one, suppress the classes that are suppressed whole. What is kept
+        then has no more classes, no more rows that are alone, and no fewer rows. That is all that SUPERSET is for.
         """
-        return Closure.NOT if self.reading.split and part.merging is Closure.UNION else part.merging
+        if part.merging is not Closure.UNION:
+            return part.merging
+        if self.reading.split:
+            return Closure.NOT
+        return Closure.SUPERSET if part.suppresses_smallest and not self.show_suppressed else Closure.UNION
 
     @cached_property
     def closed(self) -> bool:
@@ -151,8 +164,8 @@ class Oracle:
         if node in self._answers:
             self.tally.remembered += 1
             return self._answers[node]
-        classes = self._look(node)
-        answer = self._too_small(node, classes) or self._judge(self._marked(node, classes))
+        classes = self._compute_classes(node)
+        answer = self._answer_if_too_small(node, classes) or self._judge(self.suppress(node, classes))
         if len(self._answers) >= _REMEMBERED_ANSWERS:
             self._answers = dict(list(self._answers.items())[_REMEMBERED_ANSWERS // 2 :])
         self._answers[node] = answer
@@ -164,16 +177,16 @@ class Oracle:
             self.tally.remembered += 1
             return self._answers[node].ok
         if self.infer and self.closed:
-            known = self._known.says(node)
+            known = self._known.infer_compliance(node)
             if known is not None:
                 self.tally.inferred += 1
                 return known
-        classes = self._look(node)
-        ok = self._too_small(node, classes) is None and self.keeps(self._marked(node, classes))
+        classes = self._compute_classes(node)
+        ok = self._answer_if_too_small(node, classes) is None and self.keeps(self.suppress(node, classes))
         self._known.learn(node, ok=ok)
         return ok
 
-    def pruned(self, lattice: Lattice) -> Lattice:
+    def prune(self, lattice: Lattice) -> Lattice:
         """Return the lattice without the levels at which an attribute fails by itself: no node with one complies."""
         least = list(lattice.bottom)
         for i, highest in enumerate(lattice.top):
@@ -188,11 +201,63 @@ class Oracle:
         return replace(lattice, bottom=tuple(least))
 
     def apply(self, node: Node) -> After:
-        """Return the classes at a node, the failing ones marked as suppressed."""
-        return self._marked(node, self._at(node))
+        """Return the classes at a node, those to suppress marked."""
+        return self.suppress(node, self._classes_at(node))
 
-    def _marked(self, node: Node, classes: FrequencySet) -> After:
-        return After(node, classes, self.failing(node, classes, self.needed if self._is_face(node) else Closure.NOT))
+    def suppress(self, node: Node, classes: FrequencySet) -> After:
+        """Mark the classes to suppress; on a face only those for a part that allows pruning."""
+        return self._suppress(node, classes, self.needed if self._is_face(node) else Closure.NOT)
+
+    def _suppress(self, node: Node, classes: FrequencySet, least: Closure) -> After:
+        """Mark the classes that fail a part whose closure is at least `least`, then the smallest of the others.
+
+        As many of the smallest as such parts about the whole table need; none if no number within the limit is enough.
+        """
+        after = After(node, classes, self.failing(node, classes, least))
+        parts = [part for part in self._parts if part.suppresses_smallest and self.merging(part) >= least]
+        return self._suppress_smallest(after, parts) if parts and self.limit else after
+
+    def _suppress_smallest(self, after: After, parts: Sequence[Model]) -> After:
+        """Mark the smallest classes, too, until promises about sizes hold; of equal ones those that lose most."""
+        rows = after.classes.counts
+        sizes = rows if self.reading.unit is None else after.classes.class_counts(self.reading).sizes
+        # [kept class] smallest first, by what models count and then by rows
+        kept = np.flatnonzero(~after.suppressed)
+        by_size = kept[np.lexsort((rows[kept], sizes[kept]))]
+        room = self.limit - after.suppressed_rows
+        fitting = int(np.searchsorted(np.cumsum(rows[by_size]), room, side="right"))
+        shown = (after.suppressed_rows, self._least) if self.show_suppressed else None
+        number = count_smallest(parts, sizes[by_size], fitting, shown)
+        if not number:
+            return after
+        last = by_size[number - 1]
+        equal = by_size[(sizes[by_size] == sizes[last]) & (rows[by_size] == rows[last])]
+        smaller = by_size[: number - int(np.isin(by_size[:number], equal).sum())]
+        suppressed = after.suppressed.copy()
+        suppressed[smaller] = True
+        suppressed[self._sort_by_loss(after, equal)[: number - len(smaller)]] = True
+        return replace(after, suppressed=suppressed)
+
+    def _sort_by_loss(self, after: After, some: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Sort classes by the loss of their labels, greatest first, then by their codes."""
+        lost = np.zeros(len(some))
+        columns: list[NDArray[np.integer]] = []
+        for level, hierarchy, weight in zip(after.node, self.before.hierarchies, self.before.weights, strict=True):
+            columns.append(after.classes.codes(hierarchy.attribute)[some])
+            if level <= hierarchy.height:
+                lost += weight * hierarchy.losses[level][columns[-1]]
+        return some[np.lexsort((*columns[::-1], -lost))]
+
+    def explain(self, after: After) -> dict[str, Flags]:
+        """Return for each model the classes that fail it, or were suppressed for it since they are small."""
+        counts = self.counts(after.node, after.classes)
+        failed = find_failing_classes(self.models, counts)
+        alone = self.failing(after.node, after.classes)
+        small, kept = after.suppressed & ~alone, ClassCounts(counts.sizes[~alone])
+        for model in self.models:
+            if model.suppresses_smallest and not model.holds(kept):
+                failed[model.name] = failed[model.name] | small
+        return failed
 
     def failing(self, node: Node, classes: FrequencySet, least: Closure = Closure.NOT) -> Flags:
         """Return which classes at a node fail a part of the policy whose closure is at least `least`."""
@@ -204,23 +269,25 @@ class Oracle:
         return failing
 
     def counts(self, node: Node, classes: FrequencySet) -> ClassCounts:
-        """Return what models read of the classes at a node."""
+        """Return the counts that models are checked against, for the classes at a node."""
         counts = classes.class_counts(self.reading)
         if self._population is None:
             return counts
-        population, strangers = classes.found_in(self._population.at(node))
+        population, strangers = classes.count_in(self._population.at(node))
         return replace(counts, population=population, strangers=strangers)
 
-    def _at(self, node: Node) -> FrequencySet:
+    def _classes_at(self, node: Node) -> FrequencySet:
+        """Return the frequency set of a node, and update the tally of rollups."""
         classes = self._rollups.at(node)
         self.tally.rolled_up, self.tally.grouped = self._rollups.rolled_up, self._rollups.grouped
         return classes
 
-    def _look(self, node: Node) -> FrequencySet:
+    def _compute_classes(self, node: Node) -> FrequencySet:
+        """Return the frequency set of a node, and count the node as checked."""
         self.tally.checked += 1
-        return self._at(node)
+        return self._classes_at(node)
 
-    def _too_small(self, node: Node, classes: FrequencySet) -> Answer | None:
+    def _answer_if_too_small(self, node: Node, classes: FrequencySet) -> Answer | None:
         """Return the answer for a node where too many rows are in small classes; None for any other node."""
         after = After(node, classes, classes.counts < self._least)
         if after.suppressed_rows <= self.limit:
@@ -228,16 +295,18 @@ class Oracle:
         return Answer(node, False, after.suppressed_rows, len(after.kept), np.inf, None, -np.inf)
 
     def _is_face(self, node: Node) -> bool:
+        """Return whether a node leaves out an attribute."""
         return any(map(int.__eq__, node, self.before.left_out))
 
     def _judge(self, after: After) -> Answer:
+        """Return whether a node complies, its score, and what it proves about finer and coarser nodes."""
         suppressed, classes = after.suppressed_rows, len(after.kept)
-        # [class] failures that no finer node can repair; too many of them rule out all finer nodes
-        closed = self._closed_failures(after)
-        doomed_rows = after.rows_of(closed)
-        if doomed_rows > self.limit or doomed_rows == self.before.rows or not self._holds(after, self.needed):
+        # what no finer node can repair; too much of it rules out all finer nodes
+        least = self._suppress(after.node, after.classes, self.needed) if self.open_parts else after
+        few = least.suppressed_rows <= self.limit and least.suppressed_rows < self.before.rows
+        if not few or not self._holds(least, self.needed):
             return Answer(after.node, False, suppressed, classes, np.inf, None, -np.inf)
-        judged = self.scorer.judge(after, closed)
+        judged = self.scorer.judge(after, self._closed_failures(after))
         if self._is_face(after.node):
             score = float(sum(floor[-1] for floor in judged.below))
             return Answer(after.node, True, suppressed, classes, score, judged.below, -np.inf)
@@ -252,7 +321,7 @@ class Oracle:
 
     def holds(self, after: After) -> bool:
         """Return whether the release at a node keeps the policy, however many rows are suppressed."""
-        return self._shown_complies(after) and self._holds(after)
+        return self._suppressed_class_complies(after) and self._holds(after)
 
     def _holds(self, after: After, least: Closure = Closure.NOT) -> bool:
         """Return whether the rows that are kept satisfy the models of the whole table."""
@@ -261,14 +330,16 @@ class Oracle:
             return True
         # if nothing may be suppressed, a complying finer node keeps every row, even those that fail an open part here
         suppressed = np.zeros_like(after.suppressed) if least is Closure.UNION else after.suppressed
-        kept = self.counts(after.node, after.classes).kept(~suppressed)
+        kept = self.counts(after.node, after.classes).select_classes(~suppressed)
         if self.show_suppressed and after.any_suppressed:
-            kept = replace(kept, strangers=0)  # people whom no other class shows may be in the class of suppressed rows
+            kept = replace(
+                kept, strangers=0, hidden=0
+            )  # people whom no other class shows may be in the class of suppressed rows
             if least is Closure.NOT:
-                kept = kept.beside(self._of_stars(after), self._stars(after.node))
+                kept = kept.add_class(self._counts_of_suppressed(after), self._star_groups(after.node))
         return all(part.holds(kept) for part in parts)
 
-    def _stars(self, node: Node) -> dict[str, int]:
+    def _star_groups(self, node: Node) -> dict[str, int]:
         """Return the group of each quasi-identifier at a node whose label is `*`, like suppressed rows; -1: none."""
         found = {}
         for level, hierarchy in zip(node, self.before.hierarchies, strict=True):
@@ -278,18 +349,20 @@ class Oracle:
 
     def _closed_failures(self, after: After) -> Flags:
         """Return the classes whose rows fail at every finer node too."""
-        return self.failing(after.node, after.classes, self.needed) if self.open_parts else after.suppressed
+        if self.open_parts or any(part.suppresses_smallest for part in self._parts):
+            return self.failing(after.node, after.classes, self.needed)
+        return after.suppressed
 
-    def _shown_complies(self, after: After) -> bool:
+    def _suppressed_class_complies(self, after: After) -> bool:
         """Return whether suppressed rows that are shown, a class of their own, comply (design 2)."""
         if not self.show_suppressed or not after.any_suppressed:
             return True
-        shown = self._of_stars(after)
+        shown = self._counts_of_suppressed(after)
         return all(bool(part.complies(shown).all()) for part in self._parts)
 
-    def _of_stars(self, after: After) -> ClassCounts:
+    def _counts_of_suppressed(self, after: After) -> ClassCounts:
         """Return the counts of the class of suppressed rows."""
-        one, rest = after.classes.kept(after.suppressed).project([]), after.classes.rest
+        one, rest = after.classes.select_classes(after.suppressed).project([]), after.classes.rest
         shown = (one if rest is None else one.merge(rest.whole)).class_counts(self.reading)
         if self.before.population is not None:
             found = self.counts(after.node, after.classes).population

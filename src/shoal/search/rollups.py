@@ -55,6 +55,7 @@ class Nodes:
         return np.asarray((self._rows[: self._count] >= node).all(axis=1))
 
     def forget(self, oldest: int) -> None:
+        """Drop the oldest nodes."""
         self._rows = np.concatenate([self._rows[oldest:], np.empty((4, self._rows.shape[1]), dtype=np.int16)])
         self._count -= oldest
 
@@ -84,7 +85,7 @@ class Rollups:
         self._bottom = (0,) * len(before.hierarchies)
         self._low = self._bottom
         self._base = {self._bottom: before.classes}
-        """Sets that are never dropped: the table's own classes, and the one given to `settle`."""
+        """Sets that are never dropped: the table's own classes, and that of the finest node still asked for."""
         self._remembered: dict[Node, FrequencySet] = {}
         self._classes = 0
         self._faces: defaultdict[bytes, _Face] = defaultdict(lambda: _Face(len(self._bottom)))
@@ -95,16 +96,16 @@ class Rollups:
 
     def at(self, node: Node) -> FrequencySet:
         """Return the frequency set of a node."""
-        stone = self._stone(node)
+        stone = self._stepping_stone(node)
         if stone != node and stone not in self._tried:
             self._tried.add(stone)
-            self._rolled_up(stone)
-        return self._rolled_up(node)
+            self._roll_up(stone)
+        return self._roll_up(node)
 
     def settle(self, node: Node) -> None:
         """Keep the set of a node, with the narrowest keys: no node below it will be asked for."""
         sizes = [h.groups(level) for h, level in zip(self._hierarchies, node, strict=True)]
-        steps = dict(self._lifted(self._bottom, node))
+        steps = dict(self._steps_between(self._bottom, node))
         bottom = self._base[self._bottom]
         settled = bottom.compact(steps, sizes)
         self._base = {self._bottom: bottom}
@@ -113,7 +114,7 @@ class Rollups:
         self._low = node
         self.grouped += 1
 
-    def _stone(self, node: Node) -> Node:
+    def _stepping_stone(self, node: Node) -> Node:
         """Return the stepping stone: on a face its finest node, else the wide attributes as they are, others finest."""
         finest = tuple(map(min, node, self._low))
         if any(map(int.__eq__, node, self._left_out)):
@@ -121,7 +122,7 @@ class Rollups:
             return tuple(level if level == out else low for level, low, out in ends)
         return tuple(level if i in self._wide else finest[i] for i, level in enumerate(node))
 
-    def _rolled_up(self, node: Node) -> FrequencySet:
+    def _roll_up(self, node: Node) -> FrequencySet:
         """Roll up the smallest finer set, and remember the result if it is much smaller."""
         face = self._faces[self._face(node)]
         source_node = face.smallest_finer(node)
@@ -133,7 +134,7 @@ class Rollups:
         assert source_node is not None
         if source_node == node and len(source.counts) == len(source):
             return source
-        classes = source.rollup(dict(self._lifted(source_node, node)))
+        classes = source.rollup(dict(self._steps_between(source_node, node)))
         self.rolled_up += source_node != self._bottom
         self.grouped += source_node == self._bottom
         if classes.rest is None and len(classes) < _WORTH_REMEMBERING * len(source):
@@ -155,10 +156,11 @@ class Rollups:
             self._tried.difference_update(older)  # a stone that was not worth keeping is not tried again
 
     def _face(self, node: Node) -> bytes:
+        """Return a key of the face of a node: which attributes it leaves out."""
         return bytes(map(int.__eq__, node, self._left_out))
 
-    def _lifted(self, low: Node, high: Node) -> Iterator[tuple[str, Codes]]:
-        """Yield the maps of codes of the attributes whose levels differ."""
+    def _steps_between(self, low: Node, high: Node) -> Iterator[tuple[str, Codes]]:
+        """Yield each attribute whose levels differ, and the map from its groups at the low level to the high one."""
         for i, ends in enumerate(zip(low, high, strict=True)):
             if ends[0] != ends[1]:
                 key = (i, *ends)

@@ -1,8 +1,9 @@
 """Samarati: binary search on the height, then every complying node of the least one; hybrid bounds it by Datafly."""
 
 from collections.abc import Generator, Sequence
+from dataclasses import replace
 
-from shoal.hierarchy.lattice import Lattice
+from shoal.hierarchy.lattice import Lattice, Node
 from shoal.search.driver import Ask, Walk
 from shoal.search.greedy import datafly
 
@@ -29,15 +30,33 @@ def samarati(lattice: Lattice, high: int | None = None) -> Walk:
 
 
 def _any_complies(lattice: Lattice, height: int, settled: float) -> Generator[Ask, bool, bool]:
+    """Ask about the nodes of one height until one complies; return whether one does."""
     for node in lattice.at(height):
         if (yield Ask(node, settled)):
             return True
     return False
 
 
-def hybrid(lattice: Lattice, distinct: Sequence[Sequence[int]]) -> Walk:
-    """Return the same as Samarati's search, which is bounded by the node where Datafly ends (S2.8)."""
+def hybrid(lattice: Lattice, distinct: Sequence[Sequence[int]], left_out: Node | None = None) -> Walk:
+    """Return the same as Samarati's search, between a lower and an upper limit of Sweeney's kind (S2.8).
+
+    The upper one is the height where Datafly ends. The lower one comes from the columns alone: a node complies only if
+    each of its attributes does with all others left out (`left_out` are these virtual levels, design 6), so that no
+    level below the least at which an attribute complies alone has to be looked at. Without `left_out` there is none.
+    """
     reached = yield from datafly(lattice, distinct)
     if not reached:
         return ()
-    return (yield from samarati(lattice, lattice.height(reached[0])))
+    least = lattice.bottom if left_out is None else (yield from _least_levels(lattice, reached[0], left_out))
+    return (yield from samarati(replace(lattice, bottom=least), lattice.height(reached[0])))
+
+
+def _least_levels(lattice: Lattice, reached: Node, left_out: Node) -> Generator[Ask, bool, Node]:
+    """Return the least level at which each attribute complies alone; at those of a complying node all of them do."""
+    least = []
+    for i, most in enumerate(reached):
+        level = lattice.bottom[i]
+        while level < most and not (yield Ask((*left_out[:i], level, *left_out[i + 1 :]), 0.0)):
+            level += 1
+        least.append(level)
+    return tuple(least)

@@ -12,7 +12,20 @@ from shoal.metrics.metric import Floors
 from shoal.models.model import Closure
 from shoal.policy.method import Method, Preference, Weighting
 from shoal.recoding.outcome import Before
-from shoal.search.driver import Ask, Found, Incumbent, Search, Stop, Stopped, Walk, Watch, answer, better, decide, slack
+from shoal.search.driver import (
+    Ask,
+    Incumbent,
+    Search,
+    SearchResult,
+    Stop,
+    Stopped,
+    Walk,
+    Watch,
+    drive_search,
+    drive_walk,
+    is_better,
+    slack,
+)
 from shoal.search.greedy import datafly, greedy, step_losses
 from shoal.search.incognito import incognito, minimal
 from shoal.search.optimal import optimal
@@ -69,7 +82,7 @@ def walk_samarati(setting: Setting) -> Walk:
 
 
 def walk_hybrid(setting: Setting) -> Walk:
-    return hybrid(setting.lattice, setting.distinct)
+    return hybrid(setting.lattice, setting.distinct, setting.before.left_out)
 
 
 def walk_incognito(setting: Setting) -> Walk:
@@ -88,7 +101,7 @@ KEYS: dict[Preference, Key] = {
 """Preferences among nodes: less is better, ties go by the metric (S2.5); heights are those of the hierarchies."""
 
 
-def preferred(nodes: tuple[Node, ...], preference: Preference, heights: Sequence[int], floors: Floors) -> Search:
+def choose_preferred(nodes: tuple[Node, ...], preference: Preference, heights: Sequence[int], floors: Floors) -> Search:
     """Choose the node to release: ask for scores in the order of the bounds, while another node could still win."""
     found = Incumbent()
     for done, node in enumerate(sorted(nodes, key=lambda node: (_bound(node, floors), node))):
@@ -98,12 +111,13 @@ def preferred(nodes: tuple[Node, ...], preference: Preference, heights: Sequence
         answer = yield Ask(node, done / len(nodes))
         if best is None or _wins(answer, best, KEYS[preference], heights):
             found.best = answer
-    return Found(found.best, nodes=nodes)
+    return SearchResult(found.best, nodes=nodes)
 
 
 def _wins(answer: Answer, best: Answer, key: Key, heights: Sequence[int]) -> bool:
+    """Return whether an answer is preferred to the best so far; at a tie by the metric."""
     ours, theirs = key(answer, heights), key(best, heights)
-    return ours < theirs or (ours == theirs and better(answer, best))
+    return ours < theirs or (ours == theirs and is_better(answer, best))
 
 
 def _relative(level: int, height: int) -> Fraction:
@@ -111,12 +125,13 @@ def _relative(level: int, height: int) -> Fraction:
 
 
 def _bound(node: Node, floors: Floors) -> float:
+    """Return the lower bound of the score of a node."""
     return float(sum(floor[level] for floor, level in zip(floors, node, strict=True)))
 
 
 def find(
     method: Method, lattice: Lattice, oracle: Oracle, watch: Watch = lambda *_: None, stop: Stop = lambda: False
-) -> Found:
+) -> SearchResult:
     """Run the search of the policy, and return the node to release; `stop` ends an anytime search early."""
     oracle.tally.nodes = lattice.size
     algorithm = ALGORITHMS[method.algorithm]
@@ -125,7 +140,7 @@ def find(
     if algorithm.lists:
         _refuse_large(method, lattice)
     setting = Setting(
-        oracle.pruned(lattice) if algorithm.prunes else lattice,
+        oracle.prune(lattice) if algorithm.prunes else lattice,
         oracle.before,
         method.weighting,
         method.minimal,
@@ -136,21 +151,21 @@ def find(
     )
     walk = algorithm.load()(setting)
     if algorithm.scores:
-        return answer(walk, oracle, watch, stop)
+        return drive_search(walk, oracle, watch, stop)
     try:
-        nodes = decide(walk, oracle, watch, stop)
+        nodes = drive_walk(walk, oracle, watch, stop)
     except Stopped:
         raise Infeasible(
             f"{method.algorithm} was stopped before its end and has no node to release; allow more time, or use "
             "algorithm = 'optimal', which ends with the best node so far"
         ) from None
     if not nodes:
-        return Found(None, bound=inf if oracle.closed else -inf)
+        return SearchResult(None, bound=inf if oracle.closed else -inf)
     heights = [hierarchy.height for hierarchy in oracle.before.hierarchies]
-    found = answer(preferred(nodes, method.preference, heights, oracle.scorer.floors), oracle, watch)
+    found = drive_search(choose_preferred(nodes, method.preference, heights, oracle.scorer.floors), oracle, watch)
     complete = method.algorithm == "incognito" and method.preference == "metric" and not method.minimal
     bound = found.best.score if complete and found.best is not None else -inf
-    return Found(found.best, bound, nodes if algorithm.lists else ())
+    return SearchResult(found.best, bound, nodes if algorithm.lists else ())
 
 
 def _refuse_open(method: Method, oracle: Oracle) -> None:

@@ -36,7 +36,7 @@ def test_without_null_nothing_is_copied():
 @given(matrices, st.lists(st.booleans(), min_size=6, max_size=6))
 def test_what_is_kept_is_the_chosen_classes(matrix, flags):
     chosen = np.array(flags[: len(matrix)])
-    kept = long_form(matrix).kept(chosen)
+    kept = long_form(matrix).select_classes(chosen)
     assert kept.class_count == chosen.sum()
     assert kept.dense().tolist() == [row for row, wanted in zip(matrix, chosen, strict=True) if wanted]
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Layout, Reading
+from shoal.data.packed_keys import CountInterpretation, Layout
 
 SIZES = {"age": 70, "sex": 2, "zip": 5000}
 SENSITIVE = 4
@@ -50,7 +50,7 @@ def by_rows(columns, disease, maps=None):
 
 
 @given(tables())
-def test_counting(table):
+def test_counts_agree_with_the_rows(table):
     classes = counted(*table, want_classes=True)
     assert contents(classes) == by_rows(*table)
     assert classes.rows == len(table[1])
@@ -88,7 +88,7 @@ def test_compact_is_rollup_in_narrower_keys(table, maps):
 
 
 @given(tables(), partitions())
-def test_what_is_compact_rolls_up_further(table, maps):
+def test_a_compact_set_can_be_rolled_up_further(table, maps):
     sizes = [int(maps[name].max()) + 1 if name in maps else size for name, size in SIZES.items()]
     steps = {name: (np.arange(size) // 2).astype(np.int32) for name, size in zip(SIZES, sizes, strict=True)}
     fine = counted(*table)
@@ -96,7 +96,7 @@ def test_what_is_compact_rolls_up_further(table, maps):
 
 
 @given(tables(), partitions())
-def test_two_rollups_are_one(table, maps):
+def test_two_rollups_equal_one_combined_rollup(table, maps):
     steps = {name: (np.arange(SIZES[name]) // 2).astype(np.int32) for name in maps}
     both = {name: (codes // 2).astype(np.int32) for name, codes in maps.items()}
     assert contents(counted(*table).rollup(maps).rollup(steps)) == contents(counted(*table).rollup(both))
@@ -119,7 +119,7 @@ def test_merge_is_counting_the_tables_together(one, two, three):
 
 
 @given(tables(), partitions())
-def test_merge_and_rollup_change_places(table, maps):
+def test_merge_and_rollup_commute(table, maps):
     a, b = counted(*table), counted(*table)
     assert contents(a.merge(b).rollup(maps)) == contents(a.rollup(maps).merge(b.rollup(maps)))
 
@@ -127,29 +127,29 @@ def test_merge_and_rollup_change_places(table, maps):
 @given(tables(), partitions())
 def test_distinct_values_are_recomputed(table, maps):
     coarse = counted(*table).rollup(maps)
-    distinct = coarse.long["disease"].distinct(len(coarse)).tolist()
+    distinct = coarse.long["disease"].count_distinct(len(coarse)).tolist()
     assert distinct == [len(values) for _, values in contents(coarse).values()]
 
 
-def test_two_persons_and_two_persons_can_be_three():
+def test_persons_of_merged_classes_are_counted_once():
     """Persons per class are distinct units: never added."""
     age, person = np.array([0, 0, 1, 1], np.int32), np.array([0, 1, 1, 2], np.int32)
     fine = FrequencySet.count({"age": (age, 2)}, {"person": (person, 3)})
-    assert fine.long["person"].distinct(2).tolist() == [2, 2]
+    assert fine.long["person"].count_distinct(2).tolist() == [2, 2]
     coarse = fine.rollup({"age": np.zeros(2, np.int32)})
-    assert coarse.long["person"].distinct(1).tolist() == [3]
+    assert coarse.long["person"].count_distinct(1).tolist() == [3]
     assert coarse.long["person"].counts.sum() == 4
 
 
 @given(tables())
 def test_class_counts_dense_and_long_agree(table):
     classes = counted(*table)
-    counts = classes.class_counts(Reading({"disease": ["a", "b", "c", None]}))
+    counts = classes.class_counts(CountInterpretation({"disease": ["a", "b", "c", None]}))
     dense = counts.sensitive["disease"].dense()
     assert counts.sizes.tolist() == dense.sum(axis=1).tolist()
     for row, (_, values) in zip(dense.tolist(), contents(classes).values(), strict=True):
         assert row == [values.get(value, 0) for value in range(SENSITIVE)]
-    assert classes.class_counts(Reading()).sensitive == {}
+    assert classes.class_counts(CountInterpretation()).sensitive == {}
 
 
 def test_an_empty_table():

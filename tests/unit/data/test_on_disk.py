@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shoal.data import on_disk as spilled
 from shoal.data.codes import encode
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.on_disk import Spilled, Spool
+from shoal.data.on_disk import Spilled, Spool, StoredRows
 from shoal.errors import BadInput
 from shoal.metrics.catalogue import METRICS
 from shoal.models.k_anonymity import least_size
@@ -31,7 +31,7 @@ def spool(folder: Path, rows: FrequencySet, room: int, attributes=tuple(SIZES), 
     out = Spool(folder / "classes")
     out.add(rows.keys, rows.counts)
     out.close()
-    empty = rows.kept(np.zeros(len(rows), dtype=bool))
+    empty = rows.select_classes(np.zeros(len(rows), dtype=bool))
     layout = FrequencySet.count({name: (np.zeros(0, np.int32), sizes[name]) for name in attributes}).layout
     columns = {name: rows.marginal(name, sizes[name]) for name in rows.attributes}
     of = {"full": empty, "path": out.path, "items": out.rows, "total": rows.rows, "columns": columns, "room": room}
@@ -51,7 +51,7 @@ columns = st.integers(1, 60).flatmap(
 
 
 @given(columns=columns, room=st.integers(1, 40), least=st.integers(1, 6), lost=st.integers(0, 60), up=st.integers(0, 7))
-def test_a_node_answers_alike(tmp_path_factory, columns, room, least, lost, up):
+def test_a_node_on_disk_is_answered_as_in_memory(tmp_path_factory, columns, room, least, lost, up):
     """Listed whole where it fits; else all that may be released, or proof that too many rows fail."""
     rows = FrequencySet.count({name: (np.array(columns[name], np.int32), size) for name, size in SIZES.items()})
     maps = {name: (np.arange(size, dtype=np.int32) // 2) for i, (name, size) in enumerate(SIZES.items()) if up >> i & 1}
@@ -77,7 +77,7 @@ def test_a_node_answers_alike(tmp_path_factory, columns, room, least, lost, up):
 
 
 @given(columns=columns, parts=st.integers(1, 9), up=st.booleans())
-def test_parts_of_classes_are_all_of_them(columns, parts, up):
+def test_the_parts_together_hold_every_class_once(columns, parts, up):
     """What is alike in the attributes that deal out is in one part."""
     rows = FrequencySet.count({name: (np.array(columns[name], np.int32), size) for name, size in SIZES.items()})
     maps = {"a": np.arange(7, dtype=np.int32) // 3} if up else {}
@@ -133,7 +133,7 @@ closed = st.sampled_from(naive.SHARES).flatmap(lambda share: naive.instances(sha
 @pytest.mark.parametrize("algorithm", ["optimal", "incognito", "datafly"])
 @naive.examples(160)
 @given(instance=closed, room=st.integers(2, 5))
-def test_a_search_finds_the_same(folder, algorithm, room, instance):
+def test_a_search_on_disk_finds_the_same_as_in_memory(folder, algorithm, room, instance):
     """Or says that memory is not enough."""
     finds_the_same(folder, algorithm, instance, room)
 
@@ -148,7 +148,7 @@ def flat(*columns: str) -> naive.Instance:
 
 
 @pytest.mark.parametrize("algorithm", ["optimal", "incognito"])
-def test_a_search_that_settles_on_a_node_finds_the_same(folder, algorithm):
+def test_a_search_on_disk_that_settles_on_a_node_finds_the_same(folder, algorithm):
     """Levels at which an attribute fails alone are left out first, and what is left may not be listed whole."""
     found = [finds_the_same(folder, algorithm, flat("qpppps", "sqpqps", "sppspp"), 2)]
     for seed in range(60):
@@ -194,3 +194,12 @@ def test_a_part_that_is_not_there_is_refused():
     rows = FrequencySet.count({"a": (np.zeros(3, np.int32), 2)})
     with pytest.raises(ValueError, match="no such part"):
         rows.rollup_part({}, ["a"], 2, 2)
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_file_without_rows_has_none(tmp_path, written):
+    layout = FrequencySet.count({"a": (np.zeros(0, np.int32), 4)}).layout
+    stored = StoredRows(("a",), layout, tmp_path / "rows")
+    if written:
+        stored.path.touch()
+    assert (len(stored.read_all()), stored.read_all().attributes) == (0, ("a",))

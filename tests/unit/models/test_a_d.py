@@ -53,7 +53,7 @@ def share(row):
     st.sampled_from([0.25, 0.5, 0.6, 0.75, 1]),
     st.integers(1, 3),
 )
-def test_it_is_its_definition(rows, a, d):
+def test_a_d_diversity_follows_its_definition(rows, a, d):
     table = counted(rows)
     expected = [share(row)[0] <= Fraction(str(a)) and share(row)[1] >= d for row in rows]
     assert of(a, d).complies(table).tolist() == expected
@@ -92,7 +92,7 @@ def test_impossible_with_persons():
     assert of(0.5, 1).impossible(table, 1) == "a category of 'disease' needs a >= 0.6250 in the whole table"
 
 
-def test_nothing_attains_nothing():
+def test_an_empty_table_attains_nothing():
     assert of(1, 1).attained(counted([])) == {"a": 0.0, "d": 0}
     assert of(1, 1).worst(counted([])) is None
     assert list(ADDiversity.probes("disease")) == []

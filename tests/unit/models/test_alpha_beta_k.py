@@ -61,7 +61,7 @@ def excess(row):
     st.integers(1, 3),
     st.integers(1, 4),
 )
-def test_it_is_its_definition(rows, alpha, beta, k):
+def test_alpha_beta_k_follows_its_definition(rows, alpha, beta, k):
     table = counted(rows)
     distinct = [len({value for value in row if value is not None}) for row in rows]
     expected = [
@@ -73,7 +73,7 @@ def test_it_is_its_definition(rows, alpha, beta, k):
     assert excess(rows[of(alpha, beta, k).worst(table)]) == min(map(excess, rows))
 
 
-def test_parts_prune():
+def test_the_parts_of_alpha_beta_k():
     assert list(of(1, 2, 3).parts()) == [KAnonymity(3), PSensitive(2, "disease"), of(1, 1, 1)]
 
 
@@ -85,7 +85,7 @@ def test_impossible():
     assert of(3, 1, 1).impossible(table, 0) == "'disease' has 2 pairs of unlike values in the whole table < alpha=3"
 
 
-def test_nothing_attains_nothing():
+def test_an_empty_table_attains_nothing():
     assert of(1, 1, 1).attained(counted([])) == {"alpha": 0, "beta": 0, "k": 0}
     assert of(1, 1, 1).worst(counted([])) is None
     assert list(AlphaBetaK.probes("disease")) == []

@@ -1,9 +1,12 @@
 """(α,k)-anonymity."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import shoal as sh
 from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.errors import ShoalWarning
 from shoal.models.alpha_k import AlphaK
 from shoal.models.k_anonymity import KAnonymity
 
@@ -89,7 +92,7 @@ def test_null_is_value_is_a_flag(flag):
         AlphaK(0.5, 1, "disease", flag)
 
 
-def test_attained_of_nothing():
+def test_an_empty_table_attains_nothing():
     assert AlphaK(1.0, 1, "disease").attained(counts([], ["flu"])) == {"alpha": 0.0, "values": {"flu": 0.0}}
 
 
@@ -132,3 +135,17 @@ def test_alpha_is_a_share(alpha):
 def test_k_is_a_whole_number(k):
     with pytest.raises(ValueError, match="k must be a whole number"):
         AlphaK(0.5, k)
+
+
+@pytest.mark.parametrize("model", [{"model": "alpha-k", "k": 1, "alpha": 0.5}, {"model": "alp-dif", "alp": 0.75}])
+def test_a_person_who_loses_one_of_two_rows_is_still_counted(model):
+    """Three of four persons have a; after one of their rows is left out, two of four: nothing is impossible before."""
+    rows = {"id": list("12343"), "sex": list("mmmmf"), "ill": list("aabca")}
+    sex = {"role": "quasi-identifier", "hierarchy": {"flat": True}, "max-level": 0}
+    policy = {
+        "attributes": {"id": "unit", "sex": sex, "ill": "sensitive"},
+        "require": [{**model, "attribute": "ill"}, {"model": "k-anonymity", "k": 2}],
+        "method": {"suppression": 0.2},
+    }
+    with pytest.warns(ShoalWarning, match="several classes"):
+        assert sh.anonymize(pa.table(rows), policy).data.num_rows == 4

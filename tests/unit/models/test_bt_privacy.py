@@ -108,7 +108,7 @@ def test_as_defined(classes, b):
     table = [row for rows in classes for row in rows]
     expected = [moved(rows, table, b) for rows in classes]
     model = BTPrivacy(b, 0.1, ILL)
-    found = model._moved(counts(classes), b)
+    found = model._measure_moves(counts(classes), b)
     assert found == pytest.approx(expected, abs=1e-9)
     assert model.attained(counts(classes))["t"] == pytest.approx(max(expected), abs=2e-9)
     assert BTPrivacy(b, min(model.attained(counts(classes))["t"], 1), ILL).complies(counts(classes)).all()
@@ -140,24 +140,27 @@ def test_a_skyline_is_a_conjunction():
     assert model_of(table_of(both)) == both
 
 
-def test_blocks_change_nothing(monkeypatch):
+def test_the_block_size_changes_nothing(monkeypatch):
     classes = [
         [(str(20 + i + 7 * j), "fm"[i % 2], ["flu", "hiv", "cold"][(i * j) % 3]) for i in range(7)] for j in range(4)
     ]
-    whole = BTPrivacy(0.4, 1, ILL)._moved(counts(classes), 0.4)
+    whole = BTPrivacy(0.4, 1, ILL)._measure_moves(counts(classes), 0.4)
     monkeypatch.setattr(skyline, "_BLOCK", 5)
-    assert BTPrivacy(0.4, 1, ILL)._moved(counts(classes), 0.4) == pytest.approx(whole, abs=1e-12)
+    assert BTPrivacy(0.4, 1, ILL)._measure_moves(counts(classes), 0.4) == pytest.approx(whole, abs=1e-12)
 
 
 def test_rows_without_a_value_are_left_out():
     rows = [("20", "f", "flu"), ("20", "f", None), ("40", "m", "hiv")]
     table = counts([rows[:2], rows[2:]])
     without = counts([[rows[0]], [rows[2]]])
-    assert BTPrivacy(1, 1, ILL)._moved(table, 1).tolist() == BTPrivacy(1, 1, ILL)._moved(without, 1).tolist()
+    assert (
+        BTPrivacy(1, 1, ILL)._measure_moves(table, 1).tolist()
+        == BTPrivacy(1, 1, ILL)._measure_moves(without, 1).tolist()
+    )
     assert BTPrivacy(1, 0, ILL).complies(counts([[("20", "f", None)]])).all()
     apart = counts([[row] for row in rows])
-    assert BTPrivacy(1, 1, ILL)._moved(apart, 1).tolist() == [0, 0, 0]
-    assert (BTPrivacy(1, 1, ILL, null_is_value=True)._moved(apart, 1) > 0).tolist() == [True, True, False]
+    assert BTPrivacy(1, 1, ILL)._measure_moves(apart, 1).tolist() == [0, 0, 0]
+    assert (BTPrivacy(1, 1, ILL, null_is_value=True)._measure_moves(apart, 1) > 0).tolist() == [True, True, False]
 
 
 def test_what_is_too_large_is_refused(monkeypatch):

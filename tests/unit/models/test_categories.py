@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from shoal.data.class_counts import ValueCounts
-from shoal.models.categories import categorised, strays
+from shoal.models.categories import count_categories, describe_uncategorised
 from shoal.models.p_alpha_sensitive import PAlphaSensitive
 from shoal.models.p_sensitive import PPlusSensitive
 from shoal.models.spec import model_of, table_of
@@ -25,8 +25,8 @@ def counted(rows):
 
 @naive.examples(300)
 @given(st.lists(st.lists(st.sampled_from(LABELS), min_size=1, max_size=8), max_size=5))
-def test_counted_as_by_hand(rows):
-    found = categorised(counted(rows), CATEGORIES)
+def test_categories_are_counted_as_by_hand(rows):
+    found = count_categories(counted(rows), CATEGORIES)
     expected = {}
     for i, row in enumerate(rows):
         for value in row:
@@ -39,9 +39,11 @@ def test_counted_as_by_hand(rows):
     assert found.distinct.tolist() == [sum(i == at and c >= 0 for at, c in expected) for i in range(len(rows))]
 
 
-def test_strays_are_counted_not_named():
-    assert strays(counted([["flu", "cold", None]]), CATEGORIES) == " (1 of its values are in no category)"
-    assert strays(counted([["flu", "hiv", None]]), CATEGORIES) == ""
+def test_values_in_no_category_are_counted_and_not_named():
+    assert (
+        describe_uncategorised(counted([["flu", "cold", None]]), CATEGORIES) == " (1 of its values are in no category)"
+    )
+    assert describe_uncategorised(counted([["flu", "hiv", None]]), CATEGORIES) == ""
 
 
 @pytest.mark.parametrize(
@@ -57,19 +59,19 @@ def test_strays_are_counted_not_named():
         ([["hiv", "hiv"]], "categories must name each value once, and name 'hiv' twice"),
     ],
 )
-def test_refused(categories, says):
+def test_bad_categories_are_refused(categories, says):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole sentence is compared
         PPlusSensitive(1, categories)
     assert str(caught.value) == says
 
 
-def test_weights_need_two():
+def test_models_with_weights_need_two_categories():
     assert PPlusSensitive(1, [["hiv"]]).categories == (("hiv",),)
     with pytest.raises(ValueError, match="categories must be at least 2, not 1"):
         PAlphaSensitive(1, 0.5, [["hiv"]])
 
 
-def test_a_policy_can_say_it():
+def test_a_model_with_categories_survives_the_policy_file():
     """TOML has lists; a model has tuples."""
     model = model_of({"model": "p-plus-sensitive", "p": 2, "categories": [["hiv"], ["flu", "cold"]]})
     assert model == PPlusSensitive(2, (("hiv",), ("flu", "cold")))

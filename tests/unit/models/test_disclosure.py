@@ -79,7 +79,7 @@ def test_reference():
     st.sampled_from([0.2, 0.5, 1, 2.5]),
     st.sampled_from(["e", 2]),
 )
-def test_the_definitions(rows, more, delta, base):
+def test_delta_disclosure_follows_its_definitions(rows, more, delta, base):
     whole = [sum(column) + extra for column, extra in zip(zip(*rows, strict=True), more, strict=True)]
     logarithm = log2 if base == 2 else log
     lenient = [
@@ -129,9 +129,10 @@ def test_a_class_of_nulls_tells_nothing():
     assert DeltaDisclosure(0.1, "violates", "e", "s").complies(counts).all()
 
 
-def test_nothing():
+def test_an_empty_table_attains_nothing():
     counts = table([[1]])
-    empty = replace(counts, sizes=counts.sizes[:0], sensitive={"s": counts.sensitive["s"].kept(np.array([False]))})
+    nobody = counts.sensitive["s"].select_classes(np.array([False]))
+    empty = replace(counts, sizes=counts.sizes[:0], sensitive={"s": nobody})
     assert DeltaDisclosure(1, attribute="s").attained(empty) == {"delta": 0.0, "strict": 0.0, "lenient": 0.0}
     assert DeltaDisclosure(1, attribute="s").worst(empty) is None
 

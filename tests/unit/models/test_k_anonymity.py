@@ -11,7 +11,7 @@ def sizes(*given):
     return ClassCounts(np.array(given, np.int64))
 
 
-def test_at_the_threshold():
+def test_a_class_of_exactly_k_rows_complies():
     assert KAnonymity(3).complies(sizes(2, 3, 4)).tolist() == [False, True, True]
 
 
@@ -38,12 +38,12 @@ def test_the_worst_class_is_the_first_of_the_smallest():
     assert KAnonymity(3).worst(sizes()) is None
 
 
-def test_it_is_measured_once_and_for_no_attribute():
+def test_measure_asks_for_k_once_and_for_no_attribute():
     assert tuple(KAnonymity.probes(None)) == (KAnonymity(1),)
     assert tuple(KAnonymity.probes("ill")) == ()
 
 
-def test_the_least_class_keeps_all_models():
+def test_the_least_size_of_a_class_is_the_largest_of_all_models():
     assert KAnonymity(4).least_rows == 4
     assert least_size([KAnonymity(3), KAnonymity(5), KAnonymity(2)]) == 5
     assert least_size([]) == 1

@@ -94,7 +94,7 @@ def test_who_knows_the_salary_learns_the_disease():
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model.name}-{model.null_is_value}")
-def test_it_is_its_definition(model):
+def test_l_diversity_over_several_columns_follows_its_definition(model):
     @naive.examples(300)
     @given(st.one_of(tables, few))
     def check(table):
@@ -161,12 +161,12 @@ def test_impossible_counts_the_records():
     assert DistinctLDiversity(3, "disease", others=OTHERS).impossible(table, 9) is not None
 
 
-def test_nothing_attains_nothing():
+def test_an_empty_table_attains_nothing():
     assert DISTINCT.attained(counted([])) == {"l": 0}
     assert DISTINCT.worst(counted([])) is None
 
 
-def test_one_list_serves_all():
+def test_the_attribute_itself_may_be_among_the_others():
     """The attribute itself may be in the list; a list of it alone says nothing."""
     assert DistinctLDiversity(2, "salary", others=("disease", "salary")).columns == ("salary", "disease")
     alone = DistinctLDiversity(2, "salary", others=("salary",))
@@ -189,7 +189,7 @@ def test_persons_are_not_counted_together():
     assert EntropyLDiversity(2, "disease").impossible(table, 0) is None
 
 
-def test_a_policy_can_say_it():
+def test_a_model_with_others_survives_the_policy_file():
     model = model_of({"model": "entropy-l-diversity", "l": 2.5, "others": ["a", "b"]})
     assert model == EntropyLDiversity(2.5, others=("a", "b"))
     assert model_of(table_of(model)) == model

@@ -1,8 +1,9 @@
 """Distinct and entropy l-diversity."""
 
 from collections import Counter
+from fractions import Fraction
 from itertools import product
-from math import exp, log
+from math import exp, log, prod
 
 import naive
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
-from shoal.models.l_diversity import DistinctLDiversity, EntropyLDiversity
+from shoal.models.l_diversity import DistinctLDiversity, EntropyLDiversity, is_as_even_as
 from shoal.models.model import Closure
 
 
@@ -68,7 +69,7 @@ classes = st.lists(
 
 @naive.examples(300)
 @given(classes, st.sampled_from([1, 1.5, 2, 2.5, 3.0]), st.booleans())
-def test_entropy_is_its_definition(rows, l, null):
+def test_entropy_l_diversity_follows_its_definition(rows, l, null):
     """n(ln n - ln l) >= Σ f ln f, as ARX has it."""
     labels = ["a", "b", "c", "d", None]
     table = counts([[row.count(value) for value in labels] for row in rows], labels)
@@ -179,3 +180,27 @@ def test_every_small_class_that_is_merged_from_complying_ones_complies():
     for l in (1.5, 2, 2.5, 3):
         both = entropy(l).complies(table).reshape(-1, 2).all(axis=1)
         assert (entropy(l).complies(union) | ~both).all()
+
+
+def test_entropy_has_no_slack():
+    """(n, n + 1) falls short of ln 2 by 1/(8 n^2) or so: at n = 10^8 no float can tell."""
+    table = counts([[10**8, 10**8], [10**8, 10**8 + 1]])
+    assert entropy(2).complies(table).tolist() == [True, False]
+    assert entropy(2).attained(table)["l"] < 2
+    assert entropy(2).attained(counts([[7, 7], [3, 3]])) == {"l": 2.0}
+
+
+def test_entropy_of_uneven_shares_can_be_met_exactly():
+    """Shares of 1/2 and four of 1/8: 8^8 = 4^8 * 4^4, so that exp(H) is 4 to the last digit."""
+    assert is_as_even_as((4, 1, 1, 1, 1), Fraction(4))
+    assert not is_as_even_as((4, 1, 1, 1, 1), 4 + Fraction(1, 10**60))
+    assert [is_as_even_as((2, 1, 1), Fraction(l, 1000)) for l in (2828, 2829)] == [True, False]  # the root of 8
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.fractions(1, 6, max_denominator=6))
+@naive.examples(200)
+def test_entropy_is_compared_as_whole_numbers(rows, least):
+    total = sum(rows)
+    holds = total**total * least.denominator**total >= least.numerator**total * prod(n**n for n in rows)
+    assert entropy(least).complies(counts([rows])).tolist() == [holds]
+    assert entropy(entropy(1).attained(counts([rows]))["l"]).complies(counts([rows])).all()

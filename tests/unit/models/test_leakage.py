@@ -117,7 +117,7 @@ def test_as_defined(rows, most, above, null):
 
 @examples(300)
 @given(st.lists(one_class, min_size=2, max_size=6))
-def test_theorem_1(rows):
+def test_alp_never_rises_when_classes_merge(rows):
     """S3.2: ALP never rises when classes merge."""
     merged = [[x + y for x, y in zip(rows[0], rows[1], strict=True)], *rows[2:]]
     for label, (average, _) in naive(merged, null=False).items():
@@ -151,7 +151,7 @@ def test_many_classes_exactly():
     whole = random.integers(1, 2000, 100_000)
     part = random.integers(1, whole + 1)
     leak = Leakage.of(part, whole)
-    assert float(leak.average) == pytest.approx(leak.about, rel=1e-14)
+    assert float(leak.average) == pytest.approx(leak.approximate_average, rel=1e-14)
     assert leak.average_within(leak.average)
     assert not leak.average_within(leak.average - Fraction(1, 10**40))
 
@@ -216,7 +216,7 @@ def test_dif_is_a_share_or_nothing(limit):
         AlpDif({"HIV": 0.5}, limit)
 
 
-def test_one_of_them_is_needed():
+def test_alp_or_dif_is_needed():
     with pytest.raises(ValueError, match="needs alp or dif"):
         AlpDif(attribute="illness")
 
@@ -238,7 +238,7 @@ def policy(require, **age):
     return sh.Policy(attributes=attributes, require=[require])
 
 
-def test_a_release():
+def test_a_release_keeps_alp_and_dif():
     """S3.1: tens would do for k, but s fills the twenties."""
     release = sh.anonymize(PEOPLE, policy({"model": "alp-dif", "alp": {"s": 0.5}, "dif": {"s": 0.1}}))
     assert release.summary.recoding.levels == {"age": 2}
@@ -248,14 +248,14 @@ def test_a_release():
     assert [node.complies for node in nodes] == [False, False, True, True, True]
 
 
-def test_no_release():
+def test_infeasible_alp_is_refused():
     with pytest.raises(Infeasible, match=r"^impossible: alp-dif: s is 37.50 % of the rows, so alp >= 0.3750 is needed"):
         sh.anonymize(PEOPLE, policy({"model": "alp-dif", "alp": {"s": 0.3}}))
     with pytest.raises(Infeasible, match="even at the most general one the table as a whole fails alp-dif"):
         sh.anonymize(PEOPLE, policy({"model": "alp-dif", "alp": {"s": 0.4}}, **{"max-level": 1}))
 
 
-def test_saved_and_verified(tmp_path):
+def test_a_saved_release_verifies_and_hides_thresholds_of_values_not_shown(tmp_path):
     """Thresholds of values that the release does not show stay private, and what is left is still a promise."""
     rare = policy({"model": "alp-dif", "alp": {"s": 0.5, "nobody": 0.1}, "dif": {"nobody": 0.1}})
     with pytest.warns(sh.errors.ShoalWarning, match="the table holds no 'nobody'"):

@@ -60,7 +60,7 @@ def test_a_value_of_everybody_gains_nothing():
     st.lists(st.integers(0, 3), min_size=4, max_size=4),
     st.sampled_from([0, 0.3333333333333333, 0.5, 1, 2.5]),
 )
-def test_the_definitions(rows, more, beta):
+def test_beta_likeness_follows_its_definitions(rows, more, beta):
     whole = [sum(column) + extra for column, extra in zip(zip(*rows, strict=True), more, strict=True)]
     shares = [Fraction(n, sum(whole)) for n in whole]
     gains = [
@@ -117,9 +117,10 @@ def test_a_value_that_the_reference_lacks_is_never_like():
     assert BetaLikeness(1, "basic", "s").attained(counts)["beta"] is None
 
 
-def test_nothing():
+def test_an_empty_table_attains_nothing():
     counts = table([[1]])
-    empty = replace(counts, sizes=counts.sizes[:0], sensitive={"s": counts.sensitive["s"].kept(np.array([False]))})
+    nobody = counts.sensitive["s"].select_classes(np.array([False]))
+    empty = replace(counts, sizes=counts.sizes[:0], sensitive={"s": nobody})
     assert BetaLikeness(1, "enhanced", "s").attained(empty) == {"beta": 0.0, "basic": 0.0, "enhanced": 0.0}
     assert BetaLikeness(1, "enhanced", "s").worst(empty) is None
 

@@ -1,14 +1,18 @@
 """Exact numbers, and what models refuse."""
 
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.models import MODELS
 from shoal.models.alpha_k import AlphaK
-from shoal.models.model import asked, ceiling, exact, refuse_unless_whole, within
+from shoal.models.model import asked, ceiling, exact, exact_share, is_within_limits, refuse_unless_whole
 
 
 @pytest.mark.parametrize(
@@ -20,7 +24,7 @@ def test_a_number_is_what_was_written(written, meant):
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), 1e400, True, "0.5", None])
-def test_what_is_no_number(odd):
+def test_texts_that_are_no_number_are_refused(odd):
     with pytest.raises(ValueError, match="x must be a number"):
         exact("x", odd)
 
@@ -45,7 +49,7 @@ def test_within_compares_exactly(cases):
     """Whatever the size of counts and denominators (design 15)."""
     part, whole = (np.array(side, np.int64) for side in zip(*(share for share, _ in cases), strict=True))
     limits = [limit for _, limit in cases]
-    found = within(part, whole, limits, np.arange(len(cases)))
+    found = is_within_limits(part, whole, limits, np.arange(len(cases)))
     assert found.tolist() == [Fraction(*share) <= limit for share, limit in cases]
 
 
@@ -60,3 +64,56 @@ def test_ceiling_is_the_least_float_that_is_not_below(share):
 def test_asked_is_what_a_policy_says():
     assert asked(AlphaK(0.5, 3)) == {"alpha": 0.5, "k": 3}
     assert asked(AlphaK(0.5, 3, null_is_value=True)) == {"alpha": 0.5, "k": 3, "null_is_value": True}
+
+
+CATEGORIES = {"categories": [["1"], ["2"]]}
+FAILS_WITHOUT_VALUES = {
+    "distinct-l-diversity": {"l": 1},
+    "entropy-l-diversity": {"l": 1},
+    "recursive-cl-diversity": {"c": 9, "l": 1},
+    "p-sensitive": {"p": 1},
+    "p-plus-sensitive": {"p": 1, **CATEGORIES},
+    "p-alpha-sensitive": {"p": 1, "alpha": 0.1, **CATEGORIES},
+    "p-plus-alpha-sensitive": {"p": 1, "alpha": 0.1, **CATEGORIES},
+    "l-alpha-diversity": {"l": 1, "alpha": 0.1, **CATEGORIES},
+    "a-d-diversity": {"a": 1, "d": 1, "experimental": True, **CATEGORIES},
+    "alpha-beta-k": {"alpha": 1, "beta": 1, "k": 1, "experimental": True, **CATEGORIES},
+}
+COMPLIES_WITHOUT_VALUES = {
+    "alpha-k": {"alpha": 0.1},
+    "alp-dif": {"alp": 0.5, "dif": 0},
+    "t-closeness": {"t": 0, "distance": "equal"},
+    "beta-likeness": {"beta": 0},
+    "delta-disclosure": {"delta": 0.1},
+    "epsilon-m": {"epsilon": 0, "m": 2},
+}
+
+
+@pytest.mark.parametrize("name", [*FAILS_WITHOUT_VALUES, *COMPLIES_WITHOUT_VALUES])
+def test_classes_of_null_values_only(name):
+    """Models that count values fail there, those that limit shares comply; the page of each says so."""
+    nulls = ValueCounts(np.array([0]), np.array([2]), np.array([4]), ["1", "2", None], 1, np.array([2, 2, 4]))
+    parameters = FAILS_WITHOUT_VALUES.get(name) or COMPLIES_WITHOUT_VALUES[name]
+    model = MODELS[name](**parameters, attribute="s")
+    assert model.holds(ClassCounts(np.array([4]), {"s": nulls})) is (name in COMPLIES_WITHOUT_VALUES)
+    page = Path(__file__).parents[3] / "docs" / "models" / f"{name}.md"
+    said = "complies" if name in COMPLIES_WITHOUT_VALUES else "fails"
+    sentence = re.search(
+        r"A class in which every sensitive cell is empty .*?\(\[empty", page.read_text("utf-8"), re.DOTALL
+    )
+    assert sentence is not None
+    assert said in sentence[0]
+
+
+def test_shares_are_read_exactly():
+    assert exact_share("alpha", "2/6") == Fraction(1, 3)
+    assert exact_share("alpha", 0.1) == Fraction(1, 10)
+    with pytest.raises(ValueError, match='alpha must be a number, or two whole numbers such as "1/3", not'):
+        exact_share("alpha", "0.1")
+    assert AlphaK(Fraction(1, 3)) == AlphaK("1/3")
+    assert asked(AlphaK({"HIV": Fraction(2, 7)}))["alpha"] == {"HIV": "2/7"}
+
+
+def test_a_limit_of_nothing_does_not_overflow():
+    whole = np.array([2**66, 1], dtype=object)
+    assert is_within_limits(np.array([0, 1]), whole, [Fraction(0)], np.array([0, 0])).tolist() == [True, False]

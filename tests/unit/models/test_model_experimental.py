@@ -12,7 +12,7 @@ CATEGORIES = [["hiv"], ["flu"]]
     "made",
     [lambda **flag: ADDiversity(1, 1, CATEGORIES, **flag), lambda **flag: AlphaBetaK(1, 1, 1, CATEGORIES, **flag)],
 )
-def test_opted_in(made):
+def test_experimental_models_must_be_opted_into(made):
     """models.md 4: as OpenDP's contrib."""
     assert made(experimental=True).experimental
     for flag in ({}, {"experimental": False}):

@@ -60,7 +60,7 @@ def weight(row, over):
 
 @every
 @pytest.mark.parametrize("over", ["tuples", "values"])
-def test_they_are_their_definitions(made, over):
+def test_both_models_follow_their_definitions(made, over):
     @naive.examples(300)
     @given(
         st.lists(st.lists(st.sampled_from(LABELS), min_size=1, max_size=7), min_size=1, max_size=5),
@@ -103,7 +103,7 @@ def test_impossible(made):
 
 
 @every
-def test_nothing_attains_nothing(made):
+def test_an_empty_table_attains_nothing(made):
     assert of(made, 1, 1).attained(counted([])) == {made.least: 0, "alpha": 0.0}
     assert of(made, 1, 1).worst(counted([])) is None
     assert list(made.probes("disease")) == []

@@ -37,7 +37,7 @@ def test_two_values_of_one_category():
 
 @naive.examples(300)
 @given(st.lists(st.lists(st.sampled_from([*LABELS, "gout"]), min_size=1, max_size=7), max_size=5), st.integers(1, 4))
-def test_they_are_their_definitions(rows, p):
+def test_both_models_follow_their_definitions(rows, p):
     table = counted(rows, [*LABELS, "gout"])
     known = [{value for value in row if value is not None} for row in rows]
     assert PSensitive(p, "disease").complies(table).tolist() == [len(values) >= p for values in known]
@@ -76,7 +76,7 @@ def test_the_second_condition_of_truta_never_forbids_one_class():
     check()
 
 
-def test_nothing_attains_nothing():
+def test_an_empty_table_attains_nothing():
     for model in (PSensitive(1, "disease"), PPlusSensitive(1, CATEGORIES, "disease")):
         assert model.attained(counted([])) == {"p": 0}
         assert model.worst(counted([])) is None

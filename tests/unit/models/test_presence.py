@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts
+from shoal.models.model import Closure
 from shoal.models.presence import DeltaPresence, KMap, NoStrangers
 from shoal.models.spec import model_of
 
@@ -51,15 +52,26 @@ def test_a_class_of_the_population_without_rows_has_the_share_0():
     assert DeltaPresence("p.csv", 0.1).attained(table) == {"min": 0.0, "max": 0.5}
 
 
-def test_who_is_suppressed_is_shown_in_no_class():
+def test_suppressed_people_are_in_no_class():
     table = counts([(1, 2), (2, 2), (1, 0)])
-    kept = table.kept(np.array([True, False, False]))
-    assert (kept.strangers, kept.population.tolist()) == (1, [2])
-    assert not DeltaPresence("p.csv", 0.1).holds(kept)
+    kept = table.select_classes(np.array([True, False, False]))
+    assert (kept.strangers, kept.hidden, kept.population.tolist()) == (1, 1, [2])
     assert DeltaPresence("p.csv").holds(kept)
 
 
-def test_who_is_not_in_the_population_has_no_share():
+def test_a_suppressed_class_has_the_share_0_only_if_asked():
+    """Two of two people are left out; somebody of the population whom the table never had has the share 0 anyway."""
+    kept = counts([(1, 2), (2, 2)]).select_classes(np.array([True, False]))
+    assert DeltaPresence("p.csv", 0.5).holds(kept)
+    assert DeltaPresence("p.csv", 0.5).attained(kept) == {"min": 0.5, "max": 0.5}
+    asked = DeltaPresence("p.csv", 0.5, suppressed_counts=True)
+    assert not asked.holds(kept)
+    assert asked.attained(kept) == {"min": 0.0, "max": 0.5}
+    with_a_stranger = counts([(1, 2), (2, 2)], strangers=1).select_classes(np.array([True, False]))
+    assert not DeltaPresence("p.csv", 0.5).holds(with_a_stranger)
+
+
+def test_people_outside_the_population_have_no_share():
     table = counts([(1, 2), (1, 0)])
     assert DeltaPresence("p.csv").complies(table).tolist() == [True, False]
     assert DeltaPresence("p.csv").attained(table) == {"min": 0.0, "max": None}
@@ -99,6 +111,8 @@ def test_parts():
     both = DeltaPresence("p.csv", 0.1, 0.5)
     assert list(both.parts()) == [both, NoStrangers("p.csv")]
     assert NoStrangers("p.csv").table_wide
+    assert NoStrangers("p.csv").merging is Closure.SUPERSET
+    assert NoStrangers("p.csv", suppressed_counts=True).merging is Closure.UNION
     assert NoStrangers("p.csv").attained(counts([], 3)) == {"strangers": 3}
 
 
@@ -134,8 +148,8 @@ def test_k_is_a_whole_number(k):
 @pytest.mark.parametrize(
     ("least", "most", "says"),
     [
-        (-0.1, 1, "min must lie between 0 and 1, not -0.1"),
-        (1.1, 1, "min must lie between 0 and 1"),
+        (-0.1, 1, "min must lie from 0 to 1, not -0.1"),
+        (1.1, 1, "min must lie from 0 to 1"),
         (float("nan"), 1, "min must be a number"),
         (0, 0, "max must lie above 0 and at most at 1, not 0"),
         (0, 1.5, "max must lie above 0 and at most at 1, not 1.5"),
@@ -143,7 +157,7 @@ def test_k_is_a_whole_number(k):
         (0.6, 0.5, "min must be at most max, not 0.6 with max = 0.5"),
     ],
 )
-def test_shares(least, most, says):
+def test_bad_shares_are_refused(least, most, says):
     with pytest.raises(ValueError, match=says):
         DeltaPresence("p.csv", least, most)
 
@@ -160,3 +174,7 @@ def test_a_path_is_a_text():
     assert model_of({"model": "k-map", "k": 2, "population": "all.csv"}) == KMap(2, "all.csv")
     with pytest.raises(ValueError, match="k-map needs population"):
         model_of({"model": "k-map", "k": 2})
+
+
+def test_k_map_cites_one_source():
+    assert KMap.source in KMap.__doc__

@@ -49,7 +49,7 @@ numbers = st.sampled_from(["-3", "-1.5", "0", "0.1", "0.3", "1", "1.0", "2", "2.
     st.integers(1, 4),
     st.booleans(),
 )
-def test_the_definition(classes, epsilon, m, relative):
+def test_epsilon_m_follows_its_definition(classes, epsilon, m, relative):
     model, exactly = EpsilonM(epsilon, m, "s", relative), Fraction(repr(epsilon))
     near = []
     for one in classes:

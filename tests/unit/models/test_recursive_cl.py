@@ -96,7 +96,7 @@ def parts(row, l, null):
 
 @naive.examples(300)
 @given(classes, st.integers(1, 4), st.sampled_from([0.5, 0.6, 1, 1.5, 2.0, 3, 7]), st.booleans())
-def test_it_is_its_definition(rows, l, c, null):
+def test_recursive_cl_follows_its_definition(rows, l, c, null):
     table = counts([[row.count(value) for value in LABELS] for row in rows], LABELS)
     expected = []
     for row in rows:
@@ -140,7 +140,7 @@ def test_impossible():
     assert recursive(4, 9).impossible(table, 7) == "'disease' has 3 different values in the whole table < l=4"
 
 
-def test_nothing_attains_nothing():
+def test_an_empty_table_attains_nothing():
     empty = counts(np.zeros((0, 1)), ["flu"])
     assert recursive(2, 2).attained(empty) == {"c": None}
     assert recursive(1, 2).worst(empty) is None

@@ -1,6 +1,7 @@
 """Average risk, sample and population uniqueness."""
 
 from fractions import Fraction
+from itertools import combinations
 
 import naive
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts
 from shoal.models.model import Closure
-from shoal.models.reidentification import AverageRisk, PopulationUniqueness, SampleUniqueness
+from shoal.models.reidentification import AverageRisk, PopulationUniqueness, SampleUniqueness, count_smallest
 
 EXAMPLE = {1: 60, 2: 15, 3: 6, 4: 3, 6: 2, 10: 1, 20: 1}
 
@@ -49,7 +50,7 @@ def test_exact_at_the_threshold(most, holds):
     assert SampleUniqueness(most).holds(sizes(1, 2)) == holds
 
 
-def test_a_bad_class_can_break_what_held():
+def test_merging_with_a_bad_class_can_break_average_risk():
     """models.md 0: one class of 100 rows, 0.01, with 20 bad ones of 5: 21/200 = 0.105; so UNION, not SUPERSET."""
     assert AverageRisk(0.01).holds(sizes(100))
     assert AverageRisk(1.0).attained(sizes(100, *[5] * 20)) == {"max": 0.105}
@@ -68,7 +69,7 @@ def test_impossible_average_risk():
     )
 
 
-def test_nothing_is_at_no_risk():
+def test_an_empty_table_has_no_risk():
     for model in (AverageRisk(0.1), SampleUniqueness(0), PopulationUniqueness(0, 100)):
         assert model.holds(sizes())
         assert model.attained(sizes())["max"] == 0
@@ -89,7 +90,7 @@ def test_population_uniqueness_of_the_example():
     assert PopulationUniqueness(0.1, 1620, "zayatz").attained(table)["uniques"] == pytest.approx(290.2, abs=0.05)
 
 
-def test_no_estimate_is_no_zero():
+def test_a_missing_estimate_is_not_zero():
     """models.md 1.20: the bad case, by Pitman alone."""
     table = histogram({1: 20, 2: 10, 3: 5, 5: 3})
     alone = PopulationUniqueness(1.0, 1000, "pitman")
@@ -134,3 +135,27 @@ def test_population_size_is_a_whole_number(people):
 def test_estimator_is_known():
     with pytest.raises(ValueError, match="estimator must be one of dankar, zayatz, pitman, snb, not 'arx'"):
         PopulationUniqueness(0.1, 100, "arx")
+
+
+@naive.examples(300)
+@given(
+    st.lists(st.integers(1, 5), min_size=1, max_size=8).map(sorted),
+    st.lists(
+        st.sampled_from([AverageRisk(0.2), AverageRisk(0.45), SampleUniqueness(0.1), SampleUniqueness(0)]), min_size=1
+    ),
+    st.integers(0, 8),
+)
+def test_the_smallest_classes_are_the_fewest_rows(of, promises, most):
+    """Over all sets of at most `most` classes, and of all but one, that may be suppressed."""
+    enough = [
+        sum(of) - sum(kept)
+        for number in range(min(most, len(of) - 1) + 1)
+        for kept in combinations(of, len(of) - number)
+        if all(promise.holds(sizes(*kept)) for promise in promises)
+    ]
+    found = count_smallest(promises, np.array(of), most)
+    assert (None if found is None else sum(of[:found])) == min(enough, default=None)
+
+
+def test_population_uniqueness_is_about_the_population():
+    assert PopulationUniqueness.sentence == "At most this share of the population is estimated to be alone in it."

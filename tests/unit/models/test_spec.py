@@ -17,7 +17,7 @@ from shoal.models.spec import model_of, table_of
         ({"model": "alpha-k", "alpha": {"a-b": 0.5}, "k": 3, "attribute": "x"}, AlphaK({"a-b": 0.5}, 3, "x")),
     ],
 )
-def test_read_and_written(table, model):
+def test_a_model_survives_its_table(table, model):
     assert model_of(table) == model
     assert model_of(table_of(model)) == model
     assert model_of(model) is model
@@ -42,7 +42,7 @@ def test_read_and_written(table, model):
         ),
     ],
 )
-def test_refused(table, says):
+def test_bad_tables_are_refused(table, says):
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole sentence is compared
         model_of(table)
     assert str(caught.value).startswith(says)

@@ -58,7 +58,7 @@ def test_some_quasi_identifiers():
     assert by_age.attained(table) == {"k": 2, "h": pytest.approx(2 / 3)}
     assert not XYPrivacy("person", ["age"], k=3).holds(table)
     # without the class of bob, ann is alone among those in their thirties
-    assert not by_age.holds(table.kept(np.array([True, False, True, True])))
+    assert not by_age.holds(table.select_classes(np.array([True, False, True, True])))
     assert XYPrivacy("ill", "age", h=0.5).holds(table) is False
     assert XYPrivacy("ill", "job", h=0.75).holds(table)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shoal.errors import BadInput
 from shoal.risk.attackers import (
-    at_risk,
+    count_at_risk,
     estimated_journalist,
     histogram,
     journalist,
@@ -30,10 +30,10 @@ def test_classes_of_3_2_1(tau, rows):
     assert marketer(TINY).average == 0.5
 
 
-def test_a_tenth_is_a_tenth():
+def test_a_risk_equal_to_the_threshold_is_not_above_it():
     """Ten alike have the risk 0.1, which is not above 0.1, whatever binary fractions say (design 15)."""
-    assert at_risk(np.array([10]), np.array([10]), known_threshold(0.1)) == 0
-    assert at_risk(np.array([9]), np.array([9]), known_threshold(0.1)) == 9
+    assert count_at_risk(np.array([10]), np.array([10]), known_threshold(0.1)) == 0
+    assert count_at_risk(np.array([9]), np.array([9]), known_threshold(0.1)) == 9
 
 
 def test_journalist():
@@ -73,6 +73,6 @@ def test_by_rows(pairs, tau):
 
 
 @pytest.mark.parametrize("tau", [0, -1, 1.5, float("nan"), "x", True])
-def test_thresholds_are_refused(tau):
+def test_bad_thresholds_are_refused(tau):
     with pytest.raises(BadInput, match="threshold must"):
         known_threshold(tau)

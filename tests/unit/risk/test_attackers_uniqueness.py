@@ -24,7 +24,7 @@ def test_the_worked_example():
     assert found.estimates["zayatz"] == pytest.approx(290.2, abs=0.05)
 
 
-def test_the_bad_case():
+def test_without_a_pitman_solution_the_rule_falls_back_to_zayatz():
     """models.md 1.20: Pitman has no valid solution, which is no estimate and not 0; the rule falls back: 90.9."""
     found = uniqueness(sizes(BAD), 1000)
     assert found.estimates["pitman"] is None
@@ -50,12 +50,12 @@ def test_nobody_is_unique():
     assert (found.sample, found.estimate.uniques) == (0, 0.0)
 
 
-def test_the_table_is_everybody():
+def test_uniqueness_of_a_table_of_the_whole_population_is_counted():
     found = uniqueness(np.array([1, 1, 3]), 5)
     assert (found.estimate.uniques, found.estimates) == (2.0, {})
 
 
-def test_more_people_than_there_are():
+def test_a_table_larger_than_the_population_is_refused():
     with pytest.raises(BadInput, match="the table has 5 people, more than the population size of 4"):
         uniqueness(np.array([1, 1, 3]), 4)
 
@@ -64,6 +64,6 @@ def test_without_a_population():
     assert uniqueness(np.array([1, 2])).document() == {"sample": 1}
 
 
-def test_counted():
+def test_counted_uniqueness_in_a_population_table():
     found = counted_uniqueness(np.array([1, 1, 2]), np.array([1, 4, 3]), np.array([1, 4, 3, 1]))
     assert found.document() == {"sample": 2, "population": 2, "both": 1}

@@ -67,7 +67,7 @@ def test_weights_of_equal_rows_count_pairs():
     assert (pair.distinction, pair.separation) == (Fraction(1, 2), Fraction(11, 15))
 
 
-def test_a_key_hides_what_lies_above_it():
+def test_only_minimal_keys_are_listed():
     rows = [(i, i % 2, i % 3) for i in range(12)]
     found = discover(coded(rows), threshold=0.5)
     assert [one.columns for one in found.minimal] == [("c0",), ("c1", "c2")]
@@ -79,7 +79,7 @@ def test_all_rows_identical():
     assert [float(one.separation) for one in found.best] == [0, 0]
 
 
-def test_what_need_not_be_counted():
+def test_column_sets_that_cannot_reach_the_threshold_are_not_counted():
     """Columns of two values cannot reach half of 4,096 rows: nothing beyond the best of each size is counted."""
     rows = [tuple((i >> j) & 1 for j in range(11)) for i in range(4096)]
     found = discover(coded(rows), threshold=0.5, max_size=5)
@@ -90,12 +90,12 @@ def test_what_need_not_be_counted():
 
 
 @pytest.mark.parametrize("threshold", [0, -0.1, 1.01, float("nan"), "x"])
-def test_thresholds_are_refused(threshold):
+def test_bad_thresholds_are_refused(threshold):
     with pytest.raises(BadInput, match="distinction must"):
         discover(coded([(1,), (2,)]), threshold=threshold)
 
 
-def test_measures_and_sizes_are_refused():
+def test_bad_measures_and_sizes_are_refused():
     with pytest.raises(BadInput, match="'x' is no measure of combinations; write distinction or separation"):
         discover(coded([(1,), (2,)]), measure="x")
     with pytest.raises(BadInput, match="at least 1, not 0"):

@@ -105,7 +105,7 @@ def test_by_content(clause, values):
         ("021**", "000**"),
     ],
 )
-def test_innocent(values):
+def test_harmless_values_are_no_identifiers(values):
     assert found("x", cycled(*values)) is None
 
 

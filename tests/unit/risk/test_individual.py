@@ -48,7 +48,7 @@ def test_the_eight_rows_of_sdcmicro():
 
 @naive.examples(200)
 @given(st.integers(1, 60), st.floats(0.02, 1))
-def test_it_is_the_series(f, p):
+def test_the_expected_inverse_is_its_series(f, p):
     """models.md 1.21: E[1/F] = Σ_j≥f (1/j) C(j−1, f−1) p^f (1−p)^(j−f), summed as it stands."""
     term, total = p**f, 0.0
     for j in range(f, f + 12_000):
@@ -58,7 +58,7 @@ def test_it_is_the_series(f, p):
 
 
 @pytest.mark.parametrize("f", [1, 2, 3, 29, 30, 1000, 100_000])
-def test_it_is_steady(f):
+def test_the_expected_inverse_is_monotone_and_within_its_bounds(f):
     """Between 1/F and 1/f, and falling with p, for any size and any weight."""
     p = np.array([1e-9, 1e-3, 0.4999999, 0.5, 0.5000001, 0.999999, 1 - 1e-15, 1.0])
     found = expected_inverse(np.full(len(p), f), p)
@@ -82,7 +82,7 @@ def weights(*values):
         (("1", "x", "-1"), 2, "not a number"),
     ],
 )
-def test_weights_are_refused_with_their_row(values, row, what):
+def test_bad_weights_are_refused_with_their_row(values, row, what):
     with pytest.raises(BadInput, match=f"column 'w': the weight of row {row} is {what}") as wrong:
         weights(*values)
     assert "CANARY" not in str(wrong.value)
@@ -95,7 +95,7 @@ def test_weights_are_read():
     assert read_weights(comma).tolist() == [1.5, 2]
 
 
-def test_weights_below_the_rows_they_are_of():
+def test_weights_that_sum_to_less_than_the_rows_are_counted():
     found = individual_risks("w", np.array([0, 0, 1], np.int32), np.array([0.5, 0.5, 3.0]))
     assert found.exact[:2].tolist() == [0.5, 0.5]
     assert found.light == 2

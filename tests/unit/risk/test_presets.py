@@ -1,5 +1,7 @@
 """Guidance as named thresholds (models.md 3)."""
 
+from importlib import import_module
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -15,7 +17,7 @@ def judge(name, *sizes, findings=()):
 
 
 @pytest.mark.parametrize("name", ["ema-0070", "health-canada"])
-def test_eleven_is_a_rounding(name):
+def test_a_threshold_of_0_09_needs_twelve_rows(name):
     """models.md 3: 1/11 = .0909 > .09, so 12 are needed; 11 is the usual rounding: both are shown."""
     assert judge(name, 12, 40).holds
     eleven = judge(name, 11, 40)
@@ -26,7 +28,7 @@ def test_eleven_is_a_rounding(name):
 
 
 @pytest.mark.parametrize(("name", "k"), [("cms", 11), ("ferpa-3", 3), ("ferpa-5", 5), ("ferpa-10", 10)])
-def test_cells(name, k):
+def test_presets_ask_for_the_least_size_of_a_cell(name, k):
     """models.md 3: the least size of a cell."""
     assert judge(name, k, 40).holds
     few = judge(name, k - 1, 40)
@@ -59,8 +61,13 @@ def test_each_says_what_it_asks_and_who_asks_it(name):
     assert told["source"]
 
 
-def test_unknown():
+def test_unknown_presets_are_refused():
     with pytest.raises(BadInput, match=r"there is no preset 'ema' \(did you mean 'ema-0070'\?\)"):
         known_preset("ema")
     with pytest.raises(BadInput, match="'cms' looks at classes"):
         judged(known_preset("cms"), PresetFigures(None, ()))
+
+
+def test_every_name_that_is_exported_is_there():
+    risk = import_module("shoal.risk")
+    assert [name for name in risk.__all__ if not hasattr(risk, name)] == []

@@ -102,12 +102,12 @@ def test_many_columns():
     )
 
 
-def test_no_size():
+def test_a_max_size_of_0_is_refused():
     with pytest.raises(BadInput, match="at least 1, not 0"):
         suda(coded(TINY), max_size=0)
 
 
-def test_more_rows():
+def test_suda_of_several_hundred_rows():
     """Each set of columns counted as it is, on a table of more rows than fit in a few bytes of flags."""
     random = np.random.default_rng(3)
     rows = [tuple(row) for row in np.minimum(random.geometric(0.4, (300, 7)), 6).tolist()]

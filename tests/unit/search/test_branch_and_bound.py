@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shoal.hierarchy.lattice import Lattice
 from shoal.metrics.catalogue import METRICS
 from shoal.search.branch_and_bound import exhaust
-from shoal.search.driver import Found, Incumbent, Stopped, answer
+from shoal.search.driver import Incumbent, SearchResult, Stopped, drive_search
 from shoal.search.oracle import Answer
 
 
@@ -29,7 +29,7 @@ def run(instance, oracle, stop=lambda: False):
             return False
         return True
 
-    return found, answer(search(), oracle, stop=stop)
+    return found, drive_search(search(), oracle, stop=stop)
 
 
 @naive.examples(200)
@@ -45,7 +45,7 @@ def test_stopped_at_any_moment_the_bound_is_true(instance, calls):
         if found.best is not None:
             assert instance.outcomes[found.best.node].ok
         if ended:
-            assert Found(found.best, found.bound).proved
+            assert SearchResult(found.best, found.bound).proved
             assert (found.best and found.best.node) == (best and best.node)
 
 
@@ -72,7 +72,7 @@ def test_a_question_without_an_answer_is_still_open():
 @given(naive.instances(fewest=2), st.sampled_from(sorted(METRICS)))
 def test_no_node_is_asked_twice(instance, metric):
     oracle = instance.oracle(metric)
-    asked, _ = naive.told(exhaust(instance.lattice(), oracle.scorer.floors, Incumbent()), oracle.ask)
+    asked, _ = naive.run_search(exhaust(instance.lattice(), oracle.scorer.floors, Incumbent()), oracle.ask)
     assert asked[0].node == instance.lattice().top
     assert len({question.node for question in asked}) == len(asked)
     assert all(0 <= question.settled <= 1 for question in asked)

@@ -36,7 +36,7 @@ def test_no_bound_is_above_the_score(instance, metric, data):
     for node in asked:
         said = oracle.ask(node)
         frontier.learn(said)
-        found.meet(said)
+        found.consider(said)
     for node, outcome in instance.outcomes.items():
         if node in asked:
             assert at(frontier, node) == inf
@@ -44,13 +44,13 @@ def test_no_bound_is_above_the_score(instance, metric, data):
             score = oracle.ask(node).score
             assert at(frontier, node) <= score + 1e-12 * max(1, abs(score))
     scores = [oracle.ask(node).score for node in instance.complying]
-    assert frontier.least(found.best) <= min(scores, default=inf) * (1 + 1e-12) + 1e-12
+    assert frontier.lower_bound(found.best) <= min(scores, default=inf) * (1 + 1e-12) + 1e-12
 
 
 def test_the_widest_open_node_comes_first():
     """Every node once, those with more nodes below them first, in the order of the names at a tie."""
     frontier, order = Frontier(LATTICE, FLOORS), []
-    while (node := frontier.widest(None)) is not None:
+    while (node := frontier.next_open_node(None)) is not None:
         order.append(node)
         frontier.learn(Answer(node, False, 0, 1, inf, tuple(np.zeros(level + 1) for level in node), -inf))
     assert order == [(2, 1), (1, 1), (2, 0), (0, 1), (1, 0), (0, 0)]
@@ -69,21 +69,21 @@ def test_only_what_can_win_is_open():
     frontier = Frontier(LATTICE, FLOORS)
     frontier.learn(best)
     still = []
-    while (node := frontier.widest(best)) is not None:
+    while (node := frontier.next_open_node(best)) is not None:
         still.append(node)
         frontier.learn(Answer(node, False, 0, 1, inf, tuple(np.zeros(level + 1) for level in node), -inf))
     assert still == [(2, 0), (0, 1), (1, 0), (0, 0)]  # not (2, 1), whose bound is 0.9; (0, 1) ties and is lower
-    assert frontier.least(best) == 0.5
+    assert frontier.lower_bound(best) == 0.5
 
 
 def test_a_question_that_waits_is_open():
     """What `widest` returned is open until it is answered."""
     frontier = Frontier(Lattice(("age",), (0,), (0,)), (np.array([0.25, 0.0]),))
-    assert frontier.widest(None) == (0,)
-    assert frontier.least(None) == 0.25
+    assert frontier.next_open_node(None) == (0,)
+    assert frontier.lower_bound(None) == 0.25
     frontier.learn(Answer((0,), False, 0, 0, inf, None, -inf))
-    assert frontier.widest(None) is None
-    assert frontier.least(None) == inf
+    assert frontier.next_open_node(None) is None
+    assert frontier.lower_bound(None) == inf
 
 
 @pytest.mark.parametrize("attributes", [1, 70])
@@ -92,5 +92,5 @@ def test_attributes_without_a_choice_are_no_axis(attributes):
     names = tuple(str(i) for i in range(attributes))
     frontier = Frontier(Lattice(names, (1,) * attributes, (1,) * attributes), (np.array([0.0, 0.25]),) * attributes)
     assert frontier.bounds.shape == ()
-    assert frontier.least(None) == 0.25 * attributes
-    assert frontier.widest(None) == (1,) * attributes
+    assert frontier.lower_bound(None) == 0.25 * attributes
+    assert frontier.next_open_node(None) == (1,) * attributes

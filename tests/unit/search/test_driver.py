@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shoal.metrics.catalogue import METRICS
 from shoal.models.k_anonymity import KAnonymity
-from shoal.search.driver import Ask, Found, Stopped, answer, decide
+from shoal.search.driver import Ask, SearchResult, Stopped, drive_search, drive_walk
 from shoal.search.oracle import Answer, Oracle
 
 NODES = [(0, 0), (1, 1), (3, 3)]
@@ -30,13 +30,13 @@ def every(nodes, then=tuple):
 
 
 def test_answers_are_sent_and_the_return_value_comes_back(oracle):
-    told = answer(every(NODES), oracle)
+    told = drive_search(every(NODES), oracle)
     assert [said.node for said in told] == NODES
     assert told[1] is oracle.ask((1, 1))
-    assert decide(every(NODES), oracle) == tuple(said.ok for said in told) == (False, True, True)
+    assert drive_walk(every(NODES), oracle) == tuple(said.ok for said in told) == (False, True, True)
 
 
-@pytest.mark.parametrize("drive", [answer, decide])
+@pytest.mark.parametrize("drive", [drive_search, drive_walk])
 def test_a_watch_sees_every_question(oracle, drive):
     seen = []
     drive(every(NODES), oracle, lambda question, tally: seen.append((question, tally.asked)))
@@ -45,7 +45,7 @@ def test_a_watch_sees_every_question(oracle, drive):
     assert [asked for _, asked in seen] == [1, 2, 3], "after it was answered"
 
 
-@pytest.mark.parametrize("drive", [answer, decide])
+@pytest.mark.parametrize("drive", [drive_search, drive_walk])
 @pytest.mark.parametrize("calls", [0, 1])
 def test_stopped_is_thrown_into_the_search(oracle, drive, calls):
     """One that is not anytime lets it pass; no further question is answered."""
@@ -59,14 +59,14 @@ def test_an_anytime_search_ends_with_what_it_has(oracle):
         best = yield Ask((3, 3), 0.0)
         with suppress(Stopped):
             best = yield Ask((2, 2), 0.5)
-        return Found(best)
+        return SearchResult(best)
 
-    assert answer(anytime(), oracle, stop=naive.stop_after(0)).best.node == (3, 3)
-    assert answer(anytime(), oracle, stop=naive.stop_after(1)).best.node == (2, 2)
+    assert drive_search(anytime(), oracle, stop=naive.stop_after(0)).best.node == (3, 3)
+    assert drive_search(anytime(), oracle, stop=naive.stop_after(1)).best.node == (2, 2)
 
 
 def test_a_search_that_asks_nothing(oracle):
-    assert answer(every([]), oracle) == ()
+    assert drive_search(every([]), oracle) == ()
     assert oracle.tally.asked == 0
 
 
@@ -77,5 +77,5 @@ some_score = st.floats(0, 1) | st.just(inf)
 @given(st.none() | st.floats(0, 1), some_score | st.just(-inf))
 def test_proved(score, bound):
     best = None if score is None else Answer((0,), True, 0, 1, score, None, -inf)
-    assert Found(best, bound).proved == (bound == inf if score is None else bound >= score)
-    assert not Found(best).proved
+    assert SearchResult(best, bound).proved == (bound == inf if score is None else bound >= score)
+    assert not SearchResult(best).proved

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from shoal.search.driver import Incumbent, better, slack
+from shoal.search.driver import Incumbent, is_better, slack
 from shoal.search.oracle import Answer
 
 
@@ -25,12 +25,12 @@ def scored(node, score):
     ],
 )
 def test_better(one, other):
-    assert better(one, other)
-    assert other is None or not better(other, one)
+    assert is_better(one, other)
+    assert other is None or not is_better(other, one)
 
 
 def test_nothing_is_better_than_itself():
-    assert not better(scored((1, 1), 0.5), scored((1, 1), 0.5))
+    assert not is_better(scored((1, 1), 0.5), scored((1, 1), 0.5))
 
 
 def test_the_slack_grows_with_the_score():
@@ -40,10 +40,10 @@ def test_the_slack_grows_with_the_score():
 
 def test_only_complying_nodes_are_taken():
     found = Incumbent()
-    found.meet(scored((0, 0), inf))
+    found.consider(scored((0, 0), inf))
     assert found.best is None
     for node, score in [((1, 1), 0.9), ((0, 2), 0.95), ((0, 1), 0.5)]:
-        found.meet(scored(node, score))
+        found.consider(scored(node, score))
     assert found.best.node == (0, 1)
 
 

@@ -17,7 +17,9 @@ costs = st.lists(st.lists(st.integers(0, 5), min_size=4, max_size=4), min_size=3
 @given(costs, st.integers(0, 6))
 def test_steps_of_one_level_each_the_cheapest_ties_by_name(costs, stays):
     """Until a node complies, here the one that is asked after so many steps."""
-    asked, nodes = naive.told(climb(LATTICE, lambda i, level: costs[i][level]), lambda node: sum(node) - 1 >= stays)
+    asked, nodes = naive.run_search(
+        climb(LATTICE, lambda i, level: costs[i][level]), lambda node: sum(node) - 1 >= stays
+    )
     path = [question.node for question in asked]
     assert path[0] == LATTICE.bottom
     for here, above in pairwise(path):
@@ -34,6 +36,6 @@ def test_steps_of_one_level_each_the_cheapest_ties_by_name(costs, stays):
 def test_a_lattice_of_one_node():
     one = Lattice(("age",), (2,), (2,))
     for complies in (True, False):
-        asked, nodes = naive.told(climb(one, lambda *_: 0), lambda _: complies)  # noqa: B023
+        asked, nodes = naive.run_search(climb(one, lambda *_: 0), lambda _: complies)  # noqa: B023
         assert [question.node for question in asked] == [(2,)]
         assert nodes == (((2,),) if complies else ())

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.hierarchy.lattice import Lattice
-from shoal.search.driver import decide
+from shoal.search.driver import drive_walk
 from shoal.search.greedy import datafly
 
 
@@ -33,7 +33,7 @@ def by_the_book(instance):
 def assert_same(instance):
     oracle, expected = instance.oracle(), by_the_book(instance)
     distinct = [[h.groups(level) for level in range(h.height + 1)] for h in oracle.before.hierarchies]
-    nodes = decide(datafly(instance.lattice(), distinct), oracle)
+    nodes = drive_walk(datafly(instance.lattice(), distinct), oracle)
     if expected is None:
         assert nodes == ()
     else:
@@ -49,7 +49,7 @@ def test_equals_the_book(share):
 
 @naive.examples(100)
 @given(naive.instances(promises=st.builds(lambda k: [naive.k_anonymity(k)], st.integers(1, 5))))
-def test_the_papers_own_rule(instance):
+def test_datafly_with_the_suppression_of_the_paper(instance):
     """S2.6: suppression = "k", at most k rows."""
     assert_same(replace(instance, limit=instance.models[0].k))
 
@@ -57,12 +57,12 @@ def test_the_papers_own_rule(instance):
 def test_ties_go_by_name():
     """A test answers from a dict: no table is needed."""
     lattice = Lattice(("age", "sex", "zip"), (0, 0, 1), (1, 1, 2))
-    asked, nodes = naive.told(datafly(lattice, [[3, 2], [3, 1], [9, 2, 1]]), lambda node: node == (1, 1, 1))
+    asked, nodes = naive.run_search(datafly(lattice, [[3, 2], [3, 1], [9, 2, 1]]), lambda node: node == (1, 1, 1))
     assert [question.node for question in asked] == [(0, 0, 1), (1, 0, 1), (1, 1, 1)]
     assert nodes == ((1, 1, 1),)
 
 
 def test_nothing_complies():
-    asked, nodes = naive.told(datafly(Lattice(("age",), (0,), (1,)), [[2, 1]]), lambda _: False)
+    asked, nodes = naive.run_search(datafly(Lattice(("age",), (0,), (1,)), [[2, 1]]), lambda _: False)
     assert [question.node for question in asked] == [(0,), (1,)]
     assert nodes == ()

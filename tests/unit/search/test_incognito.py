@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.hierarchy.lattice import Lattice
-from shoal.search.driver import decide
+from shoal.search.driver import drive_walk
 from shoal.search.incognito import incognito, minimal
 
 
@@ -29,7 +29,7 @@ def test_equals_brute_force(share):
     @given(naive.closed_instances(share, fewest=3))
     def check(instance):
         oracle = instance.oracle()
-        nodes = decide(incognito(instance.lattice(), oracle.before.left_out), oracle)
+        nodes = drive_walk(incognito(instance.lattice(), oracle.before.left_out), oracle)
         assert list(nodes) == instance.complying
         assert list(minimal(nodes)) == antichain(instance.complying)
 
@@ -42,7 +42,7 @@ def test_a_node_is_asked_only_if_it_complies_with_any_attribute_left_out(instanc
     """S2.4: a-priori. Every subset's own complying nodes are found by brute force on the table without the others."""
     oracle = instance.oracle()
     left_out = oracle.before.left_out
-    asked, _ = naive.told(incognito(instance.lattice(), left_out), oracle.complies)
+    asked, _ = naive.run_search(incognito(instance.lattice(), left_out), oracle.complies)
 
     def complies(node):
         kept = [i for i, level in enumerate(node) if level != left_out[i]]
@@ -61,7 +61,7 @@ def test_a_node_is_asked_only_if_it_complies_with_any_attribute_left_out(instanc
 def test_what_fails_alone_is_never_combined():
     """The subsets of two attributes: sex complies from level 1 on, so nothing with sex at 0 is asked again."""
     lattice = Lattice(("age", "sex"), (0, 0), (1, 1))
-    asked, nodes = naive.told(incognito(lattice, (2, 2)), lambda node: node[1] >= 1)
+    asked, nodes = naive.run_search(incognito(lattice, (2, 2)), lambda node: node[1] >= 1)
     assert [question.node for question in asked] == [(0, 2), (1, 2), (2, 0), (2, 1), (0, 1), (1, 1)]
     assert nodes == ((0, 1), (1, 1))
 
@@ -69,7 +69,7 @@ def test_what_fails_alone_is_never_combined():
 def test_once_failing_candidates_are_rare_again_only_complete_nodes_are_asked():
     """Pairs of fine levels fail and no candidate of three attributes does, so those of four are not looked at."""
     lattice = Lattice(tuple("abcde"), (0,) * 5, (1,) * 5)
-    asked, nodes = naive.told(incognito(lattice, (2,) * 5), lambda node: node.count(0) < 2)
+    asked, nodes = naive.run_search(incognito(lattice, (2,) * 5), lambda node: node.count(0) < 2)
     assert {sum(level != 2 for level in question.node) for question in asked} == {1, 2, 3, 5}
     assert set(nodes) == {node for node in product(range(2), repeat=5) if node.count(0) < 2}
 
@@ -81,13 +81,13 @@ def test_a_rare_failure_that_was_not_looked_at_is_found_in_the_complete_nodes():
     def complies(node):
         return node[0] + node[1] != 0 and node[1:] != (0, 0, 1, 1)
 
-    asked, nodes = naive.told(incognito(lattice, (2,) * 5), complies)
+    asked, nodes = naive.run_search(incognito(lattice, (2,) * 5), complies)
     assert not any(sum(level != 2 for level in question.node) == 4 for question in asked)
     assert set(nodes) == {node for node in product(range(2), repeat=5) if complies(node)}
 
 
 def test_nothing_complies():
-    asked, nodes = naive.told(incognito(Lattice(("age", "sex"), (0, 0), (1, 1)), (2, 2)), lambda _: False)
+    asked, nodes = naive.run_search(incognito(Lattice(("age", "sex"), (0, 0), (1, 1)), (2, 2)), lambda _: False)
     assert nodes == ()
     assert len(asked) == 4, "every attribute alone, and no pair"
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shoal.hierarchy.lattice import Lattice
 from shoal.metrics.catalogue import METRICS
 from shoal.search import optimal as searching
-from shoal.search.driver import answer
+from shoal.search.driver import drive_search
 from shoal.search.optimal import optimal
 from shoal.search.oracle import Answer
 
@@ -25,7 +25,7 @@ def asked_for(lattice, oracle, **options):
 
 def searched(instance, metric, stop=lambda: False, **options):
     oracle = instance.oracle(metric)
-    found = answer(asked_for(oracle.pruned(instance.lattice()), oracle, **options), oracle, stop=stop)
+    found = drive_search(asked_for(oracle.prune(instance.lattice()), oracle, **options), oracle, stop=stop)
     return found, oracle
 
 
@@ -110,7 +110,7 @@ def tiny(monkeypatch):
 
 
 @pytest.mark.parametrize("share", naive.SHARES)
-def test_too_large_a_complying_node_and_a_true_gap(share, tiny):
+def test_a_too_large_lattice_gives_a_complying_node_and_a_true_gap(share, tiny):
     """Descent, faces and annealing, stopped at any moment or not at all: every metric, every closure."""
 
     @naive.examples(150)
@@ -128,7 +128,7 @@ def test_too_large_a_complying_node_and_a_true_gap(share, tiny):
     check()
 
 
-def test_too_large_and_nothing_complies(tiny):
+def test_a_too_large_lattice_where_nothing_complies(tiny):
     """What fails at the top of a closed policy fails everywhere: proved with one question, not left to time."""
 
     @naive.examples(100)
@@ -137,7 +137,7 @@ def test_too_large_and_nothing_complies(tiny):
         if not instance.complying:
             oracle, asked = instance.oracle(), []
             search = asked_for(instance.lattice(), oracle, endless=True)
-            found = answer(search, oracle, lambda question, _: asked.append(question.node), naive.stop_after(50))
+            found = drive_search(search, oracle, lambda question, _: asked.append(question.node), naive.stop_after(50))
             assert found.best is None
             assert found.proved
             assert asked == [instance.lattice().top]
@@ -145,13 +145,13 @@ def test_too_large_and_nothing_complies(tiny):
     check()
 
 
-def test_too_large_the_same_seed_asks_the_same(tiny):
+def test_in_a_too_large_lattice_the_same_seed_asks_the_same(tiny):
     @naive.examples(50)
     @given(naive.instances("0.5", naive.EVERY_CLOSURE, fewest=3), st.sampled_from(sorted(METRICS)))
     def check(instance, metric):
         def asked():
             oracle = instance.oracle(metric)
-            return naive.told(asked_for(instance.lattice(), oracle, seed=1), oracle.ask)
+            return naive.run_search(asked_for(instance.lattice(), oracle, seed=1), oracle.ask)
 
         (one, first), (two, second) = asked(), asked()
         assert one == two
@@ -162,14 +162,15 @@ def test_too_large_the_same_seed_asks_the_same(tiny):
     check()
 
 
-def test_too_large_another_seed_asks_something_else(tiny):
+def test_in_a_too_large_lattice_another_seed_asks_something_else(tiny):
     levels = [dict.fromkeys("abcd", "x"), dict.fromkeys("abcd", "*")]
     values = [list("abcdabcdabcd"), list("aabbccddabab"), list("abababcdcdcd")]
     attributes = {n: naive.Attribute(list("abcd"), levels, v, 0, 2, None) for n, v in zip("pqr", values, strict=True)}
     instance = naive.Instance(attributes, ["u"] * 12, [naive.k_anonymity(2)], 0)
     oracle = instance.oracle("discernibility")
     asked = {
-        seed: tuple(naive.told(asked_for(instance.lattice(), oracle, seed=seed), oracle.ask)[0]) for seed in range(4)
+        seed: tuple(naive.run_search(asked_for(instance.lattice(), oracle, seed=seed), oracle.ask)[0])
+        for seed in range(4)
     }
     assert len(set(asked.values())) > 1
 
@@ -177,7 +178,7 @@ def test_too_large_another_seed_asks_something_else(tiny):
 @every_metric
 @naive.examples(60)
 @given(data=st.data())
-def test_the_order_of_rows_and_columns_is_nothing(metric, data):
+def test_the_order_of_rows_and_columns_does_not_matter(metric, data):
     instance = data.draw(naive.instances())
     order = data.draw(st.permutations(range(instance.rows)))
     names = data.draw(st.permutations(list(instance.attributes)))
@@ -197,7 +198,7 @@ def test_the_order_of_rows_and_columns_is_nothing(metric, data):
 
 @naive.examples(150)
 @given(instance=naive.instances(promises=naive.EVERY_CLOSURE, show=st.booleans()), calls=st.integers(0, 20))
-def test_stopped_a_complying_node_and_a_true_gap(instance, calls):
+def test_a_stopped_search_gives_a_complying_node_and_a_true_gap(instance, calls):
     for metric in METRICS:
         found, oracle = searched(instance, metric, stop=naive.stop_after(calls))
         assert_true(instance, metric, found, oracle)
@@ -208,7 +209,7 @@ def test_stopped_a_complying_node_and_a_true_gap(instance, calls):
 def test_the_same_questions_every_time(metric, instance):
     def asked():
         oracle = instance.oracle(metric)
-        return naive.told(asked_for(instance.lattice(), oracle), oracle.ask)[0]
+        return naive.run_search(asked_for(instance.lattice(), oracle), oracle.ask)[0]
 
     first = asked()
     assert first == asked()
@@ -222,5 +223,5 @@ def test_the_floors_of_a_scorer_stay_as_they_were():
     def reply(node):
         return Answer(node, True, 0, 1, float(node[0]), (np.zeros(node[0] + 1),), 0.0)
 
-    naive.told(optimal(Lattice(("age",), (0,), (1,)), floors, (2,)), reply)
+    naive.run_search(optimal(Lattice(("age",), (0,), (1,)), floors, (2,)), reply)
     assert floors[0].tolist() == [0.0, 0.5]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shoal.hierarchy.lattice import Lattice
 from shoal.metrics.catalogue import METRICS
-from shoal.search.driver import Incumbent, better
+from shoal.search.driver import Incumbent, is_better
 from shoal.search.optimal import anneal, descend, polish
 from shoal.search.oracle import Answer
 
@@ -29,7 +29,7 @@ def replies(listed, suppressed=0):
 
 def starting(reply):
     found = Incumbent()
-    found.meet(reply(LATTICE.top))
+    found.consider(reply(LATTICE.top))
     return found
 
 
@@ -38,7 +38,7 @@ def starting(reply):
 def test_descent_goes_down_by_steps_that_gain(listed):
     reply = replies(listed)
     found = starting(reply)
-    asked, _ = naive.told(descend(LATTICE, found), reply)
+    asked, _ = naive.run_search(descend(LATTICE, found), reply)
     if not reply(LATTICE.top).ok:
         assert asked == []
         return
@@ -63,8 +63,8 @@ def test_descent_weighs_the_gain_by_the_rows_newly_suppressed():
         return Answer(node, score < inf, suppressed, 1, score, None, -inf)
 
     found = Incumbent()
-    found.meet(reply((1, 1)))
-    naive.told(descend(lattice, found), reply)
+    found.consider(reply((1, 1)))
+    naive.run_search(descend(lattice, found), reply)
     assert found.best.node == (1, 0)
 
 
@@ -73,7 +73,7 @@ def test_descent_weighs_the_gain_by_the_rows_newly_suppressed():
 def test_annealing_stays_among_complying_nodes_and_keeps_the_best(listed, heat, seed):
     reply = replies(listed)
     found = starting(reply)
-    asked, _ = naive.told(anneal(LATTICE, found, 60, heat, Random(seed)), reply)
+    asked, _ = naive.run_search(anneal(LATTICE, found, 60, heat, Random(seed)), reply)
     nodes = [question.node for question in asked]
     assert set(nodes) <= set(LATTICE.nodes())
     if not reply(LATTICE.top).ok:
@@ -94,7 +94,7 @@ def test_annealing_stays_among_complying_nodes_and_keeps_the_best(listed, heat, 
 @given(scores, st.integers(0, 99))
 def test_the_same_seed_asks_the_same(listed, seed):
     reply = replies(listed)
-    one, two = (naive.told(anneal(LATTICE, starting(reply), 60, 0.3, Random(seed)), reply)[0] for _ in range(2))
+    one, two = (naive.run_search(anneal(LATTICE, starting(reply), 60, 0.3, Random(seed)), reply)[0] for _ in range(2))
     assert one == two
 
 
@@ -102,7 +102,7 @@ def test_without_heat_nothing_dearer_is_entered():
     """Where only the top complies there is no slope to take the heat from."""
     lonely = replies([inf] * (LATTICE.size - 1) + [1.0])
     found = starting(lonely)
-    asked, _ = naive.told(anneal(LATTICE, found, 60, 0.0, Random(0)), lonely)
+    asked, _ = naive.run_search(anneal(LATTICE, found, 60, 0.0, Random(0)), lonely)
     assert asked
     assert found.best.node == LATTICE.top
 
@@ -112,26 +112,26 @@ def test_without_heat_nothing_dearer_is_entered():
 def test_polish_ends_where_no_step_and_no_exchange_is_better(listed):
     reply = replies(listed)
     found = starting(reply)
-    naive.told(polish(LATTICE, found), reply)
+    naive.run_search(polish(LATTICE, found), reply)
     if found.best is None:
         return
     end = found.best.node
     for node in LATTICE.nodes():
         moved = [b - a for a, b in zip(end, node, strict=True)]
         if min(moved) == -1 and sorted(moved)[1:] in ([0, 0], [0, 1]):
-            assert not better(reply(node), found.best), node
+            assert not is_better(reply(node), found.best), node
 
 
 @naive.examples(100)
 @given(naive.instances("0.5", naive.EVERY_CLOSURE, fewest=3), st.sampled_from(sorted(METRICS)), st.integers(0, 9))
 def test_on_tables_every_best_node_complies(instance, metric, seed):
     oracle, lattice, found = instance.oracle(metric), instance.lattice(), Incumbent()
-    found.meet(oracle.ask(lattice.top))
+    found.consider(oracle.ask(lattice.top))
     path = [found.best]
     for part in (descend(lattice, found), anneal(lattice, found, 40, 0.2, Random(seed)), polish(lattice, found)):
-        naive.told(part, oracle.ask)
+        naive.run_search(part, oracle.ask)
         path.append(found.best)
     for earlier, later in pairwise(path):
         if earlier is not None:
             assert instance.outcomes[later.node].ok
-            assert later is earlier or better(later, earlier)
+            assert later is earlier or is_better(later, earlier)

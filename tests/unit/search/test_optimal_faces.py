@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from shoal.hierarchy.lattice import Lattice
 from shoal.metrics.catalogue import METRICS
 from shoal.search import optimal as searching
-from shoal.search.driver import answer
+from shoal.search.driver import drive_search
 from shoal.search.optimal import _groups, bound_by_faces
 
 
@@ -26,11 +26,11 @@ def choice(instance):
 def bounded(instance, oracle, largest):
     additive = oracle.scorer.additive
     walk = bound_by_faces(instance.lattice(), oracle.scorer.floors, oracle.before.left_out, largest, additive=additive)
-    return answer(walk, oracle)
+    return drive_search(walk, oracle)
 
 
 @pytest.mark.parametrize("share", naive.SHARES)
-def test_never_above_the_optimum(share):
+def test_the_bound_of_faces_is_never_above_the_optimum(share):
     """Every metric and closure, attributes shared out at random."""
 
     @naive.examples(100)
@@ -69,7 +69,7 @@ def test_one_face_of_all_attributes_is_the_lattice(instance):
             )
 
 
-def test_it_says_something():
+def test_the_bound_of_faces_is_the_sum_of_two_attributes():
     """Two attributes of four values each, k = 2: each alone must go up, and the two together cost the sum."""
     levels = [dict.fromkeys("abcd", "*")]
     attributes = {name: naive.Attribute(list("abcd"), levels, list("abcd"), 0, 1, None) for name in "pq"}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shoal.data.codes import encode
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Long, Reading
+from shoal.data.packed_keys import CountInterpretation, LongCounts
 from shoal.hierarchy.build import build
 from shoal.hierarchy.intervals import Intervals
 from shoal.methods import ALGORITHMS
@@ -21,7 +21,7 @@ from shoal.models.l_diversity import DistinctLDiversity
 from shoal.models.model import Closure
 from shoal.recoding.outcome import Before
 from shoal.search import oracle as asking
-from shoal.search.driver import decide
+from shoal.search.driver import drive_walk
 from shoal.search.oracle import Oracle, Tally
 from shoal.search.walks import Setting
 
@@ -83,9 +83,9 @@ def test_what_else_small_classes_hold_is_not_asked(monkeypatch):
     classes = FrequencySet.count(columns, {"ill": (np.zeros(4, np.int32), 2)})
     ages = build(encode("age", pa.array([1, 2, 3, 4])), Intervals([2]))
     before = Before(classes, (ages,))
-    merged, counted = Long.merged, []
-    monkeypatch.setattr(Long, "merged", lambda long, into: counted.append(into) or merged(long, into))
-    reading = Reading({"ill": ["flu", "hiv"]})
+    merged, counted = LongCounts.merge_classes, []
+    monkeypatch.setattr(LongCounts, "merge_classes", lambda long, into: counted.append(into) or merged(long, into))
+    reading = CountInterpretation({"ill": ["flu", "hiv"]})
     asked = Oracle(before, [KAnonymity(3), DistinctLDiversity(1, "ill")], 0, METRICS["loss"].on(before), reading)
     assert asked.ask((1,)).below is None
     assert not counted
@@ -135,7 +135,7 @@ def test_the_tally_adds_up_and_inference_never_costs_a_check(instance):
         for infer in (True, False):
             oracle, asked = instance.oracle(infer=infer), []
             walk = ALGORITHMS[name].load()(Setting(instance.lattice(), oracle.before))
-            decide(walk, oracle, lambda question, tally, asked=asked: asked.append(question))
+            drive_walk(walk, oracle, lambda question, tally, asked=asked: asked.append(question))
             tally = oracle.tally
             assert tally.checked + tally.remembered + tally.inferred == tally.asked == len(asked)
             tallies.append(tally)
@@ -151,8 +151,8 @@ def test_after_pruning_inference_never_costs_a_check(instance):
     checked = []
     for infer in (True, False):
         oracle = instance.oracle(infer=infer)
-        setting = Setting(oracle.pruned(instance.lattice()), oracle.before)
-        decide(ALGORITHMS["incognito"].load()(setting), oracle)
+        setting = Setting(oracle.prune(instance.lattice()), oracle.before)
+        drive_walk(ALGORITHMS["incognito"].load()(setting), oracle)
         checked.append(oracle.tally.checked)
     assert checked[0] <= checked[1]
 
@@ -232,7 +232,7 @@ def test_pruning_removes_no_complying_node(share):
     @given(naive.instances(share, naive.EVERY_CLOSURE, st.booleans()))
     def check(instance):
         oracle, lattice = instance.oracle(), instance.lattice()
-        pruned = oracle.pruned(lattice)
+        pruned = oracle.prune(lattice)
         assert set(instance.complying) <= set(pruned.nodes()) <= set(lattice.nodes())
         assert pruned.top == lattice.top
         for node, outcome in instance.outcomes.items():
@@ -247,10 +247,10 @@ def test_pruning_lifts_what_fails_alone():
     apart = naive.Attribute(list("abcd"), [dict.fromkeys("abcd", "*")], list("abcd"), 0, 1, None)
     alike = naive.Attribute(list("ab"), [dict.fromkeys("ab", "*")], list("aabb"), 0, 1, None)
     instance = naive.Instance({"p": apart, "q": alike}, ["u"] * 4, [naive.k_anonymity(2)], 0)
-    assert instance.oracle().pruned(instance.lattice()).bottom == (1, 0)
+    assert instance.oracle().prune(instance.lattice()).bottom == (1, 0)
 
 
 def test_pruning_ends_at_the_top_where_nothing_complies():
     alike = naive.Attribute(list("ab"), [dict.fromkeys("ab", "*")], list("aabb"), 0, 1, None)
     instance = naive.Instance({"p": alike}, ["u"] * 4, [naive.k_anonymity(5)], 0)
-    assert instance.oracle().pruned(instance.lattice()).bottom == (1,)
+    assert instance.oracle().prune(instance.lattice()).bottom == (1,)

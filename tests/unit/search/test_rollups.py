@@ -31,7 +31,7 @@ def test_a_remembered_node_is_not_rolled_up_again(before, sources):
     assert sources == []
 
 
-def test_what_hardly_shrinks_is_not_kept(before, sources, monkeypatch):
+def test_sets_that_hardly_shrink_are_not_kept(before, sources, monkeypatch):
     monkeypatch.setattr(rollups, "_WORTH_REMEMBERING", 0.0)
     memory = Rollups(before)
     memory.at((1, 1))
@@ -46,7 +46,7 @@ def room(monkeypatch):
     monkeypatch.setattr(rollups, "_REMEMBERED_TABLES", 0)
 
 
-def test_the_older_half_makes_room(before, sources, room):
+def test_the_older_half_of_the_sets_is_forgotten(before, sources, room):
     memory = Rollups(before)
     for node in [(1, 1), (2, 1), (1, 2)]:  # 400, 100 and 100 classes
         memory.at(node)
@@ -123,7 +123,7 @@ def contents(classes):
     return {key: (size, values[key]) for key, size in zip(keys, classes.counts.tolist(), strict=True)}
 
 
-def test_one_stone_serves_many_nodes(sources):
+def test_an_intermediate_set_serves_many_nodes(sources):
     rng = np.random.default_rng(0)
     columns = {name: (rng.integers(0, 20, 5000, dtype=np.int32), 20) for name in "abcd"}
     before = Before(FrequencySet.count(columns), tuple(naive.numbers(name, 20, [10, 20]) for name in "abcd"))

@@ -12,7 +12,7 @@ step = st.one_of(node, st.integers(0, 5))
 
 @naive.examples(200)
 @given(st.lists(step, max_size=40), node)
-def test_is_a_list(steps, other):
+def test_nodes_behave_like_a_list(steps, other):
     """A node is added, a number forgets that many of the oldest."""
     nodes, plain = Nodes(3), []
     for given_step in steps:

@@ -74,7 +74,7 @@ def test_an_open_policy_is_refused(algorithm, why):
         assert found_by(advised, algorithm).best.node in advised.complying
 
 
-def test_why_it_is_refused():
+def test_an_open_policy_can_hold_at_the_bottom_and_fail_at_the_top():
     """(a,k) holds at the bottom, where two rows are suppressed, and fails at the top, where they join the others."""
     instance = replace(REFUSED["alpha-k once rows may be suppressed"], sensitive=list("uvuvuu"))
     assert instance.outcomes[0,].ok
@@ -128,7 +128,7 @@ def test_a_lattice_too_large_to_list_is_refused(monkeypatch):
 
 @naive.examples(200)
 @given(st.sampled_from(naive.SHARES).flatmap(naive.closed_instances), st.data())
-def test_the_node_to_release(instance, data):
+def test_the_released_node_is_chosen_by_preference_metric_height_and_name(instance, data):
     """S2.5: of the set that the algorithm returns, by preference, then by metric, then the lower, then by name."""
     algorithm = data.draw(st.sampled_from(CLOSED))
     preference = data.draw(st.sampled_from(get_args(Preference)))
@@ -158,7 +158,7 @@ def test_the_node_to_release(instance, data):
 
 @naive.examples(200)
 @given(naive.instances(promises=naive.EVERY_CLOSURE, show=st.booleans()), st.sampled_from(searches()))
-def test_no_claim_is_false(instance, algorithm):
+def test_bounds_and_claims_of_infeasibility_are_true(instance, algorithm):
     """A bound is never above the optimum; that nothing complies is said only where nothing does."""
     try:
         found = found_by(instance, algorithm)
@@ -173,7 +173,7 @@ def test_no_claim_is_false(instance, algorithm):
         assert instance.outcomes[found.best.node].ok
 
 
-def test_who_walks_up_a_policy_that_is_not_closed_proves_nothing():
+def test_a_walk_up_a_policy_that_is_not_closed_proves_nothing():
     """Only the middle node complies: classes of 2 are too small, one of 6 is too large."""
     instance = people([naive.maximum_size(3)], 0)
     assert instance.complying == [(0,)]

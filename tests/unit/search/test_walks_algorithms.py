@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.methods import ALGORITHMS, PAIRS, readers_of, serving
+from shoal.methods import ALGORITHMS, PAIRS, algorithms_for, algorithms_reading
 from shoal.policy.method import OPTIONS
-from shoal.search.driver import decide
+from shoal.search.driver import drive_walk
 from shoal.search.walks import Setting
 
 
@@ -39,12 +39,12 @@ def test_every_algorithm_of_a_policy_is_here():
     assert {name for name, _ in RETURNS} == {name for name, algorithm in ALGORITHMS.items() if algorithm.lists}
     assert all(callable(algorithm.load()) for algorithm in ALGORITHMS.values())
     assert all(algorithm.sentence and algorithm.source for algorithm in ALGORITHMS.values())
-    assert all(serving(pair) for pair in PAIRS)
+    assert all(algorithms_for(pair) for pair in PAIRS)
     assert {option for algorithm in ALGORITHMS.values() for option in algorithm.options} == set(OPTIONS)
-    assert all(readers_of(option) for option in OPTIONS)
+    assert all(algorithms_reading(option) for option in OPTIONS)
 
 
-def test_who_returns_a_set_relies_on_closure():
+def test_algorithms_that_return_a_set_rely_on_closure():
     assert all(algorithm.closed == algorithm.lists for algorithm in ALGORITHMS.values())
 
 
@@ -55,7 +55,7 @@ def test_sets_equal_brute_force_with_and_without_inference(infer, instance):
     for (name, only_minimal), expected in RETURNS.items():
         oracle = instance.oracle(infer=infer)
         setting = Setting(instance.lattice(), oracle.before, minimal=only_minimal)
-        assert list(decide(ALGORITHMS[name].load()(setting), oracle)) == expected(instance, None), name
+        assert list(drive_walk(ALGORITHMS[name].load()(setting), oracle)) == expected(instance, None), name
 
 
 @naive.examples(150)
@@ -64,7 +64,7 @@ def test_what_a_walk_up_returns_complies(instance, weighting):
     """Datafly and greedy take any policy; where it is closed they find something whenever there is something."""
     for name in ("datafly", "greedy"):
         oracle = instance.oracle()
-        nodes = decide(ALGORITHMS[name].load()(Setting(instance.lattice(), oracle.before, weighting)), oracle)
+        nodes = drive_walk(ALGORITHMS[name].load()(Setting(instance.lattice(), oracle.before, weighting)), oracle)
         assert set(nodes) <= set(instance.complying)
         if oracle.closed:
             assert bool(nodes) == bool(instance.complying)

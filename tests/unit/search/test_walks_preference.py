@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from shoal.metrics.catalogue import METRICS
 from shoal.policy.method import Preference
-from shoal.search.driver import answer
+from shoal.search.driver import drive_search
 from shoal.search.oracle import Answer
-from shoal.search.walks import KEYS, preferred
+from shoal.search.walks import KEYS, choose_preferred
 
 
 def absolute(instance, outcome):
@@ -56,7 +56,7 @@ def test_equals_brute_force(instance, data):
     oracle = instance.oracle(metric)
     heights = [hierarchy.height for hierarchy in oracle.before.hierarchies]
     for preference in BOOK:
-        found = answer(preferred(nodes, preference, heights, oracle.scorer.floors), oracle)
+        found = drive_search(choose_preferred(nodes, preference, heights, oracle.scorer.floors), oracle)
         assert found.best.node == chosen(instance, preference, metric, nodes), preference
         assert found.nodes == nodes
 
@@ -87,7 +87,7 @@ def scores(**of):
 def test_the_preferences_disagree(preference, expected):
     """S2.5."""
     reply = scores(ab=(3, 9, 0.5), ca=(4, 1, 0.7), da=(9, 2, 0.8))
-    asked, found = naive.told(preferred(((0, 1), (2, 0), (3, 0)), preference, (3, 1), FLOORS), reply)
+    asked, found = naive.run_search(choose_preferred(((0, 1), (2, 0), (3, 0)), preference, (3, 1), FLOORS), reply)
     assert found.best.node == expected
     assert all(0 <= question.settled <= 1 for question in asked)
 
@@ -95,7 +95,9 @@ def test_the_preferences_disagree(preference, expected):
 def test_a_tie_goes_by_the_metric_then_to_the_lower_node_then_by_name():
     def best(**of):
         nodes = tuple(tuple("abcd".index(level) for level in node) for node in of)
-        return naive.told(preferred(nodes, "minimum-suppression", (3, 1), FLOORS), scores(**of))[1].best.node
+        return naive.run_search(choose_preferred(nodes, "minimum-suppression", (3, 1), FLOORS), scores(**of))[
+            1
+        ].best.node
 
     assert best(ab=(1, 5, 0.6), da=(1, 5, 0.5)) == (3, 0)
     assert best(ab=(1, 5, 0.5), da=(1, 5, 0.5)) == (0, 1)
@@ -104,6 +106,8 @@ def test_a_tie_goes_by_the_metric_then_to_the_lower_node_then_by_name():
 
 def test_by_metric_only_nodes_that_can_win_are_asked():
     """In the order of their bounds."""
-    asked, found = naive.told(preferred(((0, 1), (3, 0), (2, 0)), "metric", (3, 1), FLOORS), scores(ca=(1, 0, 0.25)))
+    asked, found = naive.run_search(
+        choose_preferred(((0, 1), (3, 0), (2, 0)), "metric", (3, 1), FLOORS), scores(ca=(1, 0, 0.25))
+    )
     assert [question.node for question in asked] == [(2, 0)]
     assert found.best.node == (2, 0)

@@ -24,36 +24,39 @@ from shoal.attacks.audit import Audit, AuditLine, maker_audit, quick_audit
 from shoal.attacks.definetti import DeFinetti
 from shoal.attacks.release_under_attack import Truth
 from shoal.data.class_counts import Flags, Longs
-from shoal.data.codes import Column, rows_of
-from shoal.engine_port import Engine, Source
+from shoal.data.codes import Column, Table, sample_table
+from shoal.engine_port import Engine, ReleasedRows, Source
 from shoal.engines.choice import recode
 from shoal.errors import ShoalError, ShoalWarning
-from shoal.explore.column_guess import rounding_step
+from shoal.explore.column_guess import find_giveaways, rounding_step
 from shoal.explore.draft_policy import written_step
-from shoal.explore.policy_changes import Change, Troubles, changes_that_may_help, listed
+from shoal.explore.policy_changes import Change, Troubles, changes_that_may_help, join_names
 from shoal.hierarchy.taxonomy import TOP
 from shoal.methods import ALGORITHMS, Shape
 from shoal.metrics.cell_measures import loss as measured_loss
 from shoal.plan import Plan
 from shoal.policy.document import Policy
-from shoal.problem import exact_columns, repeated_persons
-from shoal.publish.manifest import Advice, Manifest, ModelSummary, Recommendation, Remedy
-from shoal.publish.release_views import published_by
+from shoal.problem import exact_columns, repeated_persons, unique_after_rounding
+from shoal.publish.contents import VerdictAtRelease
+from shoal.publish.manifest import ADVICE_WORDS, Advice, Manifest, ModelSummary, Recommendation, Remedy
+from shoal.publish.release_views import published_from_plan
 from shoal.publish.released_table import ReleasedTable
-from shoal.publish.summary import saveable, seen_of
-from shoal.recoding.columns import Released
+from shoal.publish.summary import compare_with_original, with_saveable_hierarchies
+from shoal.recoding.columns import ReleasedColumn
 from shoal.roles import Role
-from shoal.runtime.events import unlogged
+from shoal.runtime import whole_percent
+from shoal.runtime.events import only_trying, phase
 from shoal.solve import make_plan
 
 _seconds: ContextVar[float | None] = ContextVar("seconds", default=None)
 
 
 @contextmanager
-def seeking(seconds: float | None) -> Iterator[None]:
-    """Let releases of this block look so long for changes that help, and at least as long as their search took.
+def advice_time_budget(seconds: float | None) -> Iterator[None]:
+    """Set how many seconds the releases of this block may spend on looking for changes that help.
 
-    None leaves it as it is around the block: at first the usual effort, which depends on no clock; 0 is none at all.
+    At least the time of their own search is allowed. None keeps the setting around the block, by default an effort that
+    depends on no clock; 0 allows no search at all.
     """
     token = _seconds.set(_seconds.get() if seconds is None else seconds)
     try:
@@ -63,23 +66,23 @@ def seeking(seconds: float | None) -> Iterator[None]:
 
 
 _FIRSTS = 3
-"""Number of changes after which a second one is tried."""
+"""Number of the best single changes to which a second one is added."""
 _MOST = 16
 """Changes that are tried at once, and again as second ones."""
 _WORK = 4_000_000.0
 """Usual effort, in steps of about a microsecond each; they are counted and not measured."""
 _FEWEST = 3
-"""Changes that must be within the effort on the whole table; else a sample is all that is tried."""
+"""Changes that the effort must allow on the whole table; otherwise only a sample is used."""
 _FIRST_PART = 0.6
 """Part of the effort for single changes, where all are tried on the whole table; the rest is for second ones."""
 _SCREENED = 3
-"""Part of the effort, one in so many, that finds out on a sample which changes to try on the whole table."""
+"""One part in so many of the effort is spent on a sample, to choose changes for the whole table."""
 _CONFIRMED = 2
 """Changes that did best on a sample and are tried on all rows, until one does as well there."""
 _CONFIRMING = 3_000_000.0
 """Most steps that such a change may take."""
 _LEAST_SAMPLE = 500
-"""Rows of the smallest sample: less tell nothing of a table."""
+"""Rows of the smallest sample: fewer say nothing about a table."""
 _ONCE = 20_000.0
 """Steps that a change takes on a table of any size."""
 _QUESTION = 0.03
@@ -88,39 +91,77 @@ _QUESTIONS = 100
 """Questions that any search may ask; on a sample, also the rounds of local recoding."""
 _GUESS = 10.0
 """Steps of the deFinetti attack, for each row and sensitive value."""
-_RANKS: tuple[Advice, ...] = ("publish", "think again", "do not publish")
+_SAFE = 1
+"""Rank of the worst advice of a release that is safe to publish."""
+_RANKS: tuple[Advice, ...] = ("publish", "of little use", "think again", "do not publish")
 
 
 _NOTHING_LEFT = 0.95
-"""Loss from which on a release says next to nothing."""
+"""Loss above which a release says next to nothing."""
 
 
-def audit_by_maker(release: ReleasedTable, light: Audit) -> Audit:
-    """Return what attacks find with the original beside the release; what they found without, where it has no rows."""
+@phase("auditing")
+def audit_with_original(release: ReleasedTable, light: Audit) -> Audit:
+    """Return what attacks find when they may use the original; the light audit itself where rows are not in memory."""
     if not light.tried or release.shown.rows is None:
         return light
-    published = published_by(release.plan, release.policy, release.row_by_row, release.separate)
+    published = published_from_plan(release.plan, release.policy, release.row_by_row, release.separate)
     with warnings.catch_warnings(action="ignore", category=ShoalWarning):  # hierarchies have been warned of
         return maker_audit(published, Truth(release.source.table, release.rows), light)
 
 
 def advise(
     release: ReleasedTable, manifest: Manifest, audit: Audit, starred: Sequence[str], *, reproducible: bool = False
-) -> Manifest:
-    """Return the manifest with the verdict: what holds, what attacks found, whether to publish, what would help.
+) -> Iterator[Manifest]:
+    """Yield the manifest with the verdict: what holds, what attacks found, whether to publish.
 
+    Then, unless it is to be published as it is, yield it once more with what would help, which takes long to find out.
     `starred` are the columns that show `*` in every row.
     """
-    repeated, loss = _repeated(release), manifest.metrics.get("loss")
+    repeated, loss, hidden = (
+        _find_repeated_persons(release),
+        manifest.metrics.get("loss"),
+        find_hidden(release, starred),
+    )
     exact = exact_columns(release.source.table, release.policy, release.plan.roles)
     steps = {name: rounding_step(release.source.table[name]) for name in exact}
-    said = recommend(manifest.models, audit, starred, loss, repeated, exact, find_hidden(release, starred), steps)
-    if advice_on(audit, starred, loss, repeated) != "publish":  # what helps with exact values is said already
-        said = with_remedies(said, release, audit, reproducible=reproducible)
-    return manifest.model_copy(update={"recommendation": said})
+    said = recommend(manifest.models, audit, starred, loss, repeated, exact, hidden, steps)
+    said = _tell_giveaways(said, release)
+    said = _tell_unique_values(said, unique_after_rounding(release.source.table, release.policy, release.plan.roles))
+    yield manifest.model_copy(update={"recommendation": said})
+    # the findings already say what helps with exact values
+    if advice_on(audit, starred, loss, repeated, (), hidden) != "publish":
+        with phase("looking for a better policy"):
+            said = with_remedies(said, release, audit, hidden, reproducible=reproducible)
+        yield manifest.model_copy(update={"recommendation": said})
 
 
-def _repeated(release: ReleasedTable) -> dict[str, str]:
+def _tell_giveaways(said: Recommendation, release: ReleasedTable) -> Recommendation:
+    """Return the recommendation with why columns are hidden: they nearly determine what something is promised about."""
+    hidden = {*said.starred, *said.mostly_starred}
+    if not hidden:
+        return said
+    table, policy = release.source.table, release.policy
+    about = {model.about for model in policy.require if model.about is not None}
+    known = [table[name] for name in policy.quasi_identifiers if name in hidden]
+    found = find_giveaways(known, [table[name] for name in sorted(about)]) if release.shown.rows is not None else []
+    if not found:
+        return said
+    words = "".join(f"; {pair}" for pair in found) + ". Advice: "
+    return said.model_copy(update={"sentence": words.join(said.sentence.rsplit(". Advice: ", 1))})
+
+
+def _tell_unique_values(said: Recommendation, unique: Mapping[str, int]) -> Recommendation:
+    """Return the recommendation with the number of rows that a rounded value still finds, before the advice."""
+    if not unique:
+        return said
+    told = " and ".join(f"{name} finds {_format_rows(rows)}" for name, rows in unique.items())
+    words = f"; even rounded, the value of {told} (bottom, top or a larger round hide these). Advice: "
+    sentence = words.join(said.sentence.rsplit(". Advice: ", 1))
+    return said.model_copy(update={"sentence": sentence, "unique_after_rounding": dict(unique)})
+
+
+def _find_repeated_persons(release: ReleasedTable) -> dict[str, str]:
     """Return the dropped columns that name persons who have several rows, where rows are counted."""
     if release.policy.unit is not None:
         return {}
@@ -130,7 +171,7 @@ def _repeated(release: ReleasedTable) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Hidden:
-    """What a release does not show though its loss does not tell."""
+    """What a release hides without its loss showing it."""
 
     rows: int = 0
     """How many rows it has."""
@@ -143,24 +184,47 @@ class Hidden:
     values: Mapping[str, int] = field(default_factory=dict)
     """How many values these quasi-identifiers have."""
 
-    def sentences(self) -> Iterator[str]:
-        """Yield what is hidden; no value is named."""
+    @property
+    def many_blank(self) -> int:
+        """Rows that are `*` in every quasi-identifier, if they are more than one in twenty; else 0."""
+        return self.blank if self.blank * _MANY_BLANK > self.rows else 0
+
+    @property
+    def says_little(self) -> bool:
+        """Whether so much is hidden that the release is of little use."""
+        return bool(self.columns or self.many_blank)
+
+    def main_sentences(self) -> Iterator[str]:
+        """Yield why the release is of little use, where it is."""
         for name, rows in self.columns.items():
-            yield f"{name} is {TOP} in {100 * rows // self.rows} % of the rows"
-        if self.blank:
-            yield f"{_rows(self.blank)} {'shows' if self.blank == 1 else 'show'} {TOP} in every quasi-identifier"
+            yield f"{name} is {TOP} in {whole_percent(rows, self.rows)} of the rows"
+        if self.many_blank:
+            yield self._describe_blank()
+
+    def further_sentences(self) -> Iterator[str]:
+        """Yield what else is hidden; no value is named."""
+        if self.blank and not self.many_blank:
+            yield self._describe_blank()
         for name, lost in self.vanished.items():
             yield f"{lost} of the {self.values[name]} values of {name} {'is' if lost == 1 else 'are'} shown nowhere"
 
+    def _describe_blank(self) -> str:
+        return f"{_format_rows(self.blank)} {'shows' if self.blank == 1 else 'show'} {TOP} in every quasi-identifier"
 
+
+_MANY_BLANK = 20
+"""More than one row in so many that is `*` in every quasi-identifier makes a release of little use."""
 _FEW_VALUES = 6
-"""Most values of a column of which it is told that one has vanished."""
+"""Most values of a column whose vanished values are reported."""
 
 
 def find_hidden(release: ReleasedTable, starred: Sequence[str]) -> Hidden:
     """Find columns, rows and values that a release hides; nothing is known where its rows are not in memory."""
-    shown, table = release.shown, release.source.table
-    names = [name for names in release.plan.released_as.values() for name in names if name in shown.columns]
+    return _find_hidden(release.shown, release.plan, release.source.table, starred)
+
+
+def _find_hidden(shown: ReleasedRows, plan: Plan, table: Table, starred: Sequence[str]) -> Hidden:
+    names = [name for names in plan.released_as.values() for name in names if name in shown.columns]
     if shown.rows is None or not names:
         return Hidden()
     # [column][released row] whether it is *
@@ -169,24 +233,24 @@ def find_hidden(release: ReleasedTable, starred: Sequence[str]) -> Hidden:
     mostly = {name: count[name] for name in names if name not in starred and 2 * count[name] > len(shown.rows)}
     blank = 0 if len(starred) == len(names) else int(np.logical_and.reduce(list(hidden.values())).sum())
     few = [name for name in names if name in table.columns and 1 < len(table[name].values) <= _FEW_VALUES]
-    vanished = {name: _vanished(table[name], shown.rows, hidden[name]) for name in few if name not in starred}
+    vanished = {name: _count_vanished(table[name], shown.rows, hidden[name]) for name in few if name not in starred}
     lost = {name: values for name, values in vanished.items() if values}
     return Hidden(len(shown.rows), mostly, blank, lost, {name: len(table[name].values) for name in lost})
 
 
-def _is_starred(column: Released) -> Flags:
+def _is_starred(column: ReleasedColumn) -> Flags:
     tops = np.flatnonzero(pc.equal(column.texts, TOP).fill_null(False).to_numpy(zero_copy_only=False))
     return np.isin(column.codes, tops)
 
 
-def _vanished(column: Column, rows: Longs, hidden: Flags) -> int:
+def _count_vanished(column: Column, rows: Longs, hidden: Flags) -> int:
     """Count the values that are `*` in every released row."""
     shown = column.codes[rows[(rows >= 0) & ~hidden]]
     return len(column.values) - len(np.setdiff1d(shown, [column.null_code]))
 
 
 MOST_LOST = 0.5
-"""Loss above which a release says less than it leaves out."""
+"""Loss above which a release loses more than it keeps."""
 
 
 def recommend(
@@ -199,20 +263,22 @@ def recommend(
     hidden: Hidden | None = None,
     steps: Mapping[str, Fraction | None] | None = None,
 ) -> Recommendation:
-    """Say whether to publish a release, by its promises, what attacks found, and whether it still says something.
+    """Recommend whether to publish a release: by its promises, by what attacks found, and by what it still shows.
 
     `repeated` are dropped columns that name persons who have several rows, though rows are counted; `exact` are
     sensitive columns in which many rows, as many as told, hold a value that no other row has; `hidden` is what is not
     shown, and `steps` what exact numbers may be rounded to multiples of.
     """
-    findings = f"Verdict: {'; '.join(_findings(models, audit, starred))}."
+    findings = f"Verdict: {'; '.join(_describe_findings(models, audit, starred))}."
     repeated, exact, hidden = repeated or {}, exact or {}, hidden or Hidden()
-    advice = advice_on(audit, starred, loss, repeated, exact)
+    advice = advice_on(audit, starred, loss, repeated, exact, hidden)
     rows = "".join(f"; rows were counted, though {name} repeats ({often})" for name, often in repeated.items())
     lost = f"; most of the detail is lost (loss {loss:.2f}; {SCALE})" if loss is not None and loss > MOST_LOST else ""
-    unless = _unless(audit.left) if advice == "publish" else ""
-    unseen = "".join(f"; {each}" for each in hidden.sentences())
-    told = f"{findings.removesuffix('.')}{unseen}{rows}{_of_exact_values(exact, steps or {})}{lost}"
+    unless = _describe_untried_attacks(audit.attacks_left) if advice in {"publish", "of little use"} else ""
+    why = [*hidden.main_sentences()]
+    little = f": {', '.join(why)}" if advice == "of little use" else ""
+    unseen = "".join(f"; {each}" for each in [*([] if little else why), *hidden.further_sentences()])
+    told = f"{findings.removesuffix('.')}{unseen}{rows}{_describe_exact_values(exact, steps or {})}{lost}"
     return Recommendation(
         holds=all(model.holds for model in models),
         attacks={str(line.channel): line.people for line in audit.tried},
@@ -224,30 +290,30 @@ def recommend(
         exact=dict(exact),
         findings=findings,
         advice=advice,
-        sentence=f"{told}. Advice: {advice}{unless}.",
+        sentence=f"{told}. Advice: {ADVICE_WORDS[advice]}{unless}{little}.",
     )
 
 
-def _unless(left: Sequence[str]) -> str:
+def _describe_untried_attacks(left: Sequence[str]) -> str:
     """Say that an audit can find more, where attacks were left to it.
 
-    >>> _unless(["definetti"]).partition(" (")[0]
+    >>> _describe_untried_attacks(["definetti"]).partition(" (")[0]
     ' if an audit with the original finds no more: definetti was not tried'
     """
     if not left:
         return ""
     were = "were" if len(left) > 1 else "was"
-    what = f"{listed(left)} {were} not tried (shoal audit OUT --original DATA, in Python shoal.audit)"
+    what = f"{join_names(left)} {were} not tried (shoal audit OUT --original DATA, in Python shoal.audit)"
     return f" if an audit with the original finds no more: {what}"
 
 
-def _of_exact_values(exact: Mapping[str, int], steps: Mapping[str, Fraction | None]) -> str:
-    """Say which exact values find rows, and what helps."""
+def _describe_exact_values(exact: Mapping[str, int], steps: Mapping[str, Fraction | None]) -> str:
+    """Say in which columns exact values identify rows, and what helps."""
     if not exact:
         return ""
     known = [f"round = {written_step(step)}" for step in (steps.get(name) for name in exact) if step is not None]
     rounding = f"round it ({', '.join(dict.fromkeys(known))}), " if known else ""
-    told = " and ".join(f"{name} finds {_rows(rows)}" for name, rows in exact.items())
+    told = " and ".join(f"{name} finds {_format_rows(rows)}" for name, rows in exact.items())
     return f"; the exact value of {told}: {rounding}drop it, make it a quasi-identifier, or confirm = true"
 
 
@@ -261,32 +327,61 @@ def advice_on(
     loss: float | None,
     repeated: Collection[str] = (),
     exact: Collection[str] = (),
+    hidden: Hidden | None = None,
 ) -> Advice:
     """Advise against a release that tells of people, and to think again where it tells nothing or was not attacked.
 
     Descriptions that fit one person only do not say who that is: they alone are a reason to think again. So is that
-    rows are counted though columns that name persons repeat, and that exact sensitive values find rows.
+    rows are counted though columns that name persons repeat, and that exact sensitive values find rows. A release that
+    is safe and yet `*` in most rows of a column, or in every column of many rows, is of little use.
     """
-    told = [line for line in audit.successes if line.channel is not Channel.SINGLING_OUT]
-    if told:
+    if audit.exposed and _advise(audit.successes) == "do not publish":
         return "do not publish"
     doubtful = audit.exposed or not audit.tried or starred or repeated or exact or (loss or 0.0) > MOST_LOST
-    return "think again" if doubtful else "publish"
+    if doubtful:
+        return "think again"
+    return "of little use" if hidden is not None and hidden.says_little else "publish"
 
 
-def _findings(models: Sequence[ModelSummary], audit: Audit, starred: Sequence[str]) -> Iterator[str]:
+def compare_with_verdict(audit: Audit, verdict: VerdictAtRelease) -> str:
+    """Say whether an audit agrees with the verdict that was given when the release was made, or found more or less."""
+    said = verdict.said
+    found = {line: line.describe_exposure(_format_rows(line.people)) for line in audit.successes}
+    if said is None:
+        first = "It is not known" if verdict.unknown else "There was no verdict"
+        if not found:
+            return f"{first} when the release was made; nothing that this audit found speaks against publishing it."
+        return (
+            f"{first} when the release was made; this audit found that {', '.join(found.values())}: {_advise(found)}."
+        )
+    more = {line: told for line, told in found.items() if line.people > said.attacks.get(str(line.channel), 0)}
+    if more:
+        return f"The audit found more than the verdict ({said.advice}): {', '.join(more.values())}: {_advise(more)}."
+    now = {str(line.channel): line.people for line in audit.successes}
+    if any(now.get(channel, 0) < rows for channel, rows in said.attacks.items()):
+        return f"The audit found less than the verdict, which stands: {said.brief}."
+    return f"The audit agrees with the verdict: {said.brief}."
+
+
+def _advise(lines: Iterable[AuditLine]) -> Advice:
+    """Return the advice where people are exposed by these lines of an audit."""
+    told = any(line.channel is not Channel.SINGLING_OUT for line in lines)
+    return "do not publish" if told else "think again"
+
+
+def _describe_findings(models: Sequence[ModelSummary], audit: Audit, starred: Sequence[str]) -> Iterator[str]:
     """Yield what the published table tells: which promises hold, which attacks succeed, which columns say nothing."""
     failed = [model.model for model in models if not model.holds]
     many = f"all {len(models)} promises hold" if len(models) > 2 else "both promises hold"
     yield f"{', '.join(failed)} fails" if failed else "the promise holds" if len(models) == 1 else many
-    found = [line.learned(f"{_at_least(line, audit)}{_rows(line.people)}") for line in audit.successes]
+    found = [line.describe_exposure(f"{_at_least(line, audit)}{_format_rows(line.people)}") for line in audit.successes]
     kinds = f"{len(audit.tried)} {'kind' if len(audit.tried) == 1 else 'kinds'} of attack"
     if not audit.tried:
         yield "no attack was tried"
     else:
         yield f"{len(found)} of {kinds} {'succeeds' if len(found) == 1 else 'succeed'}{_in_brackets(found)}"
     if starred:
-        yield f"{listed(starred)} {'are' if len(starred) > 1 else 'is'} {TOP} in every row"
+        yield f"{join_names(starred)} {'are' if len(starred) > 1 else 'is'} {TOP} in every row"
 
 
 def _at_least(line: AuditLine, audit: Audit) -> str:
@@ -294,7 +389,7 @@ def _at_least(line: AuditLine, audit: Audit) -> str:
     return "at least " if line.channel in audit.left_channels else ""
 
 
-def _rows(count: int) -> str:
+def _format_rows(count: int) -> str:
     return f"{count:,} {'row' if count == 1 else 'rows'}"
 
 
@@ -304,7 +399,7 @@ def _in_brackets(texts: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class TriedRelease:
-    """A release as far as advice depends on it."""
+    """The properties of a release on which advice depends."""
 
     loss: float
     audit: Audit
@@ -322,39 +417,49 @@ class TriedRelease:
     """Share of the rows that it is made of; the loss is an estimate where that is not all."""
     judged: bool = True
     """Whether every attack was tried that its maker can try, and not the quick ones alone."""
+    lost_share: float | None = None
+    """Share of the importance of all columns that those left out have; by default all are as important."""
+    hidden: Hidden = field(default_factory=Hidden)
+    """What it hides without its loss showing it."""
 
     @property
     def lost(self) -> float:
-        """The loss, in which a column that is left out counts as lost."""
-        return (self.loss * self.columns + self.dropped) / (self.columns + self.dropped)
+        """The loss, counting a column that is left out as wholly lost."""
+        share = self.dropped / (self.columns + self.dropped) if self.lost_share is None else self.lost_share
+        return self.loss * (1 - share) + share
 
     @property
     def exposed(self) -> int:
-        """Rows that the worst attack exposes; as many of the whole table where it is made of a sample."""
+        """Rows that the worst attack exposes; extrapolated to the whole table where only a sample was used."""
         return round(max((line.people for line in self.audit.successes), default=0) / self.share)
 
-    def scaled(self, here: "TriedRelease", now: "TriedRelease", share: float) -> "TriedRelease":
+    def scale_to_all_rows(self, here: "TriedRelease", now: "TriedRelease", share: float) -> "TriedRelease":
         """Return what is expected of all rows: `here` is the release before on the same sample, `now` on all rows."""
         loss = now.loss * self.loss / here.loss if here.loss else now.loss + self.loss
         return replace(self, loss=min(loss, 1.0), share=share)
 
     @property
     def advice(self) -> Advice:
-        return advice_on(self.audit, self.starred, self.loss, self.repeated, self.exact)
+        return advice_on(self.audit, self.starred, self.loss, self.repeated, self.exact, self.hidden)
 
     @property
     def rank(self) -> int:
-        """How good the advice is but for exact values, which no change mends; 0 is the best.
+        """Rank of the advice, 0 being the best; exact values, which no change helps with, are left out.
 
-        A release without most of the columns is not.
+        A release without most of its columns does not rank best.
         """
-        return _RANKS.index(advice_on(self.audit, self.starred, self.lost, self.repeated))
+        return _RANKS.index(advice_on(self.audit, self.starred, self.lost, self.repeated, (), self.hidden))
 
     @property
-    def troubles(self) -> tuple[int, int, int, float]:
-        """What is wrong: rows exposed, persons not counted, columns that say nothing, and what is lost if most is."""
-        exposed = sum(line.people for line in self.audit.successes)
-        return exposed, len(self.repeated), len(self.starred) + self.dropped, max(self.lost, MOST_LOST)
+    def troubles(self) -> tuple[int, int, int, int, int, float]:
+        """What is wrong: rows exposed, columns of uncounted persons, columns that say nothing, and excessive loss.
+
+        Columns that say nothing in most rows, and many rows that say nothing, come between; they matter only for what
+        is safe to publish.
+        """
+        exposed, mute = sum(line.people for line in self.audit.successes), len(self.starred) + self.dropped
+        little = (mute + len(self.hidden.columns), self.hidden.many_blank) if self.rank <= _SAFE else (0, 0)
+        return exposed, len(self.repeated), mute, *little, max(self.lost, MOST_LOST)
 
     def better_than(self, other: "TriedRelease") -> bool:
         """Whether the advice is better; or the same, and nothing is worse and something better."""
@@ -365,7 +470,7 @@ class TriedRelease:
 
 
 def _steps(policy: Policy, rows: int, checked: int) -> float:
-    """Return about how many steps a policy takes on so many rows, where a search checks so many nodes."""
+    """Estimate how many steps a policy takes on `rows` rows, if a search checks `checked` nodes."""
     columns, shape = len(policy.quasi_identifiers), ALGORITHMS[policy.method.algorithm].shape
     row = {
         Shape.SEARCH: 2 + _QUESTION * checked,
@@ -390,22 +495,16 @@ class TrialTable:
         return self.source.table.rows
 
     def sample(self, rows: int, unit: str | None) -> "TrialTable":
-        """Return so many rows, the same at every run; where persons are counted, all rows of some of them."""
-        table = self.source.table
-        if rows >= table.rows:
+        """Return a sample of at most so many rows, the same at every run; where persons are counted, of whole ones."""
+        table = sample_table(self.source.table, rows, unit)
+        if table is self.source.table:
             return self
-        order = np.random.default_rng(0).permutation(table.rows)
-        if unit is not None:
-            # [row] place of the row's person in the order in which persons are drawn
-            drawn = np.random.default_rng(0).permutation(table[unit].size)
-            order = np.argsort(drawn[table[unit].codes], kind="stable")
-        chosen = np.sort(order[:rows])
-        return TrialTable(replace(self.source, table=rows_of(table, chosen)), rows / table.rows)
+        return TrialTable(replace(self.source, table=table), table.rows / self.rows)
 
 
 @dataclass
 class RemedySearch:
-    """Tries changes on a table, as many as its effort allows."""
+    """Tries changes of a policy on a table, as many as the effort allows."""
 
     whole: TrialTable
     engine: Engine
@@ -418,27 +517,34 @@ class RemedySearch:
     work: float = 0.0
     """Steps that are left."""
     ends: float | None = None
-    """When time is over, where a clock decides and not the work."""
+    """When time is over, if a clock decides instead of the work."""
     found: list[tuple[Change, TriedRelease]] = field(default_factory=list)
     useless: list[tuple[Change, TriedRelease]] = field(default_factory=list)
     """Changes that do not help alone; where none does, they are tried in pairs."""
     untried: list[str] = field(default_factory=list)
     waiting: list[tuple[Change, TriedRelease]] = field(default_factory=list)
-    """Changes that are tried at last, if there is work left."""
+    """Changes that are tried last, if there is work left."""
     sampled: TrialTable | None = None
     """The sample that changes were tried on, where the whole table is too large."""
     tries: int = 0
     """Number of changes that were tried, on the whole table or on a sample."""
+    report: Callable[[float], None] = lambda _: None
+    """Told, before each change that is tried, which share of the effort is spent."""
+    begun: float = field(default_factory=perf_counter)
+    """When the search began."""
+    done: float = 0.0
+    """The share of the effort that was last reported as spent; it never falls."""
 
-    def look(self, start: Change, now: TriedRelease) -> None:
+    def try_changes(self, start: Change, now: TriedRelease) -> None:
         """Try the changes that may help; where none leads to a release to publish, try a second after the best."""
         pairs = [(change, now) for change in self._changes(start.policy, now)]
         if not self._try_some(pairs, self.work * _FIRST_PART):
             self._estimate(pairs, start)
             self._confirm(now)
             return
-        if all(then.rank for _, then in self.found):
+        if all(then.rank or change.drops_precious for change, then in self.found):
             firsts = sorted(self.found or self.useless, key=self.cost)[:_FIRSTS]
+            firsts = [(change, then) for change, then in firsts if then.rank <= firsts[0][1].rank]
             # a second change must be better than the first alone, or than none where that is useless
             rounds = zip_longest(
                 *(
@@ -455,22 +561,25 @@ class RemedySearch:
             self.untried = [words for words in self.untried if words in single]
 
     def cost(self, found: tuple[Change, TriedRelease]) -> tuple[Any, ...]:
-        """Order changes: by the advice then, those that keep every promise first, then by what is lost.
+        """Return the sort key of a change: the advice after it, whether it weakens a promise, then what is lost.
 
-        Of equal ones those that keep every column come first, then what was proposed first: of promises, the weakest.
-        What was tried on a sample alone comes last.
+        Of equal ones those that keep every column come first, then single changes before pairs of them, then what was
+        proposed first: of promises, the weakest.
+        What drops the columns that analyses need first comes after all others, what was tried on a sample alone last.
         """
         change, then = found
-        return then.share < 1.0, then.rank, change.weaker, then.lost, change.dropped
+        pair = change.first is not None
+        return then.share < 1.0, change.drops_precious, then.rank, change.weaker, then.lost, change.dropped, pair
 
     def _changes(self, policy: Policy, now: TriedRelease) -> Iterator[Change]:
-        troubles = Troubles(now.audit, now.repeated, now.starred, bool(now.starred) or now.loss > MOST_LOST)
+        little = bool(now.starred) or now.loss > MOST_LOST or now.hidden.says_little
+        troubles = Troubles(now.audit, now.repeated, (*now.starred, *now.hidden.columns), little)
         return changes_that_may_help(policy, troubles, self.whole.source.table.columns)
 
     def _try_some(self, pairs: Sequence[tuple[Change, TriedRelease]], work: float) -> bool:
-        """Try changes on the whole table, each beside the release before it; False where that takes too long.
+        """Try changes on the whole table, comparing each with the release before; return False if that takes too long.
 
-        If all together take more than some work, a sample tells which come first.
+        If all together take more than `work`, a sample decides which come first.
         """
         if self.ends is not None:
             self._try_all(pairs)
@@ -485,10 +594,11 @@ class RemedySearch:
             self._try_all(pairs)
             return True
         self.untried += [change.words for change, now in [*pairs, *more] if (change, now) not in within]
-        order, rank = self._screened(within)
-        while order and not any(then.rank <= rank for _, then in self.found):
+        order, rank = self._screen(within)
+        before = len(self.found)
+        while order and not any(then.rank <= rank for _, then in self.found[before:]):
             self._try_all([order.pop(0)])
-        self.waiting += order
+        self.waiting = order + self.waiting  # second changes follow the best first ones, and promise more than the rest
         return True
 
     def _try_all(self, pairs: Iterable[tuple[Change, TriedRelease]]) -> None:
@@ -499,34 +609,34 @@ class RemedySearch:
             elif then is not None:
                 (self.found if then.better_than(now) else self.useless).append((change, then))
 
-    def _screened(self, pairs: Sequence[tuple[Change, TriedRelease]]) -> tuple[list[tuple[Change, TriedRelease]], int]:
-        """Return changes in the order in which they do well on a sample, and how well the first does."""
+    def _screen(self, pairs: Sequence[tuple[Change, TriedRelease]]) -> tuple[list[tuple[Change, TriedRelease]], int]:
+        """Return the changes, best on a sample first, and the best rank that one of them has there."""
         left = self.work * (1 - 1 / _SCREENED)
         sample = self._sample([change for change, _ in pairs], self.work - left)
         tried = [(pair, self._tried(pair[0], sample)[0]) for pair in pairs]
         self.work = left
         able = sorted(((self.cost((pair[0], then)), pair) for pair, then in tried if then is not None), key=_first)
-        return [pair for _, pair in able], min((cost[0] for cost, _ in able), default=0)
+        return [pair for _, pair in able], min((then.rank for _, then in tried if then is not None), default=0)
 
     def _estimate(self, pairs: Sequence[tuple[Change, TriedRelease]], start: Change) -> None:
-        """Try changes on a sample alone, beside what the policy as it is makes of the same rows."""
+        """Try changes on a sample only, comparing each with the unchanged policy on the same rows."""
         if self.whole.source.population is not None:
             self.untried += [change.words for change, _ in pairs]
             return
         self.sampled = sample = self._sample([start, *(change for change, _ in pairs[: 2 * _FEWEST])], self.work)
         here, _ = self._tried(start, sample)
-        # of promises about people the strongest come first: they help most likely
+        # of promises about people the strongest come first: they are most likely to help
         for change, now in sorted(pairs, key=lambda pair: -pairs.index(pair) * pair[1].audit.exposed):
             then, done = self._tried(change, sample)
             if here is None or not done:
                 self.untried.append(change.words)
             elif then is not None and then.rank <= now.rank and then.better_than(here):
-                self.found.append((change, then.scaled(here, now, sample.share)))
+                self.found.append((change, then.scale_to_all_rows(here, now, sample.share)))
         proposed = [change.words for change, _ in pairs]
         self.found.sort(key=lambda found: proposed.index(found[0].words))
 
     def _confirm(self, now: TriedRelease) -> None:
-        """Try what did best on a sample on all rows, where they are not too many, until it does as well there."""
+        """Try the changes that did best on a sample on all rows, if not too many, until one does as well there."""
         for change, guess in sorted(self.found, key=self.cost)[:_CONFIRMED]:
             steps = self._steps(change.policy, self.whole.rows)
             if steps > _CONFIRMING:
@@ -542,12 +652,12 @@ class RemedySearch:
                     break
 
     def forget_empty(self, now: TriedRelease) -> None:
-        """Leave out changes after which a release that says something says next to nothing."""
+        """Leave out changes that turn a release that says something into one that says next to nothing."""
         if now.lost < _NOTHING_LEFT:
             self.found = [(change, then) for change, then in self.found if then.lost < _NOTHING_LEFT]
 
     def judge_best(self, now: TriedRelease) -> None:
-        """Try on the change that is named first what an audit with the original would."""
+        """Attack the result of the best change as thoroughly as an audit with the original would."""
         for _ in range(_CONFIRMED):
             if not self.found:
                 return
@@ -559,18 +669,18 @@ class RemedySearch:
             self.found[place : place + 1] = [(change, again)] if again is not None and again.better_than(now) else []
 
     def _steps(self, policy: Policy, rows: int, checked: int | None = None) -> float:
-        """Return about how many steps it takes to solve a policy on so many rows, and to look at what comes of it."""
+        """Estimate how many steps it takes to solve a policy on `rows` rows and to assess the result."""
         return _steps(policy, rows, self.checked if checked is None else checked)
 
-    def _guesses(self, policy: Policy, made: TriedRelease | None, rows: int) -> float:
-        """Return about how many steps the deFinetti attack took, which is tried where no other one succeeds."""
+    def _definetti_steps(self, policy: Policy, made: TriedRelease | None, rows: int) -> float:
+        """Estimate how many steps the deFinetti attack took; 0 where it was not tried."""
         if made is None or not any(finding.attack == DeFinetti.name for finding in made.audit.findings):
             return 0.0
         first, *_ = policy.named(Role.SENSITIVE)
         return _GUESS * rows * len(self.whole.source.table[first].values)
 
     def _sample(self, changes: Sequence[Change], work: float) -> TrialTable:
-        """Return a sample on which so many changes take so much work."""
+        """Return a sample of the size on which these changes together take about `work` steps."""
         rows = self.whole.rows
         each = sum(self._steps(change.policy, rows) - _ONCE for change in changes) / rows
         most = int((work - _ONCE * len(changes)) / each)
@@ -578,18 +688,28 @@ class RemedySearch:
         return self.whole.sample(max(most, _LEAST_SAMPLE), unit)
 
     def _tried(self, change: Change, table: TrialTable) -> tuple[TriedRelease | None, bool]:
-        """Return what comes of a change, None where no release keeps it; and whether that was found out to the end."""
+        """Return the release after a change, None if there is none; and whether the trial was completed."""
         if self._over() or (self.ends is None and self.work < self._steps(change.policy, table.rows)):
             return None, False
-        # rounds of local recoding cool down: only of a sample, whose loss is an estimate anyway, some are left out
+        self._report_share()
+        # rounds of local recoding cool down: some are skipped only on a sample, whose loss is an estimate anyway
         rounds = table is not self.whole and ALGORITHMS[change.policy.method.algorithm].shape is Shape.CELLS
         most = _QUESTIONS if rounds else max(int(self.work / (_QUESTION * table.rows)), _QUESTIONS)
         asked = count(1)
         stop = self._over if self.ends is not None else lambda: next(asked) > most
         made, checked = self._outcome(change, table, stop)
         self.tries += 1
-        self.work -= self._steps(change.policy, table.rows, checked) + self._guesses(change.policy, made, table.rows)
+        self.work -= self._steps(change.policy, table.rows, checked) + self._definetti_steps(
+            change.policy, made, table.rows
+        )
         return (None, False) if table is self.whole and stop() else (made, True)
+
+    def _report_share(self) -> None:
+        spent = 1 - self.work / _WORK
+        if self.ends is not None:
+            spent = (perf_counter() - self.begun) / (self.ends - self.begun)
+        self.done = max(self.done, min(spent, 1.0))
+        self.report(self.done)
 
     def _over(self) -> bool:
         return self.ends is not None and perf_counter() >= self.ends
@@ -597,9 +717,9 @@ class RemedySearch:
     def _outcome(
         self, change: Change, table: TrialTable, stop: Callable[[], bool], *, judged: bool = False
     ) -> tuple[TriedRelease | None, int | None]:
-        """Solve a policy, and attack what it releases; None where no release keeps it. Also tell the nodes checked.
+        """Solve a policy and attack its release; return it, None if there is none, and the number of nodes checked.
 
-        Where it is to be `judged`, every attack is tried that its maker can try; else only if it may be published.
+        With `judged`, every attack is tried that the data owner can try; else only if it may be published.
         """
         policy = change.policy
         if self.ends is None:  # nothing may depend on a clock
@@ -609,14 +729,18 @@ class RemedySearch:
             plan = make_plan(source, policy, self.engine, stop=stop)
             shown = recode(source, plan, policy, self.engine)
             assert shown.rows is not None  # changes are tried in memory only
-            published = published_by(plan, policy, shown.columns, plan.recoding.separate(source.table))
+            published = published_from_plan(plan, policy, shown.columns, plan.recoding.separate(source.table))
             quasi = [name for names in plan.released_as.values() for name in names]
             starred = tuple(name for name in quasi if published.table[name].texts.to_pylist() == [TOP])
             columns_left = len(plan.quasi_identifiers)
             repeated = self.repeated if policy.unit is None else ()
-            lost, audit = _loss_as_before(change, plan, source), quick_audit(published)
-            made = TriedRelease(lost, audit, starred, change.dropped, columns_left, repeated, self.exact, judged=False)
-            if judged or not made.rank:  # slow attacks are for what would be published, and for what is named first
+            lost, audit = _comparable_loss(change, plan, source), quick_audit(published)
+            hidden = _find_hidden(shown, plan, source.table, starred)
+            made = TriedRelease(
+                lost, audit, starred, change.dropped, columns_left, repeated, self.exact, judged=False, hidden=hidden
+            )
+            made = replace(made, lost_share=change.lost_share)
+            if judged or made.rank <= _SAFE:  # slow attacks only for what would be published, and for the best change
                 audit = maker_audit(published, Truth(source.table, shown.rows), audit)
                 made = replace(made, audit=audit, judged=True)
             return made, plan.effort["checked"]
@@ -624,25 +748,29 @@ class RemedySearch:
             return None, None
 
 
-def _loss_as_before(change: Change, plan: Plan, source: Source) -> float:
-    """Return the loss of a plan by the importance that columns had before, so that two losses can be compared."""
+def _comparable_loss(change: Change, plan: Plan, source: Source) -> float:
+    """Return the loss of a plan, weighted by the importance before the change, so that losses can be compared."""
     names = plan.quasi_identifiers
     importance = [[policy.attributes[name].importance for name in names] for policy in (change.before, change.policy)]
     if importance[0] == importance[1]:
         return plan.metrics["loss"]
-    losses = measured_loss(seen_of(plan, change.policy, source)).attributes
     weights = [1.0 if each is None else each for each in importance[0]]
+    if not any(weights):  # the columns that mattered were dropped
+        return plan.metrics["loss"]
+    losses = measured_loss(compare_with_original(plan, change.policy, source)).attributes
     return sum(weight * losses[name] for weight, name in zip(weights, names, strict=True)) / sum(weights)
 
 
 def with_remedies(
-    said: Recommendation, release: ReleasedTable, audit: Audit, *, reproducible: bool = False
+    said: Recommendation, release: ReleasedTable, audit: Audit, hidden: Hidden, *, reproducible: bool = False
 ) -> Recommendation:
-    """Return the recommendation with the changes of the policy that help, the best first, and the best in its words."""
+    """Return the recommendation with the changes that help, best first, and with the best one in its sentence."""
     loss = release.plan.metrics.get("loss")
-    why = _why_not(release, audit)
+    why = _reason_not_to_search(release, audit)
     if why is not None or loss is None:
-        return _ending(said, f"changes that would help were not looked for, since {why or 'no loss is told'}")
+        return _append_to_sentence(
+            said, f"changes that would help were not looked for, since {why or 'no loss is told'}"
+        )
     seconds = None if reproducible else _seconds.get()
     search = RemedySearch(
         TrialTable(release.source),
@@ -653,22 +781,22 @@ def with_remedies(
         work=_WORK,
         ends=None if seconds is None else perf_counter() + max(seconds, release.plan.seconds),
     )
-    with warnings.catch_warnings(action="ignore", category=ShoalWarning), unlogged():
-        policy = saveable(release.policy, release.plan, release.source)
+    with warnings.catch_warnings(action="ignore", category=ShoalWarning), only_trying() as search.report:
+        policy = with_saveable_hierarchies(release.policy, release.plan, release.source)
         start = Change("", policy, policy)
         columns = len(release.plan.quasi_identifiers)
         repeated, exact = tuple(said.repeated), tuple(said.exact)
-        now = TriedRelease(loss, audit, said.starred, columns=columns, repeated=repeated, exact=exact)
-        search.look(start, now)
+        now = TriedRelease(loss, audit, said.starred, 0, columns, repeated, exact, hidden=hidden)
+        search.try_changes(start, now)
         search.forget_empty(now)
         search.judge_best(now)
     remedies = tuple(_remedy(*found, loss, release.source) for found in sorted(search.found, key=search.cost))
     told = said.model_copy(update={"remedies": remedies, "untried": tuple(search.untried)})
-    return _ending(told, _best(remedies, search))
+    return _append_to_sentence(told, _describe_best(remedies, search))
 
 
 _USUALLY_CHECKED = 100
-"""Nodes that a search is taken to check where the release was found in another way."""
+"""Nodes that a search is assumed to check if the release was not found by a search."""
 
 
 def _first(pair: tuple[Any, ...]) -> Any:
@@ -689,12 +817,12 @@ def _remedy(change: Change, then: TriedRelease, before: float, source: Source) -
     )
 
 
-def _ending(said: Recommendation, words: str) -> Recommendation:
+def _append_to_sentence(said: Recommendation, words: str) -> Recommendation:
     return said.model_copy(update={"sentence": f"{said.sentence.removesuffix('.')}; {words}."})
 
 
-def _best(remedies: Sequence[Remedy], search: RemedySearch) -> str:
-    """Say which change is the best, or that none helps; of a sample, that it is one."""
+def _describe_best(remedies: Sequence[Remedy], search: RemedySearch) -> str:
+    """Say which change is the best, or that none helps; mention it if only a sample was used."""
     of = "" if search.sampled is None else f" on a sample of {search.sampled.rows:,} rows"  # or on all rows, too
     if not search.tries and not search.untried:
         return "no change is known that might help"
@@ -721,8 +849,8 @@ def _from_to(before: float, after: float) -> str:
     return f"{before:.{digits}f} → {after:.{digits}f}"
 
 
-def _why_not(release: ReleasedTable, audit: Audit) -> str | None:
-    """Say why no change can be tried; None where it can."""
+def _reason_not_to_search(release: ReleasedTable, audit: Audit) -> str | None:
+    """Return why no change can be tried; None if changes can be tried."""
     policy = release.policy
     if _seconds.get() == 0:
         return "no time was given for it"

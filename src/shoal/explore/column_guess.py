@@ -1,4 +1,4 @@
-"""The role that a column seems to play: by what it holds, by its header in nine languages, and how sure that is."""
+"""Guesses the role of a column from its cells and its header, in nine languages, and says how sure the guess is."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -7,10 +7,13 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from math import floor, log10
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shoal.data.codes import Column, Kind, rounded
+from shoal.data.class_counts import sum_counts
+from shoal.data.codes import Bounds, Column, Kind, round_column
 from shoal.errors import BadHierarchy
 from shoal.hierarchy.build import Builder, build
 from shoal.hierarchy.dates import Dates, formats_of
@@ -19,13 +22,14 @@ from shoal.hierarchy.mask import Mask
 from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes, has_exact_values
 from shoal.risk.check_digits import is_loinc
-from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, matching, passing
+from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, make_checked_look, make_pattern_look
 from shoal.risk.vocabulary import HeaderMeaning, Match, meaning_of
 from shoal.roles import Role
+from shoal.runtime import whole_percent
 
 _NEARLY_ALL = 0.9
 _MOST_CODES = 12
-"""Most different whole numbers that are taken for codes of categories."""
+"""Most distinct whole numbers that are still taken for codes of categories."""
 _FEWEST_DAYS = 50
 """Fewest different whole numbers that may be numbers of days."""
 _CATEGORIES = {"sex", "origin", "work", "insurer", "place", "family", "schooling"}
@@ -35,17 +39,23 @@ _SEXES = (
     *({"masculino", "femenino"}, {"masculino", "feminino"}, {"maschio", "femmina"}, {"man", "vrouw"}),
     *({"mężczyzna", "kobieta"}, {"erkek", "kadın"}),
 )
-"""The two sexes as tables in nine languages have them: m and f, h and m (hombre, mujer), e and k (erkek, kadın) …"""
+"""Codes of the two sexes in nine languages: m and f, h and m (hombre, mujer), e and k (erkek, kadın) …"""
 _OTHER_SEXES = {"d", "x", "o", "u", "n", "divers", "other", "diverse", "non-binary", "unknown", "?"}
 _FINEST = 5
-"""Powers of ten by which a step may be finer than the range of the numbers."""
+"""Powers of ten by which a rounding step may be finer than the range of the numbers."""
+_ROWS_OF_A_TAIL, _LARGEST_TAIL = 10, 20
+"""Least rows that share a bound of rounded numbers; and one part in how many of all rows may do so."""
+_NEARLY_TOLD, _MUCH_LIKELIER = 0.95, 1.5
+"""A value nearly determines another that so many of its rows have, and so many times more often than the table."""
+_FEWEST_TOLD, _LEAST_TOLD = 20, 0.05
+"""Rows of such a value, of which fewer may be chance; and the share of all rows that such values must have."""
 _AGES = {"age", "birth"}
 _UNITS_OF_BIRTHS = ("month", "year", "5 years", "decade", "20 years")
 _CIRCUMSTANCES = {"postcode", "event_date", "insurer"}
 _CLINICAL_CODES = {
-    "ICD-10 codes": matching(r"[A-TV-Z][0-9][0-9AB](\.[0-9A-Z]{1,4})?[*+†]?"),
-    "ATC codes": matching("[ABCDGHJLMNPRSV][0-9]{2}[A-Z]{2}[0-9]{2}"),
-    "LOINC codes": passing("[0-9]{3,5}-[0-9]", is_loinc),
+    "ICD-10 codes": make_pattern_look(r"[A-TV-Z][0-9][0-9AB](\.[0-9A-Z]{1,4})?[*+†]?"),
+    "ATC codes": make_pattern_look("[ABCDGHJLMNPRSV][0-9]{2}[A-Z]{2}[0-9]{2}"),
+    "LOINC codes": make_checked_look("[0-9]{3,5}-[0-9]", is_loinc),
 }
 
 
@@ -76,7 +86,7 @@ class Guess:
 
     @property
     def is_circumstance(self) -> bool:
-        """Whether it is a quasi-identifier of which analyses need little detail beside ages."""
+        """Whether it is a quasi-identifier of which analyses need less detail than of ages."""
         known = self.about in _CIRCUMSTANCES or isinstance(self.builder, Dates | Mask)
         return self.role is Role.QUASI_IDENTIFIER and known and not self.tells_age
 
@@ -96,12 +106,17 @@ class Guess:
     @cached_property
     def published(self) -> Column:
         """The column as a draft would publish its values: rounded, or as they are."""
-        return self.column if self.step is None else rounded(self.column, self.step)
+        return self.column if self.step is None else round_column(self.column, self.step, self.bounds)
 
     @cached_property
     def step(self) -> Fraction | None:
-        """What exact numbers are to be rounded to multiples of, where that is known to be right."""
+        """The step to whose multiples exact numbers are rounded; None where nothing is rounded."""
         return rounding_step(self.column) if self.is_exact and not self.is_open else None
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The least and the greatest number to publish, so that extreme ones are not unique after rounding."""
+        return (None, None) if self.step is None else bounds_for(self.column, self.step)
 
 
 @dataclass(frozen=True)
@@ -113,25 +128,25 @@ class Evidence:
     k: int
     """The k that is going to be asked for."""
     is_named: bool = True
-    """Whether somebody gave it its name; a level of an index may have none."""
+    """Whether somebody named it; a level of an index may have no name."""
 
     @cached_property
     def meaning(self) -> HeaderMeaning | None:
         """What the header means, in any language."""
-        return None if self._named is None else self._named[0]
+        return None if self._header_match is None else self._header_match[0]
 
     @property
     def certainty(self) -> Certainty:
         """How sure it is what the header means."""
-        return Certainty.SURE if self._named is not None and self._named[1].is_sure else Certainty.LIKELY
+        return Certainty.SURE if self._header_match is not None and self._header_match[1].is_sure else Certainty.LIKELY
 
     @cached_property
-    def _named(self) -> tuple[HeaderMeaning, Match] | None:
+    def _header_match(self) -> tuple[HeaderMeaning, Match] | None:
         return meaning_of(self.column.name) if self.is_named else None
 
     @cached_property
     def findings(self) -> tuple[IdentifierFinding, ...]:
-        """What its cells and its header look like, of what names people."""
+        """Kinds of personal identifiers that its cells or its header look like."""
         return tuple(findings(self.column))
 
     @property
@@ -147,21 +162,33 @@ class Evidence:
     def dates(self) -> Builder | None:
         """A hierarchy of dates, where the cells are dates of one usual format."""
         if self.column.kind is Kind.DATE:
-            return _telling(draft(self.column), self.column)
+            return _drop_constant_units(draft(self.column), self.column)
         formats = formats_of(self.column.texts.to_pylist(), date.today().year)  # noqa: DTZ011 - none lies in the future
         if not formats:
             return None
         timed = ["day"] if "%H" in formats[0] else []
-        return _telling(Dates((*timed, "month", "quarter", "year", "decade"), format=formats[0]), self.column)
+        return _drop_constant_units(
+            Dates((*timed, "month", "quarter", "year", "decade"), format=formats[0]), self.column
+        )
 
     def guess(self, role: Role, certainty: Certainty, why: str, builder: Builder | None = None) -> Guess:
         return Guess(self.column, role, certainty, why, builder, "" if self.meaning is None else self.meaning.name)
 
 
-def rounding_step(column: Column) -> Fraction | None:
-    """Return the least step of 1, 2 or 5 tens after which hardly a row has a number of its own; None if none helps.
+def says_age(header: str) -> bool:
+    """Whether a header says that its column tells how old somebody is.
 
-    That is a row in a hundred or, where the largest numbers lie too far apart, as many as pass without a warning.
+    >>> says_age("Geburtsdatum"), says_age("age"), says_age("zip")
+    (True, True, False)
+    """
+    meant = meaning_of(header)
+    return meant is not None and meant[0].name in _AGES
+
+
+def rounding_step(column: Column) -> Fraction | None:
+    """Return the least step 1, 2 or 5 × 10ⁿ after which hardly any row has a unique number; None if no step helps.
+
+    "Hardly any" is one row in a hundred or, if the largest numbers are too far apart, few enough to cause no warning.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -174,13 +201,97 @@ def rounding_step(column: Column) -> Fraction | None:
     power = floor(log10(max(numbers[-1] - numbers[0], 1e-300)))
     rows, fair = len(column.codes), None
     for step in (Fraction(10) ** tens * first for tens in range(power - _FINEST, power) for first in (1, 2, 5)):
-        # [value] the multiple that it is rounded to
+        # `multiple` [value]: number of the multiple that it is rounded to; `alone`: multiples with a single row
         _, multiple = np.unique(np.floor(numbers / float(step) + 0.5), return_inverse=True)
-        alone = int((np.bincount(multiple, weights=counts) == 1).sum())
+        alone = int((sum_counts(multiple, counts) == 1).sum())
         fair = step if fair is None and not has_exact_values(alone, rows) else fair
         if 100 * alone <= rows:
             return step
     return fair
+
+
+def bounds_for(column: Column, step: Fraction) -> Bounds:
+    """Return the bounds outside of which rounded numbers are unique: few rows, but enough to hide in.
+
+    Numbers beyond a bound are published as the bound: those at one end from the first unique one on, in at least ten
+    rows and at most one in twenty. An end without unique numbers needs no bound.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> pay = encode("pay", pa.array([100 + n % 50 for n in range(995)] + [300, 400, 500, 700, 1480]))
+    >>> bounds_for(pay, Fraction(10))
+    (None, Fraction(150, 1))
+    """
+    numbers, counts = column.floats, column.counts[: len(column.values)]
+    # `multiple` [multiple]: its number; `rows` [multiple]: rows that are rounded to it
+    multiple, at = np.unique(np.floor(numbers / float(step) + 0.5), return_inverse=True)
+    rows = np.bincount(at, weights=counts)
+    low = _end_of_tail(rows)
+    high = _end_of_tail(rows[::-1])
+    bottom = None if low is None else int(multiple[low]) * step
+    top = None if high is None else int(multiple[len(multiple) - 1 - high]) * step
+    return (bottom, top) if bottom is None or top is None or bottom < top else (None, None)
+
+
+def _end_of_tail(rows: NDArray[Any]) -> int | None:
+    """Return the multiple at which a tail ends that holds unique ones and enough rows; None if there is no such tail.
+
+    `rows` are those of each multiple, from the end inwards.
+    """
+    held = np.cumsum(rows)
+    within = held <= max(held[-1] / _LARGEST_TAIL, _ROWS_OF_A_TAIL)
+    alone = np.flatnonzero((rows == 1) & within)
+    if not len(alone):
+        return None
+    enough = np.flatnonzero(held[alone[-1] :] >= _ROWS_OF_A_TAIL)
+    return int(alone[-1] + enough[0]) if len(enough) else None
+
+
+@dataclass(frozen=True)
+class Giveaway:
+    """A quasi-identifier of which some values nearly determine a sensitive column."""
+
+    known: str
+    """The quasi-identifier."""
+    told: str
+    """The sensitive column."""
+    share: float
+    """Share of the rows that hold such a value."""
+
+    def __str__(self) -> str:
+        return (
+            f"in {100 * self.share:.0f} % of the rows the value of {self.known} nearly tells that of {self.told}, so a "
+            f"promise about {self.told} can only be kept by hiding {self.known}; make {self.told} a quasi-identifier, "
+            "or drop one of the two"
+        )
+
+
+def find_giveaways(known: Sequence[Column], told: Sequence[Column]) -> list[Giveaway]:
+    """Return the pairs of a quasi-identifier and a sensitive column of which the one nearly determines the other.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> death, status = (encode(name, pa.array(["x"] * 60 + ["y"] * 40)) for name in ("death", "status"))
+    >>> [(each.known, each.told, each.share) for each in find_giveaways([death], [status])]
+    [('death', 'status', 1.0)]
+    """
+    pairs = [Giveaway(one.name, other.name, _share_told(one, other)) for one in known for other in told]
+    return [pair for pair in pairs if pair.share >= _LEAST_TOLD]
+
+
+def _share_told(known: Column, told: Column) -> float:
+    """Return the share of rows whose value of one column nearly determines another, which is not as common anyway."""
+    both = np.ones(len(known.codes), dtype=bool)
+    for column in (known, told):
+        both &= column.codes != (-1 if column.null_code is None else column.null_code)
+    if not both.any():
+        return 0.0
+    pairs, rows = np.unique(known.codes[both].astype(np.int64) * told.size + told.codes[both], return_counts=True)
+    usual = np.bincount(told.codes[both], minlength=told.size) / both.sum()
+    # [pair] the rows that have its value of `known`, whatever they have of `told`
+    alike = np.bincount(known.codes[both], minlength=known.size)[pairs // told.size]
+    sure = (rows >= _NEARLY_TOLD * alike) & (rows >= _MUCH_LIKELIER * usual[pairs % told.size] * alike)
+    return float(alike[sure & (alike >= _FEWEST_TOLD)].sum() / len(known.codes))
 
 
 def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collection[str] = ()) -> list[Guess]:
@@ -190,14 +301,16 @@ def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collectio
     """
     guesses = [guess_role(Evidence(column, rows, k, column.name not in unnamed)) for column in columns]
     shared = [each.role is Role.UNIT and are_namesakes(each.column, columns) for each in guesses]
-    guesses = [_of_namesakes(each) if namesakes else each for each, namesakes in zip(guesses, shared, strict=True)]
+    guesses = [
+        _as_shared_identifier(each) if namesakes else each for each, namesakes in zip(guesses, shared, strict=True)
+    ]
     persons = [each for each in guesses if each.role is Role.UNIT]
     person = max(persons, key=lambda each: each.values, default=None)
     return [each if each.role is not Role.UNIT or each is person else _as_identifier(each) for each in guesses]
 
 
-def _of_namesakes(found: Guess) -> Guess:
-    """An identifier whose values are shared by people; of free text that says nothing."""
+def _as_shared_identifier(found: Guess) -> Guess:
+    """Turn a unit into an identifier, since several people share a value; free text is just dropped."""
     why, meant = found.why.partition(", and ")[0], meaning_of(found.column.name)
     if meant is not None and meant[0].name == "free_text":
         return replace(found, role=Role.IDENTIFIER, why=f"{why}: dropped")
@@ -210,22 +323,33 @@ def _as_identifier(found: Guess) -> Guess:
 
 
 def guess_role(seen: Evidence) -> Guess:
-    """Guess the role of one column: what it holds decides where its header does not."""
+    """Guess the role of one column: by rules in turn, the first that applies decides."""
     steps = (
-        *(_constant, _row_number, _by_content, _of_an_index, _by_header, _clinical, _sex, _date, _long_text, _unique),
+        *(
+            _guess_constant,
+            _guess_row_number,
+            _guess_by_content,
+            _guess_index_level,
+            _guess_by_header,
+            _guess_clinical_code,
+            _guess_sex,
+            _guess_date,
+            _guess_long_text,
+            _guess_unique,
+        ),
     )
     found = (step(seen) for step in steps)
-    return next((each for each in found if each is not None), None) or _open(seen)
+    return next((each for each in found if each is not None), None) or _ask_owner(seen)
 
 
-def _constant(seen: Evidence) -> Guess | None:
+def _guess_constant(seen: Evidence) -> Guess | None:
     if seen.column.size > 1:
         return None
     return seen.guess(Role.INSENSITIVE, Certainty.SURE, "it is the same in every row")
 
 
-def _row_number(seen: Evidence) -> Guess | None:
-    """Numbers that every row has for itself: consecutive ones, or any where the header says so."""
+def _guess_row_number(seen: Evidence) -> Guess | None:
+    """Guess that unique numbers count the rows: consecutive ones, or any if the header says so."""
     column, meant = seen.column, None if seen.meaning is None else seen.meaning.name
     if column.kind is not Kind.NUMBER or column.uniques < seen.rows or seen.rows < 2:
         return None
@@ -235,20 +359,20 @@ def _row_number(seen: Evidence) -> Guess | None:
     return None
 
 
-def _by_content(seen: Evidence) -> Guess | None:
-    """Guess by what names a person: mail, phones, accounts, numbers of states, names where no header contradicts."""
+def _guess_by_content(seen: Evidence) -> Guess | None:
+    """Guess by cells that identify a person: mail, phone, account, official number, or name if the header allows it."""
     direct = (each for each in seen.findings if each.by == "content" and each.kind.direct and each.kind in KINDS)
     found = next(direct, None)
     if found is None:
         return None
     if found.kind.title == "a name" and seen.meaning is not None and seen.meaning.role is not Role.IDENTIFIER:
         return None  # towns and firms are named after people
-    share = f"{100 * found.rows // max(found.filled, 1)} %"
-    return _identifier(seen, Certainty.SURE, f"{share} of its cells look like {found.kind.title}", SEVERAL_ROWS)
+    share = whole_percent(found.rows, found.filled)
+    return _guess_identifier(seen, Certainty.SURE, f"{share} of its cells look like {found.kind.title}", SEVERAL_ROWS)
 
 
-def _identifier(seen: Evidence, certainty: Certainty, why: str, least: Fraction) -> Guess:
-    """An identifier; where a value has several rows, `least` on average, it tells persons apart."""
+def _guess_identifier(seen: Evidence, certainty: Certainty, why: str, least: Fraction) -> Guess:
+    """Guess an identifier; or a unit, if its values have several rows each, at least `least` on average."""
     values, filled = len(seen.column.values), seen.filled
     if values > 1 and least * values <= filled <= ROWS_OF_A_PERSON[1] * values:
         many = f"{values:,} values on {filled:,} rows"
@@ -256,14 +380,14 @@ def _identifier(seen: Evidence, certainty: Certainty, why: str, least: Fraction)
     return seen.guess(Role.IDENTIFIER, certainty, why)
 
 
-def _of_an_index(seen: Evidence) -> Guess | None:
+def _guess_index_level(seen: Evidence) -> Guess | None:
     if seen.is_named:
         return None
     why = "a level without a name of the frame's index, which tells rows or persons apart"
-    return _identifier(seen, Certainty.LIKELY, why, SEVERAL_ROWS)
+    return _guess_identifier(seen, Certainty.LIKELY, why, SEVERAL_ROWS)
 
 
-def _by_header(seen: Evidence) -> Guess | None:
+def _guess_by_header(seen: Evidence) -> Guess | None:
     meaning = seen.meaning
     if meaning is None:
         return None
@@ -272,14 +396,14 @@ def _by_header(seen: Evidence) -> Guess | None:
         if meaning.name == "free_text":  # which may repeat, and tells no persons apart
             return seen.guess(Role.IDENTIFIER, seen.certainty, f"{why}: dropped")
         least = ROWS_OF_A_PERSON[0] if meaning.name == "person_number" else SEVERAL_ROWS
-        return _identifier(seen, seen.certainty, why, least)
+        return _guess_identifier(seen, seen.certainty, why, least)
     if meaning.role is Role.QUASI_IDENTIFIER:
-        return _quasi_identifier(seen, meaning, why)
-    return _as_meant(seen, meaning, why)
+        return _guess_quasi_identifier(seen, meaning, why)
+    return _guess_as_named(seen, meaning, why)
 
 
-def _as_meant(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess | None:
-    """The role that a header tells, unless the cells contradict it."""
+def _guess_as_named(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess | None:
+    """Guess the role that the header tells, unless the cells contradict it."""
     unweighed = meaning.role is Role.SAMPLING_WEIGHT and seen.column.kind is not Kind.NUMBER
     if unweighed or (meaning.role is Role.SENSITIVE and seen.is_long_text):
         return None
@@ -289,10 +413,10 @@ def _as_meant(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess | None:
     return seen.guess(meaning.role, seen.certainty, why)
 
 
-def _quasi_identifier(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess | None:
+def _guess_quasi_identifier(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess | None:
     column, builder = seen.column, seen.dates
     if isinstance(builder, Dates) and meaning.name == "birth":
-        builder = _telling(replace(builder, units=_UNITS_OF_BIRTHS), column)
+        builder = _drop_constant_units(replace(builder, units=_UNITS_OF_BIRTHS), column)
     if builder is None and meaning.name in {"birth", "event_date"} and column.kind is Kind.TEXT:
         return None  # a header about dates above something else
     if builder is None and meaning.name in _CATEGORIES and _are_codes(column):
@@ -306,8 +430,8 @@ def _quasi_identifier(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess
     return seen.guess(Role.QUASI_IDENTIFIER, seen.certainty, why, builder)
 
 
-def _telling(builder: Builder, column: Column) -> Builder:
-    """Leave out units of dates that tell nothing, since all dates lie in one of them."""
+def _drop_constant_units(builder: Builder, column: Column) -> Builder:
+    """Leave out units of dates that distinguish nothing, since all dates lie in the same one."""
     if not isinstance(builder, Dates) or not len(column.values):
         return builder
     try:
@@ -326,7 +450,7 @@ def _are_codes(column: Column) -> bool:
 
 
 def _may_be_days(column: Column) -> bool:
-    """Whether whole numbers may be days: many, of four digits and more, and a fourth of their range occurs."""
+    """Whether whole numbers may be days: many, of four digits or more, and a quarter of their range occurs."""
     if column.kind is not Kind.NUMBER or len(column.values) < _FEWEST_DAYS:
         return False
     low, high = np.quantile(column.floats, [0.05, 0.95])
@@ -335,7 +459,7 @@ def _may_be_days(column: Column) -> bool:
     return bool(whole and high >= 1_000 and 4 * inside >= high - low)
 
 
-def _clinical(seen: Evidence) -> Guess | None:
+def _guess_clinical_code(seen: Evidence) -> Guess | None:
     for title, look in _CLINICAL_CODES.items():
         flags = look(seen.column.texts)
         if int(seen.column.counts[: len(flags)][flags].sum()) >= _NEARLY_ALL * max(seen.filled, 1):
@@ -343,7 +467,7 @@ def _clinical(seen: Evidence) -> Guess | None:
     return None
 
 
-def _sex(seen: Evidence) -> Guess | None:
+def _guess_sex(seen: Evidence) -> Guess | None:
     """Guess by the usual codes of the two sexes, with or without one for others."""
     values = {text.strip().casefold() for text in seen.column.texts.to_pylist()} - _OTHER_SEXES
     if values not in _SEXES:
@@ -352,42 +476,42 @@ def _sex(seen: Evidence) -> Guess | None:
     return seen.guess(Role.QUASI_IDENTIFIER, Certainty.LIKELY, why, ValueOnly())
 
 
-def _date(seen: Evidence) -> Guess | None:
+def _guess_date(seen: Evidence) -> Guess | None:
     if seen.dates is None:
         return None
     why = "its cells are dates, which others may know"
     return seen.guess(Role.QUASI_IDENTIFIER, Certainty.LIKELY, why, seen.dates)
 
 
-def _long_text(seen: Evidence) -> Guess | None:
+def _guess_long_text(seen: Evidence) -> Guess | None:
     if not seen.is_long_text:
         return None
     return seen.guess(Role.IDENTIFIER, Certainty.LIKELY, "free text, which may name people: dropped")
 
 
-def _unique(seen: Evidence) -> Guess | None:
-    """Texts, and whole numbers of one length, that nearly every row has for itself; measurements are a question."""
+def _guess_unique(seen: Evidence) -> Guess | None:
+    """Guess an identifier if nearly every row has a value of its own: a text, or a whole number of one length."""
     column = seen.column
     if seen.rows < 2 or column.uniques < _NEARLY_ALL * seen.rows:
         return None
-    if column.kind is Kind.NUMBER and not (_of_one_length(column) and _are_even(column)):
+    if column.kind is Kind.NUMBER and not (_has_one_length(column) and _is_evenly_spread(column)):
         return None
     return seen.guess(Role.IDENTIFIER, Certainty.LIKELY, "nearly every row has a value of its own: dropped")
 
 
-def _of_one_length(column: Column) -> bool:
+def _has_one_length(column: Column) -> bool:
     whole = all(number.denominator == 1 for number in column.numbers)
     return whole and len({len(text) for text in column.texts.to_pylist()}) == 1
 
 
-def _are_even(column: Column) -> bool:
-    """Whether half of the numbers lie in the lower half of their range, as of numbers that are handed out."""
+def _is_evenly_spread(column: Column) -> bool:
+    """Whether the median lies near the middle of the range, as with numbers that are handed out in turn."""
     low, middle, high = np.quantile(column.floats, [0, 0.5, 1])
     return bool(high == low or 0.4 <= (middle - low) / (high - low) <= 0.6)
 
 
-def _open(seen: Evidence) -> Guess:
-    """A column that nothing is known of: shown as it is only when its owner says so."""
+def _ask_owner(seen: Evidence) -> Guess:
+    """Leave the role open: nothing is known about the column, so its owner has to decide."""
     why = (
         "nothing tells what it is; identifier if it names people, unit if people have several rows, quasi-identifier "
         "if others may know it, sensitive or insensitive if not"

@@ -1,4 +1,4 @@
-"""Several algorithms on one table and one policy, side by side, and further figures of what they release."""
+"""Compares several algorithms on one table and one policy, with further figures of their releases."""
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -10,16 +10,16 @@ from typing import Any
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
 from shoal.errors import BadInput, Infeasible, ShoalError, ShoalWarning
-from shoal.methods import ALGORITHMS, readers_of, serving
+from shoal.methods import ALGORITHMS, VARIANTS
 from shoal.metrics.catalogue import measured
-from shoal.models.spec import nearest
+from shoal.models.spec import suggest_nearest
 from shoal.plan import Plan
 from shoal.policy.document import Policy
-from shoal.policy.method import OPTIONS, Method
+from shoal.policy.method import Method
 from shoal.problem import Problem, with_margin
-from shoal.publish.manifest import Fixed
-from shoal.publish.release_views import original_of, shown_in_memory
-from shoal.publish.summary import few_enough, metrics_of, seen_of
+from shoal.publish.manifest import FrozenDict
+from shoal.publish.release_views import generalised_from_columns, original_of
+from shoal.publish.summary import compare_with_original, is_cheap_to_compare, metrics_of
 from shoal.runtime import html_table, short_number
 from shoal.search.driver import Ask, Stop, Watch
 from shoal.search.full_domain import allowed_lattice
@@ -28,33 +28,30 @@ from shoal.solve import solve
 from shoal.workload.answer_errors import compare_answers
 from shoal.workload.queries import Query, attributes_of
 
-VARIANTS: Mapping[str, Mapping[str, str]] = {
-    "cell-suppression": {"algorithm": "optimal", "suppress": "cell"},
-    "suppress-cells": {"algorithm": "suppress", "suppress": "cell"},
-}
-"""Kinds of recoding that are an algorithm and a pair of options: single cells become `*`, after levels or alone."""
 Figures = Callable[[Policy, Plan], Mapping[str, float]]
 """Computes further figures of a release by name, from the policy with its algorithm and the plan."""
 
 
 def all_measures(source: Source) -> Figures:
-    """Compute every measure of the catalogue that the plan does not state itself."""
+    """Return a function that computes every measure of the catalogue that the plan itself does not have."""
 
     def figures(policy: Policy, plan: Plan) -> dict[str, float]:
-        told = metrics_of(plan, measured(seen_of(plan, policy, source)) if few_enough(plan) else {})
+        told = metrics_of(
+            plan, measured(compare_with_original(plan, policy, source)) if is_cheap_to_compare(plan) else {}
+        )
         return {name: value for name, value in told.items() if name not in plan.metrics}
 
     return figures
 
 
-def of_workload(source: Source, engine: Engine, queries: Sequence[Query], sanity: float) -> Figures:
-    """Compute the errors of a workload's answers, and the share of its queries that match."""
+def workload_errors(source: Source, engine: Engine, queries: Sequence[Query], sanity: float) -> Figures:
+    """Return a function that computes the errors of a workload's answers, and the share of queries that match."""
 
     def figures(policy: Policy, plan: Plan) -> dict[str, float]:
         original = original_of(source.table, source.name, policy, plan.builders)
         columns = recode(source, plan, policy, engine).columns
         found = compare_answers(
-            shown_in_memory(columns, plan, attributes_of(queries), original), original, queries, sanity=sanity
+            generalised_from_columns(columns, plan, attributes_of(queries), original), original, queries, sanity=sanity
         )
         return {
             "workload mean error": found.mean,
@@ -67,7 +64,7 @@ def of_workload(source: Source, engine: Engine, queries: Sequence[Query], sanity
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class AlgorithmRun:
     """What one algorithm found, and what it took to find it."""
 
     algorithm: str
@@ -87,8 +84,8 @@ class Run:
     """Most by which the policy's metric may lie above the optimum, as far as the search knows."""
     solutions: int | None
     """Number of nodes that the algorithm returned, where it returns a set."""
-    figures: Mapping[str, float] = field(default_factory=Fixed)
-    """Further figures of its release, such as how well can be learned from it."""
+    figures: Mapping[str, float] = field(default_factory=FrozenDict)
+    """Further figures of its release, such as how well a learner does on it."""
     rows: tuple["ShownRow", ...] = ()
     """What some rows of the table show in its release, where asked for."""
 
@@ -103,7 +100,7 @@ class ShownRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NoRun:
+class FailedRun:
     """An algorithm that gave no release, and why."""
 
     algorithm: str
@@ -118,7 +115,7 @@ class AlgorithmComparison:
     rows: int
     nodes: int | None
     """Nodes of the lattice, where one was searched."""
-    outcomes: tuple[Run | NoRun, ...]
+    outcomes: tuple[AlgorithmRun | FailedRun, ...]
 
     def __repr__(self) -> str:
         told = [f"{run.algorithm} {_score(run, self.metric)}" for run in self.runs]
@@ -135,30 +132,32 @@ class AlgorithmComparison:
         return html_table(f"{self.rows:,} rows", [head, *lines, *without])
 
     @property
-    def runs(self) -> tuple[Run, ...]:
-        return tuple(outcome for outcome in self.outcomes if isinstance(outcome, Run))
+    def runs(self) -> tuple[AlgorithmRun, ...]:
+        return tuple(outcome for outcome in self.outcomes if isinstance(outcome, AlgorithmRun))
 
     @property
-    def others(self) -> tuple[NoRun, ...]:
-        return tuple(outcome for outcome in self.outcomes if isinstance(outcome, NoRun))
+    def others(self) -> tuple[FailedRun, ...]:
+        return tuple(outcome for outcome in self.outcomes if isinstance(outcome, FailedRun))
 
     def without_times(self) -> "AlgorithmComparison":
         """Return the comparison without times, so that equal runs are equal."""
-        timeless = [replace(o, seconds=None, cpu_seconds=None) if isinstance(o, Run) else o for o in self.outcomes]
+        timeless = [
+            replace(o, seconds=None, cpu_seconds=None) if isinstance(o, AlgorithmRun) else o for o in self.outcomes
+        ]
         return replace(self, outcomes=tuple(timeless))
 
     def document(self) -> dict[str, Any]:
         """Return the comparison as a JSON object."""
-        algorithms = [{**_as_document(outcome), "ran": isinstance(outcome, Run)} for outcome in self.outcomes]
+        algorithms = [{**_as_document(outcome), "ran": isinstance(outcome, AlgorithmRun)} for outcome in self.outcomes]
         return {"metric": self.metric, "rows": self.rows, "nodes": self.nodes, "algorithms": algorithms}
 
 
-def _score(run: Run, metric: str) -> str:
+def _score(run: AlgorithmRun, metric: str) -> str:
     return short_number(run.metrics.get(metric))
 
 
-def every_kind() -> tuple[str, ...]:
-    """Return the names of all that can be compared: every algorithm, and the variants that suppress cells."""
+def all_algorithms() -> tuple[str, ...]:
+    """Return every name that can be compared: all algorithms, and the variants that suppress cells."""
     return (*ALGORITHMS, *VARIANTS)
 
 
@@ -168,12 +167,12 @@ def known_algorithms(names: Sequence[str] | None) -> tuple[str, ...] | None:
     >>> known_algorithms(["datafly", "optimal", "datafly"])
     ('datafly', 'optimal')
     """
-    every = every_kind()
+    every = all_algorithms()
     if names is not None and not names:
         raise BadInput(f"name at least one algorithm; known: {', '.join(every)}")
     for name in names or ():
         if name not in every:
-            raise BadInput(f"algorithm {name!r} is not known{nearest(name, every)}; known: {', '.join(every)}")
+            raise BadInput(f"algorithm {name!r} is not known{suggest_nearest(name, every)}; known: {', '.join(every)}")
     return tuple(dict.fromkeys(names)) if names else None
 
 
@@ -188,7 +187,7 @@ def compare_algorithms(
     rows: int = 0,
 ) -> AlgorithmComparison:
     """Run the algorithms in turn, every kind unless named; one without a release does not stop the others."""
-    cases = {name: partial(with_algorithm, policy, name) for name in algorithms or every_kind()}
+    cases = {name: partial(policy.with_algorithm, name) for name in algorithms or all_algorithms()}
     problems: dict[object, Problem] = {}
     outcomes = run_each(source, cases, engine, watch, stop, further, problems, rows)
     searched = [problem for problem in problems.values() if not problem.policy.method.of_cells]
@@ -205,33 +204,33 @@ def run_each(
     further: Sequence[Figures] = (),
     problems: dict[object, Problem] | None = None,
     rows: int = 0,
-) -> tuple[Run | NoRun, ...]:
+) -> tuple[AlgorithmRun | FailedRun, ...]:
     """Solve the policy of each case by name, in turn; the first error is raised if none of them gives a release.
 
-    With `problems`, cases whose policies differ in the search alone share what is counted there. So many `rows` are
-    shown as each would release them.
+    `problems` lets cases whose policies differ only in the search share what was counted. `rows` is the number of rows
+    that are shown as each case would release them.
     """
-    outcomes: list[Run | NoRun] = []
+    outcomes: list[AlgorithmRun | FailedRun] = []
     errors: list[ShoalError] = []
     for done, (name, case) in enumerate(cases.items()):
         try:
             given = case()
             changed = given.model_copy(update={"method": given.method.in_effect})
-            share = _share(_bounded(watch, given.method), done, len(cases))
+            share = _report_share(_with_time_limit(watch, given.method), done, len(cases))
             problem = _problem(source, with_margin(changed), engine, problems)
             run, plan = _run(name, replace(problem, watch=share, stop=stop))
-            shown = _some_rows(source, plan, changed, engine, rows) if rows else ()
+            shown = _sample_rows(source, plan, changed, engine, rows) if rows else ()
             outcomes.append(replace(run, figures=_figures(changed, plan, further), rows=shown))
         except ShoalError as wrong:
             errors.append(wrong)
-            outcomes.append(NoRun(name, str(wrong)))
+            outcomes.append(FailedRun(name, str(wrong)))
     if len(errors) == len(cases):
         raise errors[0]
     return tuple(outcomes)
 
 
 def _problem(source: Source, policy: Policy, engine: Engine, known: dict[object, Problem] | None) -> Problem:
-    """State the problem, or take over what was counted for another search of the same lattice."""
+    """Build the problem, or reuse what was counted for another search of the same lattice."""
     method = policy.method
     alike = method.generalise, method.suppress, method.suppression, method.metric
     if known is None or method.of_cells:
@@ -241,22 +240,8 @@ def _problem(source: Source, policy: Policy, engine: Engine, known: dict[object,
     return replace(known[alike], policy=policy)
 
 
-def with_algorithm(policy: Policy, name: str) -> Policy:
-    """Return the policy with another algorithm or variant; options that it does not read return to their defaults."""
-    wanted = VARIANTS.get(name, {"algorithm": name})
-    algorithm = wanted["algorithm"]
-    foreign = {option for option in OPTIONS if algorithm not in readers_of(option)}
-    if "suppress" in wanted or algorithm not in serving((policy.method.generalise, policy.method.suppress)):
-        foreign |= {"generalise", "suppress"}
-        if "suppress" in {*wanted, algorithm, policy.method.algorithm}:
-            foreign |= {"suppression"}  # a share of rows means another thing where nothing is generalised
-    said = {option for option in policy.method.model_fields_set if option not in foreign}
-    kept = {option: getattr(policy.method, option) for option in said}
-    return Policy(**{**dict(policy), "method": {**kept, **wanted}})
-
-
-def _bounded(watch: Watch, method: Method) -> Watch:
-    """Report progress, and end what knows no time limit itself when that of the policy is over."""
+def _with_time_limit(watch: Watch, method: Method) -> Watch:
+    """Return a watch that also raises when the time limit is over, for algorithms that know no limit themselves."""
     if "time_limit" not in method.ignored or method.time_limit is None:
         return watch
     limit, ends = method.time_limit, perf_counter() + method.time_limit
@@ -269,8 +254,8 @@ def _bounded(watch: Watch, method: Method) -> Watch:
     return bounded
 
 
-def _share(watch: Watch, done: int, of: int) -> Watch:
-    """Report the progress of one search as a part of all."""
+def _report_share(watch: Watch, done: int, of: int) -> Watch:
+    """Return a watch that reports the progress of one search as a part of all."""
 
     def part(ask: Ask, tally: Tally) -> None:
         watch(ask._replace(settled=(done + ask.settled) / of), tally)
@@ -278,7 +263,7 @@ def _share(watch: Watch, done: int, of: int) -> Watch:
     return part
 
 
-def _figures(policy: Policy, plan: Plan, further: Sequence[Figures]) -> Fixed:
+def _figures(policy: Policy, plan: Plan, further: Sequence[Figures]) -> FrozenDict:
     """Compute the further figures; one that a release does not have is left out, with a warning."""
     found: dict[str, float] = {}
     for figures in further:
@@ -286,10 +271,10 @@ def _figures(policy: Policy, plan: Plan, further: Sequence[Figures]) -> Fixed:
             found |= figures(policy, plan)
         except ShoalError as wrong:
             warnings.warn(ShoalWarning(f"{policy.method.algorithm}: {wrong}"), stacklevel=2)
-    return Fixed(found)
+    return FrozenDict(found)
 
 
-def _some_rows(source: Source, plan: Plan, policy: Policy, engine: Engine, count: int) -> tuple[ShownRow, ...]:
+def _sample_rows(source: Source, plan: Plan, policy: Policy, engine: Engine, count: int) -> tuple[ShownRow, ...]:
     """Return what the quasi-identifiers of some rows, spread over the table, show in the release."""
     released = recode(source, plan, policy, engine)
     assert released.rows is not None
@@ -299,28 +284,28 @@ def _some_rows(source: Source, plan: Plan, policy: Policy, engine: Engine, count
     shown = []
     for row in (total * at // count for at in range(count)) if count < total else range(total):
         at = place.get(row)
-        cells = None if at is None else Fixed({name: column.text(at) for name, column in columns.items()})
+        cells = None if at is None else FrozenDict({name: column.text(at) for name, column in columns.items()})
         shown.append(ShownRow(row + 1, cells))
     return tuple(shown)
 
 
-def _run(name: str, problem: Problem) -> tuple[Run, Plan]:
+def _run(name: str, problem: Problem) -> tuple[AlgorithmRun, Plan]:
     wall, cpu = perf_counter(), process_time()
     plan = solve(problem)
     wall, cpu = perf_counter() - wall, process_time() - cpu
     search, levels = plan.search, plan.recoding.levels
-    run = Run(
+    run = AlgorithmRun(
         algorithm=name,
         seconds=round(wall, 6),
         cpu_seconds=round(cpu, 6),
         asked=None if search is None else search.tally.asked,
         inferred=None if search is None else search.tally.inferred,
         checked=None if search is None else search.tally.checked,
-        levels=None if levels is None else Fixed(levels),
+        levels=None if levels is None else FrozenDict(levels),
         height=None if levels is None else sum(levels.values()),
         suppressed=plan.after.suppressed_rows,
         classes=len(plan.after.kept),
-        metrics=Fixed(plan.metrics),
+        metrics=FrozenDict(plan.metrics),
         proved=search is not None and search.found.proved,
         gap=None if search is None else search.gap,
         solutions=(len(search.found.nodes) or None) if search else None,
@@ -328,7 +313,7 @@ def _run(name: str, problem: Problem) -> tuple[Run, Plan]:
     return run, plan
 
 
-def _as_document(outcome: Run | NoRun) -> dict[str, Any]:
+def _as_document(outcome: AlgorithmRun | FailedRun) -> dict[str, Any]:
     """Return the fields that have a value."""
     document = {each.name: getattr(outcome, each.name) for each in fields(outcome)}
     if rows := document.pop("rows", ()):

@@ -21,17 +21,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import __version__
-from shoal.data.codes import Column, Table, alone, rows_of
+from shoal.data.codes import Column, Kind, Table, reencode, sample_table
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
 from shoal.errors import REPLACE_IT, BadOutput, ShoalError, ShoalWarning, reason_of
-from shoal.explore.column_guess import Guess, guess_roles, rounding_step
+from shoal.explore.column_guess import Giveaway, Guess, find_giveaways, guess_roles, rounding_step
 from shoal.hierarchy.build import build
 from shoal.hierarchy.draft import reason
+from shoal.hierarchy.taxonomy import TOP
+from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.policy.document import FORMAT, Policy
 from shoal.problem import Problem
-from shoal.publish.folder import write_whole
-from shoal.recoding.columns import Released
+from shoal.publish.folder import refuse_irregular, write_whole
+from shoal.recoding.columns import ReleasedColumn
 from shoal.roles import Role
 from shoal.runtime.events import phase
 from shoal.search.optimal import LARGEST_EXHAUSTED
@@ -41,34 +43,43 @@ MARKERS = ("?", "NA", "N/A", "n/a", "N.A.", "n.a.", "<NA>", "NULL", "null", "Non
 """Texts that usually mean that a value is not known."""
 _FEW_VALUES = 3
 _OPEN = 10
-"""The least k that guidance on open data asks for."""
+"""The least k that guidelines on open data ask for."""
 _LESS = 0.5
 """Importance of postcodes, dates of events and insurers beside ages, which nearly all analyses need."""
 _NEAR = 0.4
-"""Usual distance from the shares of the table."""
+"""Usual t of t-closeness: the distance from the shares of the whole table."""
 _SAMPLE = 1_000
+"""Rows of the smallest sample that algorithms are tried on."""
+_TIMES_K, _LARGEST_SAMPLE = 20, 10_000
+"""A sample has so many times k persons or rows, since fewer classes show nothing; but not more rows than the second."""
 _MOST_FOR_LOCAL = 100_000
 """Rows up to which `local` is tried: it takes long for more."""
 TRIED = ("optimal", "mondrian", "local")
 """Algorithms that a draft tries, a kind of recoding each."""
 _PROBE = "mondrian"
-"""The quickest of them, by which promises are weighed."""
+"""The quickest of them, used to find out what promises cost."""
 _CHEAP, _DEARER = 0.2, 1.2
-"""Strict promises are drafted where the loss stays as low, or grows by no more than this factor."""
+"""Strict promises are drafted if the loss stays below the first, or grows by at most the second as a factor."""
+_SIMILAR = 1.25
+"""Losses are similar if none is more than so many times the least."""
+_MOST_ROWS = 0.5
+"""Share of the rows above which a column that shows `*` there is hidden."""
 _MOST_WEIGHED = 8
-"""Columns whose promises are weighed one by one."""
+"""Most columns whose promises are weighed one by one."""
 MOST_COMMON = 0.45
-"""Share of the most frequent value from which on no class can be asked to hold less than half of it."""
+"""Share of the most frequent value above which no class can be asked to hold less than half of it."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What an algorithm makes of a sample: its loss and how some rows look, or why it makes nothing."""
+    """The result of an algorithm on a sample: its loss and some rows, or why there is no release."""
 
     algorithm: str
     loss: float | None
     rows: tuple[Mapping[str, str], ...] = ()
     why: str = ""
+    starred: Mapping[str, float] = field(default_factory=dict)
+    """Share of the rows of the sample in which each quasi-identifier shows `*`."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,8 @@ class PolicyDraft:
     text: str
     guesses: tuple[Guess, ...] = field(repr=False)
     trials: tuple[Trial, ...] = field(repr=False)
+    giveaways: tuple[Giveaway, ...] = field(default=(), repr=False)
+    """Quasi-identifiers that nearly determine sensitive columns."""
 
     @property
     def policy(self) -> Policy:
@@ -93,6 +106,7 @@ class PolicyDraft:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the text, its comments too, to a new file."""
         file = Path(path)
+        refuse_irregular(file)
         if file.exists() and not force:
             raise BadOutput(f"{file.name}: there is such a file already; {REPLACE_IT} or name another")
         try:
@@ -131,45 +145,61 @@ class PolicyDraft:
 @phase("drafting")
 def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
     """Draft a policy as TOML text with comments; it holds no value of the data but round edges of intervals."""
-    table = _with_markers_read(source.table, _markers(source))
+    table = _read_markers_as_null(source.table, _markers(source))
     unnamed = {name for name in source.index if re.fullmatch(r"level_[0-9]+", name)}
     guesses = guess_roles(list(table.columns.values()), table.rows, k, unnamed)
     aged = any(found.tells_age for found in guesses)
-    attributes = [_head(source), *(_attribute(found, less=aged and found.is_circumstance) for found in guesses)]
+    flat = next((found for found in guesses if found.builder is not None and _loses_more(found)), None)
+    giveaways = _find_giveaways(table, guesses)
+    attributes = [
+        _head(source),
+        *(_attribute(found, less=aged and found.is_circumstance, shown=found is flat) for found in guesses),
+    ]
+    for lines, found in zip(attributes[1:], guesses, strict=True):
+        lines += [f"# {each}" for each in giveaways if each.known == found.column.name]
     known = any(found.role is Role.QUASI_IDENTIFIER for found in guesses)
     if not known:
         body = [*attributes, *_require(guesses, k)]
-        return PolicyDraft(_written([*body, _method(guesses, ())]), tuple(guesses), ())
-    sample = _sample(replace(source, table=_with_rounding(table, guesses)))
+        return PolicyDraft(_join_sections([*body, _method(guesses, ())]), tuple(guesses), ())
+    sample = _sample(replace(source, table=_with_rounding(table, guesses)), guesses, k)
     strict, dear = _weigh_promises(sample, engine, attributes, guesses, k)
     body = [*attributes, *_require(guesses, k, strict, dear)]
-    trials = _try(sample, engine, body, few=table.rows <= _MOST_FOR_LOCAL)
-    return PolicyDraft(_written([*body, _method(guesses, trials)]), tuple(guesses), trials)
+    trials = _try_algorithms(sample, engine, body, few=table.rows <= _MOST_FOR_LOCAL)
+    return PolicyDraft(_join_sections([*body, _method(guesses, trials)]), tuple(guesses), trials, giveaways)
 
 
-def _written(parts: Sequence[Sequence[str]]) -> str:
+def _find_giveaways(table: Table, guesses: Sequence[Guess]) -> tuple[Giveaway, ...]:
+    """Find, on a sample of rows, quasi-identifiers that nearly determine columns for which something is promised."""
+    some = sample_table(table, _LARGEST_SAMPLE)
+    known = [some[found.column.name] for found in guesses if found.role is Role.QUASI_IDENTIFIER]
+    return tuple(find_giveaways(known, [some[found.column.name] for found in _sensitive_guesses(guesses)]))
+
+
+def _join_sections(parts: Sequence[Sequence[str]]) -> str:
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _with_markers_read(table: Table, markers: Sequence[str]) -> Table:
-    """Return the table with texts that usually mean null read so: they must not make a text of a number."""
+def _read_markers_as_null(table: Table, markers: Sequence[str]) -> Table:
+    """Return the table with usual markers of null read as null, so that they do not turn numbers into texts."""
 
     def read(column: Column) -> Column:
-        if not pa.types.is_string(column.values.type) or not set(markers) & _few(column):
+        if not pa.types.is_string(column.values.type) or not set(markers) & _markers_in(column):
             return column
-        return alone(column, missing=markers)
+        return reencode(column, missing=markers)
 
     return replace(table, columns={name: read(column) for name, column in table.columns.items()})
 
 
-def _sample(source: Source) -> Source:
-    """Return some rows of the table, the same at every run."""
-    chosen = np.sort(np.random.default_rng(0).permutation(source.table.rows)[:_SAMPLE])
-    return replace(source, table=rows_of(source.table, chosen))
+def _sample(source: Source, guesses: Sequence[Guess], k: int) -> Source:
+    """Return some rows of the table, whole persons and the same at every run; enough of them for several classes."""
+    table, unit = source.table, next((found.column for found in guesses if found.role is Role.UNIT), None)
+    needed = _TIMES_K * k * (1 if unit is None else -(-table.rows // max(unit.size, 1)))
+    size = max(_SAMPLE, min(needed, _LARGEST_SAMPLE))
+    return replace(source, table=sample_table(table, size, None if unit is None else unit.name))
 
 
 def _with_rounding(table: Table, guesses: Sequence[Guess]) -> Table:
-    """Return the table with the columns rounded that the draft rounds."""
+    """Return the table with the columns rounded as the draft says."""
     columns = {found.column.name: found.published for found in guesses if found.step is not None}
     return replace(table, columns={**table.columns, **columns})
 
@@ -180,23 +210,23 @@ def written_step(step: Fraction) -> str:
     >>> written_step(Fraction(50)), written_step(Fraction(1, 20))
     ('50', '0.05')
     """
-    return str(int(step)) if step.denominator == 1 else format(float(step), "f").rstrip("0")
+    return str(int(step)) if step.denominator == 1 else format(float(step), ".12f").rstrip("0")
 
 
 def _weigh_promises(
     sample: Source, engine: Engine, attributes: Sequence[Sequence[str]], guesses: Sequence[Guess], k: int
 ) -> tuple[frozenset[str], dict[str, str]]:
-    """Return the sensitive columns whose strict promises cost little on a sample, and what those of others cost.
+    """Return the sensitive columns whose strict promises cost little on a sample, and what they cost for the others.
 
-    They are asked of all columns that are known to be sensitive, or of some of these.
+    All columns that are known to be sensitive are tried together first, then one by one.
     """
-    known = [found.column.name for found in _secret(guesses)]
+    known = [found.column.name for found in _sensitive_guesses(guesses)]
     if not known or _PROBE not in TRIED:
         return frozenset(), {}
 
     @cache
     def loss(strict: frozenset[str]) -> float:
-        found = _tried(sample, engine, [*attributes, *_require(guesses, k, strict)], _PROBE).loss
+        found = _try_algorithm(sample, engine, [*attributes, *_require(guesses, k, strict)], _PROBE).loss
         return 1.0 if found is None else found
 
     usual = loss(frozenset())
@@ -212,24 +242,32 @@ def _weigh_promises(
     return chosen, dear
 
 
-def _try(sample: Source, engine: Engine, body: Sequence[Sequence[str]], *, few: bool) -> tuple[Trial, ...]:
+def _try_algorithms(sample: Source, engine: Engine, body: Sequence[Sequence[str]], *, few: bool) -> tuple[Trial, ...]:
     """Run the algorithms on a sample; `local` only where the table has few rows."""
-    return tuple(_tried(sample, engine, body, algorithm) for algorithm in TRIED if few or algorithm != "local")
+    return tuple(_try_algorithm(sample, engine, body, algorithm) for algorithm in TRIED if few or algorithm != "local")
 
 
-def _tried(sample: Source, engine: Engine, body: Sequence[Sequence[str]], algorithm: str) -> Trial:
+def _try_algorithm(sample: Source, engine: Engine, body: Sequence[Sequence[str]], algorithm: str) -> Trial:
     method = ["[method]", f"algorithm = {_toml(algorithm)}", *_suppression(algorithm)]
-    policy = Policy(**tomllib.loads(_written([*body, method])))
+    policy = Policy(**tomllib.loads(_join_sections([*body, method])))
     try:
         with warnings.catch_warnings(action="ignore", category=ShoalWarning):
             plan = solve(Problem.of(sample, policy, engine))
             shown = recode(sample, plan, policy, engine).columns
     except ShoalError as wrong:
-        return Trial(algorithm, None, why=str(wrong))
-    return Trial(algorithm, plan.metrics["loss"], _first_rows(shown, policy.quasi_identifiers))
+        return Trial(algorithm, None, why=f"no release of a sample of {sample.table.rows:,} rows: {wrong}")
+    names = [name for name in policy.quasi_identifiers if name in shown]
+    share = {name: _share_of_stars(shown[name]) for name in names}
+    return Trial(algorithm, plan.metrics["loss"], _first_rows(shown, policy.quasi_identifiers), starred=share)
 
 
-def _first_rows(shown: Mapping[str, Released], quasi: Sequence[str]) -> tuple[Mapping[str, str], ...]:
+def _share_of_stars(column: ReleasedColumn) -> float:
+    """Return the share of the rows in which a released column shows `*`."""
+    tops = [at for at, text in enumerate(column.texts.to_pylist()) if text == TOP]
+    return float(np.isin(column.codes, tops).mean()) if len(column.codes) else 0.0
+
+
+def _first_rows(shown: Mapping[str, ReleasedColumn], quasi: Sequence[str]) -> tuple[Mapping[str, str], ...]:
     """Return what the quasi-identifiers of some released rows show."""
     columns = {name: shown[name] for name in quasi if name in shown}
     count = min((len(column.codes) for column in columns.values()), default=0)
@@ -241,23 +279,36 @@ def _head(source: Source) -> list[str]:
     sniffed = {key: value for key, value in source.guessed.items() if value not in {"utf-8", "utf-8-sig"}}
     return [
         f"# Drafted by shoal {__version__} for {source.name}. Check every role: only you know what outsiders know.",
+        "# docs/reference/policy.md says what every key means, with a line of example for each form of hierarchy.",
         f"format = {FORMAT}",
         "",
         "[data]",
         f"missing = {_toml(_markers(source))}  # read as null",
         *(f"{key} = {_toml(value)}  # as given" for key, value in source.given.items() if key != "missing"),
-        *(f"{key} = {_toml(value)}  # {_found(key, value)}" for key, value in sniffed.items()),
+        *(f"{key} = {_toml(value)}  # {_comment_on_sniffed(key, value)}" for key, value in sniffed.items()),
     ]
 
 
-def _found(key: str, value: str | int) -> str:
-    """Say how sure it is what was found out about a file."""
+def _comment_on_sniffed(key: str, value: str | int) -> str:
+    """Return the comment on a detected property of a file: sniffed, or only a guess."""
     guessed = key == "encoding" and value in {"cp1252", "latin-1"}
     return "a guess: check that letters with accents look right" if guessed else "sniffed"
 
 
-def _attribute(found: Guess, *, less: bool) -> list[str]:
-    """Return the section of a column; `less` of its detail matters than of others."""
+_TREE = 'hierarchy = { tree = { "one group" = ["a value", "another"], "other group" = ["a third"] } }'
+
+
+def _loses_more(found: Guess) -> bool:
+    """Return whether the hierarchy of a column is the value or `*`, where a tree would lose less."""
+    assert found.builder is not None
+    return isinstance(found.builder, ValueOnly) and found.column.kind is not Kind.NUMBER
+
+
+def _attribute(found: Guess, *, less: bool, shown: bool = False) -> list[str]:
+    """Return the section of a column.
+
+    `less` says that its detail matters less than that of others, `shown` that a line shows how a tree is written.
+    """
     said = f"{found.certainty}: {found.why}"
     lines = [f"[attributes.{_key(found.column.name)}]", f"role = {_toml(str(found.role))}  # {said}"]
     if found.is_open:
@@ -267,12 +318,23 @@ def _attribute(found: Guess, *, less: bool) -> list[str]:
         why = f"# {own:,} of {rows:,} rows hold a value that no other row has: whoever knows one exactly finds the row;"
         if step is not None:
             lines += [f"round = {written_step(step)}", why, "# so its numbers are published as multiples of that"]
+            for key, bound in zip(("bottom", "top"), found.bounds, strict=True):
+                if bound is not None:
+                    side = "smaller" if key == "bottom" else "larger"
+                    lines.append(
+                        f"{key} = {written_step(bound)}  # {side} ones, some of them unique, are published as this"
+                    )
+            if found.published.uniques:
+                left = f"# {found.published.uniques:,} rows still hold a number that no other row has"
+                lines.append(f"{left}; a larger step leaves fewer")
         else:
             better = rounding_step(found.column)
             how = "" if better is None else f"round = {written_step(better)}, "
             lines += [why, f"# {how}make it a quasi-identifier, drop it as an identifier, or confirm = true"]
     if found.builder is not None:
         lines.append(f"hierarchy = {_toml(found.builder.spec())}  # {reason(found.column, found.builder)}")
+    if shown:
+        lines.append(f"# such a tree: {_TREE}")
     if less:
         lines.append(f"importance = {_LESS}  # a column left at 1 keeps its detail first: here what tells ages")
     return lines
@@ -281,39 +343,39 @@ def _attribute(found: Guess, *, less: bool) -> list[str]:
 def _require(
     guesses: Sequence[Guess], k: int, strict: Collection[str] = (), dear: Mapping[str, str] | None = None
 ) -> list[list[str]]:
-    """Return what the release promises: k, and something of each sensitive column that is known to be one.
+    """Return the promises of the release: k, and one or more for each column that is known to be sensitive.
 
-    Of the `strict` ones, it is promised that no class tells much of them; `dear` is how losses would grow by that.
+    Columns in `strict` get promises that no class reveals much; `dear` says how much these would cost for others.
     """
     of = "persons" if any(found.role is Role.UNIT for found in guesses) else "rows"
     size = [
         "[[require]]",
         'model = "k-anonymity"',
-        f"k = {k}  # every released combination is shared by {k} {of}{_more(k)}",
+        f"k = {k}  # every released combination is shared by {k} {of}{_comment_on_k(k)}",
     ]
     unit = next((found.column for found in guesses if found.role is Role.UNIT), None)
     promises = [size]
-    for found in _secret(guesses):
+    for found in _sensitive_guesses(guesses):
         name, stricter = found.column.name, _strict_promises(found, unit)
         if name in strict and stricter:
             promises += stricter
         else:
-            promises.append([*_promise(found), *_told_price(stricter, (dear or {}).get(name))])
+            promises.append([*_promise(found), *_comment_on_price(stricter, (dear or {}).get(name))])
     return promises
 
 
-def _more(k: int) -> str:
-    """Say which k is for open data, where it is smaller."""
+def _comment_on_k(k: int) -> str:
+    """Return the comment that open data needs a larger k, where k is smaller."""
     return "; for open data, which anybody may get, take 10 or more" if k < _OPEN else ""
 
 
-def _secret(guesses: Sequence[Guess]) -> list[Guess]:
-    """Return the columns that are known to be sensitive; of an open one nothing is promised."""
+def _sensitive_guesses(guesses: Sequence[Guess]) -> list[Guess]:
+    """Return the columns that are known to be sensitive; nothing is promised for those with an open question."""
     return [found for found in guesses if found.role is Role.SENSITIVE and not found.is_open and found.values > 1]
 
 
-def _told_price(promises: Sequence[Sequence[str]], price: str | None) -> list[str]:
-    """Say which promises would be stricter, where they are not drafted for their price."""
+def _comment_on_price(promises: Sequence[Sequence[str]], price: str | None) -> list[str]:
+    """Return a comment that names stricter promises, if they were left out because of their cost."""
     if price is None or not promises:
         return []
     stricter = [", ".join(line.partition("  #")[0] for line in each[1:-1]) for each in promises]
@@ -323,14 +385,14 @@ def _told_price(promises: Sequence[Sequence[str]], price: str | None) -> list[st
 
 
 def _strict_promises(found: Guess, unit: Column | None = None) -> list[list[str]]:
-    """Return promises under which no class tells a value of a sensitive column, or makes it likely.
+    """Return promises under which no class reveals a value of a sensitive column, or makes one likely.
 
     A value is likely where a class holds half of it and twice the table's share: a class whose share of each value
     differs by less than max(1/2 - p, p) from the table's share p makes none likely. Where persons are counted and have
     several values, shares do not add up: then only shares of persons are limited.
     """
     named, shares = [f"attribute = {_toml(found.column.name)}"], _shares(found.published, unit)
-    several = unit is not None and _have_several(unit, found.published)
+    several = unit is not None and _has_several_values(unit, found.published)
     if shares.max() <= MOST_COMMON:
         why = "no value has half of a class, so that none can be guessed well"
         if several:
@@ -352,6 +414,7 @@ def _shares(column: Column, unit: Column | None) -> NDArray[np.float64]:
     known = column.codes != column.null_code
     codes, whole = column.codes[known], int(known.sum())
     if unit is not None:
+        # each pair of person and value counts once, however many rows it has
         persons = unit.codes[known].astype(np.int64)
         codes = np.unique(persons * column.size + codes) % column.size
         whole = len(np.unique(persons))
@@ -359,7 +422,7 @@ def _shares(column: Column, unit: Column | None) -> NDArray[np.float64]:
     return shares
 
 
-def _have_several(unit: Column, column: Column) -> bool:
+def _has_several_values(unit: Column, column: Column) -> bool:
     """Whether some person has several values."""
     _, first, persons = np.unique(unit.codes, return_index=True, return_inverse=True)
     return bool((column.codes[first][persons] != column.codes).any())
@@ -385,11 +448,39 @@ def _suppression(algorithm: str) -> list[str]:
     return ["suppression = 0.02  # at most 2 % of the rows may be left out", 'metric = "loss"']
 
 
+def _choose_algorithm(guesses: Sequence[Guess], trials: Sequence[Trial]) -> str:
+    """Return the algorithm of least loss; one that hides ages in most rows loses against one that does not.
+
+    The loss of the other must be similar, as analyses need ages but other columns, too.
+    """
+    able = [(trial.loss, trial) for trial in trials if trial.loss is not None]
+    if not able:
+        return "optimal"
+    ages = [found.column.name for found in guesses if found.tells_age]
+    least = min(loss for loss, _ in able)
+    near = [trial for loss, trial in able if loss <= _SIMILAR * least]
+    readable = [trial for trial in near if all(trial.starred.get(name, 0.0) <= _MOST_ROWS for name in ages)]
+    return min(readable or near, key=lambda trial: 1.0 if trial.loss is None else trial.loss).algorithm
+
+
+def _share_shown(hidden: float) -> str:
+    return f"{floor(100 * (1 - hidden))} %"
+
+
 def _method(guesses: Sequence[Guess], trials: Sequence[Trial]) -> list[str]:
     losses = {trial.algorithm: trial.loss for trial in trials if trial.loss is not None}
-    best = min(losses, key=losses.__getitem__, default="optimal")
+    best = _choose_algorithm(guesses, trials)
     told = ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
-    why = f"of a sample it loses least (0 intact … 1 nothing left): {told}" if losses else "the least loss, proved"
+    scale = "(0 intact … 1 nothing left)"
+    why = f"of a sample it loses least {scale}: {told}" if losses else "the least loss, proved"
+    if losses and losses[best] > min(losses.values()):
+        least = min(losses, key=losses.__getitem__)
+        hidden = {trial.algorithm: trial.starred for trial in trials}
+        ages = [g.column.name for g in guesses if g.tells_age and hidden[least].get(g.column.name, 0.0) > _MOST_ROWS]
+        shown = "; ".join(
+            f"{_share_shown(hidden[best][n])} of {n} ({least}: {_share_shown(hidden[least][n])})" for n in ages
+        )
+        why = f"of a sample it shows {shown}, at a similar loss {scale}: {told}"
     lines = ["[method]", f"algorithm = {_toml(best)}  # {why}"]
     nodes = prod(build(g.column, g.builder).height + 1 for g in guesses if g.builder is not None)
     if best == "mondrian":
@@ -400,12 +491,12 @@ def _method(guesses: Sequence[Guess], trials: Sequence[Trial]) -> list[str]:
 
 
 def _markers(source: Source) -> list[str]:
-    found = {marker for c in source.table.columns.values() for marker in MARKERS if marker in _few(c)}
+    found = {marker for c in source.table.columns.values() for marker in MARKERS if marker in _markers_in(c)}
     given = source.given.get("missing", (source.missing,))
     return [*given, *sorted(found - {*given})]
 
 
-def _few(column: Column) -> set[str]:
+def _markers_in(column: Column) -> set[str]:
     kept = column.texts.filter(pc.is_in(column.texts, value_set=pa.array(MARKERS)))
     return set(kept.to_pylist())
 
@@ -415,7 +506,7 @@ def _key(name: str) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Return inline TOML; JSON strings, numbers and arrays are TOML, but for one control character."""
+    """Return a value as inline TOML; JSON strings, numbers and arrays are TOML, but for one control character."""
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{_key(key)} = {_toml(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
@@ -434,4 +525,4 @@ def toml_section(path: Sequence[str], content: Mapping[str, Any], *, listed: boo
     """
     name = ".".join(map(_key, path))
     header = f"[[{name}]]" if listed else f"[{name}]"
-    return _written([[header, *(f"{_key(key)} = {_toml(value)}" for key, value in content.items())]])
+    return _join_sections([[header, *(f"{_key(key)} = {_toml(value)}" for key, value in content.items())]])

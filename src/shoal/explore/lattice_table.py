@@ -14,8 +14,8 @@ from shoal.hierarchy.lattice import Lattice, Node
 from shoal.metrics.catalogue import scorers
 from shoal.models.spec import table_of
 from shoal.policy.document import Policy
-from shoal.publish.manifest import Fixed, fixed
-from shoal.runtime import Glance, short_number
+from shoal.publish.manifest import FrozenDict, freeze
+from shoal.runtime import SummaryRepr, short_number
 from shoal.search.driver import Ask, Watch, slack
 from shoal.search.oracle import Oracle
 
@@ -37,6 +37,8 @@ class NodeRow:
     metrics: Mapping[str, float]
     pareto: bool = False
     """Complies, and no complying node has less loss and no more suppressed rows, or fewer of these and no more loss."""
+    rank: int = 0
+    """Its place in the order of searches, which breaks ties: by height, then by attributes in the order of names."""
 
     @property
     def height(self) -> int:
@@ -44,10 +46,11 @@ class NodeRow:
 
 
 @dataclass(frozen=True, repr=False)
-class LatticeTable(Glance):
+class LatticeTable(SummaryRepr):
     """All nodes of a policy's lattice on one table, by height and then in the order of the levels."""
 
     lattice: Lattice
+    """Its attributes stand in the order of the policy."""
     require: tuple[Mapping[str, Any], ...]
     """What the policy requires of a node."""
     metric: str
@@ -67,7 +70,8 @@ class LatticeTable(Glance):
         """The complying node of least loss; ties go to the lower one, then to the order of levels, as in a search."""
         complying = [node for node in self.nodes if node.complies]
         least = min((node.metrics[self.metric] for node in complying), default=inf)
-        return next((node for node in complying if node.metrics[self.metric] <= least + slack(least)), None)
+        equal = [node for node in complying if node.metrics[self.metric] <= least + slack(least)]
+        return min(equal, key=lambda node: node.rank, default=None)
 
     @property
     def _facts(self) -> list[tuple[str, str]]:
@@ -131,20 +135,33 @@ def list_nodes(lattice: Lattice, oracle: Oracle, policy: Policy, watch: Watch = 
         lattice.nodes()
     ):  # neighbours come one after the other: most are rolled up from another
         after = oracle.apply(node)
-        metrics = Fixed({name: scorer.value(scorer.score(after)) for name, scorer in told.items()})
+        metrics = FrozenDict({name: scorer.value(scorer.score(after)) for name, scorer in told.items()})
         rows.append(NodeRow(node, oracle.keeps(after), after.suppressed_rows, len(after.kept), metrics))
         oracle.tally.checked += 1
         watch(Ask(node, done / lattice.size), oracle.tally)
     rows.sort(key=lambda row: (row.height, row.levels))
     metric = policy.method.metric
+    lattice, rows = _in_order_of_policy(lattice, rows, policy)
     return LatticeTable(
         lattice=lattice,
-        require=tuple(fixed(table_of(model)) for model in policy.require),
+        require=tuple(freeze(table_of(model)) for model in policy.require),
         metric=metric,
         rows=oracle.before.rows,
         limit=oracle.limit,
         nodes=_with_front(rows, metric),
     )
+
+
+def _in_order_of_policy(lattice: Lattice, rows: Sequence[NodeRow], policy: Policy) -> tuple[Lattice, list[NodeRow]]:
+    """Return the lattice and its sorted nodes with the attributes in the order of the policy, as people wrote it."""
+    listed = [name for name in policy.quasi_identifiers if name in lattice.attributes]
+    names = [*listed, *(name for name in lattice.attributes if name not in listed)]
+    places = [lattice.attributes.index(name) for name in names]
+    turned = [
+        replace(row, levels=tuple(row.levels[place] for place in places), rank=rank) for rank, row in enumerate(rows)
+    ]
+    ends = (tuple(end[place] for place in places) for end in (lattice.bottom, lattice.top))
+    return Lattice(tuple(names), *ends), sorted(turned, key=lambda row: (row.height, row.levels))
 
 
 def _refuse_large(lattice: Lattice) -> None:

@@ -1,11 +1,11 @@
-"""What can be learned from releases of a table under a policy: the lesson, and what each fold is shown."""
+"""Measures what can be learned from releases of a table: states the task, and anonymizes the rows of each fold."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from shoal.data.codes import Table, rows_of
+from shoal.data.codes import Table, select_table_rows
 from shoal.engine_port import Engine, Source
 from shoal.errors import BadInput, Infeasible
 from shoal.explore.compare import Figures
@@ -13,9 +13,9 @@ from shoal.hierarchy.build import build
 from shoal.hierarchy.draft import draft
 from shoal.methods import ALGORITHMS, Shape
 from shoal.mining.attributes import Rows
-from shoal.mining.cross_validation import Learned, Lesson
-from shoal.mining.held_out_rows import Training
-from shoal.mining.learners import LEARNERS, from_extra, known_learners
+from shoal.mining.cross_validation import Learned, PredictionTask
+from shoal.mining.held_out_rows import TrainingRecoding
+from shoal.mining.learners import LEARNERS, import_extra, known_learners
 from shoal.policy.document import Policy
 from shoal.problem import assign_roles
 from shoal.roles import Role
@@ -36,8 +36,8 @@ def set_lesson(
     folds: int = 5,
     seed: int = 0,
     rows: int | None = None,
-) -> Lesson:
-    """Set what is predicted from what, refusing what cannot be; features are the quasi-identifiers unless named.
+) -> PredictionTask:
+    """State what is predicted from which features, by default the quasi-identifiers; refuse what cannot be learned.
 
     Rows that miss the target are left out. Hierarchies that the policy does not give are drafted from all rows.
     """
@@ -48,29 +48,29 @@ def set_lesson(
     _refuse_unshown(roles, target, named)
     if rows is not None and rows < 1:
         raise BadInput(f"rows = {rows}: at least one row is needed to train on")
-    from_extra("sklearn")  # say what is missing before the work
+    import_extra("sklearn")  # say what is missing before the work
     builders = {
         name: policy.attributes[name].hierarchy or draft(source.table[name], policy.largest_k) for name in quasi
     }
     hierarchies = {name: build(source.table[name], builder) for name, builder in builders.items()}
     table = _with_target(source.table, target)
-    return Lesson(table, target, named, frozenset(quasi), hierarchies, chosen, folds, seed, rows, policy.unit)
+    return PredictionTask(table, target, named, frozenset(quasi), hierarchies, chosen, folds, seed, rows, policy.unit)
 
 
 def learn_from(
     source: Source,
     policy: Policy,
     engine: Engine,
-    lesson: Lesson,
+    lesson: PredictionTask,
     watch: Watch = lambda *_: None,
     stop: Stop = lambda: False,
 ) -> Learned:
     """Anonymize the training rows of every fold as the policy says, and learn from them."""
-    _refuse_apart(policy, lesson)
-    steady = _steady(source.table, policy)
+    _refuse_separate_table(policy, lesson)
+    steady = _policy_for_folds(source.table, policy)
 
-    def recode(at: int, rows: Rows) -> Training:
-        some = replace(source, table=rows_of(lesson.table, rows))
+    def recode(at: int, rows: Rows) -> TrainingRecoding:
+        some = replace(source, table=select_table_rows(lesson.table, rows))
 
         def part(ask: Ask, tally: Tally) -> None:
             watch(ask._replace(settled=(at + ask.settled / 2) / lesson.folds), tally)
@@ -80,13 +80,13 @@ def learn_from(
         except Infeasible as wrong:
             said = f"the training rows of fold {at + 1} of {lesson.folds} cannot keep the policy: {wrong}"
             raise Infeasible(said, wrong.values) from None
-        return Training(some.table, plan.recoding, plan.hierarchies, plan.statistics)
+        return TrainingRecoding(some.table, plan.recoding, plan.hierarchies, plan.statistics)
 
-    return lesson.learned(recode, lambda share: watch(Ask((), share), Tally()))
+    return lesson.cross_validate(recode, lambda share: watch(Ask((), share), Tally()))
 
 
-def figures_of(source: Source, engine: Engine, lesson: Lesson, stop: Stop) -> Figures:
-    """Compute what a comparison shows of each algorithm; folds are planned anew, so the plan is not used."""
+def figures_of(source: Source, engine: Engine, lesson: PredictionTask, stop: Stop) -> Figures:
+    """Return a function that computes the figures of each algorithm; every fold is planned anew."""
     return lambda policy, _: learn_from(source, policy, engine, lesson, stop=stop).figures
 
 
@@ -105,7 +105,7 @@ def _refuse_unshown(roles: Mapping[str, Role], target: str, features: Sequence[s
         raise BadInput("name at least one feature to learn from")
 
 
-def _refuse_apart(policy: Policy, lesson: Lesson) -> None:
+def _refuse_separate_table(policy: Policy, lesson: PredictionTask) -> None:
     apart = [name for name in policy.named(Role.SENSITIVE) if name in {lesson.target, *lesson.features}]
     if policy.method.algorithm == "anatomy" and apart:
         raise BadInput(
@@ -122,10 +122,10 @@ def _with_target(table: Table, target: str) -> Table:
         raise BadInput(
             f"target {target!r} has {classes} different value(s); something with 2 to {_MOST_CLASSES} can be predicted"
         )
-    return rows_of(table, known) if len(known) < table.rows else table
+    return select_table_rows(table, known) if len(known) < table.rows else table
 
 
-def _steady(table: Table, policy: Policy) -> Policy:
+def _policy_for_folds(table: Table, policy: Policy) -> Policy:
     """Return one policy for every fold: hierarchies drafted, and confirmations judged, from all rows."""
     shaped = ALGORITHMS[policy.method.algorithm].shape in {Shape.BOXES, Shape.CLUSTERS}
     drafted = policy.method.generalise != "none" and not shaped

@@ -1,48 +1,53 @@
-"""Every model's attained value for a table as it is."""
+"""Measures what every model attains on a table as it is."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.attacks.homogeneity import expectations, homogeneous
+from shoal.attacks.homogeneity import describe_homogeneity
 from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.data.codes import Column, Table
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Reading, joined
+from shoal.data.packed_keys import CountInterpretation, join_columns
 from shoal.engine_port import Source
 from shoal.errors import NAME_QUASI_IDENTIFIERS, BadInput
 from shoal.hierarchy.taxonomy import TOP
-from shoal.metrics.alpha import alphas, largest, spread
+from shoal.metrics.alpha import alpha_spread, alphas, largest_alpha
 from shoal.models import KAnonymity, measured
+from shoal.models.spec import suggest_column
 from shoal.problem import warn_of_several_rows
-from shoal.publish.manifest import fixed, plain
+from shoal.publish.manifest import freeze, to_plain
 from shoal.risk.vocabulary import meaning_of
 from shoal.runtime import html_table, short_number
 from shoal.runtime.events import phase
 
 
-def measured_homogeneity(counts: ClassCounts, sensitive: Sequence[str]) -> dict[str, Any]:
-    """For each sensitive attribute: expected (S0.3, S0.4) and actual homogeneous classes, and their rows."""
-    return {name: _document(counts, name) for name in sensitive}
+def measure_homogeneity(counts: ClassCounts, sensitive: Sequence[str]) -> dict[str, Any]:
+    """Return, per sensitive attribute, the expected (S0.3, S0.4) and actual homogeneous classes, and their rows."""
+    return {name: describe_homogeneity(counts, [name]) for name in sensitive}
 
 
-def _document(counts: ClassCounts, name: str) -> dict[str, Any]:
-    found = homogeneous(counts, [name])
-    return expectations(counts, [name]) | {"classes": int(found.sum()), "rows": int(counts.sizes[found].sum())}
+def measure_joint_homogeneity(counts: ClassCounts, sensitive: Sequence[str]) -> dict[str, Any] | None:
+    """Return the same of classes that show one value of any attribute, and of all: equation (1) with m > 1."""
+    if len(sensitive) < 2:
+        return None
+    return {
+        "any": describe_homogeneity(counts, sensitive, some=True),
+        "all": describe_homogeneity(counts, sensitive),
+    }
 
 
-def measured_alphas(counts: ClassCounts, sensitive: Sequence[str]) -> dict[str, Any]:
-    """For each sensitive attribute: the α of each value that occurs, the largest, and their spread (S0.1, S0.6)."""
+def measure_alphas(counts: ClassCounts, sensitive: Sequence[str]) -> dict[str, Any]:
+    """Return, per sensitive attribute, the α of each value that occurs, the largest, and their spread (S0.1, S0.6)."""
     out = {}
     for name in sensitive:
         alpha = alphas(counts.sensitive[name])
         labels = counts.sensitive[name].labels
         values = {label: float(a) for label, a in zip(labels, alpha, strict=True) if np.isfinite(a)}
-        out[name] = {"max": largest(alpha), "spread": spread(alpha), "values": values}
+        out[name] = {"max": largest_alpha(alpha), "spread": alpha_spread(alpha), "values": values}
     return out
 
 
@@ -72,8 +77,8 @@ class ModelMeasurement:
         return {
             "model": self.model,
             **about,
-            "attained": plain(self.attained),
-            **({} if self.worst is None else {"worst": plain(self.worst)}),
+            "attained": to_plain(self.attained),
+            **({} if self.worst is None else {"worst": to_plain(self.worst)}),
         }
 
     def __repr__(self) -> str:
@@ -97,6 +102,8 @@ class TableMeasurement:
     persons: int | None = None
     suppressed: Mapping[str, Any] | None = None
     """How many rows are `*` in every quasi-identifier, and whether they were left out."""
+    joint_homogeneity: Mapping[str, Any] | None = None
+    """With several sensitive attributes: how many classes show one value of `any`, and of `all`, and by chance."""
 
     @property
     def k(self) -> int:
@@ -110,10 +117,11 @@ class TableMeasurement:
             "classes": self.classes,
             **({} if self.persons is None else {"persons": self.persons}),
             "models": [each.to_dict() for each in self.models],
-            "homogeneity": plain(self.homogeneity),
-            "alphas": plain(self.alphas),
-            "alone": plain(self.alone),
-            **({} if self.suppressed is None else {"suppressed": plain(self.suppressed)}),
+            "homogeneity": to_plain(self.homogeneity),
+            "alphas": to_plain(self.alphas),
+            "alone": to_plain(self.alone),
+            **({} if self.suppressed is None else {"suppressed": to_plain(self.suppressed)}),
+            **({} if self.joint_homogeneity is None else {"joint_homogeneity": to_plain(self.joint_homogeneity)}),
         }
 
     def __repr__(self) -> str:
@@ -135,7 +143,7 @@ def measure_table(
     graph: Callable[[str, ValueCounts], None] | None = None,
     show_values: bool = False,
 ) -> TableMeasurement:
-    """Rows, classes, what each model attains and in which class, the k of each quasi-identifier alone, suppressed rows.
+    """Measure classes, what each model attains and where, the k of each quasi-identifier alone, and suppressed rows.
 
     Attributes that hide people one by one may point at them together (S2.2b).
     """
@@ -149,10 +157,10 @@ def measure_table(
     if not len(rows):
         raise BadInput(f"{read.name}: every row is suppressed, so there is nothing to measure")
     classes = _count(table, rows, quasi, sensitive, unit)
-    reading = Reading({name: _labels(table[name]) for name in sensitive}, unit)
+    reading = CountInterpretation({name: _labels(table[name]) for name in sensitive}, unit)
     counts = classes.class_counts(reading)
     found = measured(counts, sensitive)
-    worst = [_located(entry["worst"], counts, classes, rows) for entry in found]
+    worst = [_locate_class(entry["worst"], counts, classes, rows) for entry in found]
     if show_values:
         _name_values(worst, table, quasi)
     if graph is not None:
@@ -161,19 +169,20 @@ def measure_table(
         len(rows),
         len(classes),
         tuple(
-            ModelMeasurement(entry["model"], entry.get("attribute"), fixed(entry["attained"]), fixed(at))
+            ModelMeasurement(entry["model"], entry.get("attribute"), freeze(entry["attained"]), freeze(at))
             for entry, at in zip(found, worst, strict=True)
         ),
-        fixed(measured_homogeneity(counts, sensitive)),
-        fixed(measured_alphas(counts, sensitive)),
-        fixed({name: int(classes.project([name]).class_counts(reading).sizes.min()) for name in quasi}),
+        freeze(measure_homogeneity(counts, sensitive)),
+        freeze(measure_alphas(counts, sensitive)),
+        freeze({name: int(classes.project([name]).class_counts(reading).sizes.min()) for name in quasi}),
         None if unit is None else int(classes.project([]).class_counts(reading).sizes[0]),
-        fixed({"rows": int(stars.sum()), "ignored": ignore_suppressed}) if stars.any() else None,
+        freeze({"rows": int(stars.sum()), "ignored": ignore_suppressed}) if stars.any() else None,
+        freeze(measure_joint_homogeneity(counts, sensitive)),
     )
 
 
 def warn_of_persons(table: Table, named: Collection[str], unit: str | None) -> dict[str, str]:
-    """Warn where rows are counted though another column seems to tell persons apart, and return it with how often."""
+    """Warn if rows are counted though a column seems to identify persons; return such columns and how they repeat."""
     others = [name for name in table.columns if name not in named and unit is None]
     meant = {name: meaning_of(name) for name in others}
     return warn_of_several_rows(
@@ -187,11 +196,11 @@ def _count(
     coded = {n: (table[n].codes[rows], table[n].size) for n in (*quasi, *sensitive, *([unit] if unit else []))}
     beside: dict[Any, Any] = {name: coded[name] for name in sensitive}
     if unit is not None:
-        beside = {unit: coded[unit]} | {(unit, name): joined([coded[unit], coded[name]]) for name in sensitive}
+        beside = {unit: coded[unit]} | {(unit, name): join_columns([coded[unit], coded[name]]) for name in sensitive}
     return FrequencySet.count({name: coded[name] for name in quasi}, beside, want_classes=True)
 
 
-def _located(
+def _locate_class(
     at: int | None, counts: ClassCounts, classes: FrequencySet, rows: NDArray[np.int64]
 ) -> dict[str, Any] | None:
     """Return the size of the class that protects least, and the numbers of its first rows."""
@@ -219,10 +228,7 @@ def refuse_roles(read: Source, quasi: Sequence[str], sensitive: Sequence[str], u
     named = [*quasi, *sensitive, *([unit] if unit is not None else [])]
     for name in named:
         if name not in read.table.columns:
-            near = get_close_matches(name, read.table.columns, n=1, cutoff=0.5)
-            raise BadInput(
-                f"{read.name}: there is no column {name!r}" + (f" (did you mean {near[0]!r}?)" if near else "")
-            )
+            raise BadInput(f"{read.name}: there is no column {name!r}{suggest_column(name, read.table.columns)}")
     twice = sorted({name for name in named if named.count(name) > 1})
     if twice:
         raise BadInput(f"{', '.join(map(repr, twice))} cannot be quasi-identifier, sensitive or unit at once")

@@ -1,4 +1,4 @@
-"""One parameter of a policy, value by value: what each value costs, and which values cannot be kept."""
+"""Varies one parameter of a policy: what each value costs, and which values allow no release."""
 
 import csv
 import io
@@ -11,18 +11,18 @@ from typing import Any, Self
 
 from shoal.engine_port import Engine, Source
 from shoal.errors import BadInput, BadPolicy
-from shoal.explore.compare import NoRun, Run, known_algorithms, run_each, with_algorithm
-from shoal.models.spec import kebab, nearest
+from shoal.explore.compare import AlgorithmRun, FailedRun, known_algorithms, run_each
+from shoal.models.spec import kebab, suggest_nearest
 from shoal.policy.document import Policy
 from shoal.policy.method import Method
 from shoal.policy.sections import Attribute, ReleaseOptions
-from shoal.publish.manifest import Fixed
+from shoal.publish.manifest import FrozenDict
 from shoal.runtime import html_table, short_number
 from shoal.search.driver import Stop, Watch
 
 MOST_VALUES = 1000
 _SHOWN = 10
-"""Values that a glance at a sweep names."""
+"""Most values that the short form of a sweep shows."""
 _NUMBER = r"-?\d+(?:\.\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})\.\.({_NUMBER})(?::({_NUMBER}))?")
 Value = int | float | str | bool
@@ -30,7 +30,7 @@ Value = int | float | str | bool
 
 @dataclass(frozen=True, slots=True)
 class SweepRun:
-    """What came of one value."""
+    """The result for one value of the parameter."""
 
     value: Value
     feasible: bool
@@ -40,7 +40,7 @@ class SweepRun:
     suppressed: int | None = None
     """Rows that are suppressed."""
     seconds: float | None = None
-    metrics: Mapping[str, float] = field(default_factory=Fixed)
+    metrics: Mapping[str, float] = field(default_factory=FrozenDict)
 
     @property
     def loss(self) -> float | None:
@@ -51,9 +51,9 @@ class SweepRun:
         return self.metrics.get("average-class")
 
     @classmethod
-    def of(cls, value: Value, outcome: Run | NoRun) -> "SweepRun":
-        """Return what matters of a run."""
-        if isinstance(outcome, NoRun):
+    def of(cls, value: Value, outcome: AlgorithmRun | FailedRun) -> "SweepRun":
+        """Return the result for a value, from the outcome of its run."""
+        if isinstance(outcome, FailedRun):
             return cls(value, feasible=False, why=outcome.why)
         return cls(value, True, None, outcome.classes, outcome.suppressed, outcome.seconds, outcome.metrics)
 
@@ -139,13 +139,16 @@ def _values(part: str) -> Sequence[Value]:
     many = int((last - first) / step) + 1 if step and (last - first) * step >= 0 else 0
     if not 0 < many <= MOST_VALUES:
         raise BadInput(f"{part!r}: these are {many or 'no'} values; a sweep has 1 to {MOST_VALUES:,}")
-    return [_number(first + step * number) for number in range(many)]
+    found_numbers = [_number(first + step * number) for number in range(many)]
+    return [float(number) if number and step % 1 else number for number in found_numbers]  # 1.0: 1 may mean one row
 
 
 def _value(text: str) -> Value:
     if text in {"true", "false"}:
         return text == "true"
-    return _number(Decimal(text)) if re.fullmatch(_NUMBER, text) else text
+    if not re.fullmatch(_NUMBER, text):
+        return text
+    return float(text) if "." in text else _number(Decimal(text))
 
 
 def _number(number: Decimal) -> int | float:
@@ -161,29 +164,29 @@ def sweep_parameter(
     watch: Watch = lambda *_: None,
     stop: Stop = lambda: False,
 ) -> ParameterSweep:
-    """Solve the policy at each value; one without a release does not stop the others, unless all are."""
+    """Solve the policy at each value; a value without a release is an error only if all are."""
     values = tuple(dict.fromkeys(values))
-    # told apart by their number: 1 and True are equal, and so are 2 and 2.0
-    cases = {str(at): partial(_changed, policy, name, value) for at, value in enumerate(values)}
+    # keyed by position: 1 and True are equal, and so are 2 and 2.0
+    cases = {str(at): partial(_policy_with_value, policy, name, value) for at, value in enumerate(values)}
     outcomes = run_each(source, cases, engine, watch, stop)
     runs = tuple(SweepRun.of(value, outcome) for value, outcome in zip(values, outcomes, strict=True))
     return ParameterSweep(name, policy.method.metric, policy.method.algorithm, source.table.rows, runs)
 
 
-def _changed(policy: Policy, name: str, value: Value) -> Policy:
-    """Return the policy with one value; an algorithm sheds the options of others, and all else is warned of."""
+def _policy_with_value(policy: Policy, name: str, value: Value) -> Policy:
+    """Return the policy with one value; ignored options are warned of, unless the algorithm itself varies."""
     changed = vary(policy, name, value)
     return changed if name == "algorithm" else changed.in_effect()
 
 
 def refuse_unknown(policy: Policy, name: str, values: Iterable[Value]) -> None:
-    """Refuse what no policy of this kind has, before any work is done."""
+    """Refuse parameters and algorithms that the policy cannot have, before any work is done."""
     if name == "algorithm":
         known_algorithms([str(value) for value in values])
     elif not values:
         raise BadInput(f"give at least one value of {name}")
     else:
-        _owner(policy, name)
+        _find_section(policy, name)
 
 
 def vary(policy: Policy, name: str, value: Value) -> Policy:
@@ -196,23 +199,25 @@ def vary(policy: Policy, name: str, value: Value) -> Policy:
     >>> vary(policy, "k", 7).require, vary(policy, "attributes.age.max-level", 1).attributes["age"].max_level
     ((KAnonymity(k=7),), 1)
     """
-    section, key = _owner(policy, name)
+    section, key = _find_section(policy, name)
     if section == "method":
         if key == "algorithm":
-            return with_algorithm(policy, str(value))
+            return policy.with_algorithm(str(value))
         said = {option: getattr(policy.method, option) for option in policy.method.model_fields_set}
         return Policy(**{**dict(policy), "method": {**said, key: value}})
     if section == "release":
         return Policy(**{**dict(policy), "release": {**dict(policy.release), key: value}})
     if section == "require":
-        return Policy(**{**dict(policy), "require": tuple(_model(model, name, key, value) for model in policy.require)})
+        return Policy(
+            **{**dict(policy), "require": tuple(_vary_model(model, name, key, value) for model in policy.require)}
+        )
     attributes = {column: dict(attribute) for column, attribute in policy.attributes.items()}
     attributes[section.removeprefix("attributes.")][key] = value
     return Policy(**{**dict(policy), "attributes": attributes})
 
 
-def _model(model: Any, name: str, key: str, value: Value) -> Any:
-    """Return a model with another parameter, if it is meant and has it."""
+def _vary_model(model: Any, name: str, key: str, value: Value) -> Any:
+    """Return a model with another value of a parameter, if it is meant and has this parameter."""
     if name.rpartition(".")[0] not in {"", model.name} or key not in _keys(model):
         return model
     try:
@@ -225,7 +230,7 @@ def _keys(model: Any) -> set[str]:
     return {each.name for each in fields(model)}
 
 
-def _owner(policy: Policy, name: str) -> tuple[str, str]:
+def _find_section(policy: Policy, name: str) -> tuple[str, str]:
     """Return the section of the policy that has a parameter, and its key there."""
     above, _, last = name.rpartition(".")
     key = last.replace("-", "_")
@@ -240,6 +245,6 @@ def _owner(policy: Policy, name: str) -> tuple[str, str]:
     parameters = [key for model in policy.require for key in sorted(_keys(model))]
     known = list(dict.fromkeys(map(kebab, [*parameters, *Method.model_fields])))
     raise BadInput(
-        f"{name!r} is no parameter of this policy{nearest(name, known)}; known: {', '.join(known)}, and "
+        f"{name!r} is no parameter of this policy{suggest_nearest(name, known)}; known: {', '.join(known)}, and "
         "attributes.COLUMN.KEY"
     )

@@ -1,4 +1,4 @@
-"""The risk of a table or a release: reads it and assesses what was asked for."""
+"""Assesses the risk of a table or a release."""
 
 import os
 import warnings
@@ -17,7 +17,7 @@ from shoal.engine_port import ReadOptions, Source
 from shoal.errors import NAME_QUASI_IDENTIFIERS, BadInput, ShoalWarning
 from shoal.explore.measure import refuse_roles, suppressed_rows, warn_of_persons
 from shoal.models.model import refuse_unless_whole
-from shoal.problem import meet
+from shoal.problem import with_population
 from shoal.publish.claims import load_public
 from shoal.risk import Assessment, Reidentification
 from shoal.risk.attackers import (
@@ -84,8 +84,8 @@ class RiskAsked:
             raise BadInput("weights and SUDA look at rows, a unit at persons: leave one of them out")
 
     @property
-    def looks_alone(self) -> bool:
-        """Whether nothing was named, so that the question is which columns are quasi-identifiers."""
+    def has_no_quasi_identifiers(self) -> bool:
+        """Whether no quasi-identifiers are named, so that the question is which columns are."""
         return not self.quasi_identifiers
 
     def refuse_without_quasi_identifiers(self) -> None:
@@ -98,7 +98,7 @@ class RiskAsked:
             **{f"the preset {name!r}": known_preset(name).counted for name in self.presets},
         }
         named = [option for option, given in needing.items() if given]
-        if self.looks_alone and named:
+        if self.has_no_quasi_identifiers and named:
             raise BadInput(f"{named[0]} looks at classes: {NAME_QUASI_IDENTIFIERS}")
 
 
@@ -113,7 +113,7 @@ def _refuse_unless_whole(what: str, value: object) -> None:
 def read_for_risk(
     source: Any, options: ReadOptions, asked: RiskAsked, read: Callable[[Any, ReadOptions], Source]
 ) -> tuple[Source, RiskAsked, int | None]:
-    """Read the table; from a published folder also its quasi-identifiers and how many rows it left out."""
+    """Read the table; of a published folder also take its quasi-identifiers and the number of suppressed rows."""
     if isinstance(source, str | os.PathLike):
         settle(Path(source))
     if not isinstance(source, str | os.PathLike) or not (Path(source) / "manifest.json").is_file():
@@ -153,25 +153,25 @@ def assess(
     warn_of_persons(table, {*asked.quasi_identifiers, *others}, asked.unit)
     notes: list[str] = []
     wanted = any(name == "hipaa-safe-harbor" for name in asked.presets)
-    look = asked.looks_alone if asked.identifiers is None else asked.identifiers
+    look = asked.has_no_quasi_identifiers if asked.identifiers is None else asked.identifiers
     findings = identifiers(table) if look or wanted else None
-    found = None if asked.looks_alone else _reidentification(read, asked, everybody, watch, dropped, notes)
+    found = None if asked.has_no_quasi_identifiers else _reidentification(read, asked, everybody, watch, dropped, notes)
     seen = PresetFigures(None if found is None else found.sizes, findings or ())
     telling = None
-    if asked.looks_alone if asked.discover is None else asked.discover:
+    if asked.has_no_quasi_identifiers if asked.discover is None else asked.discover:
         left_out = {*others, asked.unit}
         telling = discover(
             coded(table, [name for name in table.columns if name not in left_out]),
             threshold=asked.discover_threshold,
             measure=asked.discover_measure,
             max_size=asked.discover_size,
-            told=_heard(watch),
+            told=_report_to(watch),
         )
     presets = tuple(judged(known_preset(name), seen) for name in asked.presets)
     return Assessment(read.name, table.rows, found, findings, telling, presets, tuple(notes))
 
 
-def _heard(watch: Watch) -> Told:
+def _report_to(watch: Watch) -> Told:
     return lambda share: watch(Ask((), share), Tally())
 
 
@@ -180,7 +180,7 @@ def _reidentification(
 ) -> Reidentification:
     quasi, threshold = asked.quasi_identifiers, known_threshold(asked.threshold)
     weights = None if asked.weight is None else read_weights(read.table[asked.weight])
-    read = read if everybody is None else meet(read, everybody, quasi)
+    read = read if everybody is None else with_population(read, everybody, quasi)
     table = read.table
     stars = suppressed_rows(table, quasi)
     rows = np.flatnonzero(~stars)
@@ -196,7 +196,7 @@ def _reidentification(
     if asked.suda:
         fraction = {} if (known := _fraction(asked, len(rows))) is None else {"fraction": known}
         special = replace(
-            suda(columns, max_size=asked.suda_size, told=_heard(watch), **fraction),
+            suda(columns, max_size=asked.suda_size, told=_report_to(watch), **fraction),
             numbers=rows + 1,
         )
     hidden = int(stars.sum())
@@ -212,7 +212,7 @@ def _classes(
         return classes, classes.counts, None
     beside = coded(table, [unit], rows)[unit]
     classes = FrequencySet.count(columns, {unit: beside}, want_classes=True)
-    return classes, classes.long[unit].distinct(len(classes)), len(np.unique(beside[0]))
+    return classes, classes.long[unit].count_distinct(len(classes)), len(np.unique(beside[0]))
 
 
 def _individual(asked: RiskAsked, classes: FrequencySet, weights: Floats, notes: list[str]) -> Individual:
@@ -262,8 +262,8 @@ def _attackers(
 
 
 def _in_population(read: Source, classes: FrequencySet, sizes: Longs, people: FrequencySet, notes: list[str]) -> Longs:
-    """Return the people of the population in each class: at least those of the table."""
-    inside, _ = classes.found_in(people)
+    """Count the people of the population in each class: at least as many as in the table."""
+    inside, _ = classes.count_in(people)
     if not inside.any():
         raise BadInput(
             f"{read.name}: no row of the table is found in the population; both must show the same values, recoded "

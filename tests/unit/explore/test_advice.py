@@ -1,5 +1,6 @@
 """Advice: what it depends on, and what time leaves untried."""
 
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -15,7 +16,8 @@ from shoal.engines.arrow import ArrowEngine
 from shoal.explore import advice
 from shoal.explore.advice import TriedRelease, advice_on
 from shoal.explore.policy_changes import Change
-from shoal.recoding.columns import Released
+from shoal.recoding.columns import ReleasedColumn
+from shoal.runtime.events import listening
 
 PEOPLE = pa.table({"age": [31, 32, 33, 41, 42, 43], "ill": ["hiv"] * 3 + ["flu", "cold", "gout"]})
 POLICY = {
@@ -51,7 +53,29 @@ def test_a_release_that_no_attack_was_tried_on_is_doubtful():
     assert advice_on(Audit((), {}, {}), (), 0.1) == "think again"
 
 
-def test_people_come_before_detail():
+@pytest.mark.parametrize(
+    ("rows", "columns", "blank", "advised"),
+    [
+        (100, {}, 5, "publish"),
+        (100, {}, 6, "of little use"),
+        (100, {"zip": 51}, 0, "of little use"),
+        (0, {}, 0, "publish"),
+    ],
+)
+def test_rows_and_columns_that_are_mostly_stars_are_of_little_use(rows, columns, blank, advised):
+    hidden = advice.Hidden(rows, columns, blank)
+    assert advice_on(audit(), (), 0.1, hidden=hidden) == advised
+    assert advice_on(audit("homogeneity"), (), 0.1, hidden=hidden) == "do not publish"
+    assert advice_on(audit(), (), 0.6, hidden=hidden) == "think again"
+
+
+def test_showing_more_of_a_column_is_better_at_the_same_loss():
+    mute, loud = (TriedRelease(0.1, audit(), (), hidden=advice.Hidden(9, columns)) for columns in ({"zip": 8}, {}))
+    assert loud.better_than(mute)
+    assert not mute.better_than(loud)
+
+
+def test_protection_counts_more_than_detail():
     told, mute = TriedRelease(0.1, audit("homogeneity"), ()), TriedRelease(0.9, audit(), ("age",))
     assert mute.better_than(told)
     assert not told.better_than(mute)
@@ -72,11 +96,40 @@ def test_less_of_one_trouble_and_more_of_another_is_not_better():
 
 def test_without_time_all_changes_are_named_as_untried(monkeypatch, tmp_path):
     monkeypatch.setattr(advice.RemedySearch, "_over", lambda self: True)
-    with advice.seeking(1.0):
+    with advice.advice_time_budget(1.0):
         said = sh.anonymize(PEOPLE, POLICY).save(tmp_path / "out").recommendation
     assert said.remedies == ()
     assert "add distinct-l-diversity l = 2 on ill" in said.untried
     assert said.sentence.endswith("was tried, since that takes long: give --advise 60 (in Python advise=60).")
+
+
+def test_what_is_only_tried_is_one_phase_with_a_share(tmp_path):
+    heard = []
+    release = sh.anonymize(PEOPLE, POLICY)
+    with listening(lambda name, share: heard.append((name, share))):
+        release.save(tmp_path / "out")
+    names = list(dict.fromkeys(name for name, _ in heard))
+    assert names == ["writing", "verifying", "publishing", "auditing", "reporting", "looking for a better policy"]
+    shares = [share for name, share in heard if name == "looking for a better policy" and share is not None]
+    assert shares[0] == 0.0
+    assert len(shares) > 2
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1.0
+
+
+def test_the_verdict_is_written_before_changes_are_tried(monkeypatch, tmp_path):
+    def look(said, *_, **__):
+        written = json.loads((tmp_path / "out.private" / "manifest.json").read_text("utf-8"))
+        assert written["recommendation"] == said.model_dump(mode="json", exclude_none=True)
+        assert said.advice == "do not publish"
+        told = "the sensitive value of 3 rows can be guessed well, rules tell the sensitive value of 3 rows"
+        assert said.brief == f"do not publish ({told})"
+        assert all((tmp_path / name / "report.html").is_file() for name in ("out", "out.private"))
+        raise LookupError("seen")
+
+    monkeypatch.setattr(advice, "with_remedies", look)
+    with pytest.raises(LookupError, match="seen"):
+        sh.anonymize(PEOPLE, POLICY).save(tmp_path / "out")
 
 
 def test_a_sample_has_all_rows_of_the_persons_in_it():
@@ -87,6 +140,34 @@ def test_a_sample_has_all_rows_of_the_persons_in_it():
     assert some.rows == 100
     assert sorted(np.bincount(drawn)[np.unique(drawn)]) == [10] * 10
     assert np.array_equal(table.sample(100, "who").source.table["who"].codes, drawn)
+
+
+def test_a_sample_ends_with_a_whole_person():
+    people = pa.table({"who": [f"p{n // 7}" for n in range(350)], "age": [20 + n % 60 for n in range(350)]})
+    table = advice.TrialTable(ArrowEngine().read(people, ReadOptions()))
+    some = table.sample(100, "who")
+    drawn = some.source.table["who"].codes
+    assert (some.rows, some.share) == (98, 98 / 350)
+    assert set(np.bincount(drawn)[np.unique(drawn)]) == {7}
+    assert table.sample(3, "who").rows == 7  # at least one person
+
+
+def test_screening_tells_how_well_the_best_change_does(monkeypatch):
+    """On the whole table, changes are tried until one does as well as the best of them on the sample."""
+    exposed = {"a": 2, "b": 2, "c": 2}
+    search = advice.RemedySearch(SimpleNamespace(rows=10), None, work=1e9)
+    monkeypatch.setattr(search, "_sample", lambda changes, work: None)
+
+    def tried(change, table):
+        found = Finding("homogeneity", Channel.ATTRIBUTE, exposed[change.words], 9, "found", {"classes": 3})
+        return TriedRelease(0.2, Audit((found,), {}, {}), ()), True
+
+    monkeypatch.setattr(search, "_tried", tried)
+    pairs = [(Change(name, None, None, "method"), None) for name in exposed]
+    assert search._screen(pairs)[1] == 3  # none can be published: no need to try them all
+    exposed["b"] = 0
+    order, rank = search._screen(pairs)
+    assert ([change.words for change, _ in order], rank) == (["b", "a", "c"], 0)
 
 
 def test_a_column_that_is_left_out_counts_as_lost():
@@ -123,21 +204,23 @@ def test_what_a_release_hides_is_told_without_values(tmp_path):
     rows = [["*", "31", "*"]] * 2 + [["m", "31", "*"]] * 8 + [["*", "*", "*"]] * 2
     release = sh.anonymize(people, policy)
     shown = {
-        name: Released.of(np.arange(12, dtype=np.int32), [row[at] for row in rows])
+        name: ReleasedColumn.of(np.arange(12, dtype=np.int32), [row[at] for row in rows])
         for at, name in enumerate(["sex", "age", "zip"])
     }
     release = replace(release, shown=replace(release.shown, columns=shown, rows=np.arange(12)))
     hidden = advice.find_hidden(release, ["zip"])
     assert (hidden.columns, hidden.blank, hidden.vanished) == ({}, 2, {"sex": 1})
-    assert list(hidden.sentences()) == [
-        "2 rows show * in every quasi-identifier",
-        "1 of the 2 values of sex is shown nowhere",
-    ]
+    assert list(hidden.main_sentences()) == ["2 rows show * in every quasi-identifier"]
+    assert list(hidden.further_sentences()) == ["1 of the 2 values of sex is shown nowhere"]
     mostly = advice.find_hidden(release, [])
     assert mostly.columns == {"zip": 12}
     said = advice.recommend([], audit(), [], 0.2, hidden=replace(hidden, columns={"zip": 8}))
-    assert "; zip is * in 66 % of the rows; 2 rows show *" in said.sentence
-    assert said.advice == "publish"
+    assert said.sentence.endswith(
+        "succeed; 1 of the 2 values of sex is shown nowhere. Advice: safe to publish, but of little use: zip is * in "
+        "67 % of the rows, 2 rows show * in every quasi-identifier."
+    )
+    assert said.advice == "of little use"
+    assert said.brief == "safe to publish, but of little use (zip is * in most rows)"
     assert (said.mostly_starred, said.blank, said.vanished) == ({"zip": 8}, 2, {"sex": 1})
 
 
@@ -156,5 +239,35 @@ def test_changes_that_help_only_together_are_found(monkeypatch):
 
     monkeypatch.setattr(search, "_tried", tried)
     now, _ = tried(Change("now", None, None), None)
-    search.look(Change("", None, None), now)
+    search.try_changes(Change("", None, None), now)
     assert [change.words for change, _ in search.found] == ["a and b"]
+
+
+def test_what_drops_precious_columns_is_proposed_last():
+    search = advice.RemedySearch(None, None)
+    dear = Change("drop birth", None, None, dropped=1, drops_precious=True), TriedRelease(0.1, audit(), ())
+    other = Change("drop insurer", None, None, dropped=1), TriedRelease(0.6, audit(), ())
+    assert sorted([dear, other], key=search.cost) == [other, dear]
+    assert other[0].after(dear[0]).drops_precious
+
+
+def test_ages_that_are_hidden_in_most_rows_are_a_trouble():
+    hidden = advice.Hidden(10, {"age": 9})
+    muted, told = TriedRelease(0.4, audit(), (), hidden=hidden), TriedRelease(0.4, audit(), ())
+    assert told.better_than(muted)
+    assert not muted.better_than(told)
+
+
+def test_dropped_columns_are_lost_by_their_importance():
+    assert TriedRelease(0.2, audit(), (), dropped=1, columns=4, lost_share=0.1).lost == pytest.approx(0.28)
+
+
+def test_the_verdict_says_why_a_column_is_hidden(tmp_path):
+    """Whoever is alive has one day of death: a promise about the status hides the day."""
+    people = pa.table({"death": [1, 2] * 50, "status": ["A", "D"] * 50})
+    flat = {"role": "quasi-identifier", "hierarchy": {"flat": True}}
+    asked = [{"model": "distinct-l-diversity", "l": 2, "attribute": "status"}]
+    policy = {"attributes": {"death": flat, "status": "sensitive"}, "require": asked}
+    said = sh.anonymize(people, policy).save(tmp_path / "out").recommendation.sentence
+    assert "; in 100 % of the rows the value of death nearly tells that of status, so a promise about" in said
+    assert "make status a quasi-identifier, or drop one of the two. Advice: " in said

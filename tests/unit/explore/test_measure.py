@@ -18,7 +18,7 @@ def test_attributes_that_hide_alone_point_at_people_together():
     assert found.k == 1
 
 
-def test_the_difference_is_shown(desk):
+def test_single_attributes_are_shown_beside_all_of_them(desk):
     data = desk.table("sex,pin\nm,110010\nf,110011\nm,110011\nf,110010\n")
     shown = desk.run("measure", data, "--qi", "sex,pin").out
     assert "of sex alone" in shown
@@ -68,3 +68,14 @@ def test_a_measurement_does_not_change_and_shows_no_value():
         found.rows = 1
     with pytest.raises(TypeError, match="does not change"):
         found.models[0].attained["k"] = 9
+
+
+def test_sex_alone_is_3_anonymous_and_the_pair_is_not():  # S2.2b
+    """The survey's table of section 2.2, called 2-anonymous by each attribute: k = 3 by sex, 2 by PIN, 1 by both."""
+    sexes = ["Male", "Female", "Male", "Female", "Male", "Female"]
+    pins = ["110010", "110011", "110011", "110010", "110012", "110012"]
+    salaries = [">50k", ">100k", ">100k", ">50K", ">150k", ">150k"]
+    table = pa.table({"Sex": sexes, "PIN_Code": pins, "Salary": salaries})
+    found = sh.measure(table, ["Sex", "PIN_Code"], "Salary")
+    assert dict(found.alone) == {"Sex": 3, "PIN_Code": 2}
+    assert found.k == 1

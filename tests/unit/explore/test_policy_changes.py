@@ -49,18 +49,18 @@ def test_a_promise_that_is_made_already_is_not_proposed():
 
 def test_a_second_change_of_the_same_kind_replaces_the_first():
     policy = sh.Policy(**POLICY)
-    ten = policy_changes._larger(policy, 10)
-    twenty = policy_changes._larger(ten.policy, 20).after(ten)
+    ten = policy_changes._raise_k(policy, 10)
+    twenty = policy_changes._raise_k(ten.policy, 20).after(ten)
     assert (ten.words, twenty.words) == ("k = 10 instead of 3", "k = 20 instead of 3")
     assert twenty.fragment() == {"require": [{"model": "k-anonymity", "k": 20}]}
     assert (
         twenty.toml()
         == '# in place of the [[require]] with model = "k-anonymity"\n[[require]]\nmodel = "k-anonymity"\nk = 20\n'
     )
-    assert policy_changes._larger(ten.policy, 3).after(ten).words == ""  # as it was
-    less = policy_changes._suppressing(policy, 0.01)
-    assert policy_changes._suppressing(less.policy, 0.05).after(less).words == "suppression = 0.05"
-    both = policy_changes._suppressing(ten.policy, 0.05).after(ten)
+    assert policy_changes._raise_k(ten.policy, 3).after(ten).words == ""  # as it was
+    less = policy_changes._change_suppression(policy, 0.01)
+    assert policy_changes._change_suppression(less.policy, 0.05).after(less).words == "suppression = 0.05"
+    both = policy_changes._change_suppression(ten.policy, 0.05).after(ten)
     assert both.words == "k = 10 instead of 3 and suppression = 0.05"
     assert both.toml().endswith("\n# a new section, e.g. at the end\n[method]\nsuppression = 0.05\n")
 
@@ -69,10 +69,10 @@ def test_promises_on_several_columns_are_said_at_once():
     people = {**POLICY["attributes"], "pay": "sensitive", "vote": "sensitive"}
     policy = sh.Policy(**{**POLICY, "attributes": people})
     model = {"model": "t-closeness", "t": 0.4}
-    first = policy_changes._diverse(policy, model, ["ill", "pay", "vote"])
+    first = policy_changes._add_diversity(policy, model, ["ill", "pay", "vote"])
     assert first.words == "add t-closeness t = 0.4 on ill, pay and vote"
     assert first.toml().count("# one more [[require]]") == 3
-    again = policy_changes._diverse(first.policy, {**model, "t": 0.2}, ["ill", "pay", "vote"])
+    again = policy_changes._add_diversity(first.policy, {**model, "t": 0.2}, ["ill", "pay", "vote"])
     assert again.words == "t-closeness t = 0.2 instead of 0.4 on ill, pay and vote"
     assert len(again.policy.require) == len(first.policy.require)
 
@@ -100,3 +100,49 @@ def test_columns_that_tell_more_than_their_role_says_get_another_one():
     proposed = [change.words for change in changes_that_may_help(policy, Troubles(Audit((found,), {}, {})), columns(4))]
     assert 'drop shop (role = "identifier")' in proposed
     assert not any("generalise" in words for words in proposed)  # the population may not tell of it
+
+
+VISITS = {
+    "attributes": {
+        "birth date": {"role": "quasi-identifier", "hierarchy": {"flat": True}},
+        "sex": {"role": "quasi-identifier", "hierarchy": {"flat": True}},
+        "zip": {"role": "quasi-identifier", "hierarchy": {"mask": "right"}, "importance": 0.5},
+        "insurer": {"role": "quasi-identifier", "hierarchy": {"flat": True}, "importance": 0.3},
+        "ill": "sensitive",
+    },
+    "require": [{"model": "k-anonymity", "k": 3}],
+    "method": {"algorithm": "mondrian"},
+}
+
+
+def test_the_least_important_columns_are_given_up_first():
+    policy = sh.Policy(**VISITS)
+    assert policy_changes.precious_columns(policy) == {"birth date", "sex"}
+    proposed = list(changes_that_may_help(policy, Troubles(FOUND), columns(4)))
+    assert [change.words for change in proposed][-3:] == [
+        "importance = 0.1 on insurer and zip",
+        'drop insurer (role = "identifier")',
+        'drop zip (role = "identifier")',
+    ]
+    mute = Troubles(Audit((), {}, {}), starred=["birth date"], says_little=True)
+    drops = [change for change in changes_that_may_help(policy, mute, columns(4)) if change.dropped]
+    assert [(change.columns, change.drops_precious) for change in drops] == [
+        (("insurer",), False),
+        (("zip",), False),
+        (("birth date",), True),
+        (("sex",), True),
+    ]
+    assert round(drops[0].lost_share, 6) == round(0.3 / 2.8, 6)
+
+
+def test_ages_are_precious_whatever_their_importance():
+    attributes = {**VISITS["attributes"], "birth date": {**VISITS["attributes"]["birth date"], "importance": 0.1}}
+    assert "birth date" in policy_changes.precious_columns(sh.Policy(**{**VISITS, "attributes": attributes}))
+    plain = dict.fromkeys(("sex", "zip"), "quasi-identifier")
+    assert policy_changes.precious_columns(sh.Policy(**{**VISITS, "attributes": plain})) == set()
+
+
+def test_a_share_implies_several_values():
+    asked = [*POLICY["require"], {"model": "alpha-k", "alpha": 0.49, "attribute": "ill"}]
+    proposed = changes_that_may_help(sh.Policy(**{**POLICY, "require": asked}), Troubles(FOUND), columns(4))
+    assert not any("distinct" in change.words for change in proposed)

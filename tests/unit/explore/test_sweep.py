@@ -29,7 +29,7 @@ def test_lists_of_all_kinds():
 
 
 @pytest.mark.parametrize("text", ["", "1,", "0.5..2", "3..1", "1..9:0", "1..2:-1", "0..1:0.0001"])
-def test_no_values(text):
+def test_texts_without_values_are_refused(text):
     with pytest.raises(BadInput):
         values_of(text)
 

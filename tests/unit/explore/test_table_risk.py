@@ -196,6 +196,6 @@ def test_an_empty_table():
         sh.risk(pa.table({"age": pa.array([], pa.int64())}), quasi_identifiers="age")
 
 
-def test_it_can_be_asked_before_anything_is_read():
+def test_bad_options_are_refused_before_anything_is_read():
     with pytest.raises(sh.BadInput, match="threshold"):
         RiskAsked(threshold=0)

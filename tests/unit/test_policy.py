@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from fractions import Fraction
 from pathlib import Path
 
 import jsonschema
@@ -10,11 +11,13 @@ import pyarrow as pa
 import pytest
 import tomli_w
 
+from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.data.codes import encode
 from shoal.errors import BadHierarchy, BadPolicy
 from shoal.hierarchy.build import BUILDERS, build
 from shoal.methods import ALGORITHMS
 from shoal.models import MODELS
+from shoal.models.alpha_k import AlphaK
 from shoal.models.k_anonymity import KAnonymity
 from shoal.policy.document import Policy
 from shoal.policy.method import Method
@@ -77,7 +80,9 @@ def loaded(tmp_path, document, name="policy.toml"):
         pytest.param(FULL, id="everything"),
         pytest.param(minimal(), id="nothing"),
         pytest.param(minimal(method={"suppression": "k"}), id="Sweeney's rule"),
-        pytest.param(minimal(method={"suppression": 1}), id="a whole number"),
+        pytest.param(minimal(method={"suppression": 1.0}), id="all rows"),
+        pytest.param(minimal(method={"suppression": {"rows": 2}}), id="a number of rows"),
+        pytest.param(minimal(method={"model": "AG_CS"}), id="a model of the survey"),
         *(
             pytest.param(
                 minimal(attributes={"q": {"role": "quasi-identifier", "hierarchy": spec}}), id=f"hierarchy {key}"
@@ -96,7 +101,7 @@ def test_round_trip(tmp_path, document):
     assert (tmp_path / "third.toml").read_bytes() == (tmp_path / "again.toml").read_bytes()
 
 
-def test_nothing_is_lost(tmp_path):
+def test_saving_a_full_policy_loses_nothing(tmp_path):
     policy = loaded(tmp_path, FULL)
     policy.save(tmp_path / "again.toml")
     again = tomllib.loads((tmp_path / "again.toml").read_text("utf-8"))
@@ -225,6 +230,15 @@ def refused(document):
         (minimal(method={"supression": 0.1}), "method.supression: unknown key (did you mean 'suppression'?)"),
         (minimal(method={"time_limits": 1}), "method.time_limits: unknown key (did you mean 'time-limit'?)"),
         (minimal(data={"missings": []}), "data.missings: unknown key (did you mean 'missing'?)"),
+        (
+            minimal(attributes={"sex": {"rol": "quasi-identifier", "hierarchy": {"flat": True}}}),
+            "attributes.sex.rol: unknown key (did you mean 'role'?)",
+        ),
+        (minimal(attributes={"sex": {"kind": "quasi-identifier"}}), "attributes.sex.kind: unknown key; known: role,"),
+        (
+            {"atributes": {"age": {"max-level": 1}}, "require": []},
+            "atributes: unknown key (did you mean 'attributes'?)",
+        ),
         (minimal(release={"ordre": "keep"}), "release.ordre: unknown key (did you mean 'order'?)"),
         (
             minimal(attributes={"age": {"role": "quasi-identifier", "max-levels": 2}}),
@@ -309,14 +323,79 @@ def test_k_is_refused_with_its_place(k):
 
 
 @pytest.mark.parametrize("share", [1.1, -0.1, True, False, "0.5", "K", None, float("nan"), float("inf"), [0.5]])
-def test_a_suppression_is_a_share_or_k(share):
+def test_a_suppression_is_a_share_rows_or_k(share):
     said = refused(minimal(method={"suppression": share}))
-    assert said == f'method.suppression: a share from 0 to 1, or "k", not {share!r}'
+    expected = f'a share from 0 to 1, a number of rows such as {{ rows = 2 }}, or "k", not {share!r}'
+    assert said == f"method.suppression: {expected}"
 
 
-@pytest.mark.parametrize("share", [0, 1, 0.5, "k"])
-def test_suppressions(share):
+@pytest.mark.parametrize("share", [0, 1.0, 0.5, "k"])
+def test_valid_suppressions_are_accepted(share):
     assert Policy(**minimal(method={"suppression": share})).method.suppression == share
+
+
+@pytest.mark.parametrize("one", [1, np.int64(1)])
+def test_a_bare_1_is_refused_with_both_spellings(one):
+    said = refused(minimal(method={"suppression": one}))
+    assert said == (
+        "method.suppression: 1 could be all rows or one row; write 1.0 for a share of all, { rows = 1 } for one row"
+    )
+
+
+def test_a_larger_whole_number_is_refused_with_its_spelling_as_rows():
+    said = refused(minimal(method={"suppression": 20}))
+    assert said == "method.suppression: a share from 0 to 1, not 20; write { rows = 20 } for 20 rows"
+
+
+@pytest.mark.parametrize(("rows", "table", "most"), [(0, 9, 0), (2, 9, 2), (2, 30_000, 2), (9, 4, 4)])
+def test_maxsup_counts_rows(rows, table, most):
+    """S2.5: MaxSup, and v of S3.4, are numbers of rows."""
+    assert Policy(**minimal(method={"suppression": {"rows": rows}})).suppressible(table) == most
+
+
+@pytest.mark.parametrize("rows", [-1, 1.5, True, "2", None])
+def test_a_number_of_rows_is_whole(rows):
+    assert "suppression" in refused(minimal(method={"suppression": {"rows": rows}}))
+
+
+@pytest.mark.parametrize("limit", [{"row": 2}, {"rows": 2, "share": 0.1}, {}])
+def test_other_keys_beside_rows_are_refused(limit):
+    assert "suppression" in refused(minimal(method={"suppression": limit}))
+
+
+def test_rows_of_a_model_without_suppression_of_tuples_are_a_contradiction():
+    said = refused(minimal(method={"suppress": "none", "suppression": {"rows": 2}}))
+    assert "suppress = 'none'" in said
+    assert "leave one of them out" in said
+    Policy(**minimal(method={"suppress": "none", "suppression": {"rows": 0}}))
+
+
+@pytest.mark.parametrize(
+    ("model", "generalise", "suppress"),
+    [
+        ("AG_TS", "attribute", "tuple"),
+        ("AG_AS", "attribute", "attribute"),
+        ("AG_CS", "attribute", "cell"),
+        ("AG_", "attribute", "none"),
+        ("CG_CS", "cell", "cell"),
+        ("CG_", "cell", "none"),
+        ("_TS", "none", "tuple"),
+        ("_AS", "none", "attribute"),
+        ("_CS", "none", "cell"),
+    ],
+)
+def test_the_nine_models_are_aliases(model, generalise, suppress):
+    """S2.3."""
+    pair = {"generalise": generalise, "suppress": suppress}
+    assert Policy(**minimal(method={"model": model})) == Policy(**minimal(method=pair))
+    assert Policy(**minimal(method={"model": model, **pair})) == Policy(**minimal(method=pair))
+
+
+def test_an_alias_that_contradicts_its_pair_is_refused():
+    said = refused(minimal(method={"model": "AG_TS", "generalise": "cell"}))
+    assert "model = 'AG_TS' is generalise = 'attribute', not 'cell'; leave one of them out" in said
+    assert "'mondrian' does not fit" in refused(minimal(method={"model": "AG_TS", "algorithm": "mondrian"}))
+    assert "method.model" in refused(minimal(method={"model": "AG_XS"}))
 
 
 @pytest.mark.parametrize("odd", [True, False, "1", "0.5", [1], {}])
@@ -389,7 +468,7 @@ def test_without_generalisation_all_rows_that_fail_may_be_left_out():
     assert Method(generalise="none", suppression=0.1).suppression == 0.1
 
 
-def test_keys_of_the_design_that_are_to_come():
+def test_keys_of_a_later_version_are_refused():
     for key, what in {
         "categories": "categories of sensitive values are",
     }.items():
@@ -410,7 +489,7 @@ def test_only_quasi_identifiers_are_generalised(role, key, value):
 
 
 @pytest.mark.parametrize("share", [0.5, "k"])
-def test_nothing_and_something_suppressed(share):
+def test_suppress_none_contradicts_a_suppression(share):
     said = refused(minimal(method={"suppress": "none", "suppression": share}))
     assert said == f"method: suppress = 'none' and suppression = {share!r} contradict each other; leave one of them out"
     assert accepted(minimal(method={"suppress": "none", "suppression": 0}))
@@ -436,16 +515,41 @@ def test_what_an_algorithm_does_not_read_is_no_contradiction(algorithm):
         assert "needs a required model with a k" in refused(unread)
 
 
-def test_something_must_matter():
+def test_one_quasi_identifier_must_have_importance():
     unimportant = {"role": "quasi-identifier", "importance": 0}
     said = refused(minimal(attributes={"age": unimportant, "sex": unimportant, "d": "sensitive"}))
     assert said == "attributes: importance is 0 for every quasi-identifier; one at least must matter"
     assert accepted(minimal(attributes={"age": unimportant, "sex": "quasi-identifier"}))
 
 
-def test_how_many_more_errors():
+def test_the_number_of_further_errors_is_told():
     assert refused(minimal(method={"seed": "x", "metric": "y"})).endswith("(and 1 more)")
     assert refused(minimal(method={"seed": "x", "metric": "y", "magic": 1})).endswith("(and 2 more)")
+
+
+def test_a_misspelt_algorithm_is_told_the_nearest_one():
+    assert refused(minimal(method={"algorithm": "locl"})).endswith("not 'locl' (did you mean 'local'?)")
+    assert refused(minimal(method={"algorithm": "simulated"})).endswith("not 'simulated'")
+
+
+@pytest.mark.parametrize(("name", "generalise"), [("cell-suppression", "attribute"), ("suppress-cells", "none")])
+def test_a_name_of_comparisons_is_told_its_options(name, generalise):
+    said = refused(minimal(method={"algorithm": name}))
+    written = f'generalise = "{generalise}" and suppress = "cell"'
+    assert said == f"method.algorithm: {name!r} is no algorithm of its own; write {written}, and no algorithm"
+    assert accepted(minimal(method={"generalise": generalise, "suppress": "cell"}))
+
+
+def test_a_misspelt_role_is_one_error():
+    misspelt = {"rol": "sensitive", "hierarchy": {"flat": True}}
+    assert refused(minimal(attributes={"sex": misspelt})).endswith("round, bottom, top, confirm")
+    assert refused(minimal(attributes={"sex": {**misspelt, "rund": 5}})).startswith("attributes.sex.rol: unknown key")
+    assert refused(minimal(attributes={"sex": {**misspelt, "rund": 5}})).endswith("(and 1 more)")
+    assert refused(minimal(attributes={"sex": misspelt, "age": misspelt})).endswith("(and 1 more)")
+
+
+def test_a_hierarchy_without_a_role_is_no_name_with_dots():
+    assert refused(minimal(attributes={"sex": {"hierarchy": {"flat": True}}})) == "attributes.sex.role: is missing"
 
 
 def test_a_column_may_be_called_anything():
@@ -479,6 +583,15 @@ def test_a_column_may_be_called_anything():
             b"[[require]]\nk = 5\n[attributes.a]\nrole = 'quasi-identifier'\n",
             "policy.toml: the 1st [[require]]: model is missing",
         ),
+        *(
+            (b"[attributes.a]\nrole = 'quasi-identifier'\n" + require, f"policy.toml: {where}: a promise begins with")
+            for require, where in (
+                (b"[require]\nmodel = 'k-anonymity'\nk = 2\n", "require"),
+                (b"[require]\nmodel = 'k-anonymity'\nk = 2\n[require]\nmodel = 'k-map'\n", "line 3"),
+                (b"[[require]]\nmodel = 'k-anonymity'\nk = 2\n[require]\nmodel = 'k-map'\n", "line 6"),
+                (b"[require]\nmodel = 'k-anonymity'\nk = 2\n[[require]]\nmodel = 'k-map'\n", "line 3"),
+            )
+        ),
         (b"age,sex\n31,f\n", "policy.toml: line 1: a line is a name, = and a value"),
         (b"\xff\xfe\x00", "policy.toml: it is no text in UTF-8; is this file a policy, or the table?"),
         (b"[attributes.age]\nrole = 'x'\n", "policy.toml: attributes.age.role: "),
@@ -497,7 +610,7 @@ def test_a_file_that_is_not_there(tmp_path):
         Policy.load(tmp_path / "nowhere.toml")
 
 
-def test_a_byte_order_mark_is_no_matter(tmp_path):
+def test_a_byte_order_mark_is_ignored(tmp_path):
     path = tmp_path / "policy.toml"
     path.write_text("\ufeff" + tomli_w.dumps(minimal()), "utf-8")
     assert Policy.load(path) == Policy(**minimal())
@@ -643,7 +756,7 @@ def test_pydantic_refuses_a_policy_in_the_same_words(given, says):
         assert str(theirs.value) == str(ours.value)
 
 
-def test_pydantic_takes_a_policy_and_refuses_what_is_none():
+def test_pydantic_takes_a_policy_and_refuses_anything_else():
     given = {"attributes": {"age": "quasi-identifier"}, "require": [K5]}
     assert Policy.model_validate(given) == Policy.model_validate_json(json.dumps(given)) == Policy(**given)
     with pytest.raises(BadPolicy, match="input should be a valid dictionary"):
@@ -658,3 +771,81 @@ def test_a_promise_about_a_misspelt_column_names_the_nearest():
     require = [{"model": "distinct-l-diversity", "l": 2, "attribute": "Vote"}]
     with pytest.raises(BadPolicy, match=r"is about 'Vote' \(did you mean 'vote'\?\)"):
         Policy(attributes=attributes, require=require)
+
+
+SHARES = {
+    "attributes": {
+        "age": {"role": "quasi-identifier"},
+        "disease": {"role": "sensitive"},
+        "guard": {"role": "sensitive"},
+    },
+    "require": [
+        {"model": "alpha-k", "alpha": "1/3", "k": 3},
+        {"model": "alpha-k", "alpha": {"HIV": "1/7", "flu": 0.5}, "attribute": "disease"},
+        {"model": "alp-dif", "alp": "2/3", "dif": {"HIV": "0/1"}, "attribute": "disease"},
+        {"model": "average-risk", "max": "2/3"},
+        {"model": "sample-uniqueness", "max": "1/3"},
+        {"model": "population-uniqueness", "max": "1/3", "population-size": 100},
+        {"model": "t-closeness", "t": "1/6", "attribute": "disease"},
+        {"model": "x-y-privacy", "y": ["disease"], "h": "2/3"},
+        {"model": "b-t-privacy", "b": 0.5, "t": "1/3", "attribute": "disease"},
+        {"model": "a-d-diversity", "a": "2/3", "d": 1, "categories": [["HIV"]], "experimental": True},
+        {"model": "personalised", "guard": "guard", "max": "1/3", "attribute": "disease"},
+        {"model": "delta-presence", "population": "register.csv", "min": "1/7", "max": "2/3"},
+    ],
+    "method": {"suppression": "1/7"},
+    "republish": {"key": "id", "limit": "1/3", "counterfeits": "1/9"},
+}
+
+
+def test_every_share_can_be_written_as_a_fraction(tmp_path):
+    """In TOML, in Python and in the schema; a fraction of Python is written down as such a text."""
+    shares = {**SHARES, "attributes": {**SHARES["attributes"], "id": {"role": "identifier"}}}
+    shares["require"] = shares["require"][:-1]
+    policy = loaded(tmp_path, shares)
+    jsonschema.validate(shares, Policy.json_schema())
+    policy.save(tmp_path / "again.toml")
+    assert Policy.load(tmp_path / "again.toml") == policy
+    assert Policy(**policy.document()) == policy
+    exactly = {
+        **shares,
+        "require": [{**each, "alpha": Fraction(1, 3)} if i == 0 else each for i, each in enumerate(shares["require"])],
+    }
+    assert Policy(**{**exactly, "method": {"suppression": Fraction(1, 7)}}) == policy
+    assert policy.suppressible(21) == 3
+
+
+def test_shares_of_blocking_and_of_a_population_can_be_fractions():
+    shares = {
+        "attributes": {"age": "quasi-identifier", "disease": "sensitive"},
+        "require": [K5],
+        "blocking": {"at": "3/3", "confidence": "2/3", "h": "1/3", "limit": "1/7"},
+    }
+    jsonschema.validate(shares, Policy.json_schema())
+    assert Policy(**shares).document()["blocking"] == shares["blocking"]
+    model = Policy(**minimal(require=[SHARES["require"][-1]])).require[0]
+    assert (model.min, model.max) == ("1/7", "2/3")
+
+
+@pytest.mark.parametrize("odd", ["4/3", "1/0", "1/-3", "-1/3", "0.5", "1 / 3", "a third", "", "0/3"])
+def test_texts_that_are_no_share_are_refused(odd):
+    with pytest.raises(BadPolicy, match="alpha must"):
+        Policy(**{**minimal(), "attributes": SHARES["attributes"], "require": [{"model": "alpha-k", "alpha": odd}]})
+
+
+@pytest.mark.parametrize(("odd", "said"), [("4/3", "less than or equal to 1"), ("x", 'whole numbers such as "1/3"')])
+def test_shares_of_sections_are_refused_in_plain_words(odd, said):
+    given = {"attributes": {"age": "quasi-identifier", "disease": "sensitive"}, "require": [K5]}
+    with pytest.raises(BadPolicy, match=said):
+        Policy(**given, blocking={"h": odd})
+    with pytest.raises(BadPolicy, match=r'a share from 0 to 1, a number of rows such as .*, or "k", not'):
+        Policy(**given, method={"suppression": odd})
+
+
+def test_a_third_is_a_third():
+    """0.3333 refuses a class of three values that "1/3" accepts, and 0.33334 accepts more than a third."""
+    counts = np.array([1, 1, 1, 33_334, 33_333, 33_333])
+    values = ValueCounts(np.repeat([0, 1], 3), np.tile([0, 1, 2], 2), counts, ["a", "b", "c"], 2)
+    table = ClassCounts(np.array([3, 100_000]), {"disease": values})
+    judged = [AlphaK(alpha, 1, "disease").complies(table).tolist() for alpha in ("1/3", 0.3333, 0.33334)]
+    assert judged == [[True, False], [False, False], [True, True]]

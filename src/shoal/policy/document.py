@@ -12,29 +12,31 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
+from shoal.data.codes import Bounds
 from shoal.errors import BadHierarchy, BadPolicy, ShoalWarning
 from shoal.hierarchy.arx_csv import Csv
 from shoal.hierarchy.build import known_keys
-from shoal.methods import ALGORITHMS
+from shoal.methods import ALGORITHMS, VARIANTS, algorithms_for, algorithms_reading
 from shoal.metrics.catalogue import METRICS
 from shoal.models import MODELS
-from shoal.models.model import Model, exact
-from shoal.models.spec import kebab, nearest, unwritable
-from shoal.policy.method import OPTIONS, Method, misfit_of_cells
+from shoal.models.model import Model, exact_share
+from shoal.models.spec import find_unwritable, kebab, suggest_column, suggest_nearest
+from shoal.policy.method import OPTIONS, Method, misfit_of_algorithm
 from shoal.policy.optional_sections import Blocking, Republish, misfit_of_blocking, misfit_of_republish, values_asked
 from shoal.policy.sections import (
     AnyModel,
     Attribute,
     DataOptions,
-    Located,
-    Part,
+    LocatedPath,
+    PolicySection,
     ReleaseOptions,
+    RowLimit,
     base,
-    moved,
+    check_whole,
     population_of,
-    whole,
+    relocate_population,
 )
 from shoal.roles import Role
 from shoal.runtime import html_table
@@ -68,33 +70,49 @@ _FAULTS = {
 """Frequent faults of a TOML file in plain words, by what tomllib calls them."""
 
 
-def _toml_fault(said: str) -> str:
-    """Say what is wrong with a TOML file and in which line, from what tomllib says.
+_ONE_PROMISE = "a promise begins with [[require]], in two brackets, and so does each further one"
+_TWICE = ("Cannot overwrite a value", "Cannot declare ('require',) twice", "Cannot mutate immutable namespace")
+"""What tomllib says where [require] and [[require]] stand in one file, or [require] twice."""
+
+
+def _toml_fault(said: str, text: str = "") -> str:
+    """Say what is wrong with a TOML file and in which line, from its text and what tomllib says.
 
     >>> _toml_fault("Unclosed array (at end of document)")
     'not TOML: Unclosed array (at end of document)'
     """
     found = re.fullmatch(r"(.*) \(at line ([0-9]+), column [0-9]+\)", said)
+    single = re.search(r"^[ \t]*\[[ \t]*require[ \t]*\]", text, re.MULTILINE)
+    if found is not None and found[1].startswith(_TWICE) and single is not None:
+        return f"line {text.count(chr(10), 0, single.start()) + 1}: {_ONE_PROMISE}"
     if found is None or found[1] not in _FAULTS:
         return f"not TOML: {said}"
     return f"line {found[2]}: {_FAULTS[found[1]]}"
 
 
-def sentence(wrong: ValidationError, policy: type[BaseModel]) -> str:
-    """Return one sentence about the first error, and in how many other places there are more."""
+def describe_validation_error(wrong: ValidationError, policy: type[BaseModel]) -> str:
+    """Return one sentence about the first error, and in how many other places there are more.
+
+    A misspelt key comes before one that is missing in the same table, and stands for it where it is near.
+    """
     errors = wrong.errors(include_url=False)
-    first = errors[0]
+    misspelt = [error for error in errors if _is_misspelt(error, policy)]
+    meant = {(*error["loc"][:-1], _nearest_key(error["loc"], policy)) for error in misspelt}
+    errors = [error for error in errors if error["type"] != "missing" or error["loc"] not in meant]
+    beside = (error for error in misspelt if error["loc"][:-1] == errors[0]["loc"][:-1])
+    first = next(beside, errors[0]) if errors[0]["type"] == "missing" else errors[0]
     where = [str(part) for part in first["loc"]]
-    place = _place(first["loc"])
+    place = _toml_path_of(first["loc"])
     others = len({error["loc"] for error in errors}) - 1
     more = f" (and {others} more)" if others else ""
     return ": ".join([*([place] if place else []), _message(first, where, policy)]) + more
 
 
-def _place(where: Sequence[str | int]) -> str:
+def _toml_path_of(where: Sequence[str | int]) -> str:
     """Return where in a policy something stands, as its TOML has it.
 
-    >>> _place(["attributes", "age", "role"]), _place(["require", 1]), _place(["blocking", "require", 11])
+    >>> paths = ["attributes", "age", "role"], ["require", 1], ["blocking", "require", 11]
+    >>> tuple(_toml_path_of(path) for path in paths)
     ('attributes.age.role', 'the 2nd [[require]]', 'the 12th [[blocking.require]]')
     """
     *table, last = where or [""]
@@ -106,46 +124,67 @@ def _place(where: Sequence[str | int]) -> str:
 
 
 @contextmanager
-def _in_a_sentence(policy: type[BaseModel]) -> Iterator[None]:
-    """Turn what pydantic says of a policy into our own error, which is one sentence."""
+def _translate_validation_errors(policy: type[BaseModel]) -> Iterator[None]:
+    """Turn a ValidationError of pydantic into a BadPolicy of one sentence."""
     try:
         yield
     except ValidationError as wrong:
-        raise BadPolicy(sentence(wrong, policy)) from None
+        raise BadPolicy(describe_validation_error(wrong, policy)) from None
 
 
 def _message(error: Any, where: list[str], policy: type[BaseModel]) -> str:
     if error["type"] == "value_error":
         return str(error["ctx"]["error"])
     if error["type"] == "missing":
-        return f"is missing{_dotted(where, error['input'])}"
+        return f"is missing{_hint_at_quotes(where, error['input'])}"
     if error["type"] == "extra_forbidden":
-        return _unknown(where, policy)
+        return _describe_unknown_key(where, policy)
     message = f"{error['msg'][0].lower()}{error['msg'][1:]}"
     if error["type"] == "json_invalid":  # the input is the whole text
         return message
     return f"{message}, not {error['input']!r}" if isinstance(error["input"], int | float | str) else message
 
 
-def _dotted(where: list[str], given: Any) -> str:
-    """Tell about quotes where a name with dots was read as tables within each other.
+def _is_misspelt(error: Any, policy: type[BaseModel]) -> bool:
+    """Return whether an error is about an unknown key, and not about a column whose name was cut at its dots."""
+    if error["type"] != "extra_forbidden":
+        return False
+    if not isinstance(error["input"], dict):
+        return True
+    return "role" not in error["input"] and _nearest_key(error["loc"], policy) is not None
 
-    >>> _dotted(["attributes", "T", "role"], {"categ": {"role": "sensitive"}})
+
+def _nearest_key(where: Sequence[str | int], policy: type[BaseModel]) -> str | None:
+    """Return the known key of a table that is nearest to an unknown one; None if none is near."""
+    near = get_close_matches(kebab(str(where[-1])), _known_keys(where[:-1], policy), n=1)
+    return near[0] if near else None
+
+
+def _known_keys(table: Sequence[str | int], policy: type[BaseModel]) -> list[str]:
+    part = _TABLES[str(table[0])] if table else policy
+    return [kebab(name) for name in part.model_fields]
+
+
+def _hint_at_quotes(where: list[str], given: Any) -> str:
+    """Return a hint about quotes where a name with dots was read as nested tables; else an empty text.
+
+    >>> _hint_at_quotes(["attributes", "T", "role"], {"categ": {"role": "sensitive"}})
     '; a name with dots needs quotes: [attributes."T.categ"]'
     """
-    inner = [key for key, value in given.items() if isinstance(value, dict)] if isinstance(given, dict) else []
+    known = {*_known_keys(["attributes"], Attribute), *_LATER}
+    tables = given.items() if isinstance(given, dict) else ()
+    inner = [key for key, value in tables if isinstance(value, dict) and key not in known]
     if where[:1] != ["attributes"] or len(where) != 3 or not inner:
         return ""
     return f'; a name with dots needs quotes: [attributes."{where[1]}.{inner[0]}"]'
 
 
-def _unknown(where: list[str], policy: type[BaseModel]) -> str:
+def _describe_unknown_key(where: list[str], policy: type[BaseModel]) -> str:
     *table, key = where
     if table[:1] == ["attributes"] and key in _LATER:
         return _LATER[key]
-    part = _TABLES[table[0]] if table else policy
-    known = [kebab(name) for name in part.model_fields]
-    return f"unknown key{nearest(key, known)}; known: {', '.join(known)}"
+    known = _known_keys(table, policy)
+    return f"unknown key{suggest_nearest(key, known)}; known: {', '.join(known)}"
 
 
 def json_schema(policy: type[BaseModel]) -> dict[str, Any]:
@@ -187,7 +226,7 @@ _NAMED = 6
 """Columns of a role that a glance at a policy names."""
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     more = len(names) - _NAMED
     return ", ".join([*names[:_NAMED], *([f"{more} more"] if more > 0 else [])])
 
@@ -201,7 +240,7 @@ def _refuse_many(models: int) -> None:
         raise ValueError(f"require: there are {models:,} models; a policy may ask for {MOST_MODELS:,} at most")
 
 
-class Policy(Part):
+class Policy(PolicySection):
     """Everything that decides about a release.
 
     >>> policy = Policy(attributes={"age": "quasi-identifier"}, require=[{"model": "k-anonymity", "k": 5}])
@@ -209,11 +248,11 @@ class Policy(Part):
     (5, 'optimal')
     """
 
-    format: Annotated[Literal[1], BeforeValidator(whole)] = FORMAT
+    format: Annotated[Literal[1], BeforeValidator(check_whole)] = FORMAT
     data: DataOptions = DataOptions()
     attributes: dict[str, Attribute]
     require: tuple[AnyModel, ...]
-    method: Method = Method()
+    method: Method = Field(default_factory=Method)  # at import, no registry may be asked
     release: ReleaseOptions = ReleaseOptions()
     blocking: Blocking | None = None
     """Left out, inference channels stay."""
@@ -221,7 +260,7 @@ class Policy(Part):
     """Left out, the release is the first and the last of its table."""
 
     def __init__(self, **given: Any) -> None:
-        with _in_a_sentence(type(self)):
+        with _translate_validation_errors(type(self)):
             super().__init__(**given)
 
     @classmethod
@@ -232,19 +271,21 @@ class Policy(Part):
         Traceback (most recent call last):
         shoal.errors.BadPolicy: require: is missing
         """
-        with _in_a_sentence(cls):
+        with _translate_validation_errors(cls):
             return super().model_validate(obj, **how)
 
     @classmethod
     def model_validate_json(cls, json_data: str | bytes | bytearray, **how: Any) -> Self:
         """Return the policy of a JSON object."""
-        with _in_a_sentence(cls):
+        with _translate_validation_errors(cls):
             return super().model_validate_json(json_data, **how)
 
     @model_validator(mode="before")
     @classmethod
-    def _short_roles(cls, given: Any) -> Any:
+    def _expand_short_roles(cls, given: Any) -> Any:
         """`"age": "quasi-identifier"` is short for `"age": {"role": "quasi-identifier"}`."""
+        if isinstance(given, dict) and isinstance(given.get("require"), Mapping):
+            raise ValueError(f"require: {_ONE_PROMISE}")  # noqa: TRY004 - pydantic explains ValueErrors alone
         if isinstance(given, dict) and isinstance(given.get("require"), list | tuple):
             _refuse_many(len(given["require"]))
         if not isinstance(given, dict) or not isinstance(given.get("attributes"), Mapping):
@@ -268,8 +309,7 @@ class Policy(Part):
         for model in self.require:
             of = model.about
             if of is not None and of not in sensitive:
-                near = [] if of in self.attributes else get_close_matches(of, sensitive, n=1, cutoff=0.5)
-                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                hint = "" if of in self.attributes else suggest_column(of, sensitive)
                 raise ValueError(
                     f"require: {model.name} is about {of!r}{hint}, which has not the role 'sensitive'; give it that "
                     "role, or delete this [[require]]"
@@ -287,8 +327,8 @@ class Policy(Part):
         return self
 
     @model_validator(mode="after")
-    def _fits_its_algorithm(self) -> Self:
-        misfit = misfit_of_cells(self) or misfit_of_blocking(self) or misfit_of_republish(self)
+    def _refuse_misfits(self) -> Self:
+        misfit = misfit_of_algorithm(self) or misfit_of_blocking(self) or misfit_of_republish(self)
         if misfit is not None:
             raise ValueError(misfit)
         return self
@@ -303,8 +343,8 @@ class Policy(Part):
 
     @property
     def _facts(self) -> list[tuple[str, str]]:
-        """What a glance shows: columns by role, the promises and the algorithm; no value that is written in it."""
-        columns = [(str(role), _listed(self.named(role))) for role in Role if self.named(role)]
+        """Facts for `repr`: columns by role, the promises and the algorithm; no cell values."""
+        columns = [(str(role), _join_names(self.named(role))) for role in Role if self.named(role)]
         promises = ", ".join(dict.fromkeys(model.name for model in self.promises))
         return [*columns, ("promises", promises), ("algorithm", self.method.algorithm)]
 
@@ -319,6 +359,19 @@ class Policy(Part):
         if not reading:
             return self
         return type(self)(**{**dict(self), "data": {**self.data.model_dump(), **reading}})
+
+    def with_algorithm(self, name: str) -> "Policy":
+        """Return the policy with another algorithm or variant; options it does not read return to their defaults."""
+        wanted = VARIANTS.get(name, {"algorithm": name})
+        algorithm = wanted["algorithm"]
+        foreign = {option for option in OPTIONS if algorithm not in algorithms_reading(option)}
+        if "suppress" in wanted or algorithm not in algorithms_for((self.method.generalise, self.method.suppress)):
+            foreign |= {"generalise", "suppress"}
+            if "suppress" in {*wanted, algorithm, self.method.algorithm}:
+                foreign |= {"suppression"}  # a share of rows means another thing where nothing is generalised
+        said = {option for option in self.method.model_fields_set if option not in foreign}
+        kept = {option: getattr(self.method, option) for option in said}
+        return Policy(**{**dict(self), "method": {**kept, **wanted}})
 
     def at_node(self, levels: Mapping[str, int]) -> "Policy":
         """Return the policy whose lattice is one node: these levels, and what it allows and promises as before.
@@ -343,7 +396,7 @@ class Policy(Part):
             raise BadPolicy(f"a node is one level for each column, and algorithm = {named!r} does not look for that")
         for name, level in levels.items():
             if name not in self.quasi_identifiers:
-                hint = nearest(name, self.quasi_identifiers)
+                hint = suggest_nearest(name, self.quasi_identifiers)
                 raise BadPolicy(f"the node has a level for {name!r}, which is no quasi-identifier{hint}")
             least, most = self.attributes[name].min_level or 0, self.attributes[name].max_level
             if level < least or (most is not None and level > most):
@@ -366,7 +419,7 @@ class Policy(Part):
 
     @property
     def further(self) -> int:
-        """How many of the promises, the last ones, hold only because of rows that show nobody."""
+        """Number of the promises, at the end of `promises`, that hold only because of rows that show nobody."""
         if self.republish is not None and self.republish.way == "m-invariance":
             return len(self.promises)
         return len(self.promises) - len(self.models)
@@ -421,10 +474,20 @@ class Policy(Part):
         return {name: Fraction(str(step)) for name, step in steps.items() if step is not None}
 
     @property
+    def bounds(self) -> dict[str, Bounds]:
+        """The rounded columns that show no number below or above a bound, and these bounds."""
+        given = {name: (attribute.bottom, attribute.top) for name, attribute in self.attributes.items()}
+        return {
+            name: (None if low is None else Fraction(str(low)), None if high is None else Fraction(str(high)))
+            for name, (low, high) in given.items()
+            if (low, high) != (None, None)
+        }
+
+    @property
     def population(self) -> Path | None:
         """The file of everybody, if a model compares with them."""
         paths = (population_of(model) for model in self.require)
-        return next((path.file for path in paths if isinstance(path, Located)), None)
+        return next((path.file for path in paths if isinstance(path, LocatedPath)), None)
 
     def named(self, role: Role) -> list[str]:
         return [name for name, attribute in self.attributes.items() if attribute.role is role]
@@ -451,7 +514,7 @@ class Policy(Part):
         return max((int(model.k) for model in self.require if hasattr(model, "k")), default=1)
 
     def suppressible(self, rows: int) -> int:
-        """How many rows may be suppressed: floor(share × rows), exactly.
+        """Return how many rows may be suppressed: floor(share × rows), computed exactly, or the rows that it names.
 
         >>> Policy(attributes={"a": "quasi-identifier"}, require=[{"model": "k-anonymity", "k": 2}],
         ...        method={"suppression": 0.29}).suppressible(100)
@@ -463,14 +526,17 @@ class Policy(Part):
             return 0
         if self.method.suppression == "k":
             return self.largest_k
-        return int(exact("suppression", self.method.suppression) * Fraction(rows))
+        if isinstance(self.method.suppression, RowLimit):
+            return min(self.method.suppression.rows, rows)
+        return int(exact_share("suppression", self.method.suppression) * Fraction(rows))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Policy":
         """Read a policy; hierarchies are looked for beside it."""
-        path = Path(path)
+        path, text = Path(path), ""
         try:
-            document = tomllib.loads(path.read_text("utf-8-sig"))
+            text = path.read_text("utf-8-sig")
+            document = tomllib.loads(text)
         except FileNotFoundError:
             raise BadPolicy(
                 f"{path.name}: there is no such policy file; `shoal init DATA` (in Python shoal.draft) drafts one"
@@ -480,7 +546,7 @@ class Policy(Part):
         except OSError as wrong:
             raise BadPolicy(f"{path.name}: the policy cannot be read ({type(wrong).__name__})") from None
         except tomllib.TOMLDecodeError as wrong:
-            raise BadPolicy(f"{path.name}: {_toml_fault(str(wrong))}") from None
+            raise BadPolicy(f"{path.name}: {_toml_fault(str(wrong), text)}") from None
         except RecursionError:
             raise BadPolicy(f"{path.name}: lists or tables are nested too deeply for a policy") from None
         token = base.set(path.parent)
@@ -492,14 +558,14 @@ class Policy(Part):
             base.reset(token)
 
     def document(self) -> dict[str, Any]:
-        """The policy as it stands in TOML: defaults left out; refused where part of it cannot be written down."""
+        """Return the policy as its TOML has it, without defaults; refuse it if part of it cannot be written down."""
         for name, attribute in self.attributes.items():
             try:
                 _ = attribute.hierarchy and attribute.hierarchy.spec()
             except BadHierarchy as wrong:
                 raise BadHierarchy(f"attributes.{name}: {wrong}") from None
         for model in self.promises:
-            if (parameter := unwritable(model)) is not None:
+            if (parameter := find_unwritable(model)) is not None:
                 raise BadPolicy(
                     f"require: {model.name}: {kebab(parameter)} cannot be written down; give it as a number, a text, a "
                     "list or a table of those"
@@ -511,17 +577,17 @@ class Policy(Part):
         """Write TOML that loads to an equal policy; in another folder, to one that reads the same files."""
         import tomli_w
 
-        written = self._seen_from(Path(path).parent)
+        written = self._with_paths_for(Path(path).parent)
         Path(path).write_text(tomli_w.dumps(written.document()), "utf-8")
 
-    def _seen_from(self, folder: Path) -> "Policy":
-        """The policy with the paths of its files written for a folder."""
+    def _with_paths_for(self, folder: Path) -> "Policy":
+        """Return the policy with the paths of its files relative to a folder."""
         attributes = dict(self.attributes)
         for name, attribute in attributes.items():
             if isinstance(attribute.hierarchy, Csv):
                 hierarchy = attribute.hierarchy.seen_from(folder)
                 attributes[name] = attribute.model_copy(update={"hierarchy": hierarchy})
-        require = tuple(moved(model, folder) for model in self.require)
+        require = tuple(relocate_population(model, folder) for model in self.require)
         method = self.method
         if method.workload is not None:
             method = method.model_copy(update={"workload": method.workload.seen_from(folder)})
@@ -529,5 +595,5 @@ class Policy(Part):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        """The JSON Schema of a policy file, every registered model included."""
+        """Return the JSON Schema of a policy file, every registered model included."""
         return json_schema(cls)

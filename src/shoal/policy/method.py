@@ -5,12 +5,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_validator
 
-from shoal.methods import ALGORITHMS, PAIRS, Generalise, Shape, Suppress, is_search, readers_of, serving
+from shoal.methods import (
+    ALGORITHMS,
+    NINE_MODELS,
+    PAIRS,
+    VARIANTS,
+    Generalise,
+    Shape,
+    Suppress,
+    algorithms_for,
+    algorithms_reading,
+    is_search,
+    options_of_variant,
+)
 from shoal.metrics.catalogue import METRICS
 from shoal.models.bt_privacy import BTPrivacy
-from shoal.models.model import Need
+from shoal.models.model import Closure, Need
+from shoal.models.spec import suggest_nearest
 from shoal.models.xy_privacy import XYPrivacy
-from shoal.policy.sections import AnyPath, Names, Part, Seconds, Suppression, whole
+from shoal.policy.sections import AnyPath, Names, PolicySection, RowLimit, Seconds, Suppression, check_whole
 from shoal.roles import Role
 
 if TYPE_CHECKING:
@@ -23,37 +36,53 @@ Weighting = Literal["importance", "paper"]
 Ties = Literal["first", "random"]
 
 
-def _known(name: str, names: Iterable[str]) -> str:
+def _check_known(name: str, names: Iterable[str]) -> str:
     if name not in (known := list(names)):
         *others, last = map(repr, known)
-        raise ValueError(f"input should be {', '.join(others)} or {last}, not {name!r}")
+        raise ValueError(f"input should be {', '.join(others)} or {last}, not {name!r}{suggest_nearest(name, known)}")
     return name
 
 
-AlgorithmName = Annotated[str, AfterValidator(lambda name: _known(name, ALGORITHMS))]
-MetricName = Annotated[str, AfterValidator(lambda name: _known(name, METRICS))]
+def _check_algorithm(name: str) -> str:
+    if name in VARIANTS:
+        raise ValueError(f"{name!r} is no algorithm of its own; write {options_of_variant(name)}, and no algorithm")
+    return _check_known(name, ALGORITHMS)
 
 
-OPTIONS = ("preference", "weighting", "minimal", "target", "workload")
+PaperModel = Literal["AG_TS", "AG_AS", "AG_CS", "AG_", "CG_CS", "CG_", "_TS", "_AS", "_CS"]
+"""What `generalise` and `suppress` together are called in the papers; the keys of `NINE_MODELS`."""
+AlgorithmName = Annotated[str, AfterValidator(_check_algorithm)]
+MetricName = Annotated[str, AfterValidator(lambda name: _check_known(name, METRICS))]
+
+
+OPTIONS = ("preference", "weighting", "minimal", "target", "workload", "empty_sides")
 """Options that only some algorithms read."""
 
 
-class Method(Part):
+class Method(PolicySection):
     """How the release is found.
 
     >>> Method(algorithm="mondrian").generalise, Method(generalise="cell").algorithm
     ('cell', 'local')
+    >>> Method(model="AG_CS").suppress
+    'cell'
     """
 
     generalise: Generalise = "attribute"
+    """What is generalised: whole columns (AG), single cells (CG), or nothing."""
     suppress: Suppress = "tuple"
+    """What is suppressed: whole rows (TS), whole columns (AS), single cells (CS), or nothing."""
     algorithm: AlgorithmName = "optimal"
+    """How the release is found."""
     suppression: Suppression = 0.0
-    """Share of the rows that may be suppressed; "k" is Sweeney's rule: at most k rows."""
+    """Share of the rows that may be suppressed, or their number, `{ rows = 2 }` (MaxSup, v); "k" is Sweeney's rule: at
+    most k rows."""
     metric: MetricName = "loss"
+    """What the search minimises."""
     time_limit: Seconds | None = None
     """A large lattice is searched until then; left out, for a number of rounds that depends on nothing but the seed."""
-    seed: Annotated[int, BeforeValidator(whole)] = 0
+    seed: Annotated[int, BeforeValidator(check_whole)] = 0
+    """Random seed; a secret where `ties` or `margin` are drawn from it."""
     preference: Preference = "metric"
     """Which of several nodes to release: the one of least metric, or one of Samarati's preferences."""
     weighting: Weighting = "importance"
@@ -64,10 +93,14 @@ class Method(Part):
     """The columns that mondrian-workload keeps predictable from the quasi-identifiers."""
     workload: AnyPath | None = None
     """The file of the queries whose answers mondrian-workload keeps near the original's."""
+    empty_sides: StrictBool = True
+    """Whether a cut of mondrian-single may leave a class on one side; false is the paper's: k rows on both of each."""
     ties: Ties = "first"
     """Of equally good choices the first in the order of the attributes' names, or of an order drawn from the seed."""
-    margin: Annotated[int, Field(ge=0), BeforeValidator(whole)] = 0
+    margin: Annotated[int, Field(ge=0), BeforeValidator(check_whole)] = 0
     """Classes are larger than promised by 0 to this many, drawn from the seed: so the release need not be minimal."""
+    model: Annotated[PaperModel | None, Field(exclude=True)] = None
+    """AG_TS, AG_AS, AG_CS, AG_, CG_CS, CG_, _TS, _AS or _CS: another word for `generalise` and `suppress`."""
 
     @property
     def of_cells(self) -> bool:
@@ -103,13 +136,14 @@ class Method(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _completed(cls, given: Any) -> Any:
-        """What is left out of the pair and the algorithm is the first that fits the rest."""
+    def _complete_pair(cls, given: Any) -> Any:
+        """Fill in generalise, suppress and algorithm where missing: the first combination that fits what is given."""
         if not isinstance(given, dict):
             return given
+        given = _spell_out_model(given)
         named = {key: given[key] for key in ("generalise", "suppress", "algorithm") if key in given}
         for generalise, suppress in PAIRS:
-            algorithms = serving((generalise, suppress))
+            algorithms = algorithms_for((generalise, suppress))
             algorithm = named.get("algorithm", algorithms[0])
             fits = {"generalise": generalise, "suppress": suppress, "algorithm": algorithm}
             if algorithm in algorithms and named.items() <= fits.items():
@@ -120,7 +154,7 @@ class Method(Part):
 
     @model_validator(mode="after")
     def _pair(self) -> Self:
-        fitting = serving((self.generalise, self.suppress))
+        fitting = algorithms_for((self.generalise, self.suppress))
         if self.algorithm not in fitting:
             pairs = ALGORITHMS[self.algorithm].pairs
             fit = " or ".join(f"generalise = {one!r} with suppress = {other!r}" for one, other in pairs)
@@ -129,7 +163,11 @@ class Method(Part):
                 f"{self.suppress!r}; it is for {fit}"
                 + (f", and that pair has {', '.join(map(repr, fitting))}" if fitting else "")
             )
-        if self.suppress != "tuple" and self.suppression != 0 and "suppression" not in self.ignored:
+        if (
+            self.suppress != "tuple"
+            and self.suppression not in (0, RowLimit(rows=0))
+            and "suppression" not in self.ignored
+        ):
             raise ValueError(
                 f"suppress = {self.suppress!r} and suppression = {self.suppression!r} contradict each other; "
                 "leave one of them out"
@@ -139,7 +177,7 @@ class Method(Part):
     @model_validator(mode="after")
     def _options(self) -> Self:
         for option in OPTIONS:
-            algorithms = readers_of(option)
+            algorithms = algorithms_reading(option)
             if self.algorithm not in algorithms and getattr(self, option) != type(self).model_fields[option].default:
                 named = " or ".join(repr(name) for name in algorithms)
                 raise ValueError(f"{option} has no meaning for algorithm = {self.algorithm!r}; it is for {named}")
@@ -156,11 +194,23 @@ class Method(Part):
         return self
 
 
+def _spell_out_model(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a [method] with `model = "AG_TS"` written as `generalise` and `suppress`; refuse a contradiction."""
+    name = given.get("model")
+    if name not in NINE_MODELS:
+        return given  # None, or what the type of the field refuses
+    pair = dict(zip(("generalise", "suppress"), NINE_MODELS[name], strict=True))
+    for key, meant in pair.items():
+        if given.get(key, meant) != meant:
+            raise ValueError(f"model = {name!r} is {key} = {meant!r}, not {given[key]!r}; leave one of them out")
+    return {key: value for key, value in given.items() if key != "model"} | pair
+
+
 STATISTICS = ("mean", "median", "mode")
 """Forms that show one value for a class."""
 
 
-def misfit_of_cells(policy: "Policy") -> str | None:
+def misfit_of_algorithm(policy: "Policy") -> str | None:
     """Say why a policy contradicts its algorithm in forms, orders, ranges, levels or promises; None if it fits."""
     algorithm = policy.method.algorithm
     shape = ALGORITHMS[algorithm].shape
@@ -225,3 +275,47 @@ def _misfits_of_models(policy: "Policy") -> Iterator[str]:
         yield "method.algorithm: 'anatomy' separates one sensitive attribute from the others; declare exactly one"
     if algorithm == "anatomy" and policy.unit is not None:
         yield "method.algorithm: 'anatomy' counts rows, not persons; leave the unit out"
+
+
+_MINIMAL_SEARCHES = frozenset({"optimal", "samarati", "incognito", "hybrid"})
+"""Searches that release a node only if no node below it keeps the policy."""
+_OF_SENSITIVE_VALUES = frozenset({"alpha-max", "alpha-spread"})
+"""Metrics that a coarser node may lower."""
+
+
+def find_minimal_part(policy: "Policy") -> tuple[Literal["class", "column"] | None, str]:
+    """Return where a release of this policy could not have been finer and keep it; None and a reason where it could.
+
+    A column is minimal if the next lower level for all its rows fails; a class, if its split by the children of a label
+    fails.
+    """
+    if policy.method.margin:
+        return None, "classes are larger than promised by a margin that nobody knows"
+    if policy.blocking is not None or policy.republish is not None or policy.unit is not None:
+        return None, "the policy asks for more than its models: blocking, earlier releases or persons"
+    doubt = _doubt_of_classes(policy) if policy.method.algorithm == "local" else _doubt_of_columns(policy)
+    return (None, doubt) if doubt else ("class" if policy.method.algorithm == "local" else "column", "")
+
+
+def _doubt_of_classes(policy: "Policy") -> str:
+    """Say why a class of local recoding may be coarser than it must be; empty if it may not."""
+    parts = [part for model in policy.models for part in model.parts()]
+    open_ = [part.name for part in parts if part.merging < Closure.UNION]
+    return f"local recoding may stop earlier under {open_[0]}" if open_ else ""
+
+
+def _doubt_of_columns(policy: "Policy") -> str:
+    """Say why a column may be coarser than it must be; empty if it may not."""
+    method, parts = policy.method, [part for model in policy.models for part in model.parts()]
+    if method.algorithm not in _MINIMAL_SEARCHES or method.suppress == "cell":
+        cells = " with suppressed cells" if method.suppress == "cell" and method.generalise == "attribute" else ""
+        return f"{method.algorithm!r}{cells} may generalise more than it must"
+    lowest = method.algorithm in {"samarati", "hybrid"} or method.minimal
+    if method.metric in _OF_SENSITIVE_VALUES and not lowest:
+        return f"the least {method.metric} may be that of labels coarser than they must be"
+    fewer = isinstance(method.suppression, int | float) and method.suppression < 1
+    if policy.release.suppressed == "show" and not fewer:
+        return "all rows may have been suppressed, and look as if they were generalised"
+    if method.suppression != 0 and any(part.merging < Closure.SUPERSET for part in parts):
+        return "rows that nobody sees may have been suppressed, and they decide whether finer labels comply"
+    return ""

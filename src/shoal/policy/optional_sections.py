@@ -9,18 +9,19 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from shoal.methods import searches
 from shoal.models.leakage import AlpDif
-from shoal.models.model import Model, Need, exact
-from shoal.models.reference_models import Referenced
-from shoal.policy.sections import AnyModel, Names, Part, Share, number, whole
+from shoal.models.model import Model, Need, exact_share
+from shoal.models.reference_models import ReferenceModel
+from shoal.policy.sections import AnyModel, InnerShare, Names, PolicySection, PositiveShare, Share, check_whole
 from shoal.roles import Role
 
 if TYPE_CHECKING:
     from shoal.policy.document import Policy
 
 By = Literal["absent", "unknown", "generalise", "suppress"]
+Over = Literal["take-back", "keep"]
 
 
-class Blocking(Part):
+class Blocking(PolicySection):
     """Which rules are channels, and what is done about them (S1.3, S1.4).
 
     >>> Blocking(by="absent", confidence=0.6).at
@@ -32,11 +33,11 @@ class Blocking(Part):
     by: By = "absent"
     """Rows are added with a value that the leaf lacks, or with none; or no false row is made: the leaf's rows are
     generalised further, or left out."""
-    at: Annotated[float, Field(gt=0, le=1), BeforeValidator(number)] = 1.0
+    at: PositiveShare = 1.0
     """Rules of at least this confidence are channels; 1: the perfect ones."""
-    confidence: Annotated[float, Field(gt=0, lt=1), BeforeValidator(number)] = 0.8
+    confidence: InnerShare = 0.8
     """What the confidence of a channel is brought down to; at least 1 / number of sensitive values."""
-    support: Annotated[int, Field(ge=1), BeforeValidator(whole)] = 1
+    support: Annotated[int, Field(ge=1), BeforeValidator(check_whole)] = 1
     """Rules that fewer rows support are left alone."""
     values: Names = ()
     """The sensitive values that must not be told; left out, all."""
@@ -44,27 +45,29 @@ class Blocking(Part):
     """The columns that rules are made of; left out, all that are released and not sensitive."""
     h: Share = 1.0
     """The share of rules lost, or of ghost rules, above which blocking stops."""
+    over: Over = "take-back"
+    """What becomes of the rows with which h is passed: they are taken back, or kept, by the letter of the paper."""
     limit: Share = 1.0
     """The share of the rows that may be added, or left out."""
-    passes: Annotated[int, Field(ge=1), BeforeValidator(whole)] = 100
+    passes: Annotated[int, Field(ge=1), BeforeValidator(check_whole)] = 100
     """How often the release is mined anew."""
     require: tuple[AnyModel, ...] = ()
     """Models of the sensitive attribute that added rows must attain too, class by class (S1.8)."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.confidence >= self.at:
+        if exact_share("confidence", self.confidence) >= exact_share("at", self.at):
             raise ValueError(
                 f"confidence = {self.confidence!r} must lie below at = {self.at!r}, or channels stay channels"
             )
         if self.require and self.by != "absent":
             raise ValueError("require: models are attained by adding rows with other values: use by = 'absent'")
         for model in self.require:
-            if model.needs and isinstance(model, Referenced):
+            if model.needs and isinstance(model, ReferenceModel):
                 raise ValueError(
                     f"require: {model.name} compares with the original; here its reference must be 'release'"
                 )
-            whole = model.table_wide and not isinstance(model, Referenced)
+            whole = model.table_wide and not isinstance(model, ReferenceModel)
             if not model.per_attribute or whole or model.columns or model.needs:
                 raise ValueError(f"require: {model.name} is not about the sensitive values of single classes")
         return self
@@ -128,7 +131,7 @@ WAYS: dict[str, str] = {
 """What each way to publish a growing table again does, for people: "it …"."""
 
 
-class Republish(Part):
+class Republish(PolicySection):
     """Who is who in later tables, in which way they are shown again, and what all releases together may tell.
 
     >>> Republish(key="patient").way, Republish(key="patient").limit
@@ -140,7 +143,7 @@ class Republish(Part):
     the thresholds of (alp,dif)-anonymity held on all that the releases show together."""
     key: str | None = None
     """The column that tells persons apart, an identifier; left out, the unit. It is kept in the private folder only."""
-    m: Annotated[int, Field(ge=2), BeforeValidator(whole)] | None = None
+    m: Annotated[int, Field(ge=2), BeforeValidator(check_whole)] | None = None
     """How many sensitive values all releases together must leave to everybody; left out, as many as models ask for."""
     limit: Share = 0.0
     """The share of the people to whom they may leave fewer; above it, there is no release."""
@@ -190,7 +193,7 @@ def _misfits_of_invariance(policy: "Policy", how: Republish) -> Iterator[str]:
             "republish.way = 'm-invariance': a row that shows nobody has no insensitive values of its own, by which it "
             "could be told; give those columns the role 'identifier'"
         )
-    beyond = next((model.name for model in policy.require if not _implied(model, how.m)), None)
+    beyond = next((model.name for model in policy.require if not _is_implied(model, how.m)), None)
     if beyond is not None:
         yield (
             f"require: {beyond} is not what m-invariance with m = {how.m} keeps; it promises k-anonymity, "
@@ -198,12 +201,12 @@ def _misfits_of_invariance(policy: "Policy", how: Republish) -> Iterator[str]:
         )
 
 
-def _implied(model: Model, m: int) -> bool:
-    """Whether classes in which no value has more than one row in m keep a model."""
+def _is_implied(model: Model, m: int) -> bool:
+    """Return whether a model holds in all classes in which no value has more than one row in m."""
     if model.name == "alpha-k":
         limits: Any = model.alpha  # type: ignore[attr-defined]
         shares = limits.values() if hasattr(limits, "values") else [limits]
-        return int(model.k) <= m and all(exact("alpha", share) >= Fraction(1, m) for share in shares)  # type: ignore[attr-defined]
+        return int(model.k) <= m and all(exact_share("alpha", share) >= Fraction(1, m) for share in shares)  # type: ignore[attr-defined]
     asked = {"k-anonymity": "k", "distinct-l-diversity": "l", "p-sensitive": "p"}.get(model.name)
     return asked is not None and int(getattr(model, asked)) <= m
 
@@ -217,5 +220,6 @@ def values_asked(model: Model) -> int:
     """
     many = float(getattr(model, "l", None) or getattr(model, "p", None) or 1)
     alpha: Any = getattr(model, "alpha", None)
-    shares = [exact("alpha", alpha)] if isinstance(alpha, float) and model.name == "alpha-k" else []
+    number = model.name == "alpha-k" and not hasattr(alpha, "values")
+    shares = [exact_share("alpha", alpha)] if number else []
     return max([ceil(many), *(ceil(1 / share) for share in shares)])

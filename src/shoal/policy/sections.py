@@ -1,8 +1,12 @@
 """The tables of a policy: data, attributes, method, release; and the paths in them."""
 
 import os
+import re
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import fields, replace
+from fractions import Fraction
+from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -19,17 +23,17 @@ from pydantic import (
 )
 
 from shoal.errors import BadHierarchy
-from shoal.hierarchy.arx_csv import written_for
+from shoal.hierarchy.arx_csv import rewrite_path
 from shoal.hierarchy.build import Builder, parse
-from shoal.models.model import Model
+from shoal.models.model import RATIO, Model, Ratio
 from shoal.models.spec import kebab, model_of, table_of
 from shoal.roles import Role
 
 
-class Located(str):
+class LocatedPath(str):
     """The path of a table as it stands in a policy, which knows the folder it starts from.
 
-    >>> register = Located("register.csv", Path("folder"))
+    >>> register = LocatedPath("register.csv", Path("folder"))
     >>> register == "register.csv", register.file.as_posix()
     (True, 'folder/register.csv')
     """
@@ -49,31 +53,33 @@ class Located(str):
     def file(self) -> Path:
         return self.base / self
 
-    def seen_from(self, folder: Path) -> "Located":
-        return Located(written_for(self, self.base, folder), folder)
+    def seen_from(self, folder: Path) -> "LocatedPath":
+        return LocatedPath(rewrite_path(self, self.base, folder), folder)
 
     @property
-    def absolute(self) -> "Located":
-        """Return the same path as an absolute one, wherever the policy will lie."""
-        return Located(str(self.file.resolve()), Path())
+    def absolute(self) -> "LocatedPath":
+        """The same path as an absolute one, valid wherever the policy is moved."""
+        return LocatedPath(str(self.file.resolve()), Path())
 
 
-def located(model: Model, base: Path) -> Model:
+def locate_population(model: Model, base: Path) -> Model:
     """Return the model with its population looked for in `base`, unless its folder is known."""
     path = population_of(model)
-    return model if path is None or isinstance(path, Located) else _with(model, Located(path, base))
+    return (
+        model if path is None or isinstance(path, LocatedPath) else _replace_population(model, LocatedPath(path, base))
+    )
 
 
-def moved(model: Model, folder: Path) -> Model:
+def relocate_population(model: Model, folder: Path) -> Model:
     """Return the model with its path written for a policy in another folder."""
     path = population_of(model)
-    return _with(model, path.seen_from(folder)) if isinstance(path, Located) else model
+    return _replace_population(model, path.seen_from(folder)) if isinstance(path, LocatedPath) else model
 
 
-def anchored(model: Model) -> Model:
+def make_population_absolute(model: Model) -> Model:
     """Return the model with an absolute path, for a policy whose folder will be moved."""
     path = population_of(model)
-    return _with(model, path.absolute) if isinstance(path, Located) else model
+    return _replace_population(model, path.absolute) if isinstance(path, LocatedPath) else model
 
 
 def population_of(model: Model) -> str | None:
@@ -82,7 +88,7 @@ def population_of(model: Model) -> str | None:
     return getattr(model, "population", None) if "population" in known else None
 
 
-def _with(model: Any, path: Located) -> Model:
+def _replace_population(model: Any, path: LocatedPath) -> Model:
     changed: Model = replace(model, population=path)
     return changed
 
@@ -91,7 +97,7 @@ base: ContextVar[Path] = ContextVar("base", default=Path())
 """The folder from which relative paths start."""
 
 
-class Part(BaseModel):
+class PolicySection(BaseModel):
     model_config = ConfigDict(
         alias_generator=kebab,
         populate_by_name=True,
@@ -109,49 +115,124 @@ def _hierarchy(spec: Any) -> Builder:
 
 
 def _model(spec: Any) -> Model:
-    return located(model_of(spec), base.get())
+    return locate_population(model_of(spec), base.get())
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def number(value: Any) -> Any:
+def check_number(value: Any) -> Any:
     if not _is_number(value):
         raise ValueError(f"must be a number, not {value!r}")
     return value
 
 
-def whole(value: Any) -> int:
+def check_share(value: Any, *, above: bool = False, below: bool = False) -> Any:
+    """Return a share as a policy writes it, a number or a text such as "1/3"; refuse what does not lie from 0 to 1.
+
+    >>> check_share(Fraction(1, 3)), check_share("1/3"), check_share(0.5)
+    ('1/3', '1/3', 0.5)
+    """
+    if isinstance(value, Fraction):
+        value = f"{value.numerator}/{value.denominator}"
+    if not isinstance(value, str):
+        check_number(value)
+        if value != value:  # noqa: PLR0124 - not a number
+            raise ValueError(f"must be a number, not {value!r}")
+    elif not RATIO.fullmatch(value):
+        raise ValueError(f'must be a number, or two whole numbers such as "1/3", not {value!r}')
+    share = Fraction(value) if isinstance(value, str) else value
+    if share < 0 or (above and share == 0):
+        raise ValueError(f"input should be greater than {'' if above else 'or equal to '}0, not {value!r}")
+    if share > 1 or (below and share == 1):
+        raise ValueError(f"input should be less than {'' if below else 'or equal to '}1, not {value!r}")
+    return value
+
+
+def check_whole(value: Any) -> int:
     if not _is_number(value) or not isinstance(value, Integral):
         raise ValueError(f"must be a whole number, not {value!r}")
     return int(value)
 
 
+class RowLimit(PolicySection):
+    """A limit that counts rows, as MaxSup and v of the papers do; written `{ rows = 2 }`.
+
+    >>> RowLimit(rows=2)
+    RowLimit(rows=2)
+    """
+
+    rows: Annotated[int, Field(ge=0), BeforeValidator(check_whole)]
+
+    def __str__(self) -> str:
+        return f"{{ rows = {self.rows} }}"
+
+
 def _suppression(value: Any) -> Any:
-    if value == "k" or (_is_number(value) and 0 <= value <= 1):
+    """Return a limit of suppression; refuse a bare 1, which could be one row or all of them."""
+    if value == "k" or isinstance(value, Mapping | RowLimit):
         return value
-    raise ValueError(f'a share from 0 to 1, or "k", not {value!r}')
+    if _is_number(value) and isinstance(value, Integral) and int(value) > 0:
+        if value == 1:
+            raise ValueError("1 could be all rows or one row; write 1.0 for a share of all, { rows = 1 } for one row")
+        raise ValueError(f"a share from 0 to 1, not {value}; write {{ rows = {value} }} for {value} rows")
+    try:
+        return check_share(value)
+    except ValueError:
+        raise ValueError(
+            f'a share from 0 to 1, a number of rows such as {{ rows = 2 }}, or "k", not {value!r}'
+        ) from None
 
 
-Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(number)]
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(number)]
-Step = Annotated[int | float, Field(gt=0, allow_inf_nan=False), BeforeValidator(number)]
-Level = Annotated[int, Field(ge=0), BeforeValidator(whole)]
-Row = Annotated[int, Field(ge=1), BeforeValidator(whole)]
-Suppression = Annotated[Annotated[float, Field(ge=0, le=1)] | Literal["k"], BeforeValidator(_suppression)]
+def suppression_of_text(text: str) -> float | str | dict[str, Any]:
+    """Return what an option says of suppression: `0.05`, `k`, `rows=2` or `{ rows = 2 }`.
+
+    >>> suppression_of_text("0.05"), suppression_of_text("rows=2"), suppression_of_text("{ rows = 2 }")
+    (0.05, {'rows': 2}, {'rows': 2})
+    """
+    found = re.fullmatch(r"\s*\{?\s*rows\s*=\s*(\d+)\s*\}?\s*", text)
+    if found is not None:
+        return {"rows": int(found[1])}
+    if re.fullmatch(r"\s*\d+\s*", text):
+        return int(text)
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+Importance = Annotated[float, Field(ge=0, le=1), BeforeValidator(check_number)]
+Share = Annotated[Annotated[float, Field(ge=0, le=1)] | Ratio, BeforeValidator(check_share)]
+PositiveShare = Annotated[
+    Annotated[float, Field(gt=0, le=1)] | Ratio, BeforeValidator(partial(check_share, above=True))
+]
+InnerShare = Annotated[
+    Annotated[float, Field(gt=0, lt=1)] | Ratio, BeforeValidator(partial(check_share, above=True, below=True))
+]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), BeforeValidator(check_number)]
+Step = Annotated[int | float, Field(gt=0, allow_inf_nan=False), BeforeValidator(check_number)]
+Bound = Annotated[int | float, Field(allow_inf_nan=False), BeforeValidator(check_number)]
+Level = Annotated[int, Field(ge=0), BeforeValidator(check_whole)]
+Row = Annotated[int, Field(ge=1), BeforeValidator(check_whole)]
+Suppression = Annotated[
+    Annotated[float, Field(ge=0, le=1)] | Literal["k"] | Ratio | RowLimit,
+    BeforeValidator(_suppression),
+]
+SuppressionLike = float | str | Fraction | Mapping[str, int] | RowLimit
+"""What Python takes as a limit of suppression."""
 AnyHierarchy = Annotated[
     Any, BeforeValidator(_hierarchy), PlainSerializer(lambda b: b.spec(), return_type=dict[str, Any])
 ]
 AnyModel = Annotated[Any, BeforeValidator(_model), PlainSerializer(table_of, return_type=dict[str, Any])]
 
 
-def _path(value: Any) -> Located:
-    if isinstance(value, Located):
+def _path(value: Any) -> LocatedPath:
+    if isinstance(value, LocatedPath):
         return value
     if not isinstance(value, str | os.PathLike) or not str(value):
         raise ValueError(f"the path of a file, not {value!r}")
-    return Located(os.fspath(value), base.get())
+    return LocatedPath(os.fspath(value), base.get())
 
 
 AnyPath = Annotated[
@@ -162,16 +243,21 @@ AnyPath = Annotated[
 ]
 
 
-class DataOptions(Part):
+class DataOptions(PolicySection):
     """How the input is read."""
 
     missing: tuple[str, ...] = ("",)
     """Texts that mean null; the first is written where a null is released."""
     delimiter: str | None = None
+    """Sign between the cells of a CSV; found out unless given."""
     quote: str | None = None
+    """Sign around the cells of a CSV that hold its delimiter; " unless given."""
     encoding: str | None = None
+    """Encoding of a CSV, e.g. cp1252; UTF-8 unless given."""
     decimal: str | None = None
+    """Decimal mark of a CSV, . or ,; found out unless given."""
     sheet: str | None = None
+    """Sheet of an Excel file; the first with a table unless given."""
     header_row: Row | None = None
     """Row of a sheet, or line of a CSV, that names the columns; the first is 1."""
     normalise: StrictBool = False
@@ -180,15 +266,17 @@ class DataOptions(Part):
     """What columns without a role are; left out, they are an error."""
 
 
-def several(value: Any) -> Any:
+def tuple_of_names(value: Any) -> Any:
     """Turn one name into a tuple; leave several names as they are."""
     return (value,) if isinstance(value, str) else value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(several, json_schema_input_type=str | tuple[str, ...])]
+Names = Annotated[tuple[str, ...], BeforeValidator(tuple_of_names, json_schema_input_type=str | tuple[str, ...])]
 Form = Literal["range", "bounds", "mean", "median", "mode"]
 Forms = Annotated[
-    tuple[Form, ...], Field(min_length=1), BeforeValidator(several, json_schema_input_type=Form | tuple[Form, ...])
+    tuple[Form, ...],
+    Field(min_length=1),
+    BeforeValidator(tuple_of_names, json_schema_input_type=Form | tuple[Form, ...]),
 ]
 
 
@@ -205,34 +293,45 @@ _USEFUL = {
     "form": {Role.QUASI_IDENTIFIER},
     "importance": {Role.QUASI_IDENTIFIER},
     "round": {Role.SENSITIVE, Role.INSENSITIVE},
+    "bottom": {Role.SENSITIVE, Role.INSENSITIVE},
+    "top": {Role.SENSITIVE, Role.INSENSITIVE},
     "min_level": {Role.QUASI_IDENTIFIER},
     "max_level": {Role.QUASI_IDENTIFIER},
 }
 """The roles for which a key of an attribute has a meaning."""
 
 
-class Attribute(Part):
+class Attribute(PolicySection):
     """One column: its role and, for a quasi-identifier, how it may be generalised."""
 
     role: Role
+    """Its meaning for privacy: identifier, quasi-identifier, sensitive, insensitive, sampling-weight or unit."""
     hierarchy: AnyHierarchy | None = None
+    """How its values may be made coarser (DGH); left out, one is drafted from the data."""
     order: tuple[str, ...] | None = None
     """The values from least to greatest, where they are no numbers: of a sensitive attribute, or for boxes."""
     form: Forms | None = None
     """What boxes and clusters show of a quasi-identifier; left out, its range, or of clusters the mean or median."""
-    importance: Share | None = None
+    importance: Importance | None = None
+    """How much its detail matters beside that of the other quasi-identifiers, 0 to 1."""
     min_level: Level | None = None
+    """The least level of its hierarchy that may be released."""
     max_level: Level | None = None
+    """The greatest level of its hierarchy that may be released."""
     round: Step | None = None
     """Numbers that are not generalised are published as the nearest multiple of this, so that nobody is found by an
     exact one."""
+    bottom: Bound | None = None
+    """Rounded numbers below this are published as this, so that nobody is found by an extreme one."""
+    top: Bound | None = None
+    """Rounded numbers above this are published as this."""
     confirm: Confirm = False
     """True: yes, release this column although many of its values are unique. "?": the role is a guess that its owner
     has not confirmed, so nothing is released; "guessed": it was released all the same."""
 
     @model_validator(mode="after")
-    def _of_its_role(self) -> Self:
-        """Only a quasi-identifier is generalised; a hierarchy may also tell how far sensitive values lie apart."""
+    def _refuse_keys_of_other_roles(self) -> Self:
+        """Refuse keys that the role does not use; a hierarchy may also serve as a distance of sensitive values."""
         for key, useful in _USEFUL.items():
             if getattr(self, key) is not None and self.role not in useful:
                 raise ValueError(f"{kebab(key)} has no meaning for the role {str(self.role)!r}; leave it out")
@@ -244,12 +343,27 @@ class Attribute(Part):
             raise ValueError(f"min-level {self.min_level} lies above max-level {self.max_level}")
         return self
 
+    @model_validator(mode="after")
+    def _refuse_odd_bounds(self) -> Self:
+        """Refuse bounds of numbers that are not rounded, that are no multiples of the step, or in the wrong order."""
+        bounds = {key: getattr(self, key) for key in ("bottom", "top") if getattr(self, key) is not None}
+        for key, bound in bounds.items():
+            if self.round is None:
+                raise ValueError(f"{key} is for numbers that are rounded; give round, too, or leave it out")
+            if (Fraction(str(bound)) / Fraction(str(self.round))).denominator != 1:
+                raise ValueError(f"{key} = {bound} is no multiple of round = {self.round}; rounded numbers are")
+        if len(bounds) > 1 and bounds["bottom"] >= bounds["top"]:
+            raise ValueError(f"bottom {self.bottom} does not lie below top {self.top}")
+        return self
 
-class ReleaseOptions(Part):
+
+class ReleaseOptions(PolicySection):
     """How the release is written."""
 
     order: Literal["sorted", "keep"] = "sorted"
+    """Rows are sorted by what they show, or stay in the order of the table, which may identify people."""
     suppressed: Literal["drop", "show"] = "drop"
+    """Suppressed rows are left out, or shown as `*` in every quasi-identifier."""
     spreadsheet_safe: StrictBool = True
     """In a CSV, put ' before text that a spreadsheet would run as a formula."""
     ranges: Literal["cut", "observed"] = "cut"

@@ -1,4 +1,4 @@
-"""What callers give: tables, policies, names, folders."""
+"""Reading of what callers pass: tables, policies, names, folders."""
 
 import os
 import warnings
@@ -29,7 +29,7 @@ def policy_of(given: Policy | PathLike | Mapping[str, Any]) -> Policy:
 
 
 def load_policy(given: Policy | PathLike | Mapping[str, Any]) -> Policy:
-    """Return the policy as it was given, with what its own algorithm does not read."""
+    """Return the policy as it was given, including options that its algorithm ignores."""
     if isinstance(given, Policy):
         return given
     if isinstance(given, str | os.PathLike):
@@ -41,19 +41,19 @@ def load_policy(given: Policy | PathLike | Mapping[str, Any]) -> Policy:
         raise BadPolicy(f"a policy is a Policy, the path of its file or a mapping of its parts, not {kind!r}") from None
 
 
-def folder_of(policy: PolicyLike) -> Path | None:
+def earlier_folder_of(policy: PolicyLike) -> Path | None:
     return policy.folder if isinstance(policy, EarlierRelease) else None
 
 
 def path_of(source: SourceLike) -> Path | None:
-    """The file or folder that a release must not be written over; None for what is no path of this machine."""
+    """Return the file or folder that a release must not overwrite; None for anything but a local path."""
     if not isinstance(source, str | os.PathLike) or str(source) == "-" or parse_postgres_table(source) is not None:
         return None
     return local_path(source)
 
 
 def is_file(text: PathLike) -> bool:
-    """Whether a file of this name is there; what is too long for a name is none."""
+    """Whether there is a file of this name; a text that is too long to be a name counts as no file."""
     try:
         return Path(text).is_file()
     except OSError:
@@ -61,20 +61,20 @@ def is_file(text: PathLike) -> bool:
 
 
 def target_of(to: TargetLike) -> Postgres | None:
-    """The table that a release is stored in beside its folders."""
+    """Return the database table that a release is stored in beside its folders; None if none is named."""
     target = parse_postgres_table(to)
     if to is not None and target is None:
         raise BadOutput("a release is stored in a table of PostgreSQL: name it as postgres:schema.table")
     return target
 
 
-def several(names: str | Sequence[str]) -> list[str]:
-    """One name or several, each once."""
+def unique_names(names: str | Sequence[str]) -> list[str]:
+    """Return one name, or several without repetitions, as a list."""
     return [names] if isinstance(names, str) else list(dict.fromkeys(names))
 
 
-def private_of(folder: Path, private: PathLike | None) -> Path:
-    """The private folder of a release; what a killed run left halfway is settled first."""
+def private_folder_of(folder: Path, private: PathLike | None) -> Path:
+    """Return the private folder of a release, after finishing or undoing what a killed run left halfway."""
     found = Path(private) if private else folder.absolute().with_name(folder.absolute().name + ".private")
     settle(found)
     return found
@@ -82,7 +82,7 @@ def private_of(folder: Path, private: PathLike | None) -> Path:
 
 @contextmanager
 def collect_warnings() -> Iterator[list[str]]:
-    """Collect the project's own warnings as sentences; others pass."""
+    """Collect Shoal's own warnings as sentences; others are issued at the end of the block."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -95,8 +95,8 @@ def collect_warnings() -> Iterator[list[str]]:
 
 
 @contextmanager
-def once() -> Iterator[None]:
-    """Give each warning once that folds or algorithms would give again and again."""
+def warn_once() -> Iterator[None]:
+    """Issue each warning once, though folds or algorithms raise it again and again."""
     with collect_warnings() as notes:
         yield
     for note in dict.fromkeys(notes):

@@ -1,9 +1,9 @@
-"""The public functions: the joiner of all that lies below."""
+"""The public functions, which join all layers below."""
 
 from shoal.api.analysis import Sweep, compare, draft, lattice, learn, measure, risk, sweep, workload
 from shoal.api.attack_and_audit import attack, audit, rule_tree
-from shoal.api.next_releases import again, remove, removing, republish
-from shoal.api.releases import NEED_ORIGINAL, anonymize, apply, dry_run, publish, verify
+from shoal.api.next_releases import prepare_next_release, prepare_removal, remove, republish
+from shoal.api.releases import NEED_ORIGINAL, anonymize, apply, block, dry_run, find_verdict, publish, verify
 from shoal.explore.draft_policy import PolicyDraft
 from shoal.pipeline import Release, make_release
 
@@ -12,21 +12,23 @@ __all__ = [
     "PolicyDraft",
     "Release",
     "Sweep",
-    "again",
     "anonymize",
     "apply",
     "attack",
     "audit",
+    "block",
     "compare",
     "draft",
     "dry_run",
+    "find_verdict",
     "lattice",
     "learn",
     "make_release",
     "measure",
+    "prepare_next_release",
+    "prepare_removal",
     "publish",
     "remove",
-    "removing",
     "republish",
     "risk",
     "rule_tree",

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.arrow import ArrowEngine
-from shoal.engines.choice import read_for, read_options, read_whole
+from shoal.engines.choice import read_into_memory, read_options, read_with_population
 from shoal.errors import REPLACE_IT, BadInput
 from shoal.explore.compare import (
     AlgorithmComparison,
     all_measures,
     compare_algorithms,
     known_algorithms,
-    of_workload,
-    with_algorithm,
+    workload_errors,
 )
 from shoal.explore.draft_policy import PolicyDraft, draft_policy
 from shoal.explore.lattice_table import LatticeTable, list_nodes
@@ -25,7 +24,16 @@ from shoal.explore.learn import figures_of, learn_from, set_lesson
 from shoal.explore.measure import TableMeasurement, measure_table
 from shoal.explore.sweep import ParameterSweep, Value, parameter_of, refuse_unknown, sweep_parameter, values_of
 from shoal.explore.table_risk import RiskAsked, assess, read_for_risk
-from shoal.inputs import PathLike, SourceLike, load_policy, once, path_of, policy_of, private_of, several
+from shoal.inputs import (
+    PathLike,
+    SourceLike,
+    load_policy,
+    path_of,
+    policy_of,
+    private_folder_of,
+    unique_names,
+    warn_once,
+)
 from shoal.mining.cross_validation import Learned
 from shoal.models.spec import kebab
 from shoal.pipeline import Release
@@ -33,14 +41,14 @@ from shoal.policy.document import Policy
 from shoal.problem import Problem
 from shoal.publish.claims import load_public
 from shoal.publish.contents import load_private
-from shoal.publish.folder import write_whole
-from shoal.publish.release_views import builders_of, original_of, shown_in_folder, shown_in_memory
+from shoal.publish.folder import refuse_irregular, write_file
+from shoal.publish.release_views import builders_of, generalised_from_columns, generalised_from_folder, original_of
 from shoal.report.plots.alpha_graph import AlphaGraph
 from shoal.report.plots.charts import LossCurve
+from shoal.report.plots.display import GraphFile, ListFiles
 from shoal.report.plots.lattice_graph import LatticeGraph
-from shoal.report.plots.plot_files import GraphFile, ListFiles
 from shoal.risk import Assessment
-from shoal.search.driver import Stop, Watch, never, unwatched
+from shoal.search.driver import Stop, Watch, ignore_progress, never_stop
 from shoal.search.full_domain import LatticeSearch
 from shoal.workload.answer_errors import SANITY, WorkloadReport, compare_answers
 from shoal.workload.queries import Query, attributes_of
@@ -83,20 +91,20 @@ def workload(
     _refuse_both(queries, random)
     file = None if save is None else _new_file(save, path_of(source), force=force)
     manifest = None if isinstance(out, Release) else load_public(Path(out))
-    policy = out.policy if isinstance(out, Release) else load_private(private_of(Path(out), private)).policy
+    policy = out.policy if isinstance(out, Release) else load_private(private_folder_of(Path(out), private)).policy
     builders = out.plan.builders if isinstance(out, Release) else builders_of(policy)
     read = ArrowEngine().read(source, read_options(policy, reading))
     original = original_of(read.table, read.name, policy, builders)
-    asked = asked_of(read, policy, queries, random, attributes=attributes, selectivity=selectivity, seed=seed)
+    asked = choose_queries(read, policy, queries, random, attributes=attributes, selectivity=selectivity, seed=seed)
     if file is not None:
-        write_whole(file, toml_of(asked))
+        write_file(file, toml_of(asked))
     names = attributes_of(asked)
     if isinstance(out, Release):
-        shown = shown_in_memory(out.row_by_row, out.plan, names, original)
+        shown = generalised_from_columns(out.row_by_row, out.plan, names, original)
     else:
         assert manifest is not None
-        shown = shown_in_folder(Path(out), manifest, names, original)
-    with _about(queries):
+        shown = generalised_from_folder(Path(out), manifest, names, original)
+    with _name_query_file(queries):
         return compare_answers(shown, original, asked, sanity=sanity)
 
 
@@ -105,14 +113,14 @@ def _refuse_both(queries: Any, random: int | None) -> None:
         raise BadInput("give either a workload of queries or a number of random ones, not both and not neither")
 
 
-def asked_of(
+def choose_queries(
     read: Source,
     policy: Policy,
     queries: PathLike | Iterable[Query | Mapping[str, Any]] | None,
     random: int | None,
     **how: Any,
 ) -> tuple[Query, ...]:
-    """The queries of a file, those given, or random ones."""
+    """Return the queries of a file, those given, or random ones."""
     _refuse_both(queries, random)
     if random is not None:
         return random_queries(read.table, policy.quasi_identifiers, random, **how)
@@ -120,8 +128,8 @@ def asked_of(
 
 
 @contextmanager
-def _about(queries: Any) -> Iterator[None]:
-    """Names the file of queries in what is wrong with one of them."""
+def _name_query_file(queries: Any) -> Iterator[None]:
+    """Prefix errors about a query with the name of the file of queries."""
     try:
         yield
     except BadInput as wrong:
@@ -130,8 +138,9 @@ def _about(queries: Any) -> Iterator[None]:
 
 
 def _new_file(path: PathLike, source: Path | None, *, force: bool) -> Path:
-    """A file that may be written: never over the table, over others only when forced."""
+    """Return the path of a file that may be written: never the table, an existing file only when forced."""
     file = Path(path)
+    refuse_irregular(file)
     if source is not None and file.exists() and source.exists() and file.samefile(source):
         raise BadInput(f"{file.name}: the queries would be written over the table; name another file")
     if file.exists() and not force:
@@ -155,7 +164,7 @@ def risk(
     watch: Watch | None = None,
     **further: Any,
 ) -> Assessment:
-    """How easily people are found in a table or in the folder of a release, which names its quasi-identifiers itself.
+    """Assess how easily people are found in a table, or in the folder of a release, which names its quasi-identifiers.
 
     Without quasi-identifiers it looks for identifiers and for combinations of columns that tell rows apart. Further
     keywords are the other fields of `RiskAsked`: `suda`, `suda_size`, `discover`, `identifiers` …
@@ -165,12 +174,12 @@ def risk(
     >>> found.document()["reidentification"]["prosecutor"]
     {'basis': 'the table', 'max': 1.0, 'average': 0.5, 'at_risk': 3, 'certain': 1}
     """
-    quasi, secret, presets = (tuple(several(given)) for given in (quasi_identifiers, sensitive, preset))
+    quasi, secret, presets = (tuple(unique_names(given)) for given in (quasi_identifiers, sensitive, preset))
     about = RiskAsked(quasi, secret, weight, unit, population, population_size, threshold, presets, **further)
-    how = _reading(missing, options)
-    read, about, dropped = read_for_risk(source, how, about, read_whole)
-    everybody = None if about.population is None else read_whole(about.population, how)
-    return assess(read, about, everybody, watch or unwatched, dropped)
+    how = _read_options_without_policy(missing, options)
+    read, about, dropped = read_for_risk(source, how, about, read_into_memory)
+    everybody = None if about.population is None else read_into_memory(about.population, how)
+    return assess(read, about, everybody, watch or ignore_progress, dropped)
 
 
 def lattice(
@@ -182,7 +191,7 @@ def lattice(
     force: bool = False,
     watch: Watch | None = None,
 ) -> LatticeTable:
-    """Every node of the policy's lattice: whether it complies, what it costs, and whether any node is plainly better.
+    """List every node of the policy's lattice: whether it complies, what it costs, and whether another dominates it.
 
     `picture` (an SVG or a PNG) and `csv` are files to write it to as well; what they tell of the table is private.
 
@@ -198,7 +207,7 @@ def lattice(
     files = ListFiles.choose(picture, csv, path_of(source), force=force)
     policy = policy_of(policy)
     search = _lattice_search(source, policy)
-    table = list_nodes(search.lattice, search.oracle, policy, watch or unwatched)
+    table = list_nodes(search.lattice, search.oracle, policy, watch or ignore_progress)
     files.write(table.csv, lambda: LatticeGraph(table))
     return table
 
@@ -218,7 +227,7 @@ def compare(
     watch: Watch | None = None,
     stop: Stop | None = None,
 ) -> AlgorithmComparison:
-    """What several algorithms, every kind unless named, make of one table and policy; what does not fit says why.
+    """Run several algorithms, every kind unless named, on one table and policy; those that do not fit say why.
 
     Each may take as long as the policy's time limit says. Every measure is among the `figures` of a run; with
     `queries`, or so many `random` ones, the errors of their answers too, and with a `target` what `learn` would tell.
@@ -231,18 +240,20 @@ def compare(
     >>> [(run.algorithm, run.height, run.proved) for run in found.runs]
     [('optimal', 2, True), ('datafly', 2, False)]
     """
-    chosen = known_algorithms(None if algorithms is None else several(algorithms))
+    chosen = known_algorithms(None if algorithms is None else unique_names(algorithms))
     policy, engine = load_policy(policy), ArrowEngine()
-    with once():
-        read = read_for(source, policy, engine)
+    with warn_once():
+        read = read_with_population(source, policy, engine)
         further = [all_measures(read)]
         if queries is not None or random is not None:
-            asked = asked_of(read, policy, queries, random, seed=seed)
-            further.append(of_workload(read, engine, asked, sanity))
+            asked = choose_queries(read, policy, queries, random, seed=seed)
+            further.append(workload_errors(read, engine, asked, sanity))
         if target is not None:
-            lesson = set_lesson(read, policy, target, learners=None if learners is None else several(learners))
-            further.append(figures_of(read, engine, lesson, stop or never))
-        return compare_algorithms(read, policy, engine, chosen, watch or unwatched, stop or never, further, rows)
+            lesson = set_lesson(read, policy, target, learners=None if learners is None else unique_names(learners))
+            further.append(figures_of(read, engine, lesson, stop or never_stop))
+        return compare_algorithms(
+            read, policy, engine, chosen, watch or ignore_progress, stop or never_stop, further, rows
+        )
 
 
 class Sweep(ParameterSweep):
@@ -265,7 +276,7 @@ def sweep(
     stop: Stop | None = None,
     **parameter: Any,
 ) -> Sweep:
-    """What a policy costs at several values of one parameter, which is named here or in `over`; nothing is released.
+    """Measure what a policy costs at several values of one parameter, named here or in `over`; release nothing.
 
     A parameter is an option of [method], e.g. `suppression`, or of the models required, e.g. `k`; its values are given
     one by one or as a text, "2..50". In `over` it may be `attributes.age.max-level=0..3` or
@@ -281,19 +292,21 @@ def sweep(
     >>> found.plot().get_ylabel()
     'loss'
     """
-    name, values = _swept(over, parameter)
+    name, values = _parse_parameter(over, parameter)
     files = ListFiles.choose(picture, csv, path_of(source), force=force)
     policy, engine = load_policy(policy), ArrowEngine()
     refuse_unknown(policy, name, values)
-    with once():
-        read = read_for(source, policy, engine)
-        found = Sweep(**vars(sweep_parameter(read, policy, engine, name, values, watch or unwatched, stop or never)))
+    with warn_once():
+        read = read_with_population(source, policy, engine)
+        found = Sweep(
+            **vars(sweep_parameter(read, policy, engine, name, values, watch or ignore_progress, stop or never_stop))
+        )
     files.write(found.csv, lambda: LossCurve.from_sweep(found))
     return found
 
 
-def _swept(over: str | None, given: Mapping[str, Any]) -> tuple[str, tuple[Value, ...]]:
-    """The one parameter that is named, and its values."""
+def _parse_parameter(over: str | None, given: Mapping[str, Any]) -> tuple[str, tuple[Value, ...]]:
+    """Return the one parameter that is named, and its values."""
     named = [(kebab(name), _values(values)) for name, values in given.items()]
     named += [] if over is None else [parameter_of(over)]
     if not named:
@@ -304,7 +317,7 @@ def _swept(over: str | None, given: Mapping[str, Any]) -> tuple[str, tuple[Value
 
 
 def _values(given: Any) -> tuple[Value, ...]:
-    """The values of a parameter: several, one, or a text such as 2..50 or optimal,local."""
+    """Return the values of a parameter, given as several, one, or a text such as 2..50 or optimal,local."""
     if isinstance(given, str):
         return values_of(given)
     return tuple(given) if isinstance(given, Iterable) else (given,)
@@ -323,7 +336,7 @@ def learn(
     watch: Watch | None = None,
     stop: Stop | None = None,
 ) -> Learned:
-    """How well classifiers predict a column when trained on the original and on the release; needs `shoal[learn]`.
+    """Measure how well classifiers predict a column, trained on the original and on the release; needs `shoal[learn]`.
 
     Cross-validated: each fold's training rows are anonymized by themselves, and the rows held out are shown through the
     recoding found (`Learned.how`). `features` are the quasi-identifiers unless named; at most `rows` are trained on.
@@ -337,17 +350,17 @@ def learn(
     (0.5, [(1.0, 1.0)])
     """
     policy, engine = policy_of(policy), ArrowEngine()
-    asked, named = (None if given is None else several(given) for given in (learners, features))
-    with once():
-        read = read_for(source, policy, engine)
+    asked, named = (None if given is None else unique_names(given) for given in (learners, features))
+    with warn_once():
+        read = read_with_population(source, policy, engine)
         lesson = set_lesson(read, policy, target, learners=asked, features=named, folds=folds, seed=seed, rows=rows)
-        return learn_from(read, policy, engine, lesson, watch or unwatched, stop or never)
+        return learn_from(read, policy, engine, lesson, watch or ignore_progress, stop or never_stop)
 
 
 def _lattice_search(source: SourceLike, policy: Policy) -> LatticeSearch:
     engine = ArrowEngine()
-    policy = with_algorithm(policy, "optimal") if policy.method.of_cells else policy
-    problem = Problem.of(read_for(source, policy, engine), policy, engine)
+    policy = policy.with_algorithm("optimal") if policy.method.of_cells else policy
+    problem = Problem.of(read_with_population(source, policy, engine), policy, engine)
     problem.refuse_infeasible()
     return LatticeSearch.of(problem)
 
@@ -365,7 +378,7 @@ def measure(
     force: bool = False,
     show_values: bool = False,
 ) -> TableMeasurement:
-    """Every model's attained value for a table as it is; no policy needed.
+    """Measure what a table as it is attains of every model; no policy is needed.
 
     With a `unit`, persons are counted, not rows. `graph` is a file (.graphml, .svg, .png) for the graph of the
     sensitive values and the classes. `show_values` names what the members of the worst classes share.
@@ -377,12 +390,12 @@ def measure(
     >>> found.models[0], dict(found.models[0].worst)
     (ModelMeasurement(k-anonymity: k = 1), {'size': 1, 'rows': (3,)})
     """
-    file = None if graph is None else GraphFile.choose(graph, path_of(source), several(sensitive), force=force)
-    read = read_whole(source, _reading(missing, options))
+    file = None if graph is None else GraphFile.choose(graph, path_of(source), unique_names(sensitive), force=force)
+    read = read_into_memory(source, _read_options_without_policy(missing, options))
     return measure_table(
         read,
-        several(quasi_identifiers),
-        several(sensitive),
+        unique_names(quasi_identifiers),
+        unique_names(sensitive),
         unit=unit,
         ignore_suppressed=ignore_suppressed,
         graph=None if file is None else lambda name, values: file.write(AlphaGraph.of(name, values)),
@@ -393,14 +406,14 @@ def measure(
 def draft(
     source: SourceLike, k: int = 5, *, missing: str | Sequence[str] = ("",), options: ReadOptions | None = None
 ) -> PolicyDraft:
-    """A first policy for a table, as TOML with comments; how the table was read stands in it."""
-    how = _reading(missing, options)
+    """Draft a first policy for a table, as TOML with comments; it records how the table was read."""
+    how = _read_options_without_policy(missing, options)
     keys = ("delimiter", "quote", "encoding", "decimal", "sheet", "header_row")
     given = {key.replace("_", "-"): getattr(how, key) for key in keys if getattr(how, key) is not None}
-    read = replace(read_whole(source, how), given={"missing": how.missing, **given})
+    read = replace(read_into_memory(source, how), given={"missing": how.missing, **given})
     return draft_policy(read, ArrowEngine(), k)
 
 
-def _reading(missing: str | Sequence[str], options: ReadOptions | None) -> ReadOptions:
-    """How to read a table for which there is no policy: what is not said is found out, even its encoding."""
-    return replace(options or ReadOptions(missing=tuple(several(missing))), guess_encoding=True)
+def _read_options_without_policy(missing: str | Sequence[str], options: ReadOptions | None) -> ReadOptions:
+    """Return the options for reading a table without a policy: what is not given is detected, even the encoding."""
+    return replace(options or ReadOptions(missing=tuple(unique_names(missing))), guess_encoding=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,29 +12,33 @@ from shoal.attacks import ATTACKS
 from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding
 from shoal.attacks.audit import Audit, Doubt, doubts_of_rows
 from shoal.attacks.audit import audit as run_all
+from shoal.attacks.prosecutor import Prosecutor, tell_persons
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.codes import Codes, Table
 from shoal.engine_port import Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import read_options, recode
 from shoal.errors import BadInput, BadPolicy, Infeasible
+from shoal.explore.advice import compare_with_verdict
 from shoal.explore.measure import warn_of_persons
-from shoal.inputs import PathLike, SourceLike, collect_warnings, path_of, policy_of, private_of, several
+from shoal.inputs import PathLike, SourceLike, collect_warnings, path_of, policy_of, private_folder_of, unique_names
 from shoal.mining.c45 import C45
 from shoal.models.model import Model
-from shoal.models.spec import nearest
+from shoal.models.spec import suggest_nearest
 from shoal.pipeline import Release
 from shoal.policy.document import Policy
+from shoal.policy.method import find_minimal_part
 from shoal.problem import warn_of_repeated, warn_of_several_rows
 from shoal.publish.claims import load_public
-from shoal.publish.contents import PeopleFile, load_private, load_rows
+from shoal.publish.contents import PeopleFile, load_private, load_rows, read_verdict
+from shoal.publish.manifest import fewest_persons
 from shoal.publish.release_views import (
-    Columns,
+    ColumnRoles,
     builders_of,
-    published_by,
-    published_in_folder,
-    published_in_memory,
-    published_of,
+    published_from_columns,
+    published_from_plan,
+    published_from_table,
+    read_published_folder,
 )
 from shoal.roles import Role
 from shoal.runtime.events import phase
@@ -43,7 +47,7 @@ from shoal.solve import make_plan
 
 
 @dataclass(frozen=True)
-class Known:
+class ReleaseBackground:
     """What is known of how a release was made."""
 
     release: SourceLike | Release
@@ -63,7 +67,7 @@ class Known:
         if isinstance(self.release, Release):
             return self.release.policy
         if isinstance(self.release, str | Path) and Path(self.release).is_dir():
-            beside = private_of(Path(self.release), self.private)
+            beside = private_folder_of(Path(self.release), self.private)
             return load_private(beside).policy if beside.is_dir() else None
         return None
 
@@ -80,15 +84,15 @@ class Known:
         return None if self.rules is None else self.rules.models
 
     def open(self, release: SourceLike | Release) -> Published:
-        """Another release as an attacker has it."""
-        return published(release, *self.named, policy=self.policy, reading=self.reading)
+        """Return another release as an attacker has it."""
+        return open_published(release, *self.named, policy=self.policy, reading=self.reading)
 
     def behind(self, release: SourceLike | Release, original: SourceLike) -> Truth:
-        """The rows of the original behind a release."""
-        return truth(release, original, reading=self.reading)
+        """Return the original and its rows behind a release."""
+        return read_truth(release, original, reading=self.reading)
 
     def algorithm(self, attribute: str | None) -> tuple[Any, bool] | None:
-        """What the policy releases of any table, and whether that depends on the attribute; None without a policy."""
+        """Return a function from tables to releases, and whether it reads the attribute; None without a policy."""
         rules = self.rules
         if rules is None:
             return None
@@ -99,8 +103,38 @@ class Known:
         return algorithm_of(rules, attribute), attribute in rules.about
 
     @property
+    def minimal_part(self) -> tuple[Literal["class", "column"] | None, str]:
+        """Where nothing could have been finer, by the policy; None where it could or nothing is known, and why."""
+        rules = self.rules
+        if rules is None:
+            return None, ""
+        if self._search_was_cut_short:
+            return None, "the search ended before it was sure of the best node"
+        return find_minimal_part(rules)
+
+    @property
+    def _search_was_cut_short(self) -> bool:
+        """Whether the release says that its node was not proved to be the best; False where nothing is known."""
+        rules = self.rules
+        if rules is None or rules.method.algorithm != "optimal":
+            return False
+        if isinstance(self.release, Release):
+            return not self.release.summary.method.proved
+        if isinstance(self.release, str | Path) and Path(self.release).is_dir():
+            beside = private_folder_of(Path(self.release), self.private)
+            return beside.is_dir() and not load_private(beside).manifest.method.proved
+        return rules.method.time_limit is not None
+
+    @property
+    def least_levels(self) -> Mapping[str, int]:
+        """The lowest level that the policy allows each attribute, where it names one."""
+        rules = self.rules
+        attributes = {} if rules is None else rules.attributes
+        return {name: each.min_level for name, each in attributes.items() if each.min_level is not None}
+
+    @property
     def promised_k(self) -> int | None:
-        """The k that a published folder tells."""
+        """The largest k that the manifest of a published folder promises."""
         if not isinstance(self.release, str | Path) or not Path(self.release).is_dir():
             return None
         asked = [model.asked.get("k") for model in load_public(Path(self.release)).models]
@@ -108,7 +142,7 @@ class Known:
 
 
 def algorithm_of(policy: Policy, attribute: str) -> Any:
-    """What a policy releases of a table of quasi-identifiers and one sensitive attribute; None where it cannot."""
+    """Return a function from a table of quasi-identifiers and the attribute to its release, None if infeasible."""
     names = {*policy.quasi_identifiers, attribute}
     rules = policy.model_copy(update={"attributes": {n: a for n, a in policy.attributes.items() if n in names}})
     if policy.population is not None or policy.unit is not None:
@@ -123,7 +157,9 @@ def algorithm_of(policy: Policy, attribute: str) -> Any:
                 return None
             columns = recode(source, plan, rules, ArrowEngine()).columns
         quasi = [name for shown in plan.released_as.values() for name in shown]
-        return published_in_memory("a world", columns, Columns(quasi, [attribute], plan.statistics), plan.builders)
+        return published_from_columns(
+            "a world", columns, ColumnRoles(quasi, [attribute], plan.statistics), plan.builders
+        )
 
     return run
 
@@ -146,7 +182,8 @@ def attack(
 ) -> Finding:
     """Run one attack on a release: one made here, a published folder, or any table whose columns are named.
 
-    `how` is an attack with its options, `shoal.attacks.Homogeneity()`, or the name of one, "homogeneity".
+    `how` is an attack with its options, `shoal.attacks.Homogeneity()`, or the name of one, "homogeneity". Of a plain
+    table whose quasi-identifiers are not named, those that a join is on are taken.
     Hierarchies are those of the `policy` or else of the private folder beside a published one. With the `original`,
     guesses are held against the truth. Where an attack tells what it learned of each person, `people` is a CSV to write
     that to, which is private; the same is in `Finding.people`. `reading` holds keys of [data], for the tables that the
@@ -155,24 +192,28 @@ def attack(
     how = _attack_of(how)
     where = None if isinstance(release, Release) else path_of(release)
     file = None if people is None else PeopleFile.choose(people, where, force=force)
-    named = several(quasi_identifiers), several(sensitive)
     rules = rules_of(release, policy, private)
-    seen = published(release, *named, policy=rules, private=private, reading=reading)
+    named = unique_names(quasi_identifiers), unique_names(sensitive)
+    if rules is None and not named[0]:
+        named = unique_names(how.columns_of_table), named[1]
+    seen = open_published(release, *named, policy=rules, private=private, reading=reading)
     right = None if original is None else _truth_of(seen, release, original, private, reading)
     with phase("attacking"):
-        found = how.prepared(Known(release, policy, private, original, named, reading or {})).on(seen, right)
+        found = how.prepared(ReleaseBackground(release, policy, private, original, named, reading or {})).on(
+            seen, right
+        )
     if file is not None:
         file.write(found)
     return found
 
 
 def _attack_of(given: Attack | str) -> Attack:
-    """The attack that is meant, with its usual options where only its name is given."""
+    """Return the attack that is meant, with default options where only its name is given."""
     if isinstance(given, Attack):
         return given
     name = str(given)  # anything may be given
     if name not in ATTACKS:
-        raise BadInput(f"{name!r} is no attack{nearest(name, ATTACKS)}; known: {', '.join(ATTACKS)}")
+        raise BadInput(f"{name!r} is no attack{suggest_nearest(name, ATTACKS)}; known: {', '.join(ATTACKS)}")
     made = ATTACKS[name].with_defaults()
     if isinstance(made, str):
         raise BadInput(f"{name}: {made}")
@@ -188,15 +229,15 @@ def rule_tree(
     private: PathLike | None = None,
     reading: Mapping[str, Any] | None = None,
 ) -> C45:
-    """The decision tree that tells the first sensitive attribute of a release."""
+    """Fit the decision tree that predicts the first sensitive attribute of a release."""
     rules = rules_of(release, policy, private)
-    named = several(quasi_identifiers), several(sensitive)
-    seen = published(release, *named, policy=rules, private=private, reading=reading)
+    named = unique_names(quasi_identifiers), unique_names(sensitive)
+    seen = open_published(release, *named, policy=rules, private=private, reading=reading)
     features = {name: column for name, column in seen.table.columns.items() if name not in seen.sensitive}
     return C45().fit_codes(features, seen.table[seen.sensitive[0]])
 
 
-def published(
+def open_published(
     release: SourceLike | Release,
     quasi_identifiers: Sequence[str] = (),
     sensitive: Sequence[str] = (),
@@ -205,36 +246,36 @@ def published(
     private: PathLike | None = None,
     reading: Mapping[str, Any] | None = None,
 ) -> Published:
-    """A release as an attacker has it."""
+    """Return a release as an attacker has it."""
     if isinstance(release, Release):
-        return _of_release(release)
+        return _open_made_release(release)
     rules, folder = rules_of(release, policy, private), _folder(release)
     if folder is not None:
         manifest = load_public(folder)
         if sensitive:
             manifest = manifest.model_copy(update={"sensitive": tuple(sensitive)})
-        return published_in_folder(folder, manifest, None if rules is None else builders_of(rules, _ROLES))
+        return read_published_folder(folder, manifest, None if rules is None else builders_of(rules, _ROLES))
     read = ArrowEngine().read(release, read_options(rules, reading))
     if rules is not None:
         quasi_identifiers = quasi_identifiers or rules.quasi_identifiers
         sensitive = sensitive or rules.named(Role.SENSITIVE)
     builders = None if rules is None else builders_of(rules, _ROLES)
-    return published_of(read.name, read.table, Columns(quasi_identifiers, sensitive, {}), builders)
+    return published_from_table(read.name, read.table, ColumnRoles(quasi_identifiers, sensitive, {}), builders)
 
 
-def truth(
+def read_truth(
     release: SourceLike | Release,
     original: SourceLike,
     private: PathLike | None = None,
     reading: Mapping[str, Any] | None = None,
 ) -> Truth:
-    """The original and the row of it behind each released one, as the private folder tells."""
+    """Return the original, and its row behind each released row, as the private folder records it."""
     if isinstance(release, Release):
         return Truth(release.source.table, release.rows)
     folder = _folder(release)
     if folder is None:
         raise BadInput("only a release that was made here knows which row of the original is behind which of its own")
-    beside = private_of(folder, private)
+    beside = private_folder_of(folder, private)
     read = ArrowEngine().read(original, read_options(load_private(beside).policy, reading))
     rows = load_rows(beside)
     if len(rows) and int(rows.max()) >= read.table.rows:
@@ -249,8 +290,8 @@ def _truth_of(
     private: PathLike | None,
     reading: Mapping[str, Any] | None,
 ) -> Truth:
-    """The rows behind those of a release, which must be as many."""
-    found = truth(release, original, private, reading)
+    """Return the truth behind a release; refuse an original with other rows or columns."""
+    found = read_truth(release, original, private, reading)
     if len(found.rows) != seen.rows or not {*seen.quasi_identifiers, *seen.sensitive} <= {*found.table.columns}:
         raise BadInput(
             f"{seen.name}: what was given as the original, or the private folder beside it, is of another table; give "
@@ -262,22 +303,22 @@ def _truth_of(
 def rules_of(
     release: SourceLike | Release, policy: Policy | PathLike | Mapping[str, Any] | None, private: PathLike | None
 ) -> Policy | None:
-    """The policy that explains a release: the one given, or else the one that it was made by, where that is at hand."""
+    """Return the policy that explains a release: the one given, else the one it was made by, if available."""
     if policy is not None:
         return policy_of(policy)
     if isinstance(release, Release):
         return release.policy
     folder = _folder(release)
-    beside = None if folder is None else private_of(folder, private)
+    beside = None if folder is None else private_folder_of(folder, private)
     return None if beside is None or not beside.is_dir() else load_private(beside).policy
 
 
-def _of_release(release: Release) -> Published:
-    return published_by(release.plan, release.policy, release.row_by_row, release.separate)
+def _open_made_release(release: Release) -> Published:
+    return published_from_plan(release.plan, release.policy, release.row_by_row, release.separate)
 
 
 def _folder(release: SourceLike) -> Path | None:
-    """The folder of a release, if it is one; what a killed run left halfway is settled first."""
+    """Return the folder of a release, None for other sources; first settle what a killed run left halfway."""
     if isinstance(release, str | Path):
         settle(Path(release))
     if not isinstance(release, str | Path) or not Path(release).is_dir():
@@ -311,13 +352,13 @@ def audit(
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": ["3*", "3*", "4*", "4*"], "ill": ["flu", "flu", "flu", "hiv"]})
-    >>> [line.said for line in audit(table, quasi_identifiers="age", sensitive="ill").lines][:3]
+    >>> [line.verdict_text for line in audit(table, quasi_identifiers="age", sensitive="ill").lines][:3]
     ['protected', 'exposed: 2 records', 'protected']
     """
-    named = several(quasi_identifiers), several(sensitive)
-    known = Known(release, policy, private, original, named, reading or {})
+    named = unique_names(quasi_identifiers), unique_names(sensitive)
+    known = ReleaseBackground(release, policy, private, original, named, reading or {})
     rules = rules_of(release, policy, private)
-    seen = published(release, *named, policy=rules, private=private, reading=reading)
+    seen = open_published(release, *named, policy=rules, private=private, reading=reading)
     right = None if original is None else _truth_of(seen, release, original, private, reading)
     given = AuditInputs(register, others, control, width, seed)
     kinds = [kind for kind in ATTACKS.values() if seen.sensitive or not kind.of_sensitive]
@@ -326,22 +367,52 @@ def audit(
     if not seen.sensitive:
         said = "no sensitive attribute was named (--sensitive, in Python sensitive=…)"
         absent |= {Channel.ATTRIBUTE: said, Channel.RULES: said, Channel.COMPOSITION: said}
-    found = run_all(seen, [(kind.name, _prepared(how, known)) for kind, how in fitting], right, absent, tell or _untold)
-    doubts = _doubts(release, seen, right, rules_of(release, policy, private), private)
-    return replace(found, doubts=doubts)
+    found = run_all(
+        seen, [(kind.name, _prepare(how, known)) for kind, how in fitting], right, absent, tell or _ignore_progress
+    )
+    doubts = _warn_of_doubts(release, seen, right, rules, private)
+    found = replace(found, doubts=doubts)
+    folder = None if isinstance(release, Release) else _folder(release)
+    if rules is not None and rules.unit is not None and not seen.exact:
+        found = _count_persons(found, _fewest_persons(seen, right, rules.unit, folder, private))
+    verdict = None if folder is None else read_verdict(folder, private_folder_of(folder, private))
+    return found if verdict is None else replace(found, agreement=compare_with_verdict(found, verdict))
 
 
-def _doubts(
+def _count_persons(found: Audit, fewest: int | None) -> Audit:
+    """Return the audit with the fewest persons of a class beside the fewest records, where they are known."""
+    if fewest is None:
+        return found
+    told = (tell_persons(each, fewest) if each.attack == Prosecutor.name else each for each in found.findings)
+    return replace(found, findings=tuple(told))
+
+
+def _fewest_persons(
+    seen: Published, right: Truth | None, unit: str, folder: Path | None, private: PathLike | None
+) -> int | None:
+    """Return the fewest persons in a class that shows something: counted in the original, else as the release tells."""
+    if right is not None and unit in right.table.columns:
+        persons = _persons_of_classes(seen, right.behind(unit))
+        shown = np.ones(len(persons), dtype=bool)
+        shown[seen.class_of_row[seen.hidden]] = False
+        return int(persons[shown if shown.any() else slice(None)].min(initial=seen.rows))
+    beside = None if folder is None else private_folder_of(folder, private)
+    if beside is None or not beside.is_dir():
+        return None
+    return fewest_persons(model.model_dump() for model in load_private(beside).manifest.models)
+
+
+def _warn_of_doubts(
     release: SourceLike | Release,
     seen: Published,
     right: Truth | None,
     rules: Policy | None,
     private: PathLike | None,
 ) -> dict[Channel, Doubt]:
-    """Warn where rows were counted though persons repeat; attacks that count rows then protect nobody's row."""
+    """Warn where rows were counted although persons repeat, and return the doubts about channels that follow."""
     if rules is not None and rules.unit is not None:
         return {}
-    repeated = _repeated(release, seen, right, rules, private)
+    repeated = _warn_of_repeated_persons(release, seen, right, rules, private)
     if right is None or not repeated:
         return doubts_of_rows(repeated)
     persons = _persons_of_classes(seen, right.behind(next(iter(repeated))))
@@ -349,14 +420,14 @@ def _doubts(
     return doubts_of_rows(repeated, f"; the smallest class holds {int(persons.min()):,} of them", alone)
 
 
-def _repeated(
+def _warn_of_repeated_persons(
     release: SourceLike | Release,
     seen: Published,
     right: Truth | None,
     rules: Policy | None,
     private: PathLike | None,
 ) -> dict[str, str]:
-    """Warn of columns that name persons, who have several rows; and return them with how often they repeat."""
+    """Warn of columns that name persons with several rows; return them with how often they repeat."""
     if isinstance(release, Release):
         table: Table | None = release.source.table
     else:
@@ -367,22 +438,23 @@ def _repeated(
     folder = None if isinstance(release, Release) else _folder(release)
     if folder is None:
         return warn_of_persons(seen.table, {*seen.quasi_identifiers, *seen.sensitive}, None)
-    beside = private_of(folder, private)
+    beside = private_folder_of(folder, private)
     return warn_of_repeated(load_private(beside).repeated) if beside.is_dir() else {}
 
 
 def _persons_of_classes(seen: Published, persons: Codes) -> NDArray[np.int64]:
-    """Return how many persons there are in each class; added rows are nobody's."""
+    """Return how many persons there are in each class; added rows belong to nobody."""
+    # [2, pair]: the distinct pairs of a class and a person, so that each person counts once per class
     pairs = np.unique(np.stack([seen.class_of_row[persons >= 0], persons[persons >= 0]]), axis=1)
     return np.bincount(pairs[0], minlength=len(seen.counts.sizes))
 
 
-def _untold(attack: str, share: float) -> None:
-    """Tell nobody which attack is run."""
+def _ignore_progress(attack: str, share: float) -> None:
+    """Ignore the progress of an audit."""
 
 
-def _prepared(how: Attack | str, known: Known) -> Attack | str:
-    """An attack with everything read that it names; or why it cannot be run."""
+def _prepare(how: Attack | str, known: ReleaseBackground) -> Attack | str:
+    """Return an attack with all tables read that it names, or a sentence on why it cannot be run."""
     if isinstance(how, str):
         return how
     try:

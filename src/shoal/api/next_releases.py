@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.api.releases import refuse_unverified, verify
-from shoal.data.codes import Table, alone
+from shoal.data.codes import Table, reencode
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import read_options
@@ -24,9 +24,9 @@ from shoal.publish.fixed_recoding import EarlierRelease
 from shoal.publish.released_table import Frame
 from shoal.republish.history import NAME as HISTORY
 from shoal.republish.history import History
-from shoal.republish.next_release import PreviousRelease, remember
+from shoal.republish.next_release import PreviousRelease, rebuild_history
 from shoal.runtime.events import run
-from shoal.runtime.tempdir import cleared
+from shoal.runtime.tempdir import remove_scratch_folders
 
 
 @overload
@@ -62,7 +62,7 @@ def republish(
     increment: bool = False,
     reading: Mapping[str, Any] | None = None,
 ) -> Release:
-    """The next release of a table that was published before, found in its private folder; verified like any other.
+    """Make the next release of a table that was published before, from its private folder; verified like any other.
 
     Nobody is told more of by all releases together than the policy allows, else Infeasible is raised. With `increment`
     the table has new rows only, which are published alone. `original` is the table of the release before, needed once
@@ -84,8 +84,8 @@ def republish(
     >>> sorted(release.data["ill"].to_pylist()), release.summary.rows.added
     (['bronchitis', 'dyspepsia'], 1)
     """
-    with run("republish"), cleared(kept=True):
-        following = again(private, policy, original=original, increment=increment, reading=reading)
+    with run("republish"), remove_scratch_folders(kept=True):
+        following = prepare_next_release(private, policy, original=original, increment=increment, reading=reading)
         return refuse_unverified(make_release(source, following))
 
 
@@ -97,18 +97,18 @@ def remove(
     *,
     reading: Mapping[str, Any] | None = None,
 ) -> Release:
-    """The release without people who are to be erased: named by their keys, or by a table with a column of them.
+    """Make the release without people who are to be erased, named by their keys or by a table with a column of them.
 
     `original` is the table that was released, found by its name where it is a file beside the folder or here. Who else
     must be left out so that nobody is betrayed by the difference is left out too; of those who are erased, the new
     private folder keeps nothing.
     """
-    with run("remove"), cleared(kept=True):
-        following, left = removing(rows, private, original, policy, reading=reading)
+    with run("remove"), remove_scratch_folders(kept=True):
+        following, left = prepare_removal(rows, private, original, policy, reading=reading)
         return refuse_unverified(make_release(left, following))
 
 
-def again(
+def prepare_next_release(
     private: PathLike,
     policy: PolicyLike | None = None,
     *,
@@ -116,7 +116,7 @@ def again(
     increment: bool = False,
     reading: Mapping[str, Any] | None = None,
 ) -> PreviousRelease:
-    """What the next release follows."""
+    """Load what the next release follows: the earlier release, its policy and the history of its groups."""
     if isinstance(policy, EarlierRelease):
         raise BadInput("give a policy, not an earlier release: that is named by its private folder")
     found = PreviousRelease.load(private, None if policy is None else load_policy(policy), increment=increment)
@@ -147,27 +147,30 @@ def again(
     rows = load_rows(found.folder, told)
     if len(rows) and int(rows.max()) >= read.table.rows:
         raise BadInput(f"{read.name}: this is not the original: it has fewer rows than the release tells of")
-    history = remember(read.table, found.policy, known.levels, rows, read.name)
-    if not _makes(history, told.classes.model_dump()) or not _covered(found.folder, original, reading):
+    history = rebuild_history(read.table, found.policy, known.levels, rows, read.name)
+    if not _has_classes(history, told.classes.model_dump()) or not _is_true_of_original(
+        found.folder, original, reading
+    ):
         raise BadInput(f"{read.name}: this is not the original: its rows do not make the classes of the release")
     return replace(found, history=history)
 
 
-def _makes(history: History, classes: Mapping[str, int]) -> bool:
-    """Whether the groups are as many and as large as the classes that a manifest tells of."""
+def _has_classes(history: History, classes: Mapping[str, int]) -> bool:
+    """Return whether the groups are as many and as large as the classes in a manifest."""
+    # [group]: rows of each group
     sizes = np.bincount(history.group)
     return {"count": len(sizes), "min": sizes.min(), "max": sizes.max()}.items() <= classes.items()
 
 
-def _covered(private: Path, original: SourceLike, reading: Mapping[str, Any] | None) -> bool:
-    """Whether the release is true of the original, if it lies beside its private folder."""
+def _is_true_of_original(private: Path, original: SourceLike, reading: Mapping[str, Any] | None) -> bool:
+    """Return whether the release is true of the original; True if it is not beside its private folder."""
     published = private.with_name(private.name.removesuffix(".private"))
     if published == private or not (published / "manifest.json").is_file():
         return True
     return all(verdict.holds for verdict in verify(published, original=original, private=private, reading=reading))
 
 
-def removing(
+def prepare_removal(
     rows: PathLike | Sequence[str],
     private: PathLike,
     original: SourceLike = None,
@@ -175,8 +178,8 @@ def removing(
     *,
     reading: Mapping[str, Any] | None = None,
 ) -> tuple[PreviousRelease, Source]:
-    """What the release without some people follows, and the table without them."""
-    found = again(private, policy, original=original, reading=reading)
+    """Return what the release without some people follows, and the table without them."""
+    found = prepare_next_release(private, policy, original=original, reading=reading)
     original = _original(found) if original is None else original
     key = found.policy.key or ""
     read = ArrowEngine().read(original, read_options(found.policy))
@@ -189,17 +192,18 @@ def removing(
     strange = len(keys) - int(pc.sum(pc.is_in(keys, value_set=column.texts)).as_py() or 0)
     if strange:
         raise BadInput(f"{read.name}: {strange} of {len(keys)} keys to remove are of nobody in column {key!r}")
+    # rows whose key is not to be removed; False is appended for the code of null, the last one
     stay = np.flatnonzero(
         ~np.append(pc.is_in(column.texts, value_set=keys).to_numpy(zero_copy_only=False), False)[column.codes]
     )
     if not len(stay):
         raise BadInput(f"{read.name}: nobody would be left; withdraw the release instead")
-    columns = {name: alone(replace(each, codes=each.codes[stay])) for name, each in read.table.columns.items()}
+    columns = {name: reencode(replace(each, codes=each.codes[stay])) for name, each in read.table.columns.items()}
     return replace(found, erased=keys), replace(read, table=Table(columns, len(stay)), native=None)
 
 
 def _original(found: PreviousRelease) -> Path:
-    """The file that was released, if it still lies where one looks for it."""
+    """Return the file that was released, if it is still beside the private folder or here."""
     name = None if found.history is None else found.history.source
     if name is None or Path(name).name != name:
         raise BadInput(
@@ -216,7 +220,7 @@ def _original(found: PreviousRelease) -> Path:
 
 
 def _keys(rows: PathLike | Sequence[str], key: str, options: ReadOptions) -> pa.Array:
-    """Whom to remove, each once."""
+    """Return the keys of those to remove, each once."""
     if not isinstance(rows, str | os.PathLike):
         return pa.array(list(dict.fromkeys(map(str, rows))), pa.string())
     if not is_file(rows):

@@ -6,7 +6,7 @@ import sys
 
 
 def script() -> None:
-    """The installed command; an interruption is one sentence even while its modules are still imported."""
+    """Run the installed command; an interruption gives one sentence, even while modules are still being imported."""
     came: list[int] = []
 
     def stop(number: int, _: object) -> None:

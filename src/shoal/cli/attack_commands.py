@@ -10,8 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from shoal.cli.commands import ATTACK, Json, app
-from shoal.cli.console import print_json, print_warnings, progress, say, say_out, show_table
-from shoal.cli.options import listed, reads_table
+from shoal.cli.console import print_json, print_warnings, progress, say, say_on_stdout, show_table
+from shoal.cli.options import reads_table, split_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +73,7 @@ _SHOWN = 25
 
 
 def command_of(kind: "type[Attack]") -> Any:
-    """The command of an attack, its options made from the fields of its class."""
+    """Build the command of an attack, with options made from the fields of its class."""
     own = {field.name: field for field in fields(kind) if "help" in field.metadata}  # type: ignore[arg-type]
     hints = get_type_hints(kind)
 
@@ -122,7 +122,7 @@ def _keyword(name: str, of: Any, default: Any) -> Parameter:
 
 
 def _parameter(field: "Field[Any]", of: Any) -> Parameter:
-    """A field as an option, or as an argument where its name is in capitals; one without a default is required."""
+    """Return a field as an option, or as an argument if its name is in capitals; without a default it is required."""
     told = field.metadata
     name, metavar = told.get("name") or "", told.get("metavar") or None
     default = Parameter.empty if field.default is MISSING else field.default
@@ -131,7 +131,7 @@ def _parameter(field: "Field[Any]", of: Any) -> Parameter:
     if name.isupper() or name.endswith("..."):
         return _keyword(field.name, Annotated[list[str], typer.Argument(metavar=name, help=told["help"])], default)
     several = told.get("listed") or get_origin(of) is tuple
-    kind = _plain(of)
+    kind = _typer_type_of(of)
     declared = [f"--{name or field.name.replace('_', '-')}"] if name or kind is bool or len(field.name) == 1 else []
     option = typer.Option(*declared, help=told["help"], metavar=metavar, min=told.get("least"))
     if several:
@@ -139,17 +139,17 @@ def _parameter(field: "Field[Any]", of: Any) -> Parameter:
     return _keyword(field.name, Annotated[kind if default not in (None, ...) else kind | None, option], default)
 
 
-def _plain(of: Any) -> Any:
-    """The type that typer reads: texts stand for tables, and for whatever else the command line cannot say."""
+def _typer_type_of(of: Any) -> Any:
+    """Return the type that typer parses: int, float or bool where the hint has one, else str, e.g. for tables."""
     kinds = {int, float, bool, str}
     named = [each for each in (of, *get_args(of)) if each in kinds]
     return str if not named or str in named else named[0]
 
 
 def _value(field: "Field[Any]", given: Any) -> Any:
-    """What an option gives its field."""
+    """Return the value of an option as its field takes it: lists as tuples."""
     if field.metadata.get("listed"):
-        return None if given is None else tuple(listed(given))
+        return None if given is None else tuple(split_names(given))
     return tuple(given) if isinstance(given, list) else given
 
 
@@ -169,7 +169,7 @@ def run_attack(
 
     if picture is not None:
         _refuse_picture(picture, force=force)
-    columns: dict[str, Any] = {"quasi_identifiers": listed(qi), "sensitive": listed(sensitive)}
+    columns: dict[str, Any] = {"quasi_identifiers": split_names(qi), "sensitive": split_names(sensitive)}
     with print_warnings(), progress(quiet=as_json):
         found = api.attack(release, how, **columns, force=force, **known)
         if picture is not None:
@@ -180,6 +180,7 @@ def run_attack(
         return
     show_finding(found)
     _show_listing(how.listing(found.figures))
+    _show_people(found)
     if picture is not None:
         say(f"Wrote {picture}.")
     if known.get("people") is not None:
@@ -202,7 +203,7 @@ def _draw_tree(file: Path, tree: Any) -> None:
 
 
 def _show_listing(found: "tuple[str, tuple[str, ...], list[tuple[str, ...]]] | None") -> None:
-    """The first lines of what an attack lists."""
+    """Print the first lines of what an attack lists."""
     if found is None:
         return
     title, header, lines = found
@@ -212,22 +213,37 @@ def _show_listing(found: "tuple[str, tuple[str, ...], list[tuple[str, ...]]] | N
         say(f"and {len(lines) - _SHOWN:,} more: use --json for all of them")
 
 
+def _show_people(found: "Finding") -> None:
+    """Print the people whom an attack was asked to name, with what it is certain of."""
+    if not found.named:
+        return
+    columns = list(dict.fromkeys(key for person in found.named for key in person["learned"]))
+    lines = [
+        (str(person["name"] or ""), f"{person['candidates']:,}", *(person["learned"].get(key) or "" for key in columns))
+        for person in found.named
+    ]
+    _show_listing(("Who is exposed", ("name", "candidates", *columns), lines))
+    say("These are people's names: do not publish them.")
+
+
 def show_finding(found: "Finding") -> None:
-    """The sentence, then the figures that are single numbers."""
-    rows = [(name.replace("_", " "), _told(value)) for name, value in found.figures.items() if _single(value)]
+    """Print the sentence of a finding, then those figures that are single values."""
+    rows = [
+        (name.replace("_", " "), _format_figure(value)) for name, value in found.figures.items() if _is_single(value)
+    ]
     if found.success is not None:
         rows.append(("right guesses", _rate(found.success)))
     if found.baseline is not None:
         rows.append(("without the weakness", _rate(found.baseline)))
-    say_out(f"{found.attack}: {found.sentence}")
+    say_on_stdout(f"{found.attack}: {found.sentence}")
     show_table("", ("", ""), rows)
 
 
-def _single(value: Any) -> bool:
+def _is_single(value: Any) -> bool:
     return isinstance(value, int | float | str)
 
 
-def _told(value: Any) -> str:
+def _format_figure(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
@@ -269,8 +285,8 @@ def audit(
             register=register,
             others=other or [],
             original=original,
-            quasi_identifiers=listed(qi),
-            sensitive=listed(sensitive),
+            quasi_identifiers=split_names(qi),
+            sensitive=split_names(sensitive),
             policy=policy,
             private=private,
             control=control,
@@ -286,7 +302,7 @@ def audit(
 
 
 def show_audit(found: "Audit") -> None:
-    """What was run, what was not and why, and at the end the verdict."""
+    """Print which attacks were run, which were not and why, and the verdict."""
     show_table(
         "What was run",
         ("attack", "records", "found"),
@@ -294,5 +310,7 @@ def show_audit(found: "Audit") -> None:
     )
     if found.skipped:
         show_table("What was not run", ("attack", "why"), list(found.skipped.items()))
-    lines = [(str(line.channel), line.said, line.why) for line in found.lines]
+    lines = [(str(line.channel), line.verdict_text, line.why) for line in found.lines]
     show_table("Verdict", ("an attacker who tries", "finds this release", "because"), lines)
+    if found.agreement:
+        say_on_stdout(found.agreement, whole=True)

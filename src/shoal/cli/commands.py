@@ -11,24 +11,27 @@ from shoal import __version__
 from shoal.cli.console import (
     as_document,
     print_json,
+    print_toml,
     print_warnings,
     progress,
-    revealing,
+    reveal_values,
+    say_on_stdout,
+    show_blocked,
     show_draft,
     show_manifest,
-    show_measured,
+    show_measurement,
     show_verdicts,
 )
 from shoal.cli.options import (
     at_node,
-    listed,
-    logged,
+    log_events,
     number_or_text,
     reads_table,
-    stopping,
-    within,
+    split_names,
+    watch_for_interrupt,
+    with_time_limit,
 )
-from shoal.errors import BadInput, NotVerified
+from shoal.errors import BadInput, NotAdvised, NotVerified
 
 TASKS = START, PUBLISH, CHECK, EXPLORE, ATTACK = ("Start", "Publish", "Check", "Explore", "Attack")
 """The headings of `shoal --help`; a command names its own as `rich_help_panel`."""
@@ -76,7 +79,9 @@ Out = Annotated[Path | None, typer.Option(help="The folder to write the release 
 Private = Annotated[
     Path | None, typer.Option(help="The folder for what must not be published; OUT.private unless given.")
 ]
-Format = Annotated[str | None, typer.Option("--format", help="csv or parquet; as the input unless given.")]
+Format = Annotated[
+    str | None, typer.Option("--format", help="csv or parquet; parquet if the input is, else csv, unless given.")
+]
 PartitionBy = Annotated[
     list[str] | None,
     typer.Option(help="Write Parquet in folders named after these columns, separated by commas: region=north/…"),
@@ -84,6 +89,12 @@ PartitionBy = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace an older release.")]
 Reproducible = Annotated[
     bool, typer.Option("--reproducible", help="Leave times out, so that equal runs give equal bytes.")
+]
+Strict = Annotated[
+    bool,
+    typer.Option(
+        "--strict", help='End with exit code 5 unless the verdict is "publish"; the release is still written.'
+    ),
 ]
 ShowValues = Annotated[bool, typer.Option("--show-values", help="Let errors name the cells they are about.")]
 Node = Annotated[
@@ -107,7 +118,7 @@ def root(
 @reads_table
 def init(
     data: Table,
-    out: Annotated[Path, typer.Option(help="The policy file to write.")] = Path("policy.toml"),
+    out: Annotated[Path, typer.Option(help="The policy file to write; - for stdout.")] = Path("policy.toml"),
     k: Annotated[int, typer.Option(min=1, help="The k to ask for.")] = 5,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     as_json: Json = False,
@@ -119,8 +130,14 @@ def init(
     from shoal.engines.choice import read_options
     from shoal.inputs import path_of
 
+    printed = str(out) == "-"
+    if printed and as_json:
+        raise BadInput("--json prints the draft on stdout already, as its text; leave out --out - or --json")
     with print_warnings(), progress(quiet=as_json):
         drafted = api.draft(data, k, options=read_options(None, reading))
+    if printed:
+        print_toml(drafted.text)
+        return
     file = path_of(data)
     if file is not None and out.exists() and file.exists() and out.samefile(file):
         raise BadInput(f"{out.name}: the policy would be written over the table; name another file with --out")
@@ -161,8 +178,8 @@ def measure(
     with print_warnings(), progress(quiet=as_json):
         found = api.measure(
             data,
-            quasi_identifiers=listed(qi),
-            sensitive=listed(sensitive),
+            quasi_identifiers=split_names(qi),
+            sensitive=split_names(sensitive),
             unit=unit,
             ignore_suppressed=ignore_suppressed,
             options=read_options(None, reading),
@@ -173,7 +190,7 @@ def measure(
     if as_json:
         print_json(found.to_dict())
     else:
-        show_measured(found.to_dict(), show_values=show_values)
+        show_measurement(found.to_dict(), show_values=show_values)
 
 
 @app.command(rich_help_panel=PUBLISH, epilog="Example: shoal anonymize people.csv --policy policy.toml --out out/")
@@ -209,6 +226,7 @@ def anonymize(
     to: To = None,
     log_json: LogJson = None,
     master: Master = None,
+    strict: Strict = False,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -216,25 +234,25 @@ def anonymize(
     reading: Mapping[str, Any],
 ) -> None:
     """Make the release of least loss that keeps a policy."""
-    from shoal.explore.advice import seeking
+    from shoal.explore.advice import advice_time_budget
     from shoal.policy.document import Policy
 
-    refuse_nowhere(out, dry_run=dry_run)
+    refuse_missing_out(out, dry_run=dry_run)
     asked = Policy.load(policy)
     asked = asked.accepting_guesses() if accept_guesses else asked
-    rules = at_node(within(asked.read_as(reading), time_limit), node)
+    rules = at_node(with_time_limit(asked.read_as(reading), time_limit), node)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     how |= {
-        "partition_by": listed(partition_by),
+        "partition_by": split_names(partition_by),
         "engine": engine,
         "memory": memory,
         "master": master,
         "to": to,
     }
-    stop_or_go = stopping(on_interrupt=keep_best)
-    with revealing(show_values=show_values), stop_or_go as stop, logged(log_json), seeking(advise):
-        document = release(data, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
-    show(document, None if dry_run else out, private, as_json=as_json)
+    stop_or_go = watch_for_interrupt(on_interrupt=keep_best)
+    with reveal_values(show_values=show_values), stop_or_go as stop, log_events(log_json), advice_time_budget(advise):
+        document = publish_or_dry_run(data, rules, out, dry_run=dry_run, quiet=as_json, stop=stop, **how)
+    show_result(document, None if dry_run else out, private, as_json=as_json, strict=strict)
 
 
 @app.command(rich_help_panel=PUBLISH, epilog="Example: shoal apply out.private/ later.csv --out later/")
@@ -247,7 +265,8 @@ def apply(
     suppression: Annotated[
         str | None,
         typer.Option(
-            help="Share of the rows that may be suppressed, or k (default: as before; all of boxes and cells)."
+            help="Rows that may be suppressed: a share such as 0.05, a number such as rows=2, or k (default: as "
+            "before; all of boxes and cells)."
         ),
     ] = None,
     outside: Annotated[
@@ -266,6 +285,7 @@ def apply(
     to: To = None,
     log_json: LogJson = None,
     master: Master = None,
+    strict: Strict = False,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -273,31 +293,34 @@ def apply(
     reading: Mapping[str, Any],
 ) -> None:
     """Apply the recoding of an earlier release to new rows."""
+    from shoal.policy.sections import suppression_of_text
     from shoal.publish.fixed_recoding import FixedRecoding
 
-    refuse_nowhere(out, dry_run=dry_run)
-    share = None if suppression is None else number_or_text(suppression)
+    refuse_missing_out(out, dry_run=dry_run)
+    share = None if suppression is None else suppression_of_text(suppression)
     rules = FixedRecoding.load(earlier, suppression=share, outside=outside, reading=reading)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     how |= {
-        "partition_by": listed(partition_by),
+        "partition_by": split_names(partition_by),
         "engine": engine,
         "memory": memory,
         "master": master,
         "to": to,
     }
-    with revealing(show_values=show_values), logged(log_json):
-        document = release(data, rules, out, dry_run=dry_run, quiet=as_json, **how)
-    show(document, None if dry_run else out, private, as_json=as_json)
+    with reveal_values(show_values=show_values), log_events(log_json):
+        document = publish_or_dry_run(data, rules, out, dry_run=dry_run, quiet=as_json, **how)
+    show_result(document, None if dry_run else out, private, as_json=as_json, strict=strict)
 
 
-def refuse_nowhere(out: Path | None, *, dry_run: bool) -> None:
+def refuse_missing_out(out: Path | None, *, dry_run: bool) -> None:
     if out is None and not dry_run:
         raise BadInput("give a folder for the release with --out, or --dry-run to write nothing")
 
 
-def release(data: Any, rules: Any, out: Path | None, *, dry_run: bool, quiet: bool, **how: Any) -> dict[str, Any]:
-    """The manifest of what was written, or would be."""
+def publish_or_dry_run(
+    data: Any, rules: Any, out: Path | None, *, dry_run: bool, quiet: bool, **how: Any
+) -> dict[str, Any]:
+    """Publish, or only try to with `dry_run`, and return the manifest as a JSON object."""
     from shoal import api
 
     with progress(quiet=quiet) as watch:
@@ -306,11 +329,72 @@ def release(data: Any, rules: Any, out: Path | None, *, dry_run: bool, quiet: bo
         return api.publish(data, rules, out, watch=watch, **how).document()
 
 
-def show(document: dict[str, Any], out: Path | None, private: Path | None, *, as_json: bool) -> None:
+def show_result(
+    document: dict[str, Any], out: Path | None, private: Path | None, *, as_json: bool, strict: bool
+) -> None:
+    """Print what came of it; if `strict`, refuse a verdict that is not "publish", though the release stays."""
+    from shoal.publish.manifest import Recommendation
+
     if as_json:
         print_json(document)
     else:
         show_manifest(document, out, private)
+    if strict and document["recommendation"]["advice"] != "publish":
+        brief = Recommendation(**document["recommendation"]).brief
+        done = "nothing was written (--dry-run)" if out is None else f"{out.name} was written all the same"
+        raise NotAdvised(f'the verdict is not "publish": {brief}; {done}')
+
+
+@app.command(
+    rich_help_panel=PUBLISH,
+    epilog="Example: shoal block table.csv --sensitive Disease --confidence 0.5 --out blocked.csv",
+)
+@reads_table
+def block(
+    data: Table,
+    sensitive: Annotated[str, typer.Option(help="The sensitive attribute that rules must not tell.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The CSV file to write; only told what would be done unless given.")
+    ] = None,
+    qi: Annotated[list[str] | None, typer.Option(help=f"Quasi-identifiers, {NAMES} All others unless given.")] = None,
+    confidence: Annotated[str, typer.Option(help="What rules are brought down to, e.g. 0.8 or 1/2.")] = "0.8",
+    at: Annotated[str, typer.Option(help="Rules of at least this confidence are channels.")] = "1",
+    h: Annotated[
+        str, typer.Option("--h", help="Share of rules lost (LR), or of ghost rules (GR), above which it stops.")
+    ] = "1",
+    over: Annotated[str, typer.Option(help="take-back or keep: the rows with which h is passed.")] = "take-back",
+    by: Annotated[str, typer.Option(help="absent: a value that the rule's rows lack; unknown: none.")] = "absent",
+    limit: Annotated[str, typer.Option(help="The share of the rows that may be added.")] = "1",
+    seed: Annotated[int, typer.Option(help="Random seed (default 0).")] = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    show_values: Annotated[bool, typer.Option("--show-values", help="Name the rules, which hold values.")] = False,
+    as_json: Json = False,
+    *,
+    reading: Mapping[str, Any],
+) -> None:
+    """Block the inference channels of a table that is anonymous already."""
+    from shoal import api
+    from shoal.engines.choice import read_options
+
+    shares = {"confidence": confidence, "at": at, "h": h, "limit": limit}
+    with print_warnings(), progress(quiet=as_json):
+        done = api.block(
+            data,
+            sensitive,
+            split_names(qi),
+            out=out,
+            force=force,
+            seed=seed,
+            options=read_options(None, reading),
+            by=by,
+            over=over,
+            **{name: number_or_text(share) for name, share in shares.items()},
+        )
+    told = done.to_dict(show_values=show_values)
+    if as_json:
+        print_json(told)
+    else:
+        show_blocked(told, out)
 
 
 @app.command(rich_help_panel=CHECK, epilog="Example: shoal verify out/ --original people.csv")
@@ -329,15 +413,19 @@ def verify(
     """Count a release afresh and judge every promise."""
     from shoal import api
 
-    with print_warnings(), progress(quiet=as_json), logged(log_json):
+    with print_warnings(), progress(quiet=as_json), log_events(log_json):
         how: dict[str, Any] = {"private": private, "memory": memory, "reading": reading}
         verdicts = api.verify(out, original=original, population=population, **how)
+        said = api.find_verdict(out, private)
     if as_json:
-        # what needs the original is no promise of the manifest: without it, that is said to be open
+        # promises that need the original are not in the manifest: without the original they stay open
         kept = all(v.holds for v in verdicts if v.promise not in api.NEED_ORIGINAL or original is not None)
-        print_json({"verified": kept, "verdicts": [as_document(v) for v in verdicts]})
+        verdict = {} if said is None else {"verdict_at_release": said.document()}
+        print_json({"verified": kept, "verdicts": [as_document(v) for v in verdicts], **verdict})
     else:
         show_verdicts(verdicts)
+        if said is not None:
+            say_on_stdout(said.sentence, whole=True)
     failed = [verdict.promise for verdict in verdicts if verdict.status == "fails"]
     if failed:
         raise NotVerified(f"{out.name}: {len(failed)} of {len(verdicts)} promises fail: {', '.join(failed)}")
@@ -366,6 +454,7 @@ def republish(
     file_format: Format = None,
     force: Force = False,
     dry_run: DryRun = False,
+    strict: Strict = False,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -376,13 +465,13 @@ def republish(
     from shoal import api
     from shoal.policy.document import Policy
 
-    refuse_nowhere(out, dry_run=dry_run)
+    refuse_missing_out(out, dry_run=dry_run)
     rules = None if policy is None else Policy.load(policy)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
-    with revealing(show_values=show_values):
-        following = api.again(earlier, rules, original=original, increment=increment, reading=reading)
-        document = release(data, following, out, dry_run=dry_run, quiet=as_json, **how)
-    show(document, None if dry_run else out, private, as_json=as_json)
+    with reveal_values(show_values=show_values):
+        following = api.prepare_next_release(earlier, rules, original=original, increment=increment, reading=reading)
+        document = publish_or_dry_run(data, following, out, dry_run=dry_run, quiet=as_json, **how)
+    show_result(document, None if dry_run else out, private, as_json=as_json, strict=strict)
 
 
 @app.command(rich_help_panel=PUBLISH, epilog="Example: shoal remove leavers.csv out.private/ --out later/")
@@ -400,6 +489,7 @@ def remove(
     file_format: Format = None,
     force: Force = False,
     dry_run: DryRun = False,
+    strict: Strict = False,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -411,11 +501,11 @@ def remove(
     from shoal.inputs import is_file
     from shoal.policy.document import Policy
 
-    refuse_nowhere(out, dry_run=dry_run)
+    refuse_missing_out(out, dry_run=dry_run)
     rules = None if policy is None else Policy.load(policy)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
-    with revealing(show_values=show_values):
-        named = rows if is_file(rows) else listed([rows])
-        following, left = api.removing(named, earlier, original, rules, reading=reading)
-        document = release(left, following, out, dry_run=dry_run, quiet=as_json, **how)
-    show(document, None if dry_run else out, private, as_json=as_json)
+    with reveal_values(show_values=show_values):
+        named = rows if is_file(rows) else split_names([rows])
+        following, left = api.prepare_removal(named, earlier, original, rules, reading=reading)
+        document = publish_or_dry_run(left, following, out, dry_run=dry_run, quiet=as_json, **how)
+    show_result(document, None if dry_run else out, private, as_json=as_json, strict=strict)

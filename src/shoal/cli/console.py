@@ -1,4 +1,4 @@
-"""What people see: tables, notes and progress; what machines see: one JSON document."""
+"""Print tables, notes and progress for people, and one JSON document for machines."""
 
 import json
 import shlex
@@ -10,7 +10,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from shoal.errors import BadOutput, ShoalError, ShoalWarning, reason_of
-from shoal.runtime.events import listening, what_is_published
+from shoal.runtime.events import describe_published, listening
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,67 +25,75 @@ _COLOURS = {"holds": "green", "FAILS": "bold red", "fails": "bold red"}
 
 
 def clean(text: object) -> str:
-    """Text without control characters, so that nothing in a table can steer the terminal."""
+    """Escape control characters, so that no cell of a table can control the terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(text))
 
 
 def _console(*, stderr: bool = False, whole: bool = False) -> "Console":
-    """The terminal; what goes to stderr, and what must stay `whole`, is not broken into lines."""
+    """Return the console; what goes to stderr, and what must stay `whole`, is not wrapped."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=stderr or whole)
 
 
 def _print(what: object, *, stderr: bool = False, whole: bool = False) -> None:
-    with printed():
+    with explain_print_error():
         _console(stderr=stderr, whole=whole).print(what)
 
 
 @contextmanager
-def printed() -> Iterator[None]:
-    """Say what became of the release if its result cannot be printed; who has closed a pipe wants no result."""
+def explain_print_error() -> Iterator[None]:
+    """Turn an error of printing into one that says what became of the release; pass on a closed pipe."""
     try:
         yield
     except BrokenPipeError:
         raise
     except OSError as wrong:
         why = reason_of(wrong)
-        raise BadOutput(f"the result could not be printed ({why}); {what_is_published()}") from None
+        raise BadOutput(f"the result could not be printed ({why}); {describe_published()}") from None
 
 
 def say(text: str) -> None:
     _print(clean(text), stderr=True)
 
 
-def say_out(text: str) -> None:
-    """A sentence on stdout, as wide as the terminal."""
-    _print(clean(text))
+def say_on_stdout(text: str, *, whole: bool = False) -> None:
+    """Print a sentence on stdout, wrapped to the width of the terminal unless it must stay `whole`."""
+    _print(clean(text), whole=whole)
+
+
+def print_toml(text: str) -> None:
+    """Print a TOML file on stdout, with characters that could control the terminal written as TOML escapes."""
+    plain = not (sys.stdout.encoding or "").lower().startswith("utf")
+    kept = (c == "\n" or (c.isprintable() and (c.isascii() or not plain)) for c in text)
+    with explain_print_error():
+        sys.stdout.write("".join(c if as_is else f"\\U{ord(c):08x}" for c, as_is in zip(text, kept, strict=True)))
 
 
 def print_json(document: Any) -> None:
-    """Print a document as JSON, in which characters that could steer the terminal are written as JSON escapes."""
+    """Print a document as JSON, with characters that could control the terminal written as JSON escapes."""
     plain = not (sys.stdout.encoding or "").lower().startswith("utf")
     text = json.dumps(document, indent=2, ensure_ascii=plain)
-    with printed():
+    with explain_print_error():
         sys.stdout.write("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text) + "\n")
 
 
 @contextmanager
 def print_warnings() -> Iterator[None]:
-    """Shows the project's warnings as notes on stderr."""
+    """Print the warnings of this package as notes on stderr."""
     import warnings
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ShoalWarning)
         yield
     for warning in caught:
-        if issubclass(warning.category, ShoalWarning):  # what others say may hold cells
+        if issubclass(warning.category, ShoalWarning):  # warnings of other packages may contain cells
             say(f"note: {warning.message}")
 
 
 @contextmanager
-def revealing(*, show_values: bool) -> Iterator[None]:
-    """Adds to an error the cells it is about, for those who asked for them."""
+def reveal_values(*, show_values: bool) -> Iterator[None]:
+    """Add to an error the cells it is about, if `show_values` asks for them."""
     try:
         yield
     except ShoalError as wrong:
@@ -96,20 +104,20 @@ def revealing(*, show_values: bool) -> Iterator[None]:
 
 @contextmanager
 def progress(*, quiet: bool, doing: str = "") -> Iterator["Watch"]:
-    """Show on a terminal the phase of a run, how long it takes already and, where its share is known, the time left.
+    """Show on a terminal the phase of a run, the time it has taken and, where its progress is known, the time left.
 
-    A command that measures the whole of its work says what it is `doing`, and that is shown from its first share on.
+    A command that reports progress over all of its work names it as `doing`, which is shown from its first report on.
     """
     if quiet or not sys.stderr.isatty():
-        yield (lambda *_: None) if quiet else _Announced(lambda *_: None)
+        yield (lambda *_: None) if quiet else _SearchAnnouncer(lambda *_: None)
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=_console(stderr=True), transient=True) as bar:
         shown = _PhaseBar(bar, doing)
-        with listening(shown.hear):
-            yield _Announced(shown.watch)
+        with listening(shown.show_phase):
+            yield _SearchAnnouncer(shown.watch)
 
 
 class _PhaseBar:
@@ -119,7 +127,7 @@ class _PhaseBar:
         self._bar, self._doing, self._measured = bar, doing, False
         self._task = bar.add_task("starting", total=None)
 
-    def hear(self, phase: str, share: float | None) -> None:
+    def show_phase(self, phase: str, share: float | None) -> None:
         if self._measured:
             return
         if share is None:
@@ -128,11 +136,11 @@ class _PhaseBar:
             self._bar.update(self._task, total=1.0, completed=share)
 
     def watch(self, ask: Any, tally: Any) -> None:
-        """See a search, or a command that tells which share of its work is done."""
+        """Show the progress of a search, or of a command that reports which share of its work is done."""
         if self._doing and not self._measured:
             self._begin(self._doing)
             self._measured = True
-        said = _checked(tally.checked, tally.nodes) if tally.nodes and not self._doing else None
+        said = _format_checked_nodes(tally.checked, tally.nodes) if tally.nodes and not self._doing else None
         self._bar.update(self._task, total=1.0, completed=ask.settled, description=said)
 
     def _begin(self, doing: str) -> None:
@@ -140,8 +148,8 @@ class _PhaseBar:
         self._task = self._bar.add_task(doing, total=None)
 
 
-class _Announced:
-    """Says before a long search what to expect of it."""
+class _SearchAnnouncer:
+    """Prints, before a long search, what to expect of it."""
 
     def __init__(self, watch: "Watch") -> None:
         self._watch = watch
@@ -152,15 +160,25 @@ class _Announced:
 
         if not self._said and tally.nodes > LARGEST_EXHAUSTED:
             say(
-                f"note: the lattice has {_many(tally.nodes)} nodes, too many to look at all; a good one is looked for, "
+                f"note: the lattice has {_format_node_count(tally.nodes)} nodes, too many to look at all; a "
+                f"good one is looked for, "
                 "and how far it may be from the best will be stated (Ctrl-C stops)"
             )
         self._said = True
         self._watch(ask, tally)
 
 
+def _describe_rounding(guess: Any) -> str:
+    """Say how a draft publishes exact numbers, and how many rows have one of their own even then."""
+    ends = zip(("at least", "at most"), guess.bounds, strict=True)
+    within = "".join(f", {word} {float(bound):g}" for word, bound in ends if bound is not None)
+    left = guess.published.uniques
+    unique = f" ({left:,} {'row is' if left == 1 else 'rows are'} unique even so)" if left else ""
+    return f"{guess.column.name!r} to multiples of {float(guess.step):g}{within}{unique}"
+
+
 def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
-    """What was guessed of each column, what the algorithms make of a sample, and what to do next."""
+    """Print the guess for each column, what the algorithms make of a sample, and what to do next."""
     from shoal.roles import Role
 
     columns = [(g.column.name, str(g.role), str(g.certainty), g.why) for g in drafted.guesses]
@@ -176,32 +194,38 @@ def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
         named = ", ".join(repr(name) for name in drafted.questions)
         it, its = ("they are", "Their lines") if len(drafted.questions) > 1 else ("it is", "Its line")
         say(f'Decide on {named}: nothing tells for sure what {it}. {its} confirm = "?" must go.')
-    if steps := [f"{g.column.name!r} to multiples of {float(g.step):g}" for g in drafted.guesses if g.step is not None]:
+    if steps := [_describe_rounding(g) for g in drafted.guesses if g.step is not None]:
         say(f"Rounded: {', '.join(steps)}, since whoever knows an exact value finds the row.")
     if exact := [repr(g.column.name) for g in drafted.guesses if g.is_exact and g.step is None]:
         say(f"Think about {', '.join(exact)}: whoever knows an exact value finds the row; see the policy.")
+    for pair in drafted.giveaways:
+        say(f"Think about {pair.known!r} and {pair.told!r}: {pair}.")
     if not any(g.role is Role.QUASI_IDENTIFIER for g in drafted.guesses):
         say("No column seems to be a quasi-identifier: give that role to what others may know of a person.")
     how = f"{shlex.quote(str(data))} --policy {shlex.quote(str(out))}"
     say(f"Wrote {out}. Check the roles, then: shoal anonymize {how} --out out/")
 
 
-def show_measured(found: dict[str, Any], *, show_values: bool) -> None:
+def show_measurement(found: dict[str, Any], *, show_values: bool) -> None:
     rows: list[tuple[str, ...]] = []
     for entry in found["models"]:
         where = _worst(entry)
         for key, value in entry["attained"].items():
             if not isinstance(value, dict):
-                rows.append((entry["model"], entry.get("attribute", ""), f"{key} = {_reached(value)}", where))
+                rows.append(
+                    (entry["model"], entry.get("attribute", ""), f"{key} = {_format_attained_value(value)}", where)
+                )
                 where = ""
             elif show_values:
                 rows += [
-                    (entry["model"], f"{entry['attribute']} = {v}", f"{key} {_reached(a)}", "")
+                    (entry["model"], f"{entry['attribute']} = {v}", f"{key} {_format_attained_value(a)}", "")
                     for v, a in value.items()
                 ]
     if len(found["alone"]) > 1:
         rows += [("k-anonymity", f"of {name} alone", f"k = {k}", "") for name, k in found["alone"].items()]
-    for name, told in found["homogeneity"].items():
+    joint = found.get("joint_homogeneity", {})
+    together = {f"{which} of {' and '.join(found['homogeneity'])}": told for which, told in joint.items()}
+    for name, told in (found["homogeneity"] | together).items():
         said = f"{told['classes']:,} classes of one value, {told['rows']:,} rows"
         rows.append(("homogeneity", name, said, f"by chance {told['expected']:.3g}"))
     persons = f" of {found['persons']:,} persons" if "persons" in found else ""
@@ -213,7 +237,7 @@ def show_measured(found: dict[str, Any], *, show_values: bool) -> None:
         say(f"note: {many:,} row(s) are * in every quasi-identifier and were {how}")
 
 
-def _reached(value: Any) -> str:
+def _format_attained_value(value: Any) -> str:
     return "none" if value is None else _short(value)
 
 
@@ -233,8 +257,8 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         (
             m["model"],
             m.get("attribute", ""),
-            _asked(m["asked"]),
-            _found(m["attained"]),
+            _format_asked(m["asked"]),
+            _format_attained(m["attained"]),
             "holds" if m["holds"] else "FAILS",
         )
         for m in document["models"]
@@ -245,19 +269,20 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         promises,
     )
     share = 100 * rows["suppressed"] / rows["read"]
+    percent = "<0.01 %" if 0 < share < 0.005 else f"{share:.2f} %"
     advised = document["recommendation"]
     facts = [
         (
             "rows",
-            f"{rows['read']:,} read, {rows['released']:,} released, {rows['suppressed']:,} suppressed ({share:.2f} %)"
+            f"{rows['read']:,} read, {rows['released']:,} released, {rows['suppressed']:,} suppressed ({percent})"
             + (f", {rows['added']:,} added" if rows["added"] else ""),
         ),
         ("classes", _classes(document)),
-        _recoded(document["recoding"]),
-        (method["metric"], f"{method['score']:.6g} ({_scale(method['metric'])}{_how_good(method)})"),
+        _describe_recoding(document["recoding"]),
+        (method["metric"], f"{method['score']:.6g} ({_scale(method['metric'])}{_describe_optimality(method)})"),
         ("search", _search(method)),
-        *([("blocking", _blocked(document["blocking"]))] if "blocking" in document else []),
-        *([("republish", _followed(document["republish"]))] if "republish" in document else []),
+        *([("blocking", _describe_blocking(document["blocking"]))] if "blocking" in document else []),
+        *([("republish", _describe_republish(document["republish"]))] if "republish" in document else []),
     ]
     if out is not None:
         facts.append(("release", f"{out} ({_TO_DO[advised['advice']]})"))
@@ -273,7 +298,7 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
 
 
 def _classes(document: dict[str, Any]) -> str:
-    """How large the classes are in rows and, where persons are counted, how many of these each has."""
+    """Say how many rows the classes have and, where persons are counted, the fewest persons in one."""
     from shoal.publish.manifest import fewest_persons
 
     sizes = document["classes"]
@@ -285,9 +310,9 @@ def _classes(document: dict[str, Any]) -> str:
 
 
 def show_remedies(remedies: Sequence[dict[str, Any]]) -> None:
-    """Changes of the policy that help, with the loss that comes of each; of many, the best."""
+    """Print the best changes of the policy that help, with the loss after each."""
     rows = [
-        (each["change"], f"{each['before']:.4g}", _then(each), each.get("advice", "not known"))
+        (each["change"], f"{each['before']:.4g}", _format_loss_after(each), each.get("advice", "not known"))
         for each in remedies[:_MOST_REMEDIES]
     ]
     sample = next((each["sample"] for each in remedies if "sample" in each), None)
@@ -301,8 +326,8 @@ def show_remedies(remedies: Sequence[dict[str, Any]]) -> None:
         _print("\n".join(shown), whole=True)
 
 
-def _then(remedy: dict[str, Any]) -> str:
-    """The loss after a change, about where it is an estimate; where it drops columns, that of the others."""
+def _format_loss_after(remedy: dict[str, Any]) -> str:
+    """Format the loss after a change: "about" marks an estimate, "of the rest" a change that drops columns."""
     about = "about " if "sample" in remedy else ""
     return f"{about}{remedy['after']:.4g}{' of the rest' if remedy.get('dropped') else ''}"
 
@@ -316,6 +341,7 @@ _MOST_LINES = 40
 """Most lines of a policy that are shown; longer ones are on the private page."""
 _TO_DO = {
     "publish": "publish this",
+    "of little use": "safe to publish, but of little use",
     "think again": "think again before anybody gets it",
     "do not publish": "do not publish it as it is",
 }
@@ -323,14 +349,14 @@ _TO_DO = {
 
 
 def _scale(metric: str) -> str:
-    """What the ends of the scale mean, where they are not told by the name."""
+    """Say what 0 and 1 mean for metrics whose name does not tell; empty for others."""
     from shoal.explore.advice import SCALE
 
     return f"{SCALE}; " if metric in {"loss", "loss-geometric", "precision-loss"} else ""
 
 
-def _recoded(recoding: dict[str, Any]) -> tuple[str, str]:
-    """The levels of a node, and which of them show `*` alone; of anything else how many labels each column has."""
+def _describe_recoding(recoding: dict[str, Any]) -> tuple[str, str]:
+    """Return a heading and the levels of a node, `(*)` where all is `*`; for other recodings, labels per column."""
     if recoding["kind"] == "node":
         stars = recoding.get("stars", [])
         shown = [f"{name} {level}{' (*)' if name in stars else ''}" for name, level in recoding["levels"].items()]
@@ -339,35 +365,54 @@ def _recoded(recoding: dict[str, Any]) -> tuple[str, str]:
     return recoding["kind"], f"different labels: {labels}"
 
 
-def _blocked(told: dict[str, Any]) -> str:
-    """What was done about inference channels; the rules themselves stand in the private folder."""
+def _describe_blocking(told: dict[str, Any]) -> str:
+    """Say what was done about inference channels; the rules themselves are in the private folder only."""
     said = f"{told['channels']:,} inference channel(s), {told['left']:,} left after {told['passes']:,} pass(es)"
     said += f"; {told['lost']:.1%} of the other rules lost, {told['ghosts']:.1%} of the rules now are ghosts"
+    if "exceeded" in told:
+        moment = told["exceeded"]
+        kept = f"{moment['taken_back']:,} row(s) taken back" if moment["taken_back"] else "the rows kept"
+        said += f"; h exceeded at LR {moment['lost']:.1%}, GR {moment['ghosts']:.1%}, {kept}"
     if "seen_without_nulls" in told:
         said += f"; who drops rows without a value still sees {told['seen_without_nulls']:,}"
     return said
 
 
-def _followed(told: dict[str, Any]) -> str:
-    """Which release it is, and what all of them tell together."""
+def show_blocked(told: dict[str, Any], out: Path | None) -> None:
+    """Show what blocking did to a table that was anonymous already and, where told, the rules that were channels."""
+    facts = [
+        ("rows", f"{told['rows']:,}, of which {told['added']:,} added"),
+        ("classes", f"k = {told['k']['before']:,} before, {told['k']['after']:,} now"),
+        ("blocking", _describe_blocking(told["blocking"])),
+        *([("table", str(out))] if out is not None else []),
+    ]
+    show_table("", ("", ""), facts)
+    if told["blocking"].get("rules"):
+        left = told["blocking"]["unblocked"]
+        lines = [(rule, "left" if rule in left else "blocked") for rule in told["blocking"]["rules"]]
+        show_table("Sensitive rules", ("rule", ""), lines)
+
+
+def _describe_republish(told: dict[str, Any]) -> str:
+    """Say which release of its table this is, and what all releases reveal together."""
     return f"release {told['release']:,} by {told['way']}; {told['finding']}"
 
 
 def _search(method: dict[str, Any]) -> str:
     said: str = method["algorithm"]
-    said += f": {_checked(method['checked'], method['nodes'])}" if "nodes" in method else ""
+    said += f": {_format_checked_nodes(method['checked'], method['nodes'])}" if "nodes" in method else ""
     said += f" in {method['seconds']:.2f} s" if "seconds" in method else ""
     return said + (f"; {len(method['solutions']):,} node(s) found" if "solutions" in method else "")
 
 
-def _checked(checked: int, nodes: int) -> str:
-    """How many nodes were looked at: Incognito also looks at those of fewer attributes."""
+def _format_checked_nodes(checked: int, nodes: int) -> str:
+    """Say how many nodes were checked: Incognito also checks nodes of fewer attributes, so they may exceed `nodes`."""
     if checked > nodes:
-        return f"{checked:,} nodes checked, of subsets too ({_many(nodes)} have all attributes)"
-    return f"{checked:,} of {_many(nodes)} nodes checked"
+        return f"{checked:,} nodes checked, of subsets too ({_format_node_count(nodes)} have all attributes)"
+    return f"{checked:,} of {_format_node_count(nodes)} nodes checked"
 
 
-def _how_good(method: dict[str, Any]) -> str:
+def _describe_optimality(method: dict[str, Any]) -> str:
     if method.get("nodes") == 1:
         return "no other node was allowed"
     if method["proved"]:
@@ -377,17 +422,20 @@ def _how_good(method: dict[str, Any]) -> str:
     return f"{method['algorithm']} does not look for the least"
 
 
-def _many(nodes: int) -> str:
+def _format_node_count(nodes: int) -> str:
     return f"{nodes:,}" if nodes < _COUNTABLE else f"{nodes:.2g}"
 
 
 def show_verdicts(verdicts: Sequence["Verdict"]) -> None:
-    rows = [(v.promise, _asked(v.asked), _found(v.attained), f"{v.status} {v.why}".strip()) for v in verdicts]
+    rows = [
+        (v.promise, _format_asked(v.asked), _format_attained(v.attained), f"{v.status} {v.why}".strip())
+        for v in verdicts
+    ]
     show_table("Verdict", ("promise", "asked", "found", "verdict"), rows)
 
 
-def _asked(parameters: Mapping[str, Any]) -> str:
-    """What the policy asks for: `k = 5`; one limit for each value that it names: `alpha = hiv 0.6 | flu 0.9`."""
+def _format_asked(parameters: Mapping[str, Any]) -> str:
+    """Format what the policy asks for: `k = 5`, or a limit for each value: `alpha = hiv 0.6 | flu 0.9`."""
     return ", ".join(f"{key} = {_limits(value)}" for key, value in parameters.items())
 
 
@@ -397,8 +445,8 @@ def _limits(value: Any) -> str:
     return " | ".join(f"{name} {_short(limit)}" for name, limit in value.items())
 
 
-def _found(attained: Mapping[str, Any]) -> str:
-    """What a table attains; of what it attains value by value, whose names are cells, the most if that is all."""
+def _format_attained(attained: Mapping[str, Any]) -> str:
+    """Format what is attained; of figures per value, whose names are cells, only the largest, and only if alone."""
     plain = [f"{key} = {_short(value)}" for key, value in attained.items() if not isinstance(value, Mapping)]
     return ", ".join(plain or (f"{key} ≤ {_short(_most(value))}" for key, value in attained.items() if value))
 
@@ -414,7 +462,7 @@ def _short(value: Any) -> str:
 
 
 def show_table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, narrow: bool = False) -> None:
-    """A table on stdout; a narrow one has little space between columns, and headings not much wider than the cells."""
+    """Print a table on stdout; a narrow one has no padding, and wraps headings to about the width of the cells."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -430,7 +478,7 @@ def show_table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ..
         table.add_column("\n".join(wrap(name, max(longest, 10))) if narrow else name, overflow="fold")
     for row in rows:
         table.add_row(*(Text(clean(cell), style=_COLOURS.get(cell, "")) for cell in row))
-    if title:  # of its own, so that a table of short cells does not break it
+    if title:  # printed apart, so that a narrow table does not wrap it
         _print(Text(clean(title), style="table.title"))
     _print(table)
 

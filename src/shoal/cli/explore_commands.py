@@ -1,4 +1,4 @@
-"""The commands that look around and release nothing: lattice, compare, sweep, metrics, workload, learn, study."""
+"""Commands that look around and release nothing: lattice, compare, sweep, explain, metrics, workload, learn, study."""
 
 import shlex
 from collections.abc import Mapping
@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.commands import CHECK, EXPLORE, Json, Node, Private, Reproducible, ShowValues, Table, app
-from shoal.cli.console import print_json, print_warnings, progress, revealing, say, show_table
-from shoal.cli.options import at_node, listed, node_option, reads_table, within
+from shoal.cli.console import print_json, print_warnings, progress, reveal_values, say, show_table
+from shoal.cli.options import at_node, node_option, reads_table, split_names, with_time_limit
 from shoal.cli.result_tables import (
     show_catalogue,
     show_comparison,
     show_lattice,
     show_learned,
+    show_meanings,
     show_sweep,
+    show_terms,
     show_workload,
 )
 from shoal.errors import BadInput
@@ -49,7 +51,7 @@ def lattice(
     from shoal.policy.document import Policy
 
     rules = at_node(Policy.load(policy).read_as(reading), node)
-    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
+    with print_warnings(), reveal_values(show_values=show_values), progress(quiet=as_json) as watch:
         table = api.lattice(data, rules, picture=picture, csv=csv, force=force, watch=watch)
     if as_json:
         print_json(table.document())
@@ -85,8 +87,9 @@ def compare(
     queries: Annotated[Path | None, typer.Option(help="Also answer the queries of this file, .toml or .csv.")] = None,
     random: Annotated[int | None, typer.Option(help="Also answer so many random COUNT queries.")] = None,
     rows: Annotated[
-        int, typer.Option(min=0, help="Show so many rows as each would release them, and the chief figures alone.")
-    ] = 0,
+        int | None,
+        typer.Option(min=0, help="Show so many rows as each would release them, and the chief figures alone."),
+    ] = None,
     reproducible: Reproducible = False,
     show_values: ShowValues = False,
     as_json: Json = False,
@@ -99,24 +102,24 @@ def compare(
 
     if learners is not None and target is None:
         raise BadInput("--learners says who learns; say what with --learn TARGET")
-    rules = within(Policy.load(policy).read_as(reading), time_limit)
-    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json, doing="comparing") as watch:
+    rules = with_time_limit(Policy.load(policy).read_as(reading), time_limit)
+    with print_warnings(), reveal_values(show_values=show_values), progress(quiet=as_json, doing="comparing") as watch:
         found = api.compare(
             data,
             rules,
-            algorithms=_or_all(algorithms),
+            algorithms=_split_optional_names(algorithms),
             target=target,
-            learners=_or_all(learners),
+            learners=_split_optional_names(learners),
             queries=queries,
             random=random,
-            rows=rows,
+            rows=rows or 0,
             watch=watch,
         )
     found = found.without_times() if reproducible else found
     if as_json:
         print_json(found.document())
     else:
-        show_comparison(found)
+        show_comparison(found, brief=rows is not None)
 
 
 @app.command(rich_help_panel=EXPLORE, epilog="Example: shoal sweep people.csv --policy policy.toml --k 2..20")
@@ -150,9 +153,9 @@ def sweep(
     from shoal.explore.sweep import values_of
     from shoal.policy.document import Policy
 
-    rules = within(Policy.load(policy).read_as(reading), time_limit)
+    rules = with_time_limit(Policy.load(policy).read_as(reading), time_limit)
     named: dict[str, Any] = {} if k is None else {"k": values_of(k)}
-    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
+    with print_warnings(), reveal_values(show_values=show_values), progress(quiet=as_json) as watch:
         found = api.sweep(data, rules, over=over, picture=plot, csv=csv, force=force, watch=watch, **named)
     shown = found.without_times() if reproducible else found
     if as_json:
@@ -162,6 +165,31 @@ def sweep(
     for path in (plot, csv):
         if path is not None:
             say(f"Wrote {path}. It tells of the original table: do not publish it.")
+
+
+@app.command(rich_help_panel=EXPLORE, epilog="Example: shoal explain distance vector")
+def explain(
+    term: Annotated[
+        list[str] | None, typer.Argument(metavar="[TERM]", help="A word of a paper, a model, a policy key, …")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a term means here and where it is used; without one, list all."""
+    from shoal.explore.glossary import explain as meanings_of
+    from shoal.explore.glossary import terms
+
+    if not term:
+        names = terms()
+        if as_json:
+            print_json({"terms": list(names)})
+        else:
+            show_terms(names)
+        return
+    found = meanings_of(" ".join(term))
+    if as_json:
+        print_json({"term": " ".join(term), "meanings": [each.document() for each in found]})
+    else:
+        show_meanings(found)
 
 
 @app.command(rich_help_panel=EXPLORE, epilog="Example: shoal metrics --json")
@@ -247,14 +275,14 @@ def learn(
     from shoal import api
     from shoal.policy.document import Policy
 
-    rules = within(Policy.load(policy).read_as(reading), time_limit)
-    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json, doing="learning") as watch:
+    rules = with_time_limit(Policy.load(policy).read_as(reading), time_limit)
+    with print_warnings(), reveal_values(show_values=show_values), progress(quiet=as_json, doing="learning") as watch:
         found = api.learn(
             data,
             rules,
             target=target,
-            learners=_or_all(learners),
-            features=_or_all(features),
+            learners=_split_optional_names(learners),
+            features=_split_optional_names(features),
             folds=folds,
             seed=seed,
             rows=rows,
@@ -266,8 +294,8 @@ def learn(
         show_learned(found)
 
 
-def _or_all(options: list[str] | None) -> list[str] | None:
-    return None if options is None else listed(options)
+def _split_optional_names(options: list[str] | None) -> list[str] | None:
+    return None if options is None else split_names(options)
 
 
 SAID = {
@@ -304,7 +332,7 @@ def study(
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: Json = False,
 ) -> None:
-    from shoal.models.spec import nearest
+    from shoal.models.spec import suggest_nearest
     from shoal.report.plots.display import refuse_without_matplotlib
     from shoal.studies.study import People, write_index
 
@@ -312,7 +340,9 @@ def study(
         _list_studies(as_json=as_json)
         return
     if name not in {*SAID, EVERY}:
-        raise BadInput(f"study {name!r} is not known{nearest(name, [*SAID, EVERY])}; known: {', '.join(SAID)}, all")
+        raise BadInput(
+            f"study {name!r} is not known{suggest_nearest(name, [*SAID, EVERY])}; known: {', '.join(SAID)}, all"
+        )
     if adult is not None and rows is not None:
         raise BadInput("--rows is for the invented census; leave it out with --adult")
     if out is not None:
@@ -341,7 +371,7 @@ def _list_studies(*, as_json: bool) -> None:
 
 
 def _run(name: str, people: "People", repeats: int | None, seed: int, *, quiet: bool) -> tuple["Study", float]:
-    """What a study found, and how many seconds it took."""
+    """Run a study; return what it found and how many seconds it took."""
     from shoal.search.driver import Ask
     from shoal.search.oracle import Tally
     from shoal.studies import STUDIES
@@ -359,6 +389,6 @@ def _show(found: "Study", seconds: float) -> None:
         (each.verdict, f"{each.paper}: {each.measured}{f' ({each.why})' * bool(each.why)}") for each in found.directions
     ]
     show_table("What the paper says, and what is measured here", ("", ""), said)
-    say(f"{found.title}: {found.held}; {seconds:.0f} s")
+    say(f"{found.title}: {found.verdict_counts}; {seconds:.0f} s")
     for sentence in found.notes:
         say(sentence)

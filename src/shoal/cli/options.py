@@ -1,4 +1,4 @@
-"""What several commands share: how a table is read, names and numbers in one option, how a search is told to stop."""
+"""What commands share: options for reading tables, parsing of names and nodes, time limits, interrupts, logs."""
 
 import inspect
 import re
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.errors import BadInput, BadOutput, Infeasible
-from shoal.runtime.events import telling
+from shoal.runtime.events import write_json_log
 
 if TYPE_CHECKING:
     from shoal.policy.document import Policy
@@ -23,17 +23,17 @@ _QUOTED = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:,|\Z)')
 _PLAIN = re.compile(r'(?!\s*")\s*([^,]*?)\s*(?:,|\Z)')
 
 
-def listed(options: Sequence[str] | None) -> list[str]:
-    """Names separated by commas, each once; one with a comma or an outer space stands in double quotes, as in a CSV.
+def split_names(options: Sequence[str] | None) -> list[str]:
+    """Split names at commas, each once; as in a CSV, quotes enclose a name with a comma or an outer space.
 
-    >>> listed(["age, sex", '"a,b"," c"', "age"])
+    >>> split_names(["age, sex", '"a,b"," c"', "age"])
     ['age', 'sex', 'a,b', ' c']
     """
-    return list(dict.fromkeys(name for option in options or () for name in _parts(option)))
+    return list(dict.fromkeys(name for option in options or () for name in _split_quoted(option)))
 
 
 def number_or_text(option: str) -> float | str:
-    """A number where it is one.
+    """Return the option as a number if it is one, else as it is.
 
     >>> number_or_text("0.05"), number_or_text("k")
     (0.05, 'k')
@@ -45,23 +45,20 @@ def number_or_text(option: str) -> float | str:
 
 
 def at_node(policy: "Policy", node: str | None) -> "Policy":
-    """The policy at a node that is written as `age=2,sex=0`, or as `shoal lattice` lists it, `[2,0]`; as it is without.
+    """Return the policy fixed at a node, written `age=2,sex=0` or `[2,0]` as `shoal lattice` lists it; None: unchanged.
 
     >>> from shoal.policy.document import Policy
     >>> both = {"sex": "quasi-identifier", "age": "quasi-identifier"}
     >>> policy = Policy(attributes=both, require=[{"model": "k-anonymity", "k": 2}])
-    >>> at_node(policy, "[2,0]") == at_node(policy, "sex=0, age=2")
+    >>> at_node(policy, "[2,0]") == at_node(policy, "age=0, sex=2")
     True
     """
     if node is None:
         return policy
-    from shoal.problem import order_of_attributes
-
-    pairs = [part.rpartition("=") for part in _parts(node.strip().removeprefix("[").removesuffix("]"))]
+    pairs = [part.rpartition("=") for part in _split_quoted(node.strip().removeprefix("[").removesuffix("]"))]
     names = [name if name in policy.quasi_identifiers else name.strip() for name, _, _ in pairs]
     if pairs and not any(names):
-        listed_as = order_of_attributes(policy.quasi_identifiers, policy.method)
-        names = listed_as if len(listed_as) == len(pairs) else names
+        names = policy.quasi_identifiers if len(policy.quasi_identifiers) == len(pairs) else names
     levels = [level.strip() for _, _, level in pairs]
     if not pairs or not all(names) or len(set(names)) < len(names) or not all(level.isdecimal() for level in levels):
         raise BadInput(f"--node {node!r}: write the level of every quasi-identifier, e.g. age=2,sex=0")
@@ -69,7 +66,7 @@ def at_node(policy: "Policy", node: str | None) -> "Policy":
 
 
 def node_option(levels: Mapping[str, int]) -> str:
-    """A node as `--node` reads it, for a shell; a name with a comma, a quote or an outer space stands in quotes.
+    """Format a node as `--node` reads it, quoted for a shell; names with commas, quotes or outer spaces are quoted.
 
     >>> print(node_option({"age": 2, "a,b": 0}))
     'age=2,"a,b=0"'
@@ -80,7 +77,7 @@ def node_option(levels: Mapping[str, int]) -> str:
     return shlex.quote(",".join(quoted))
 
 
-def _parts(option: str) -> list[str]:
+def _split_quoted(option: str) -> list[str]:
     found, at = [], 0
     while at < len(option):
         quoted = _QUOTED.match(option, at)
@@ -112,9 +109,9 @@ _CONNECTION = Annotated[
 
 
 def reads_table(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of reading a table, which hold for every table that it names.
+    """Decorate a command with the options for reading a table, which apply to every table that it names.
 
-    It gets those that were given as `reading`, keys of [data], and tables of PostgreSQL with where they are.
+    The command gets those given as `reading`, keys of [data], and tables of PostgreSQL with their connection file.
     """
 
     @wraps(command)
@@ -122,8 +119,10 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
         given = {key: options.pop(key) for key in _READING}
         reading = {key: value for key, value in given.items() if value is not None}
         if "missing" in reading:
-            reading["missing"] = ("", *listed(reading["missing"]))
-        command(*args, reading=reading, **{name: _found(each, connection_file) for name, each in options.items()})
+            reading["missing"] = ("", *split_names(reading["missing"]))
+        command(
+            *args, reading=reading, **{name: _resolve_postgres(each, connection_file) for name, each in options.items()}
+        )
 
     own = inspect.signature(command, eval_str=True)
     kept = [each for name, each in own.parameters.items() if name != "reading"]
@@ -135,19 +134,19 @@ def reads_table(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
-def _found(option: Any, connection_file: Path | None) -> Any:
-    """A table of PostgreSQL, with the file that tells how to connect to it; all else as it was given."""
+def _resolve_postgres(option: Any, connection_file: Path | None) -> Any:
+    """Return a PostgreSQL table together with its connection file; any other option as it was given."""
     if connection_file is None:
         return option
     if isinstance(option, list):
-        return [_found(each, connection_file) for each in option]
+        return [_resolve_postgres(each, connection_file) for each in option]
     from shoal.engines.postgres.connection import parse_postgres_table
 
     return parse_postgres_table(option, connection_file) or option
 
 
-def within(policy: "Policy", time_limit: float | None) -> "Policy":
-    """The policy, searched for at most so many seconds."""
+def with_time_limit(policy: "Policy", time_limit: float | None) -> "Policy":
+    """Return the policy with this time limit in seconds; unchanged without one."""
     if time_limit is None:
         return policy
     document = {**policy.method.model_dump(by_alias=True), "time-limit": time_limit}
@@ -155,8 +154,8 @@ def within(policy: "Policy", time_limit: float | None) -> "Policy":
 
 
 @contextmanager
-def stopping(*, on_interrupt: bool) -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed, if that is to end a search early; pressed again, it interrupts as ever."""
+def watch_for_interrupt(*, on_interrupt: bool) -> Iterator[Callable[[], bool]]:
+    """Yield a function that tells whether Ctrl-C was pressed, to end a search early; a second Ctrl-C interrupts."""
     pressed = False
 
     def press(*_: object) -> None:
@@ -179,13 +178,13 @@ def stopping(*, on_interrupt: bool) -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def logged(target: str | None) -> Iterator[None]:
-    """Lines of JSON at the end of a file, or on stderr for `-`; nothing where nothing is named."""
+def log_events(target: str | None) -> Iterator[None]:
+    """Append events as lines of JSON to a file, or to stderr for `-`; without a target, log nothing."""
     if target is None:
         yield
         return
     if target == "-":
-        with telling(sys.stderr):
+        with write_json_log(sys.stderr):
             yield
         return
     try:
@@ -194,8 +193,8 @@ def logged(target: str | None) -> Iterator[None]:
         why = getattr(wrong, "strerror", None) or "this is not a path"
         raise BadOutput(f"{Path(target).name}: the log cannot be written ({why})") from None
     try:
-        with telling(stream):
+        with write_json_log(stream):
             yield
     finally:
-        with suppress(OSError):  # what could not be written was said
+        with suppress(OSError):  # failed writes were reported
             stream.close()

@@ -1,4 +1,4 @@
-"""What people see of a lattice, of algorithms side by side, of a sweep, of what was learned, and of a workload."""
+"""Print lattices, comparisons of algorithms, sweeps, terms, accuracies of learners, metrics and workloads as tables."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 from shoal.cli.console import clean, say, show_table
 
 if TYPE_CHECKING:
-    from shoal.explore.compare import AlgorithmComparison, Run
+    from shoal.explore.compare import AlgorithmComparison, AlgorithmRun
+    from shoal.explore.glossary import Term
     from shoal.explore.lattice_table import LatticeTable, NodeRow
     from shoal.explore.sweep import ParameterSweep
     from shoal.metrics.catalogue import Entry
     from shoal.mining.cross_validation import Accuracy, Learned
-    from shoal.workload.answer_errors import Answered, WorkloadReport
+    from shoal.workload.answer_errors import AnsweredQuery, WorkloadReport
     from shoal.workload.queries import Predicate, Query
 
-_WORST = 10
+_MOST_QUERIES = 50
 
 
 def show_workload(found: "WorkloadReport") -> None:
-    """The errors together, then the queries that are answered worst."""
+    """Print a summary of the errors, then each query with both answers; of many, those with the largest errors."""
     queries = len(found.answered)
     matching = len(found.matching)
     facts = [
@@ -31,29 +32,34 @@ def show_workload(found: "WorkloadReport") -> None:
     if len(found.worst) < queries:
         facts.append(("queries with nothing to compare", f"{queries - len(found.worst):,}"))
     show_table(f"{queries:,} queries on {found.rows:,} rows", ("", ""), facts)
-    wrong = [one for one in found.worst[:_WORST] if one.error]
-    if wrong:
-        header = ("query", "asks", "from the release", "original", "error")
-        show_table("The worst answers", header, [_row(one) for one in wrong])
+    shown = found.answered
+    if queries > _MOST_QUERIES:
+        shown = found.worst[:_MOST_QUERIES]
+    header = ("query", "asks", "from the release", "original", "error", "matches")
+    title = "Every query" if queries <= _MOST_QUERIES else f"The {len(shown)} worst answers"
+    show_table(title, header, [_row(one) for one in shown])
+    if queries > _MOST_QUERIES:
+        say("--json gives every query with both answers")
 
 
-def _row(one: "Answered") -> tuple[str, ...]:
+def _row(one: "AnsweredQuery") -> tuple[str, ...]:
     return (
         str(one.number),
-        _asks(one.query),
+        _format_query(one.query),
         _answer(one.estimate),
         _answer(one.actual),
-        _short_percent(one.error or 0.0),
+        _NONE if one.error is None else _short_percent(one.error),
+        _yes_or_no(one.matches),
     )
 
 
-def _asks(query: "Query") -> str:
+def _format_query(query: "Query") -> str:
     aggregate = f"{query.aggregate} of {query.of}" if query.of is not None else query.aggregate
-    where = " and ".join(f"{name} {_said(predicate)}" for name, predicate in query.where)
+    where = " and ".join(f"{name} {_format_predicate(predicate)}" for name, predicate in query.where)
     return f"{aggregate} where {where}" if where else aggregate
 
 
-def _said(predicate: "Predicate") -> str:
+def _format_predicate(predicate: "Predicate") -> str:
     said = predicate.document()
     if not isinstance(said, dict):
         return f"= {said}"
@@ -75,27 +81,27 @@ _FRONT, _BEST, _FAILS = "◆", "★", "fails"
 
 
 def show_lattice(table: "LatticeTable") -> None:
-    """All nodes; where they are many, each height and the Pareto front."""
+    """Print all nodes or, where there are many, a line for each height and the Pareto front."""
     complying = sum(node.complies for node in table.nodes)
     names = ", ".join(map(clean, table.lattice.attributes))
     said = f"{len(table.nodes):,} nodes [{names}], {complying:,} of which comply"
     if len(table.nodes) <= _MOST_ROWS:
-        _show_nodes(f"{said}\n{_explained(table)}", table, table.nodes)
+        _show_nodes(f"{said}; {_legend_of(table)}", table, table.nodes)
         return
     _show_heights(said, table)
     front = sorted(table.front, key=lambda node: node.suppressed)[:_MOST_ROWS]
     more = f"; the first {len(front)} of {len(table.front):,}" if len(front) < len(table.front) else ""
-    _show_nodes(f"{_explained(table)}{more}", table, front)
+    _show_nodes(f"{_legend_of(table)}{more}", table, front)
     say("--json or --csv FILE gives all nodes")
 
 
-def _explained(table: "LatticeTable") -> str:
+def _legend_of(table: "LatticeTable") -> str:
     return f"{_FRONT} the Pareto front of {table.metric} against suppressed rows, {_BEST} least {table.metric}"
 
 
 def _show_nodes(title: str, table: "LatticeTable", nodes: Sequence["NodeRow"]) -> None:
     metrics = (name.replace("-", " ") for name in table.nodes[0].metrics)  # a long heading breaks at a space
-    header = ("levels", "suppressed", "classes", *metrics, "")
+    header = (f"[{', '.join(table.lattice.attributes)}]", "suppressed", "classes", *metrics, "")
     rows = [
         (
             _levels(node),
@@ -132,35 +138,38 @@ def _show_heights(title: str, table: "LatticeTable") -> None:
 _MOST_COLUMNS = 6
 
 
-def show_comparison(found: "AlgorithmComparison") -> None:
-    """A column for each algorithm that gave a release, a line for each where they are many, and why others did not."""
-    looked_at = any(run.rows for run in found.runs)
-    if not looked_at:
+def show_comparison(found: "AlgorithmComparison", *, brief: bool) -> None:
+    """Print a column for each algorithm that gave a release, or a line if `brief`, and why others gave none."""
+    from shoal.methods import VARIANTS, options_of_variant
+
+    if not brief:
         for start in range(0, len(found.runs), _MOST_COLUMNS):
             _show_columns(found, found.runs[start : start + _MOST_COLUMNS])
-    if looked_at or len(found.runs) > _MOST_COLUMNS:
+    if brief or len(found.runs) > _MOST_COLUMNS:
         _show_runs(found)
-    if looked_at:
+    if any(run.rows for run in found.runs):
         _show_rows(found.runs)
     if found.others:
         rows = [(other.algorithm, other.why) for other in found.others]
         show_table("Without a release", ("algorithm", "why"), rows)
+    for name in (run.algorithm for run in found.runs if run.algorithm in VARIANTS):
+        say(f"{name} is no name for a policy: write {options_of_variant(name)} under [method].")
 
 
 def _show_runs(found: "AlgorithmComparison") -> None:
-    """The chief figures of every run, the least loss first."""
-    timed = _timed(found.runs)
+    """Print the main figures of every run, the least loss first."""
+    timed = _is_timed(found.runs)
     rows = []
     for run in sorted(found.runs, key=lambda run: run.metrics["loss"]):
-        figures = (_number(run.metrics["loss"]), _told(run.metrics.get("average-class")))
+        figures = (_number(run.metrics["loss"]), _format_figure(run.metrics.get("average-class")))
         took = (f"{run.seconds:.3f}",) if timed else ()
         rows.append((run.algorithm, *figures, f"{run.classes:,}", f"{run.suppressed:,}", *took))
     header = ("algorithm", "loss", "average class", "classes", "suppressed", *(["seconds"] if timed else []))
-    show_table(f"{len(rows)} algorithms, the least loss first", header, rows)
+    show_table("1 algorithm" if len(rows) == 1 else f"{len(rows)} algorithms, the least loss first", header, rows)
 
 
-def _show_rows(runs: Sequence["Run"]) -> None:
-    """Each of some rows as every algorithm would release it."""
+def _show_rows(runs: Sequence["AlgorithmRun"]) -> None:
+    """Print some rows, each as every algorithm would release it."""
     names = tuple(dict.fromkeys(name for run in runs for row in run.rows for name in row.cells or {}))
     lines = []
     for same in zip(*(run.rows for run in runs), strict=True):
@@ -170,33 +179,33 @@ def _show_rows(runs: Sequence["Run"]) -> None:
     show_table("The same rows as each would release them", ("row", "algorithm", *names), lines)
 
 
-def _show_columns(found: "AlgorithmComparison", runs: Sequence["Run"]) -> None:
+def _show_columns(found: "AlgorithmComparison", runs: Sequence["AlgorithmRun"]) -> None:
     metrics = dict.fromkeys(name for run in runs for name in run.metrics)
     further = dict.fromkeys(name for run in runs for name in run.figures)
     leveled = dict.fromkeys(name for run in runs for name in run.levels or {})
     facts = [
-        *((name, *(f"{getattr(run, field):.3f}" for run in runs)) for name, field in _TIMES if _timed(runs)),
-        *((name, *(_count(getattr(run, field)) for run in runs)) for name, field in _COUNTS),
-        *((name, *(_told(run.metrics.get(name)) for run in runs)) for name in metrics),
-        *((name, *(_told(run.figures.get(name)) for run in runs)) for name in further),
-        (f"{found.metric} proved least", *(_yes(run.proved) for run in runs)),
-        (f"{found.metric} above the least", *("0" if run.proved else _at_most(run.gap) for run in runs)),
-        *((f"level of {name}", *(_count((run.levels or {}).get(name)) for run in runs)) for name in leveled),
+        *((name, *(f"{getattr(run, field):.3f}" for run in runs)) for name, field in _TIMES if _is_timed(runs)),
+        *((name, *(_format_count(getattr(run, field)) for run in runs)) for name, field in _COUNTS),
+        *((name, *(_format_figure(run.metrics.get(name)) for run in runs)) for name in metrics),
+        *((name, *(_format_figure(run.figures.get(name)) for run in runs)) for name in further),
+        (f"{found.metric} proved least", *(_yes_or_no(run.proved) for run in runs)),
+        (f"{found.metric} above the least", *("0" if run.proved else _format_gap(run.gap) for run in runs)),
+        *((f"level of {name}", *(_format_count((run.levels or {}).get(name)) for run in runs)) for name in leveled),
     ]
     title = f"{found.rows:,} rows" + (f", {found.nodes:,} nodes" if found.nodes is not None else "")
     show_table(title, ("", *(run.algorithm for run in runs)), facts, narrow=True)
 
 
 def show_sweep(found: "ParameterSweep") -> None:
-    """A line for each value: what it costs, or why it gives no release."""
+    """Print a line for each value: what it costs, or why it gives no release."""
     timed = any(run.seconds is not None for run in found.runs)
     failed = not all(run.feasible for run in found.runs)
     rows = []
     for run in found.runs:
-        figures = (_told(run.metrics.get(found.metric)), _told(run.average_class))
+        figures = (_format_figure(run.metrics.get(found.metric)), _format_figure(run.average_class))
         took = (_NONE if run.seconds is None else f"{run.seconds:.3f}",) if timed else ()
         why = (run.why or "",) if failed else ()
-        rows.append((str(run.value), *figures, _count(run.classes), _count(run.suppressed), *took, *why))
+        rows.append((str(run.value), *figures, _format_count(run.classes), _format_count(run.suppressed), *took, *why))
     header = (found.parameter, found.metric, "average class", "classes", "suppressed")
     by = "" if found.parameter == "algorithm" else f", by {found.algorithm}"
     title = f"{found.metric} against {found.parameter}: {found.rows:,} rows{by}"
@@ -204,14 +213,30 @@ def show_sweep(found: "ParameterSweep") -> None:
 
 
 def show_catalogue(entries: Sequence["Entry"]) -> None:
-    """Every metric: what it tells, where it ends, and whether a policy may name it as `metric`."""
-    rows = [(e.name, f"{e.tells} {e.source}.", e.range, _yes(e.minimised)) for e in entries]
+    """Print every metric: what it measures, its range, and whether a policy may name it as `metric`."""
+    rows = [(e.name, f"{e.tells} {e.source}.", e.range, _yes_or_no(e.minimised)) for e in entries]
     show_table(f"{len(rows)} metrics", ("metric", "what it tells, source", "range", "search"), rows)
     say("search: a policy may name it as `metric` under [method]")
 
 
+def show_meanings(found: Sequence["Term"]) -> None:
+    """Print what a term means, how it is used and where it comes from, one table for each meaning."""
+    for each in found:
+        facts = [("", each.meaning), *(("use" if not at else "", use) for at, use in enumerate(each.use))]
+        facts += [("source", each.source)] if each.source else []
+        facts += [("also", ", ".join(each.aliases))] if each.aliases else []
+        show_table(f"{each.name}: {each.kind}", ("", ""), facts)
+
+
+def show_terms(names: Sequence[str]) -> None:
+    """Print the names of all terms, those with the same first letter in a line."""
+    lines = [(letter, ", ".join(same)) for letter, same in groupby(names, key=lambda name: name.lstrip("_")[0].upper())]
+    show_table(f"{len(names)} terms", ("", ""), lines)
+    say("shoal explain TERM says what one of them means")
+
+
 def show_learned(found: "Learned") -> None:
-    """One line for each learner, and how the held-out rows were shown."""
+    """Print one line for each learner, and how the held-out rows were shown."""
     facts = [
         (score.learner, _accuracy(score.original), _accuracy(score.release), _percent(score.relative))
         for score in found.scores
@@ -238,20 +263,20 @@ def _percent(share: float | None) -> str:
     return _NONE if share is None else f"{100 * share:.1f} %"
 
 
-def _count(number: int | None) -> str:
+def _format_count(number: int | None) -> str:
     return _NONE if number is None else f"{number:,}"
 
 
-def _told(number: float | None) -> str:
+def _format_figure(number: float | None) -> str:
     return _NONE if number is None else _number(number)
 
 
-def _at_most(gap: float | None) -> str:
+def _format_gap(gap: float | None) -> str:
     return _NONE if gap is None else f"≤ {_number(gap)}"
 
 
 _NONE = "–"
-"""What cannot be told of a recoding without a level per attribute."""
+"""Shown where a figure does not exist, e.g. a level of a recoding without a level per attribute."""
 _TIMES = (("seconds", "seconds"), ("CPU seconds", "cpu_seconds"))
 _COUNTS = (
     ("nodes asked", "asked"),
@@ -262,7 +287,7 @@ _COUNTS = (
 )
 
 
-def _timed(runs: Sequence["Run"]) -> bool:
+def _is_timed(runs: Sequence["AlgorithmRun"]) -> bool:
     return all(run.seconds is not None for run in runs)
 
 
@@ -281,7 +306,7 @@ def _least(values: Iterable[float]) -> str:
     return _number(min(numbers)) if numbers else ""
 
 
-def _yes(flag: bool) -> str:
+def _yes_or_no(flag: bool) -> str:
     return "yes" if flag else "no"
 
 

@@ -1,4 +1,4 @@
-"""The command that tells how easily people are found in a table, and what people see of it."""
+"""`shoal risk`: how easily people are found in a table, and the tables it prints."""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from shoal.cli.commands import NAMES, START, Json, app
-from shoal.cli.console import clean, print_json, print_warnings, progress, revealing, say, show_table
-from shoal.cli.options import listed, reads_table
+from shoal.cli.console import clean, print_json, print_warnings, progress, reveal_values, say, show_table
+from shoal.cli.options import reads_table, split_names
 from shoal.errors import BadInput
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _KNOWS = {
 
 
 def show_assessment(found: "Assessment") -> None:
-    """Everything that was looked at, the most telling first."""
+    """Print everything that was assessed, re-identification first."""
     if found.reidentification is not None:
         _show_reidentification(found.reidentification)
     if found.identifiers is not None:
@@ -37,7 +37,7 @@ def show_assessment(found: "Assessment") -> None:
     if found.discovery is not None:
         _show_discovery(found.discovery)
     if found.presets:
-        _show_judged(found.presets)
+        _show_preset_verdicts(found.presets)
     for note in found.notes:
         say(f"note: {note}")
     if found.reidentification is None and found.discovery is not None:
@@ -50,8 +50,8 @@ def _show_reidentification(found: "Reidentification") -> None:
     facts: list[tuple[str, str]] = []
     for attacker in found.attackers:
         basis = f", judged by {attacker.basis}" if attacker.name == "journalist" else ""
-        facts += [(attacker.name, _KNOWS[attacker.name] + basis), *_reached(attacker, found, who)]
-    facts += _uniques(found, who)
+        facts += [(attacker.name, _KNOWS[attacker.name] + basis), *_describe_attacker(attacker, found, who)]
+    facts += _describe_uniqueness(found, who)
     if found.individual is not None:
         risks = found.individual
         said = f"about {_number(risks.expected)} {who} are expected to be found, each row having its weight"
@@ -68,7 +68,7 @@ def _show_reidentification(found: "Reidentification") -> None:
         _show_suda(found.suda, found.rows)
 
 
-def _reached(attacker: "Attacker", found: "Reidentification", who: str) -> list[tuple[str, str]]:
+def _describe_attacker(attacker: "Attacker", found: "Reidentification", who: str) -> list[tuple[str, str]]:
     total, facts = found.rows, []
     if attacker.name == "marketer":
         return [
@@ -77,7 +77,7 @@ def _reached(attacker: "Attacker", found: "Reidentification", who: str) -> list[
     if attacker.certain is not None:
         facts.append(f"{attacker.certain:,} of {total:,} {who} can be found with certainty")
     if attacker.max is not None:
-        facts.append(f"the greatest risk is {_one_in(attacker.max)}, the average {_one_in(attacker.average)}")
+        facts.append(f"the greatest risk is {_format_odds(attacker.max)}, the average {_format_odds(attacker.average)}")
     if attacker.at_risk is not None:
         limit, share = float(found.threshold), attacker.at_risk / total
         enough = -(-found.threshold.denominator // found.threshold.numerator)
@@ -86,7 +86,7 @@ def _reached(attacker: "Attacker", found: "Reidentification", who: str) -> list[
     return [("", fact) for fact in facts]
 
 
-def _uniques(found: "Reidentification", who: str) -> list[tuple[str, str]]:
+def _describe_uniqueness(found: "Reidentification", who: str) -> list[tuple[str, str]]:
     unique = found.uniqueness
     alone = f"{unique.sample:,} of {found.rows:,} {who} are unlike all others in the table"
     if unique.counted is not None:
@@ -140,11 +140,11 @@ def _show_identifiers(found: Sequence["IdentifierFinding"]) -> None:
     if not found:
         say("No column looks like one of the identifiers of HIPAA Safe Harbor.")
         return
-    rows = [(one.column, f"{one.kind.title} ({one.kind.clause})", _seen(one)) for one in found]
+    rows = [(one.column, f"{one.kind.title} ({one.kind.clause})", _describe_evidence(one)) for one in found]
     show_table("Columns that look like identifiers (45 CFR 164.514(b)(2))", ("column", "looks like", "because"), rows)
 
 
-def _seen(found: "IdentifierFinding") -> str:
+def _describe_evidence(found: "IdentifierFinding") -> str:
     if found.by == "name":
         return "it is called so"
     return f"{found.rows:,} of {found.filled:,} cells do ({_percent(found.share)})"
@@ -169,7 +169,7 @@ def _combination(found: "Combination") -> tuple[str, ...]:
     return ", ".join(found.columns), rows, _percent(found.distinction), _percent(found.separation)
 
 
-def _show_judged(presets: Sequence["Judged"]) -> None:
+def _show_preset_verdicts(presets: Sequence["Judged"]) -> None:
     rows = []
     for one in presets:
         verdict = "no number" if one.holds is None else "holds" if one.holds else "FAILS"
@@ -182,7 +182,7 @@ def _show_judged(presets: Sequence["Judged"]) -> None:
 
 
 def show_presets(*, as_json: bool) -> None:
-    """Every preset with its source."""
+    """Print every preset with its source."""
     from shoal.risk.presets import PRESETS
 
     if as_json:
@@ -197,8 +197,8 @@ def _value(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else f"{value:,}"
 
 
-def _one_in(share: float) -> str:
-    """`1 in 24.4 (0.041)`."""
+def _format_odds(share: float) -> str:
+    """Format a risk as odds: `1 in 24.4 (0.041)`."""
     return f"1 in {_number(1 / share)} ({share:.3g})" if share < 1 else "1 (certainty)"
 
 
@@ -255,19 +255,19 @@ def risk(
     from shoal import api
     from shoal.engines.choice import read_options
 
-    presets = listed(preset)
+    presets = split_names(preset)
     if presets == ["list"]:
         show_presets(as_json=as_json)
         return
     if not data:
         raise BadInput("name a table or the folder of a release, e.g. shoal risk people.csv --qi age,sex")
-    # without a word of what to look at, the table decides; else only what was named
+    # None: the table decides what to look at; False: only what was asked for by name
     unsaid = False if identifiers or discover or discover_size or presets else None
-    with print_warnings(), revealing(show_values=show_values), progress(quiet=as_json) as watch:
+    with print_warnings(), reveal_values(show_values=show_values), progress(quiet=as_json) as watch:
         found = api.risk(
             data,
-            quasi_identifiers=listed(qi),
-            sensitive=listed(sensitive),
+            quasi_identifiers=split_names(qi),
+            sensitive=split_names(sensitive),
             weight=weight,
             unit=unit,
             population=population,

@@ -5,7 +5,7 @@ import json
 from rich.progress import Progress
 
 from shoal.cli.console import _PhaseBar, print_json, show_table
-from shoal.runtime.events import advance, listening, phase
+from shoal.runtime.events import listening, phase, report_progress
 from shoal.search.driver import Ask
 from shoal.search.oracle import Tally
 
@@ -18,23 +18,23 @@ def shown(bar):
 
 def test_a_phase_with_a_share_and_one_without():
     bar = Progress(disable=True)
-    with listening(_PhaseBar(bar, "").hear):
+    with listening(_PhaseBar(bar, "").show_phase):
         with phase("verifying"):
-            advance(0.75)
+            report_progress(0.75)
             assert shown(bar) == ("verifying", 0.75)
             with phase("reading"):
                 assert shown(bar) == ("reading", None)
-                advance(0.5)
+                report_progress(0.5)
                 assert shown(bar) == ("reading", 0.5)
             assert shown(bar) == ("verifying", None)
-        advance(0.25)  # in no phase
+        report_progress(0.25)  # in no phase
         assert shown(bar) == ("verifying", None)
 
 
 def test_a_search_tells_its_nodes():
     bar = Progress(disable=True)
     line = _PhaseBar(bar, "")
-    line.hear("searching", None)
+    line.show_phase("searching", None)
     line.watch(Ask((0,), 0.25), Tally(nodes=8, checked=2))
     assert shown(bar) == ("2 of 8 nodes checked", 0.25)
 
@@ -42,11 +42,11 @@ def test_a_search_tells_its_nodes():
 def test_a_command_that_measures_itself_is_not_reset_by_phases():
     bar = Progress(disable=True)
     line = _PhaseBar(bar, "learning")
-    line.hear("reading", None)
+    line.show_phase("reading", None)
     assert shown(bar) == ("reading", None)
     line.watch(Ask((), 0.5), Tally())
-    line.hear("searching", None)
-    line.hear("searching", 0.1)
+    line.show_phase("searching", None)
+    line.show_phase("searching", 0.1)
     assert shown(bar) == ("learning", 0.5)
 
 

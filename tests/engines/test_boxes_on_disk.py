@@ -76,7 +76,7 @@ def made(table, folder, asked, engine, kind):
 
 @naive.examples(40)
 @given(people(), st.sampled_from([2, 3, 5]), st.integers(0, 9), st.sampled_from(["csv", "parquet"]))
-def test_same_bytes(table, k, room, kind):
+def test_boxes_on_disk_have_the_bytes_of_boxes_in_memory(table, k, room, kind):
     """S4.7: whatever fits in memory; both releases are true by the verifier of each engine."""
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patched:
         patched.setattr(storing, "_ROOM", room)
@@ -141,7 +141,7 @@ def truthful(folder, source):
     return next(verdict for verdict in verify(folder, original=source) if verdict.promise == "truthful")
 
 
-def test_untouched(release):
+def test_an_untouched_release_is_truthful(release):
     assert truthful(*release).holds
 
 
@@ -238,7 +238,7 @@ def test_other_original(release):
     assert not truthful(folder, source).holds
 
 
-def test_replaced(release):
+def test_a_replaced_release_leaves_no_map_of_points(release):
     """A folder with a map of points is a release that may be replaced, and nothing is left of the old one."""
     folder, source = release
     with warnings.catch_warnings(action="ignore"):
@@ -256,7 +256,7 @@ def test_dry_run_writes_nothing(release, tmp_path):
     assert {path for path in tmp_path.iterdir() if not path.name.startswith(SPILL)} == before
 
 
-def test_rows_are_not_here(release):
+def test_calls_that_need_rows_in_memory_are_refused(release):
     """Who needs rows in memory is told so, and is not given labels for rows."""
     _, source = release
     with warnings.catch_warnings(action="ignore"):
@@ -281,14 +281,14 @@ LACKING = {
 
 
 @pytest.mark.parametrize("what", list(LACKING))
-def test_declared_lacking(release, tmp_path, what):
+def test_policies_that_need_rows_in_memory_are_refused(release, tmp_path, what):
     """What needs every row in memory is refused before any work."""
     _, source = release
     with pytest.raises(BadInput, match=what):
         publish(source, policy(**LACKING[what]), tmp_path / "other", engine="duckdb")
 
 
-def test_forms_are_lacking(release, tmp_path):
+def test_forms_with_statistics_are_refused(release, tmp_path):
     _, source = release
     asked = policy()
     age = asked.attributes["age"].model_copy(update={"form": ("range", "mean")})

@@ -226,7 +226,7 @@ def test_csv_of_many_dialects(tmp_path, engine, end, delimiter):
 
 
 @pytest.mark.parametrize("to", ["csv", "parquet"])
-def test_boxes_that_are_declared_are_those_of_memory(tmp_path, engine, to):
+def test_boxes_of_an_engine_are_those_of_memory(tmp_path, engine, to):
     """Manifests differ: measures of every point are left out, and there is no row map."""
     assert Ability.BOXES in engine.abilities
     policy = {
@@ -252,7 +252,7 @@ CELLS = st.sampled_from(["", "1", "2", "10", "02", "-1", "1.5", "a", "b c", "*",
     kind=st.sampled_from(["csv", "parquet"]),
 )
 @pytest.mark.parametrize("name", OTHERS)
-def test_small_tables(request, tmp_path_factory, name, rows, kind):
+def test_small_tables_give_the_same_release(request, tmp_path_factory, name, rows, kind):
     if name == "spark":
         request.getfixturevalue("spark")
     tmp_path = tmp_path_factory.mktemp("engines")
@@ -378,7 +378,7 @@ def test_folders_patterns_and_databases(tmp_path):
         assert content == first[0]
 
 
-def test_a_frame_of_such_a_release_is_read_in_batches(tmp_path):
+def test_the_rows_of_a_duckdb_release_are_read_in_batches(tmp_path):
     data = written(tmp_path, table(), "parquet")
     policy = {"attributes": ROLES, "data": {"others": "drop"}, "require": K, "method": {"suppression": 0.05}}
     release = shoal.anonymize(data, shoal.Policy(**policy), engine="duckdb", memory="256MB")
@@ -400,7 +400,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("what", list(WRONG))
-def test_what_cannot_be_read_is_refused_in_a_sentence(tmp_path, what):
+def test_an_unreadable_table_is_refused_in_a_sentence(tmp_path, what):
     content, said = WRONG[what]
     path = tmp_path / "people.csv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())

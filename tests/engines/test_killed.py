@@ -124,7 +124,7 @@ def test_killed_between_two_moves(tmp_path, moment, older, reader):
 
 @pytest.mark.parametrize("call", ["unlink", "last"])
 @pytest.mark.parametrize("older", [False, True])
-def test_killed_before_or_in_what_comes_last(tmp_path, call, older):
+def test_killed_before_or_during_the_last_step(tmp_path, call, older):
     """Both folders are moved, and a table of a database is not committed yet: the folders go back with it."""
     if older:
         fill(tmp_path, "old")
@@ -143,7 +143,7 @@ def test_killed_before_or_in_what_comes_last(tmp_path, call, older):
 
 
 def fill(folder, text, *, force=True, last=None):
-    with Places.choose(folder / "out", None, None, force=force).filled(last) as (public, private):
+    with Places.choose(folder / "out", None, None, force=force).staging_folders(last) as (public, private):
         for path, file in ((public, "data.csv"), (private, "rows.arrow")):
             (path / file).write_text(text)
             (path / "manifest.json").write_text(json.dumps({"shoal": "0"}))

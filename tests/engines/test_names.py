@@ -16,7 +16,7 @@ from shoal.api.releases import publish
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.duckdb.engine import DuckDBEngine
-from shoal.engines.duckdb.session import readable
+from shoal.engines.duckdb.session import explain_read_error
 from shoal.errors import BadData
 
 CANARY = "CANARY-7f3"
@@ -103,7 +103,7 @@ def test_a_view_whose_names_differ_only_in_case(tmp_path):
 OURS = ["file", "v0", "the file of a row", "p", "r", "c0", "c1", "filename", "fffffffffffffffff", 'odd "x"']
 
 
-def test_folders_with_names_of_our_own(tmp_path):
+def test_columns_and_folders_named_like_our_internal_columns(tmp_path):
     for year in (2024, 2025):
         (tmp_path / "data" / f"v1={year}").mkdir(parents=True)
         cells = {name: [f"{name} {year}"] * 3 for name in OURS}
@@ -114,7 +114,7 @@ def test_folders_with_names_of_our_own(tmp_path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_release_in_folders_with_names_of_our_own(tmp_path, engine):
+def test_a_release_in_folders_named_like_our_internal_columns(tmp_path, engine):
     rows = range(40)
     cells = {name: [f"{name} {i % 2}" for i in rows] for name in OURS}
     pq.write_table(pa.table({"age": [20 + i % 20 for i in rows], **cells}), tmp_path / "data.parquet")
@@ -159,7 +159,7 @@ def test_a_view_that_fails(desk, view):
     assert refused(desk, data) == (2, "shoal: some.duckdb: the table cannot be read; is it damaged?\n")
 
 
-def test_what_fails_between_pieces(tmp_path):
+def test_an_error_between_two_batches_names_no_cell(tmp_path):
     pq.write_table(pa.table({"age": range(9)}), tmp_path / "data.parquet")
     columns = DuckDBEngine().read(tmp_path / "data.parquet", ReadOptions()).table.columns
     failing = f"SELECT CASE WHEN range < 500_000 THEN range ELSE error('{CANARY}') END FROM range(3_000_000)"
@@ -177,16 +177,16 @@ def test_short_decimals(desk, engine, of):
     assert refused(desk, desk.folder / "data.parquet", engine) == (2, said)
 
 
-def test_what_ran_out_is_no_damage():
+def test_lack_of_memory_or_disk_is_not_called_damage():
     with duckdb.connect(config={"memory_limit": "64MB", "temp_directory": ""}) as db:
         many = "SELECT range AS a, count(*) FROM range(20_000_000) GROUP BY ALL"
-        with pytest.raises(duckdb.OutOfMemoryException), readable("damaged"):
+        with pytest.raises(duckdb.OutOfMemoryException), explain_read_error("damaged"):
             db.execute(many).fetchall()
-    with pytest.raises(MemoryError), readable("damaged"):
+    with pytest.raises(MemoryError), explain_read_error("damaged"):
         raise OSError("Out of Memory Error: could not allocate block")
-    with pytest.raises(OSError, match="No space left"), readable("damaged"):
+    with pytest.raises(OSError, match="No space left"), explain_read_error("damaged"):
         raise OSError("IO Error: No space left on device")
-    with pytest.raises(BadData, match=r"^damaged$"), readable("damaged"):
+    with pytest.raises(BadData, match=r"^damaged$"), explain_read_error("damaged"):
         raise OSError(f"Invalid Input Error: {CANARY}")
 
 
@@ -212,7 +212,7 @@ def test_an_interruption_of_a_query(desk, process):
 
 
 @pytest.mark.parametrize("wrong", [RuntimeError("Query interrupted"), duckdb.InterruptException("Interrupted!")])
-def test_what_an_interruption_becomes(desk, monkeypatch, wrong):
+def test_any_error_of_an_interrupted_query_is_reported_as_an_interruption(desk, monkeypatch, wrong):
     def interrupted(*_):
         raise wrong
 
@@ -234,7 +234,7 @@ def test_what_an_interruption_becomes(desk, monkeypatch, wrong):
         ('x,"q"z,1\n', "closing quote"),
     ],
 )
-def test_cells_that_are_too_many_or_go_on(desk, engine, rows, says):
+def test_too_many_cells_and_text_after_a_closing_quote_are_refused(desk, engine, rows, says):
     desk.policy({"a": AGE | {"hierarchy": {"flat": True}}, "b": OPEN, "s": "sensitive"}, K)
     code, said = refused(desk, desk.table(f"a,b,s\n{rows}"), engine)
     assert code == 2
@@ -259,6 +259,6 @@ def test_delimiters_and_quotes_inside_of_cells(desk, engine):
 
 
 @pytest.mark.parametrize("engine", ["auto", *ENGINES])
-def test_no_name_is_no_table(desk, engine):
+def test_an_empty_table_name_is_refused(desk, engine):
     desk.policy()
     assert refused(desk, "", engine) == (2, "shoal: the name of the table is empty; name a file\n")

@@ -187,7 +187,7 @@ def test_events_of_every_command(desk):
     assert str(desk.folder) not in log.read_text() + ran.err
 
 
-def test_what_fails_is_told_by_its_kind_only(desk):
+def test_the_log_tells_a_failure_by_its_kind_only(desk):
     log = desk.folder / "log.json"
     desk.table(f"name,age,sex,disease\n{CANARY},1,f,{CANARY}\nb,9,m,x\n")
     desk.policy(require=[{"model": "k-anonymity", "k": 50}])
@@ -209,8 +209,8 @@ def test_events_reach_the_logger_of_a_program(caplog):
     ]
 
 
-def test_nothing_else_can_be_told():
-    with events.telling(io.StringIO()), events.run("verify"):
+def test_events_refuse_undeclared_fields_and_types():
+    with events.write_json_log(io.StringIO()), events.run("verify"):
         with pytest.raises(AssertionError):
             events.log_event("counted", value="x")
         with pytest.raises(AssertionError):

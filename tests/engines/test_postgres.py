@@ -23,7 +23,7 @@ from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import choose_engine
 from shoal.engines.duckdb.engine import DuckDBEngine
-from shoal.engines.postgres.tables import storing
+from shoal.engines.postgres.tables import storage_transaction
 from shoal.errors import BadData, BadInput, BadOutput, NotVerified, ShoalWarning
 
 CANARY = "CANARY-7f3"
@@ -134,7 +134,7 @@ def test_types_and_nulls_are_kept(typed):
 
 
 @pytest.mark.parametrize("engine", [ArrowEngine, DuckDBEngine])
-def test_what_numbers_and_dates_cannot_be(db, engine):
+def test_unsupported_numbers_dates_and_types_are_refused(db, engine):
     for value, kind in (
         ("'NaN'", "numeric"),
         ("'NaN'", "float4"),
@@ -280,7 +280,7 @@ def again(folder, **how):
     return publish("postgres:people", POLICY, folder / "out", to="postgres:released", **{"force": True} | how)
 
 
-def test_replaced_only_when_told(db, tmp_path, replaced):
+def test_a_release_is_replaced_only_with_force(db, tmp_path, replaced):
     with pytest.raises(BadOutput, match="release already"):
         again(tmp_path, force=False)
     shutil.move(tmp_path / "out", tmp_path / "kept")
@@ -361,7 +361,7 @@ def test_a_table_that_others_depend_on(db, tmp_path, replaced):
 
 
 @pytest.mark.parametrize("committed", [False, True])
-def test_a_commit_whose_answer_is_lost(db, tmp_path, replaced, monkeypatch, committed):
+def test_folders_follow_a_commit_whose_answer_is_lost(db, tmp_path, replaced, monkeypatch, committed):
     """Whether it happened is asked of the server; the folders follow it."""
     from adbc_driver_manager import AdbcStatusCode, OperationalError
 
@@ -415,7 +415,7 @@ def test_a_run_that_is_killed_before_the_commit(db, tmp_path, replaced):
     assert {path.name for path in tmp_path.iterdir()} == {"out", "out.private"}
 
 
-def test_the_folders_that_cannot_be_moved(db, tmp_path, replaced, monkeypatch):
+def test_folders_that_cannot_be_moved_change_nothing(db, tmp_path, replaced, monkeypatch):
     from shoal.publish import folder
 
     def full(*_):
@@ -439,7 +439,7 @@ def test_a_million_rows_come_and_go(db, tmp_path):
         "born": pa.array(draw.integers(0, 20000, rows).astype("datetime64[D]")),
         "income": pa.array(draw.integers(0, 10**6, rows)).cast(pa.decimal128(38, 0)).cast(pa.decimal128(38, 2)),
     })  # fmt: skip
-    with storing(sh.Postgres("many"), force=False) as stored:
+    with storage_transaction(sh.Postgres("many"), force=False) as stored:
         stored.fill(table.to_reader(1 << 16))
         stored.replace("")
         stored.commit()

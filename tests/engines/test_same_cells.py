@@ -226,7 +226,7 @@ def test_moments_at_the_ends_of_the_calendar(tmp_path):
         }
 
 
-def test_endless_moments_of_a_database(tmp_path):
+def test_infinite_timestamps_of_a_database_are_refused(tmp_path):
     with duckdb.connect(str(tmp_path / "a.duckdb")) as db:
         db.execute("CREATE TABLE t AS SELECT unnest([TIMESTAMP '2000-01-01', 'infinity'::TIMESTAMP]) AS a")
     assert same_sentence(tmp_path / "a.duckdb") == f"a.duckdb: column 'a', row 2: {BEYOND}"

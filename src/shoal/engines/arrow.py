@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from shoal.data.codes import Codes, Table
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Counted, joined
+from shoal.data.packed_keys import Counted, join_columns
 from shoal.engine_port import Ability, ReadOptions, ReleasedRows, Source, WriteOptions, Written
 from shoal.engines.postgres.connection import parse_postgres_table
 from shoal.engines.postgres.tables import read_postgres
@@ -41,7 +41,7 @@ class ArrowEngine:
         def coded(name: str) -> tuple[Codes, int]:
             return table[name].codes, table[name].size
 
-        beside = {n: coded(n) if isinstance(n, str) else joined([coded(part) for part in n]) for n in counted}
+        beside = {n: coded(n) if isinstance(n, str) else join_columns([coded(part) for part in n]) for n in counted}
         return FrequencySet.count({name: coded(name) for name in quasi_identifiers}, beside, want_classes=True)
 
     def recode(

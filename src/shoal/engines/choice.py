@@ -1,39 +1,42 @@
-"""Chooses the engine that has the records, checks what a policy needs of it, and asks it to read and recode."""
+"""Choose the engine for a table, check that it can do what a policy needs, and have it read and recode."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path, PurePath
 from typing import Any
 
-from shoal.blocking.block import with_added
+from shoal.blocking.block import insert_added_rows
 from shoal.engine_port import Ability, Engine, ReadOptions, ReleasedRows, Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.postgres.connection import parse_postgres_table
-from shoal.engines.postgres.tables import seems_to_need
-from shoal.engines.reading.content import files_of, is_many, local_path, names_database, shown
-from shoal.errors import BadData, BadInput
+from shoal.engines.postgres.tables import estimate_memory
+from shoal.engines.reading.assemble import ROW_NAMES
+from shoal.engines.reading.content import files_of, is_many, local_path, names_database, printable_name
+from shoal.errors import BadData, BadInput, ShoalWarning
 from shoal.models.k_anonymity import KAnonymity
-from shoal.models.spec import nearest
+from shoal.models.spec import suggest_nearest
 from shoal.plan import Plan
 from shoal.policy.document import Policy
-from shoal.problem import meet
+from shoal.problem import with_population
 from shoal.registry import Registry
 from shoal.runtime.events import phase
 from shoal.runtime.memory import bytes_of
 
 
-def refuse_lacking(policy: Policy, engine: Engine, further: Iterable[tuple[Ability, str]] = ()) -> None:
-    """Refuse before any work a policy that needs what this engine cannot do; `further` abilities are named too."""
+def refuse_missing_abilities(policy: Policy, engine: Engine, further: Iterable[tuple[Ability, str]] = ()) -> None:
+    """Refuse, before any work, a policy that needs abilities this engine lacks; `further` ones are checked too."""
     for ability, what in (*further, *_needed_abilities(policy)):
         if ability not in engine.abilities:
             raise BadInput(f"{what} needs the table in memory: use the arrow engine or allow more memory")
 
 
 def _needed_abilities(policy: Policy) -> Iterator[tuple[Ability, str]]:
+    """Yield the abilities that a policy needs, each with the part of the policy that needs it."""
     method = policy.method
     if method.of_cells:
-        why = _beyond_boxes(policy)
+        why = _find_need_beyond_boxes(policy)
         yield (Ability.BOXES, "algorithm 'mondrian'") if why is None else (Ability.CELLS, why)
     if policy.blocking is not None:
         yield Ability.CELLS, "[blocking]"
@@ -47,8 +50,8 @@ def _needed_abilities(policy: Policy) -> Iterator[tuple[Ability, str]]:
         yield Ability.ORDER, "order = 'keep'"
 
 
-def _beyond_boxes(policy: Policy) -> str | None:
-    """What needs more than strict cuts for k alone, shown as ranges; None if nothing does."""
+def _find_need_beyond_boxes(policy: Policy) -> str | None:
+    """Return what in a policy needs more than strict cuts for k alone, shown as ranges; None if nothing does."""
     method = policy.method
     if method.algorithm != "mondrian":
         return f"algorithm {method.algorithm!r} with suppress = {method.suppress!r}"
@@ -69,7 +72,7 @@ class EngineKind:
     sentence: str
     """Which tables it is for."""
     make: Callable[[int | None, Path | None, str | None], Engine]
-    """Makes it from the memory that may be used, a folder to spill into, and the address of a cluster."""
+    """Makes it from a memory limit, a folder to spill into, and the address of a cluster."""
 
 
 def _arrow(limit: int | None, spill: Path | None, master: str | None) -> Engine:  # noqa: ARG001
@@ -110,9 +113,9 @@ _PER_CELL = 16
 def choose_engine(
     name: str, memory: str | int | None, source: Any, spill: Path | None = None, master: str | None = None
 ) -> Engine:
-    """The engine of this name; `auto` takes DuckDB for what seems too large for the memory.
+    """Return the engine of this name; `auto` chooses DuckDB for a table that seems too large for the memory.
 
-    `master` is where the spark engine works.
+    `master` is the address of the cluster, for the spark engine only.
 
     >>> choose_engine("auto", "1GB", "people.csv").name
     'arrow'
@@ -130,43 +133,45 @@ def choose_engine(
 
 
 def _fits(source: Any, limit: int | None) -> bool:
-    """Whether a source seems to fit in what may be used."""
+    """Return whether a source seems to fit in the memory that may be used."""
     most = limit if limit is not None else _free() * _OF_FREE
-    return _seems_to_need(source) <= most
+    return _estimate_memory(source) <= most
 
 
-def read_whole(source: Any, options: ReadOptions) -> Source:
+def read_into_memory(source: Any, options: ReadOptions) -> Source:
     """Read any table into memory: a file, a folder, a pattern, a database; refuse one that seems not to fit."""
-    need, free = _seems_to_need(source), _free()
+    need, free = _estimate_memory(source), _free()
     if need > free:
         raise BadData(
-            f"{shown(PurePath(str(source)).name)}: the table seems to need {need / 1e9:,.1f} GB of memory, of which "
+            f"{printable_name(PurePath(str(source)).name)}: the table seems to need {need / 1e9:,.1f} GB of "
+            f"memory, of which "
             f"{free / 1e9:,.1f} GB are free; give a sample of its rows"
         )
     return ArrowEngine().read(source, options)
 
 
-def _seems_to_need(source: Any) -> int:
-    """About how many bytes of memory a source takes; 0 for what is in memory already, or can be read only once."""
+def _estimate_memory(source: Any) -> int:
+    """Estimate the bytes of memory that a source takes; 0 if it is in memory already, or can be read only once."""
     table = parse_postgres_table(source)
     if table is not None:
-        return seems_to_need(table)
+        return estimate_memory(table)
     if not isinstance(source, str | os.PathLike):
         return 0
     path = local_path(source)
     if path is not None and path.is_file() and not names_database(path):
-        return _needed_bytes(path)
-    from shoal.engines.duckdb.relations import cells_in, database_of
+        return _estimate_file_memory(path)
+    from shoal.engines.duckdb.relations import database_of, estimate_cells
 
     database = database_of(os.fsdecode(source))
     if database is not None:
-        return cells_in(database) * _PER_CELL
+        return estimate_cells(database) * _PER_CELL
     if path is not None and is_many(path):
-        return sum(_needed_bytes(file) for file in files_of(path, shown(path.name))[1])
+        return sum(_estimate_file_memory(file) for file in files_of(path, printable_name(path.name))[1])
     return 0
 
 
-def _needed_bytes(path: Path) -> int:
+def _estimate_file_memory(path: Path) -> int:
+    """Estimate the bytes of memory that a file takes."""
     if path.suffix.lower() != ".parquet":
         return path.stat().st_size * (_PER_PACKED_BYTE if path.suffix.lower() in {".gz", ".zst"} else _PER_BYTE)
     import pyarrow as pa
@@ -175,12 +180,12 @@ def _needed_bytes(path: Path) -> int:
     try:
         found = parquet.read_metadata(path)
     except (pa.ArrowException, OSError, ValueError):
-        return 0  # whoever reads it says what is wrong
+        return 0  # reading it will report what is wrong
     return int(found.num_rows * found.num_columns * _PER_CELL)
 
 
 def _free() -> int:
-    """Bytes of memory that nobody uses, or that caches would give back."""
+    """Return the bytes of memory that are free, or held by caches that would give them back."""
     try:
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable"))
@@ -189,31 +194,36 @@ def _free() -> int:
 
 
 def read_options(policy: Policy | None, reading: Mapping[str, Any] | None = None) -> ReadOptions:
-    """How a table is read: as `reading`, keys of [data], says, else as the policy does.
+    """Return how a table is read: as `reading`, with the keys of [data], says, else as the policy says.
 
-    Without a policy, what is not said is found out, even the encoding.
+    Without a policy, everything else is detected, even the encoding.
     """
     if policy is not None:
         how = policy.read_as(reading or {}).data.model_dump(exclude={"others"})
-        return ReadOptions(**how, rounding=tuple(policy.rounding.items()))
+        settled = ROW_NAMES in policy.attributes or policy.data.others is not None
+        rounding, bounds = tuple(policy.rounding.items()), tuple(policy.bounds.items())
+        return ReadOptions(**how, rounding=rounding, bounds=bounds, row_names_settled=settled)
     known = [each.name for each in fields(ReadOptions)]
     for key in reading or {}:
         if key not in known:
-            raise BadInput(f"reading: {key!r} is not known{nearest(key, known)}")
+            raise BadInput(f"reading: {key!r} is not known{suggest_nearest(key, known)}")
     return ReadOptions(**{"guess_encoding": True, **(reading or {})})
 
 
-def read_for(source: Any, policy: Policy, engine: Engine) -> Source:
-    """Read the table and, where a model compares with everybody, the population, both as [data] says."""
+def read_with_population(source: Any, policy: Policy, engine: Engine) -> Source:
+    """Read the table and, if a model compares with a population, the population too, both as [data] says."""
     read = engine.read(source, read_options(policy))
+    if read.format == "excel" and read.delimiter == ";":
+        said = "the sheet has decimal commas, so a CSV of it has semicolons between its cells, as Excel expects there"
+        warnings.warn(ShoalWarning(said), stacklevel=2)
     if policy.population is None:
         return read
-    return meet(read, engine.read(policy.population, read_options(policy)), policy.quasi_identifiers)
+    return with_population(read, engine.read(policy.population, read_options(policy)), policy.quasi_identifiers)
 
 
 @phase("recoding")
 def recode(source: Source, plan: Plan, policy: Policy, engine: Engine) -> ReleasedRows:
-    """Recode every row as the plan decided, with the rows that it added, as `with_added` numbers them."""
+    """Recode every row as the plan decided, and append the rows that the plan adds, numbered as by `with_added`."""
     names = [name for name, role in plan.roles.items() if role.released]
     if plan.recoding.moved is not None:
         names.remove(plan.recoding.moved)
@@ -223,4 +233,4 @@ def recode(source: Source, plan: Plan, policy: Policy, engine: Engine) -> Releas
     if plan.added is None:
         return shown
     assert shown.rows is not None
-    return ReleasedRows(*with_added(shown.columns, shown.rows, plan.added))
+    return ReleasedRows(*insert_added_rows(shown.columns, shown.rows, plan.added))

@@ -1,4 +1,4 @@
-"""Gives back the same kind of frame as came in."""
+"""Return a release in the frame library of its input."""
 
 import warnings
 from collections.abc import Set as AbstractSet
@@ -15,7 +15,7 @@ from shoal.errors import ShoalWarning
 
 
 def to_native(source: Source, table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]) -> Any:
-    """The release in the frame library of its input, untouched columns in the very type they had.
+    """Convert a release to the frame library of its input; columns that are not generalised keep their exact type.
 
     >>> to_native(Source(None, "csv", "a.csv"), pa.table({"a": ["*"]}), np.array([0]), {"a"}).num_rows
     1
@@ -34,14 +34,14 @@ def to_native(source: Source, table: pa.Table, rows: NDArray[np.int64], generali
     fresh = [
         nw.new_series(name, table[name].to_pylist(), _type_of(table[name].type), backend=frame.implementation)
         if name in generalised
-        else _forgetful(kept[name])
+        else _drop_unused_categories(kept[name])
         for name in table.column_names
     ]
     return kept.with_columns(*fresh).select(table.column_names).to_native()
 
 
 def to_same_kind(source: Source, table: pa.Table) -> Any:
-    """Another table in the frame library of the input."""
+    """Convert another table to the frame library of the input."""
     if source.native is None:
         return table
     import narwhals as nw
@@ -53,20 +53,20 @@ def to_same_kind(source: Source, table: pa.Table) -> Any:
 
 
 def _type_of(made: pa.DataType) -> Any:
-    """Type of a column that was made: text, the numbers of a bound or a mean, or those of groups."""
+    """Return the narwhals type of a generalised column: floats (bounds, means), integers (groups) or text."""
     import narwhals as nw
 
     return nw.Float64 if pa.types.is_floating(made) else nw.Int64 if pa.types.is_integer(made) else nw.String
 
 
 def read_again(engine: Engine, frame: Any, options: ReadOptions, generalised: AbstractSet[str]) -> Table:
-    """Read a release that is handed out as its input was read: a marker in a cell means null on both sides.
+    """Read a released frame with the options of its input, so that a marker in a cell means null in both.
 
-    Labels of generalised columns are taken as they are: no policy says that one of them means null.
+    Labels of generalised columns are taken literally: none of them means null.
     """
-    raw = replace(options, missing=(), normalise=False, rounding=())
+    raw = replace(options, missing=(), normalise=False, rounding=(), bounds=())
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ShoalWarning)  # what it warns of was said of the input
+        warnings.simplefilter("ignore", ShoalWarning)  # the same warnings were given for the input
         table = engine.read(frame, raw).table
     columns = {
         name: column
@@ -78,12 +78,13 @@ def read_again(engine: Engine, frame: Any, options: ReadOptions, generalised: Ab
 
 
 def _array(column: Column) -> pa.DictionaryArray:
+    """Decode a column into a dictionary array."""
     null = None if column.null_code is None else column.codes == column.null_code
     return pa.DictionaryArray.from_arrays(pa.array(column.codes, mask=null), column.values)
 
 
-def _forgetful(series: Any) -> Any:
-    """A column; an enumeration loses the categories that only rows left out had."""
+def _drop_unused_categories(series: Any) -> Any:
+    """Remove from an enumeration the categories that no released row has; other columns stay as they are."""
     import narwhals as nw
 
     if series.dtype != nw.Enum:
@@ -95,17 +96,18 @@ def _forgetful(series: Any) -> Any:
 def _to_arrow(
     native: Any, table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]
 ) -> pa.Table | pa.RecordBatch:
-    """The release as Arrow, columns in their own types; unused dictionary values and metadata are left out."""
+    """Return the release as Arrow, with the original types; unused dictionary values and metadata are left out."""
     at = pa.array(rows)
     columns = {
-        name: table[name].combine_chunks() if name in generalised else _taken(native.column(name), at)
+        name: table[name].combine_chunks() if name in generalised else _take_rows(native.column(name), at)
         for name in table.column_names
     }
     made = pa.table(columns)
     return made if isinstance(native, pa.Table) else made.combine_chunks().to_batches()[0]
 
 
-def _taken(column: pa.Array | pa.ChunkedArray, at: pa.Array) -> pa.Array | pa.ChunkedArray:
+def _take_rows(column: pa.Array | pa.ChunkedArray, at: pa.Array) -> pa.Array | pa.ChunkedArray:
+    """Take rows of a column; a dictionary is built anew, since unused values would disclose rows that are left out."""
     of = column.type
     if pa.types.is_dictionary(of):
         return column.cast(of.value_type).take(at).dictionary_encode().cast(of)
@@ -114,8 +116,8 @@ def _taken(column: pa.Array | pa.ChunkedArray, at: pa.Array) -> pa.Array | pa.Ch
     return column.take(at)
 
 
-def _read_as_text(column: pa.ChunkedArray, kept: Any) -> bool:
-    """Whether objects of several sorts were read as text: they come back as text, whichever of them are left."""
+def _is_read_as_text(column: pa.ChunkedArray, kept: Any) -> bool:
+    """Return whether a column of mixed objects was read as text: it is released as text, whichever rows remain."""
     return (
         kept.dtype == object
         and pa.types.is_string(column.type)
@@ -126,11 +128,11 @@ def _read_as_text(column: pa.ChunkedArray, kept: Any) -> bool:
 def _to_pandas(
     native: Any, given: tuple[str, ...], table: pa.Table, rows: NDArray[np.int64], generalised: AbstractSet[str]
 ) -> Any:
-    """The release as pandas, with the index if it is released; a default index begins anew, since gaps would tell."""
+    """Return the release as pandas, with the index if released, else a new one, since gaps would disclose rows."""
     import pandas as pd
 
     def released(name: str, kept: Any) -> Any:
-        if name in generalised or _read_as_text(table[name], kept):
+        if name in generalised or _is_read_as_text(table[name], kept):
             return pd.Series(table[name].to_pandas().to_numpy(), kept.index)
         return kept.cat.remove_unused_categories() if isinstance(kept.dtype, pd.CategoricalDtype) else kept
 

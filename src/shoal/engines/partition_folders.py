@@ -1,4 +1,4 @@
-"""A released Parquet file dealt out into folders, `region=north/part-0.parquet`, as pipelines keep them."""
+"""Split a released Parquet file into folders named by column values: `region=north/part-0.parquet`."""
 
 import hashlib
 import os
@@ -16,24 +16,24 @@ from shoal.engines.table_writer import CHUNK, ROW_GROUP
 from shoal.errors import BadInput
 
 MOST = 500
-"""Most folders of one release: each has a file that stays open until all rows are dealt out."""
+"""Maximum number of folders of a release: each has a file that stays open until all rows are written."""
 NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 @dataclass(frozen=True)
-class Dealt:
-    """The folders that a file was dealt out into."""
+class PartitionedFile:
+    """The folders that a file was split into."""
 
     sha256: str
     """Hash of the list that `sha256sum` prints for the files, sorted by path."""
     kinds: dict[str, str]
     """Whether a column in the folders' names is text or integer."""
     order: NDArray[np.int64]
-    """Rows of the file in their new order: files sorted by path, in each as before."""
+    """Rows of the original file in their new order: by path of the new file, and within it as before."""
 
 
 def refuse_partitions(by: Sequence[str], columns: Sequence[str]) -> None:
-    """Refuse columns that no folder can be named after, once it is known what is released."""
+    """Refuse columns after which folders cannot be named, once the released columns are known."""
     unknown = [name for name in by if name not in columns]
     if unknown:
         raise BadInput(f"partition by {unknown[0]!r}: no released column is called that")
@@ -49,8 +49,8 @@ def refuse_partitions(by: Sequence[str], columns: Sequence[str]) -> None:
         raise BadInput("partition by: the files would have no column left; leave one out")
 
 
-def deal(file: Path, folder: Path, by: Sequence[str]) -> Dealt:
-    """Deal the rows of a file out into a new folder, and remove the file."""
+def partition_file(file: Path, folder: Path, by: Sequence[str]) -> PartitionedFile:
+    """Split the rows of a file into folders below a new folder, and remove the file."""
     with parquet.ParquetFile(file) as whole:
         schema = whole.schema_arrow
         kinds = {name: _kind(name, schema.field(name).type) for name in by}
@@ -73,46 +73,51 @@ def deal(file: Path, folder: Path, by: Sequence[str]) -> Dealt:
     file.unlink()
     if not writers:
         raise BadInput("partition by: no row is released, so there is no folder to name")
-    # [folder] its rank among the sorted paths
+    # [folder, in order of creation] its rank among the sorted paths
     rank = np.empty(len(writers), dtype=np.int32)
     rank[np.argsort(np.array(list(writers)))] = np.arange(len(writers))
-    return Dealt(_listed(folder), kinds, np.argsort(rank[np.concatenate(dealt)], kind="stable"))
+    return PartitionedFile(_hash_files(folder), kinds, np.argsort(rank[np.concatenate(dealt)], kind="stable"))
 
 
 def _kind(name: str, of: pa.DataType) -> str:
+    """Return "text" or "integer"; refuse columns of other types."""
     if not (pa.types.is_string(of) or pa.types.is_integer(of)):
         raise BadInput(f"partition by {name!r}: folders are named after texts and whole numbers, and this is neither")
     return "text" if pa.types.is_string(of) else "integer"
 
 
 def _paths(rows: pa.Table, by: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Paths of the folders of some rows, and which one each row goes to."""
-    # [row] number of its values so far, refined by one column after the other
+    """Return the paths of the folders for these rows, and the index of the path of each row."""
+    # [row] number of its combination of values in the columns so far, refined column by column
     which = np.zeros(rows.num_rows, dtype=np.int64)
     paths = [""]
     for name in by:
         coded = rows[name].combine_chunks().dictionary_encode(null_encoding="encode")
         values = coded.dictionary.to_pylist()
         pairs, which = np.unique(which * len(values) + coded.indices.to_numpy(), return_inverse=True)
-        paths = [f"{paths[pair // len(values)]}{_named(name, values[pair % len(values)])}/" for pair in pairs.tolist()]
+        paths = [
+            f"{paths[pair // len(values)]}{_folder_name(name, values[pair % len(values)])}/" for pair in pairs.tolist()
+        ]
     return paths, which
 
 
-def _named(name: str, value: str | int | None) -> str:
-    """Name of a folder; what could be mistaken for a path or a pattern is written with percent signs."""
+def _folder_name(name: str, value: str | int | None) -> str:
+    """Return the name of a folder, percent-encoded so that it is never taken for a path or a pattern."""
     if value == NULL:
         raise BadInput(f"partition by {name!r}: it holds the text that means null in the name of a folder")
     return f"{quote(name, safe='')}={NULL if value is None else quote(str(value), safe='')}"
 
 
 def _writer(folder: Path, path: str, schema: pa.Schema, known: int) -> parquet.ParquetWriter:
+    """Open the file of a new folder; `known` is the number of folders so far."""
     if known == MOST:
         raise BadInput(f"partition by: more than {MOST} folders would be needed; partition by fewer or coarser columns")
     (folder / path).mkdir(parents=True)
     return parquet.ParquetWriter(folder / path / "part-0.parquet", schema, write_batch_size=CHUNK)
 
 
-def _listed(folder: Path) -> str:
+def _hash_files(folder: Path) -> str:
+    """Return the hash of the list of hashes that `sha256sum` would print for the files, sorted by path."""
     lines = []
     for file in folder.rglob("*.parquet"):
         with file.open("rb") as stream:

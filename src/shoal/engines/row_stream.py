@@ -1,4 +1,4 @@
-"""Released rows that do not fit in memory: in their order in a private file, written piece by piece."""
+"""Released rows that do not fit in memory: sorted in a private file, and written piece by piece."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,43 +17,43 @@ from shoal.engines.table_writer import (
     ROW_GROUP,
     Style,
     cells_of,
-    coded,
     count_defused,
+    encode_row_group,
     header_of,
-    joined_lines,
+    join_lines,
     write_bytes,
     write_row_groups,
 )
-from shoal.recoding.columns import Released
+from shoal.recoding.columns import ReleasedColumn
 
 
 @dataclass(frozen=True)
 class Stream:
-    """An Arrow file of sorted rows: numbers of labels, or texts as they are where those are too many."""
+    """An Arrow file of sorted rows: columns are numbers of labels, or plain texts where there are too many labels."""
 
     path: Path
     total: int
-    columns: Mapping[str, Released]
-    """Labels of each column in the order of their numbers, with those in use as codes; nothing for texts."""
+    columns: Mapping[str, ReleasedColumn]
+    """Labels of each column in the order of their numbers, the codes being those in use; empty for columns of texts."""
     tally: Mapping[str, Longs]
     """Number of rows with each label, by column."""
     texts: tuple[str, ...]
     """Columns that are kept as texts, not as numbers of labels."""
     telling: int
-    """How many of those texts a spreadsheet would run as a formula."""
+    """Number of those texts that a spreadsheet would run as a formula."""
 
     @property
     def schema(self) -> pa.Schema:
         return pa.schema([(name, column.values.type) for name, column in self.columns.items()])
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Rows as they lie in the file."""
+        """Yield the rows as they are stored in the file."""
         with pa.OSFile(str(self.path)) as file:
             reader = pa.ipc.open_stream(file)
             yield from reader
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """Rows as they are released."""
+        """Yield the rows as they are released."""
         for batch in self.batches():
             arrays = [
                 batch.column(name) if name in self.texts else column.values.take(batch.column(name))
@@ -62,7 +62,7 @@ class Stream:
             yield pa.record_batch(arrays, schema=self.schema)
 
     def holds(self, name: str, texts: Sequence[str]) -> bool:
-        """Whether one of these texts is in a column."""
+        """Return whether a column contains one of these texts."""
         if name not in self.texts:
             used = self.columns[name].texts.take(pa.array(self.columns[name].codes))
             return bool(pc.any(pc.is_in(used, value_set=pa.array(texts, pa.string()))).as_py())
@@ -70,7 +70,7 @@ class Stream:
         return any(pc.any(pc.is_in(batch.column(name), value_set=wanted)).as_py() for batch in self.batches())
 
     def defused(self) -> int:
-        """How many cells a spreadsheet would run as a formula."""
+        """Return the number of cells that a spreadsheet would run as a formula."""
         known = {name: self.columns[name] for name in self.tally}
         return self.telling + sum(
             count_defused({name: replace(each, codes=np.arange(len(each.texts), dtype=np.int32))}, self.tally[name])
@@ -89,9 +89,9 @@ class Stream:
         def lines() -> Iterator[pa.Buffer | bytes]:
             yield header_of(self.columns, style)
             for batch in self.batches():
-                yield joined_lines(
+                yield join_lines(
                     [
-                        _written(batch.column(name), style)
+                        _format_cells(batch.column(name), style)
                         if name in self.texts
                         else cells[name].take(batch.column(name))
                         for name in self.columns
@@ -106,6 +106,7 @@ class Stream:
         return write_row_groups(path, self.schema, self._groups())
 
     def _groups(self) -> Iterator[dict[str, pa.Array]]:
+        """Yield the columns of row groups of exactly `ROW_GROUP` rows, but for the last."""
         waiting: list[pa.RecordBatch] = []
         held = 0
         for batch in self.batches():
@@ -120,6 +121,7 @@ class Stream:
             yield self._group(pa.Table.from_batches(waiting))
 
     def _group(self, rows: pa.Table) -> dict[str, pa.Array]:
+        """Return the columns of one row group, texts as dictionaries."""
         every = np.arange(rows.num_rows)
         once = np.ones(rows.num_rows, dtype=np.int64)
         out = {}
@@ -128,17 +130,19 @@ class Stream:
             if name in self.texts:
                 out[name] = given.dictionary_encode()
             else:
-                out |= coded({name: Released(given.to_numpy(), column.values, column.texts)}, every, once)
+                out |= encode_row_group(
+                    {name: ReleasedColumn(given.to_numpy(), column.values, column.texts)}, every, once
+                )
         return out
 
 
-def telling(texts: pa.Array) -> pa.Array:
-    """Flag the texts that a spreadsheet would run as a formula, or part of them."""
-    return pc.not_equal(defused_texts(texts), texts)
+def flag_formulas(texts: pa.Array) -> pa.Array:
+    """Return for each text whether a spreadsheet would run it, or a part of it, as a formula."""
+    return pc.not_equal(defuse_texts(texts), texts)
 
 
-def defused_texts(texts: pa.Array) -> pa.Array:
-    """Return all texts as `defused` returns one."""
+def defuse_texts(texts: pa.Array) -> pa.Array:
+    """Defuse all texts of an array, as `defused` does for one."""
     formula = pc.match_substring_regex(texts, rf"\A(?:{FORMULA.pattern})")
     formula = pc.and_not(formula, pc.match_substring_regex(texts, rf"\A(?:{NUMBER.pattern})\z"))
     inside = pc.replace_substring_regex(texts, INNER.pattern, r"\1'\2")
@@ -147,11 +151,12 @@ def defused_texts(texts: pa.Array) -> pa.Array:
     return pc.if_else(formula, pc.binary_join_element_wise(pa.scalar("'"), inside, pa.scalar("")), inside)
 
 
-def _written(texts: pa.Array, style: Style) -> pa.Array:
-    """Texts as cells of a CSV: defused, quoted where that is needed, null as the style writes it."""
+def _format_cells(texts: pa.Array, style: Style) -> pa.Array:
+    """Return texts as cells of a CSV: defused if the style says so, quoted if needed, null as its marker."""
     empty = pa.scalar("")
     if style.spreadsheet_safe:
-        texts = defused_texts(texts)
+        texts = defuse_texts(texts)
+    # [text] whether it has to be quoted
     special = pc.match_substring(texts, style.delimiter)
     for one in (style.quote, "\n", "\r"):
         special = pc.or_(special, pc.match_substring(texts, one))

@@ -1,4 +1,4 @@
-"""Writes a release: sorted, byte for byte the same wherever it is made, hashed on the way out."""
+"""Write a release: sorted, with the same bytes on every machine and engine, hashed while it is written."""
 
 import hashlib
 import os
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 
 from shoal.engine_port import ReleasedRows, RowStream, Source, WriteOptions, Written
 from shoal.errors import BadInput
-from shoal.recoding.columns import Released
-from shoal.runtime.events import advance
+from shoal.recoding.columns import ReleasedColumn
+from shoal.runtime.events import report_progress
 
 CHUNK = 1 << 17
 """Rows that are joined, or encoded, at a time."""
 ROW_GROUP = 1 << 20
 """Rows in a row group of a Parquet file: fixed, so that the bytes are the same however the rows come."""
 FORMULA = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
-"""A text that begins like this gets a ' in front, even if it has one: else two texts would be written alike."""
+"""A text that begins like this gets a ' in front, even if it has one: otherwise two texts would become the same."""
 INNER = re.compile(r"([;,|\t\r\n])('*[=+\-@＝＋－＠])")
-"""Where a reader who takes another character for the delimiter would find a formula inside a cell."""
+"""Where a reader that assumes another delimiter would find a formula inside a cell."""
 INNER_NUMBER = re.compile(r"([;,|\t\r\n])'([+-][0-9]+(?:\.[0-9]+)?)([;,|\t\r\n]|\Z)")
-"""What such a reader would take for a number."""
+"""What such a reader would take for a number, which needs no '."""
 NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?")
 _WORD_BITS = 63
 _ALIKE = "a label is written like a missing value; put another text first in [data] missing"
@@ -37,7 +37,7 @@ _ALIKE_UNSAID = (
     "list a text that no cell holds, e.g. missing = ['NA'], or write Parquet"
 )
 QUOTE = '"'
-"""Quote of a release whose input had none, since its labels may hold the delimiter."""
+"""Quote of a release whose input had none, since its labels may contain the delimiter."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class Style:
 
 
 def style_of(source: Source, options: WriteOptions) -> Style:
-    """Style of a release: that of the input, but for quotes."""
+    """Return the style of a release: that of the input, except for quotes."""
     return Style(source.delimiter, options.quote, source.missing, options.spreadsheet_safe)
 
 
 @dataclass(frozen=True)
 class Order:
-    """Rows sorted by all released columns; equal rows stand together and are written alike."""
+    """The order in which rows are written; adjacent rows that are known to be equal are formatted once and repeated."""
 
     rows: NDArray[np.int64]
     """Positions of the rows in sorted order."""
@@ -68,31 +68,32 @@ class Order:
 
     @property
     def distinct(self) -> NDArray[np.int64]:
-        """The position of one of each distinct row."""
+        """The position of one row for each distinct row."""
         return self.rows[self.firsts]
 
     def blocks(self, size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Yield `size` rows at a time: positions of distinct rows, and how often each is repeated."""
-        # [distinct row] where its repetitions end in the output; a block may cut through them
+        # [distinct row] offset in the output where its repetitions end; a block may begin or end among them
         ends = np.cumsum(self.times)
         total = int(ends[-1]) if len(ends) else 0
         for start in range(0, total, size):
-            advance(start / total)
+            report_progress(start / total)
             stop = min(start + size, total)
             first, last = np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop, side="left")
+            # [distinct row of the block] where its repetitions end within the block
             upto = np.minimum(ends[first : last + 1], stop)
             yield self.distinct[first : last + 1], np.diff(upto, prepend=start)
 
 
-def text_order(columns: Mapping[str, Released], times: NDArray[np.int64] | None = None) -> Order:
-    """Sort by all released columns, cells compared as text, null last (design 10).
+def text_order(columns: Mapping[str, ReleasedColumn], times: NDArray[np.int64] | None = None) -> Order:
+    """Return the order by all released columns, cells compared as text, null last (design 10).
 
-    >>> cells = Released.of(np.array([0, 1, 0], np.int32), ["b", "a"])
+    >>> cells = ReleasedColumn.of(np.array([0, 1, 0], np.int32), ["b", "a"])
     >>> order = text_order({"s": cells})
     >>> order.rows.tolist(), order.firsts.tolist()
     ([1, 0, 2], [0, 1])
     """
-    # ranks of several columns side by side in one word: fewer words are sorted faster
+    # [word][row] ranks of several columns packed side by side, since fewer words are sorted faster
     words: list[NDArray[np.int64]] = []
     room = 0
     for column in columns.values():
@@ -106,7 +107,7 @@ def text_order(columns: Mapping[str, Released], times: NDArray[np.int64] | None 
             words[-1] = (words[-1] << bits) | rank
             room -= bits
     rows = np.argsort(words[0], kind="stable") if len(words) == 1 else np.lexsort(words[::-1])
-    # [place] the row differs from the one before it
+    # [index in sorted order] whether the row differs from the one before it
     new = np.zeros(len(rows), dtype=bool)
     new[:1] = True
     for word in words:
@@ -119,12 +120,12 @@ def text_order(columns: Mapping[str, Released], times: NDArray[np.int64] | None 
 
 
 def given_order(rows: int) -> Order:
-    """Order that leaves rows as they came."""
+    """Return the order that leaves rows as they are."""
     return Order(np.arange(rows), np.arange(rows), np.ones(rows, dtype=np.int64))
 
 
 def write_shown(shown: ReleasedRows, path: Path, source: Source, options: WriteOptions) -> Written:
-    """Write a table in its order: the one writer of every engine whose distinct released rows fit in memory."""
+    """Write released rows, sorted unless their order is kept; every engine uses it if distinct rows fit in memory."""
     order = given_order(shown.count) if options.keep_order else text_order(shown.columns, shown.times)
     if options.format == "parquet":
         sha256 = write_parquet(shown.columns, order, path)
@@ -134,21 +135,22 @@ def write_shown(shown: ReleasedRows, path: Path, source: Source, options: WriteO
 
 
 def _ranks(texts: pa.StringArray) -> NDArray[np.int64]:
+    """Return the rank of each text in sorted order, null last."""
     ranks = np.empty(len(texts), dtype=np.int64)
     ranks[pc.sort_indices(texts).to_numpy()] = np.arange(len(texts))
     return ranks
 
 
-def to_table(columns: Mapping[str, Released], order: NDArray[np.int64] | None = None) -> pa.Table:
-    """The release as an Arrow table."""
+def to_table(columns: Mapping[str, ReleasedColumn], order: NDArray[np.int64] | None = None) -> pa.Table:
+    """Return the release as an Arrow table."""
     codes = {name: c.codes if order is None else c.codes[order] for name, c in columns.items()}
     return pa.table({name: c.values.take(pa.array(codes[name])) for name, c in columns.items()})
 
 
-def write_csv(columns: Mapping[str, Released], order: Order, path: Path, style: Style) -> str:
+def write_csv(columns: Mapping[str, ReleasedColumn], order: Order, path: Path, style: Style) -> str:
     """Write a CSV and return its SHA-256."""
     cells = {name: cells_of(column, style) for name, column in columns.items()}
-    if len(columns) == 1:  # a lone empty cell would be a blank line
+    if len(columns) == 1:  # an empty cell alone in its line would look like a blank line
         cells = {name: [text or style.quote * 2 for text in texts] for name, texts in cells.items()}
     *before, last = cells
     arrays = [pa.array(cells[name], pa.string()) for name in before]
@@ -158,21 +160,21 @@ def write_csv(columns: Mapping[str, Released], order: Order, path: Path, style: 
     return write_bytes(path, _lines(header, arrays, codes, order, style.delimiter))
 
 
-def write_parquet(columns: Mapping[str, Released], order: Order, path: Path) -> str:
+def write_parquet(columns: Mapping[str, ReleasedColumn], order: Order, path: Path) -> str:
     """Write a Parquet file and return its SHA-256."""
     schema = pa.schema([(name, column.values.type) for name, column in columns.items()])
-    return write_row_groups(path, schema, (coded(columns, *block) for block in order.blocks(ROW_GROUP)))
+    return write_row_groups(path, schema, (encode_row_group(columns, *block) for block in order.blocks(ROW_GROUP)))
 
 
 def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, pa.Array]]) -> str:
-    """Write a Parquet file of row groups, whose texts are dictionaries but read as plain texts; return its SHA-256."""
+    """Write row groups to a Parquet file and return its SHA-256; texts are stored as dictionaries but read as texts."""
     import pyarrow.parquet as pq
 
     said = {"ARROW:schema": b64encode(schema.serialize().to_pybytes())}
-    made = pa.schema([(field.name, _stored(field.type)) for field in schema])
+    made = pa.schema([(field.name, _storage_type(field.type)) for field in schema])
     with path.open("xb") as file:
-        hashed = _Hashed(file)
-        # rows are sorted: of the first column only, the least and the greatest value let a reader skip a group
+        hashed = _HashingFile(file)
+        # rows are sorted, so minimum and maximum help a reader to skip row groups for the first column only
         how = {"store_schema": False, "write_batch_size": CHUNK, "write_statistics": schema.names[:1]}
         with pq.ParquetWriter(pa.PythonFile(hashed, "w"), made, **how) as writer:
             for group in groups:
@@ -183,28 +185,30 @@ def write_row_groups(path: Path, schema: pa.Schema, groups: Iterator[dict[str, p
     return hashed.digest.hexdigest()
 
 
-def _stored(of: pa.DataType) -> pa.DataType:
+def _storage_type(of: pa.DataType) -> pa.DataType:
     return pa.dictionary(pa.int32(), of) if pa.types.is_string(of) else of
 
 
-def coded(columns: Mapping[str, Released], rows: NDArray[np.int64], repeat: NDArray[np.int64]) -> dict[str, pa.Array]:
-    """Columns of a row group; texts as dictionaries of just the values that it holds, in order of appearance."""
+def encode_row_group(
+    columns: Mapping[str, ReleasedColumn], rows: NDArray[np.int64], repeat: NDArray[np.int64]
+) -> dict[str, pa.Array]:
+    """Return the columns of a row group; texts as dictionaries of the values in use, in order of appearance."""
     out = {}
     for name, column in columns.items():
         codes = column.codes[rows]
         if not _is_text(column):
             out[name] = column.values.take(pa.array(np.repeat(codes, repeat)))
             continue
-        # [value] first row of the group that holds it; then the values in use, in that order
+        # first [value] the first row of the group that holds it; used: the values in use, in order of appearance
         first = np.full(len(column.values), len(codes), dtype=np.int64)
         first[codes[::-1]] = np.arange(len(codes))[::-1]
         used = np.argsort(first, kind="stable")[: np.count_nonzero(first < len(codes))]
         values = column.values.take(pa.array(used))
-        # [value] its place in the dictionary
+        # [value] its index in the dictionary
         place = np.zeros(len(first), dtype=np.int32)
         place[used] = np.arange(len(used), dtype=np.int32)
         null = None
-        if values.null_count:  # null is no value of a dictionary
+        if values.null_count:  # null is not stored in the dictionary but marked in the mask
             known = values.is_valid().to_numpy(zero_copy_only=False)
             place[used] = np.cumsum(known) - 1
             null, values = np.repeat(np.isin(codes, used[~known]), repeat), values.drop_null()
@@ -212,8 +216,8 @@ def coded(columns: Mapping[str, Released], rows: NDArray[np.int64], repeat: NDAr
     return out
 
 
-def batches(columns: Mapping[str, Released], order: Order, size: int) -> Iterator[pa.RecordBatch]:
-    """The rows in their order, so many at a time."""
+def iter_batches(columns: Mapping[str, ReleasedColumn], order: Order, size: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows in order, `size` at a time."""
     for rows, repeat in order.blocks(size):
         which = pa.array(np.repeat(np.arange(len(rows)), repeat))
         parts = {name: column.values.take(pa.array(column.codes[rows])) for name, column in columns.items()}
@@ -221,16 +225,16 @@ def batches(columns: Mapping[str, Released], order: Order, size: int) -> Iterato
 
 
 def sorted_batches(shown: ReleasedRows) -> pa.RecordBatchReader:
-    """All rows of a table in its order, piece by piece."""
+    """Return a reader of all released rows in sorted order."""
     if shown.stream is not None:
         return pa.RecordBatchReader.from_batches(shown.stream.schema, shown.stream.rows())
     schema = pa.schema([(name, column.values.type) for name, column in shown.columns.items()])
     order = text_order(shown.columns, shown.times)
-    return pa.RecordBatchReader.from_batches(schema, batches(shown.columns, order, CHUNK))
+    return pa.RecordBatchReader.from_batches(schema, iter_batches(shown.columns, order, CHUNK))
 
 
-class _Hashed:
-    """A file that is hashed on the way out."""
+class _HashingFile:
+    """A file object that hashes what is written to it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.file, self.digest, self.closed = file, hashlib.sha256(), False
@@ -258,21 +262,21 @@ class _Hashed:
         return True
 
 
-def count_defused(columns: Mapping[str, Released], times: NDArray[np.int64] | None = None) -> int:
-    """How many released cells get a ' so that a spreadsheet does not run them as a formula."""
+def count_defused(columns: Mapping[str, ReleasedColumn], times: NDArray[np.int64] | None = None) -> int:
+    """Count the released cells that get a ' so that no spreadsheet runs them as a formula."""
     total = 0
     for column in columns.values():
         texts = column.texts.to_pylist() if _is_text(column) else []
-        bad = np.array([text is not None and defused(text) != text for text in texts], dtype=bool)
+        bad = np.array([text is not None and defuse(text) != text for text in texts], dtype=bool)
         if bad.any():
             total += int(bad[column.codes].sum() if times is None else times[bad[column.codes]].sum())
     return total
 
 
-def refuse_marker(
-    columns: Mapping[str, Released], style: Style, missing: Sequence[str], rows: RowStream | None = None
+def refuse_ambiguous_marker(
+    columns: Mapping[str, ReleasedColumn], style: Style, missing: Sequence[str], rows: RowStream | None = None
 ) -> None:
-    """Refuse a table in which a null could not be told from everything else; `missing` is what the policy says."""
+    """Refuse a table in which some text would be written like null; `missing` is the list in the policy."""
     if any(c in style.missing for c in (style.delimiter, style.quote, "\r", "\n")):
         raise BadInput(
             f"data.missing: {style.missing!r} holds the delimiter, a quote or a line break, so a CSV cannot show it; "
@@ -281,38 +285,38 @@ def refuse_marker(
     for name, column in columns.items():
         plain = re.sub(r"(^|[;,|\t\r\n])'", r"\1", style.missing)
         alike = {style.missing, style.missing[1:], plain, f"'{plain}"}
-        hidden = [text for text in sorted(alike) if _written(text, column, style) == style.missing]
+        hidden = [text for text in sorted(alike) if _format_cell(text, column, style) == style.missing]
         same = pc.is_in(column.texts, value_set=pa.array(hidden, pa.string())).to_numpy(zero_copy_only=False)
         found = same.any() and same[column.codes].any()
         if found or (rows is not None and rows.holds(name, hidden)):
             raise BadInput(f"column {name!r}: {_ALIKE if missing else _ALIKE_UNSAID}")
 
 
-def cells_of(column: Released, style: Style) -> list[str]:
-    """What is written for each value of a column."""
+def cells_of(column: ReleasedColumn, style: Style) -> list[str]:
+    """Return the cell that is written for each value of a column."""
     return [
-        style.missing if text is None else _quoted(_written(text, column, style), style)
+        style.missing if text is None else _quoted(_format_cell(text, column, style), style)
         for text in column.texts.to_pylist()
     ]
 
 
-def _written(text: str, column: Released, style: Style) -> str:
-    return _defused(text, style) if _is_text(column) else text
+def _format_cell(text: str, column: ReleasedColumn, style: Style) -> str:
+    return _defuse_if_needed(text, style) if _is_text(column) else text
 
 
-def _is_text(column: Released) -> bool:
-    """Whether a spreadsheet might run its cells: it runs no number, date or truth value."""
+def _is_text(column: ReleasedColumn) -> bool:
+    """Return whether a column has texts, which a spreadsheet might run; it runs no numbers, dates or booleans."""
     return bool(pa.types.is_string(column.values.type))
 
 
-def _defused(text: str, style: Style) -> str:
-    return defused(text) if style.spreadsheet_safe else text
+def _defuse_if_needed(text: str, style: Style) -> str:
+    return defuse(text) if style.spreadsheet_safe else text
 
 
-def defused(text: str) -> str:
-    """Return a text that no spreadsheet runs as a formula: one more ' stands before whatever it would run.
+def defuse(text: str) -> str:
+    """Put a ' before whatever part of a text a spreadsheet would run as a formula.
 
-    >>> defused("=1+1"), defused("a;=1+1"), defused("5;-6"), defused("＝1")
+    >>> defuse("=1+1"), defuse("a;=1+1"), defuse("5;-6"), defuse("＝1")
     ("'=1+1", "a;'=1+1", '5;-6', "'＝1")
     """
     inside = INNER.sub(r"\1'\2", text)
@@ -334,7 +338,7 @@ def _quoted(text: str, style: Style) -> str:
 def _lines(
     header: bytes, cells: list[pa.Array], codes: list[Any], order: Order, delimiter: str
 ) -> Iterator[pa.Buffer | bytes]:
-    """Yield the header and the lines; distinct rows are joined in bulk and repeated."""
+    """Yield the header and the lines of a CSV; distinct rows are formatted once per block and repeated."""
     yield header
     for rows, repeat in order.blocks(CHUNK):
         taken = [values.take(pa.array(code[rows])) for values, code in zip(cells, codes, strict=True)]
@@ -344,11 +348,11 @@ def _lines(
 
 
 def header_of(columns: Iterable[str], style: Style) -> bytes:
-    """First line of a CSV."""
-    return (style.delimiter.join(_quoted(_defused(name, style), style) for name in columns) + "\n").encode()
+    """Return the first line of a CSV."""
+    return (style.delimiter.join(_quoted(_defuse_if_needed(name, style), style) for name in columns) + "\n").encode()
 
 
-def joined_lines(cells: Sequence[pa.Array], delimiter: str) -> pa.Buffer:
+def join_lines(cells: Sequence[pa.Array], delimiter: str) -> pa.Buffer:
     """Join columns of cells into lines."""
     *before, last = cells
     ended = pc.binary_join_element_wise(last, pa.scalar("\n"), pa.scalar(""))
@@ -356,6 +360,7 @@ def joined_lines(cells: Sequence[pa.Array], delimiter: str) -> pa.Buffer:
 
 
 def _bytes(texts: pa.StringArray) -> pa.Buffer:
+    """Return the bytes of all texts, one after the other, without copying them."""
     offsets, data = texts.buffers()[1:]
     first, last = np.frombuffer(offsets, np.int32)[[texts.offset, texts.offset + len(texts)]]
     return data.slice(int(first), int(last - first))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
-from spark_cluster import killed_in_the_middle, slowed
+from spark_cluster import kill_worker_during, slowed
 
 import shoal
 from shoal import api
@@ -89,7 +89,7 @@ def levels(monkeypatch):
 
 
 @pytest.mark.thorough
-def test_a_file_and_a_frame(spark, tmp_path, monkeypatch, levels):
+def test_boxes_of_a_file_and_a_frame_have_the_bytes_of_other_engines(spark, tmp_path, monkeypatch, levels):
     """The bytes of all three engines, verified against the original by DuckDB and by Spark's own SQL."""
     monkeypatch.setattr(boxing, "_ROOM", 250)
     source = written(tmp_path, people(700))
@@ -147,7 +147,7 @@ def test_executors_without_this_shoal_are_refused_before_any_work(spark, tmp_pat
     room=st.integers(0, 20),
     kind=st.sampled_from(["csv", "parquet"]),
 )
-def test_small_tables(spark, seed, rows, missing, k, room, kind):
+def test_small_tables_have_the_bytes_of_the_arrow_engine(spark, seed, rows, missing, k, room, kind):
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patched:
         patched.setattr(boxing, "_ROOM", room)
         folder = Path(name)
@@ -174,7 +174,7 @@ def test_a_worker_killed_in_the_middle(cluster, spark, tmp_path, monkeypatch, at
     out = tmp_path / "place" / "spark"
     out.parent.mkdir()
     try:
-        found, _ = killed_in_the_middle(cluster, spark, lambda: made(source, policy(), out, engine=SparkEngine(spark)))
+        found, _ = kill_worker_during(cluster, spark, lambda: made(source, policy(), out, engine=SparkEngine(spark)))
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", before)
     assert found == expected

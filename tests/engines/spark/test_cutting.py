@@ -41,7 +41,7 @@ class Here:
             made = []
             for node in sides:
                 mine = [row for row in found if row["part"] == node]
-                held = Marginals.none(self.axes)
+                held = Marginals.without_rows(self.axes)
                 for row in mine:
                     if row["axis"] != cutting.ITEMS:
                         held.add(row["axis"], np.array([row["position"]]), np.array([row["n"]]))
@@ -54,14 +54,14 @@ class Here:
     def finished(self, step):
         """Key, top and part of each item, and the boxes of all tops."""
         ((whole,),) = self.counted([range(1)])
-        tops = list(self.cutting.tops(whole, self.split, together=True))
+        tops = list(self.cutting.cut_upper_parts(whole, self.split, together=True))
         number = np.zeros(len(self.tree.below), dtype=np.int32)
         number[[top.where for top in tops]] = np.arange(len(tops), dtype=np.int32)
         told = sent((number, np.array([top.small for top in tops])))
-        seated = self.run(cutting.seated(self.given, sent(self.tree), told)).sort_by("seat")
+        seated = self.run(cutting.assign_seats(self.given, sent(self.tree), told)).sort_by("seat")
         regions = sent((np.stack([top.low for top in tops]), np.stack([top.high for top in tops])))
         made = self.run(cutting.finished(self.given, regions), seated.to_batches(step))
-        boxes = [None if top.small else self.cutting.kept(top) for top in tops]
+        boxes = [None if top.small else self.cutting.box_of(top) for top in tops]
         for row in made.filter(made["boxes"].is_valid()).to_pylist():
             told = pa.ipc.open_stream(row["boxes"]).read_all().to_pydict()
             low, high = (np.array([told[f"{end}{a}"] for a in range(len(self.axes))]).T for end in ("low", "high"))
@@ -72,7 +72,7 @@ class Here:
 
 @naive.examples(300)
 @given(textbook.tables(), st.integers(0, 12), st.integers(1, 9))
-def test_same_parts(table, room, step):
+def test_cutting_gives_the_parts_of_mondrian_in_memory(table, room, step):
     """S4.1, S4.7: numbers, texts, hierarchies, null, ties: the parts of Mondrian in memory and their numbers."""
     condition, axes = table.condition(), table.axes()
     items = condition.items
@@ -84,19 +84,19 @@ def test_same_parts(table, room, step):
     parts = begin[made["top"].to_numpy()] + made["part"].to_numpy()
     assert dict(zip(map(tuple, np.stack(words, axis=1).tolist()), parts.tolist(), strict=True)) == place
     assert sorted(made["n"].to_pylist()) == sorted(items.counts.tolist())
-    whole = PartBoxes.joined(boxes)
+    whole = PartBoxes.from_several(boxes)
     assert np.array_equal(whole.low, expected.low)
     assert np.array_equal(whole.high, expected.high)
     assert whole.rows.tolist() == np.bincount(expected.part, weights=items.counts).tolist()
 
 
-def test_keys_as_often_as_they_occur(monkeypatch):
+def test_keys_are_repeated_as_often_as_they_occur(monkeypatch):
     monkeypatch.setattr(executors, "_BLOCK", 3)
     batch = pa.record_batch(
         [pa.array([7, 8, 9]), pa.array([4, 1, 2]), pa.array([1, 0, 1], pa.int32()), pa.array([2, 0, 0], pa.int32())],
         ["k0", "n", "top", "part"],
     )
-    made = list(executors.repeated(sent(np.array([0, 5])))([batch, batch.slice(0, 0)]))
+    made = list(executors.repeat_keys(sent(np.array([0, 5])))([batch, batch.slice(0, 0)]))
     assert [each.num_rows for each in made] == [3, 3, 1]
     rows = pa.Table.from_batches(made)
     assert rows["k0"].to_pylist() == [7, 7, 7, 7, 8, 9, 9]

@@ -31,10 +31,10 @@ def test_every_record_is_in_one_piece_wherever_the_file_is_cut(tmp_path, end, la
     body, mark = len("x,y" + end), b"\r" if end == "\r" else b"\n"
     for step in range(1, path.stat().st_size - body + 1):
         cut = pieces(path, body, step)
-        found = list(executors.parsed(cut, mark, HOW, 2)(numbered(len(cut))))
+        found = list(executors.parse_csv(cut, mark, HOW, 2)(numbered(len(cut))))
         seen = [tuple(row.values()) for batch in found for row in batch.to_pylist()]
         assert seen == rows
-        (looked,) = executors.torn(cut, mark, b'"')(numbered(len(cut)))
+        (looked,) = executors.find_torn_pieces(cut, mark, b'"')(numbered(len(cut)))
         assert not any(looked["torn"].to_pylist())
 
 
@@ -42,9 +42,9 @@ def test_a_line_end_inside_a_cell_is_seen_and_such_a_file_read_whole(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes(b'x,y\n"two\nlines",1\nplain,2\n')
     cut = pieces(path, 4, 9)
-    (looked,) = executors.torn(cut, b"\n", b'"')(numbered(len(cut)))
+    (looked,) = executors.find_torn_pieces(cut, b"\n", b'"')(numbered(len(cut)))
     assert any(looked["torn"].to_pylist())
-    (whole,) = executors.parsed([(str(path), 4, 4, -1)], b"\n", HOW, 2)(numbered(1))
+    (whole,) = executors.parse_csv([(str(path), 4, 4, -1)], b"\n", HOW, 2)(numbered(1))
     assert whole.column(0).to_pylist() == ["two\nlines", "plain"]
 
 
@@ -52,7 +52,7 @@ def test_what_cannot_be_cut_names_no_cell(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes(b"x,y\nsecret,2,3\n")
     with pytest.raises(ValueError, match="cannot be cut") as said:
-        list(executors.parsed(pieces(path, 4, 99), b"\n", HOW, 2)(numbered(1)))
+        list(executors.parse_csv(pieces(path, 4, 99), b"\n", HOW, 2)(numbered(1)))
     assert "secret" not in str(said.value)
 
 

@@ -10,7 +10,7 @@ import pytest
 import tomli_w
 from naive import THOROUGH
 from pyarrow import parquet
-from spark_cluster import killed_in_the_middle, slowed
+from spark_cluster import kill_worker_during, slowed
 
 import shoal
 from shoal import api
@@ -82,7 +82,12 @@ POLICIES = {
         "data": DATA,
     },
     "a rounded column": {
-        "attributes": {**REST, "age": {"role": "sensitive", "round": 20}, "sex": SEX, "zip": qi(mask="right")},
+        "attributes": {
+            **REST,
+            "age": {"role": "sensitive", "round": 20, "bottom": 40, "top": 60},
+            "sex": SEX,
+            "zip": qi(mask="right"),
+        },
         "require": [{"model": "k-anonymity", "k": 4}],
         "method": {"suppression": 0.1},
         "data": DATA,
@@ -204,16 +209,16 @@ def test_the_executors_really_group(spark, spread_out, table):
     columns = read.table.columns
     sizes = [columns["age"].size, columns["sex"].size]
     keys = grouping.keys_of(columns, ["age", "sex"], grouping.Layout.of(sizes), {})
-    for counted in (grouping.grouped(keys), columns.counted("age")):
+    for counted in (grouping.count_keys(keys), columns.count_values("age")):
         plan = counted._jdf.queryExecution().executedPlan().toString()
         assert plan.count("HashAggregate") == 2, plan
         assert "Exchange hashpartitioning" in plan, plan
-    assert "MapInArrow" in grouping.grouped(keys)._jdf.queryExecution().executedPlan().toString()
+    assert "MapInArrow" in grouping.count_keys(keys)._jdf.queryExecution().executedPlan().toString()
     classes = engine.count(read.table, ["age", "sex"], ["ill"])
     other = ArrowEngine()
     them = other.read(table, ReadOptions(missing=("", "?"))).table
     expected = other.count(them, ["age", "sex"], ["ill"])
-    mine, theirs = classes.sorted()[0], expected.sorted()[0]
+    mine, theirs = classes.sort_by_key()[0], expected.sort_by_key()[0]
     assert (mine.keys == theirs.keys).all()
     assert (mine.counts == theirs.counts).all()
     assert (mine.long["ill"].counts == theirs.long["ill"].counts).all()
@@ -233,7 +238,7 @@ def test_a_worker_killed_while_it_groups(cluster, spark, spread_out, table, monk
     monkeypatch.setattr(executors, "keyed", slowed(executors.keyed, 0.7))
     out = tmp_path / "place" / "spark"
     out.parent.mkdir()
-    found, _ = killed_in_the_middle(cluster, spark, lambda: published(spread_out, policy, out))
+    found, _ = kill_worker_during(cluster, spark, lambda: published(spread_out, policy, out))
     assert found == expected
     assert {path.name for path in out.parent.iterdir()} == {"spark", "spark.private"}
 
@@ -244,7 +249,7 @@ def test_a_worker_killed_while_it_writes(cluster, spark, spread_out, monkeypatch
     expected = sorted(map(tuple, frame.data.collect()), key=repr)
     monkeypatch.setattr(executors, "labelled", slowed(executors.labelled, 0.7))
     again, out = replace(frame), tmp_path / "written"
-    killed_in_the_middle(cluster, spark, lambda: again.data.write.parquet(f"file:{out}") or True)
+    kill_worker_during(cluster, spark, lambda: again.data.write.parquet(f"file:{out}") or True)
     written = sorted((tuple(row.values()) for row in parquet.read_table(out).to_pylist()), key=repr)
     assert written == expected
     left = {path.name for path in out.rglob("*") if not path.name.startswith((".part", "part", "._SUCCESS"))}
@@ -269,13 +274,13 @@ def test_a_worker_killed_while_it_sorts_what_is_too_much_for_the_driver(
     monkeypatch.setattr(executors, "labelled", slowed(executors.labelled, 0.7))
     out = tmp_path / "place" / "spark"
     out.parent.mkdir()
-    found, _ = killed_in_the_middle(cluster, spark, lambda: published(spread_out, EACH, out, format=kind))
+    found, _ = kill_worker_during(cluster, spark, lambda: published(spread_out, EACH, out, format=kind))
     assert found == expected
     left = {path.name for path in out.parent.iterdir() if not path.name.startswith(SPILL)}
     assert left == {"spark", "spark.private"}
 
 
-def test_what_it_lacks_is_declared_and_refused_in_one_sentence(tmp_path):
+def test_missing_abilities_are_declared_and_refused_in_one_sentence(tmp_path):
     assert SparkEngine.abilities == {Ability.BOXES}
     relaxed = {**POLICIES["numbers, suppression"], "method": {"algorithm": "mondrian-relaxed"}}
     for policy in (relaxed, {**POLICIES["numbers, suppression"], "release": {"order": "keep"}}):

@@ -55,7 +55,7 @@ def test_unused_categories_are_forgotten_and_the_order_of_the_rest_kept():
     assert enum["s"].dtype == pl.Enum(["c", "a"])
 
 
-def test_a_categorical_index_forgets_too():
+def test_a_categorical_index_forgets_unused_categories():
     frame = pd.DataFrame({"q": DATA["q"]}, pd.CategoricalIndex(DATA["s"], name="s"))
     index = back(frame).index
     assert list(index.categories) == ["a", "c"]

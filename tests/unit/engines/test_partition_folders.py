@@ -97,7 +97,7 @@ def test_rows_are_dealt_out_as_they_came(tmp_path_factory, shown):
     at = list(range(len(shown)))
     table = pa.table({"s": [s for s, _ in shown], "n": pa.array([n for _, n in shown], pa.int64()), "at": at})
     pa.parquet.write_table(table, folder / "data.parquet", row_group_size=7)
-    dealt = partitioned.deal(folder / "data.parquet", folder / "data", ["n", "s"])
+    dealt = partitioned.partition_file(folder / "data.parquet", folder / "data", ["n", "s"])
     assert not (folder / "data.parquet").exists()
     files = sorted((folder / "data").rglob("*.parquet"), key=lambda path: path.relative_to(folder / "data").as_posix())
     found = [value for file in files for value in pa.parquet.ParquetFile(file).read()["at"].to_pylist()]
@@ -108,7 +108,7 @@ def test_rows_are_dealt_out_as_they_came(tmp_path_factory, shown):
         assert {("__HIVE_DEFAULT_PARTITION__" if n is None else str(n), s) for s, n in rows} == {tuple(named)}
 
 
-def test_what_was_changed_is_found(people, tmp_path):
+def test_changed_files_are_detected(people, tmp_path):
     sh.anonymize(people, POLICY).save(tmp_path / "out", partition_by=["town"])
     folder = tmp_path / "out" / "data"
     assert all(v.holds for v in sh.verify(tmp_path / "out", original=people))
@@ -130,7 +130,7 @@ def test_what_was_changed_is_found(people, tmp_path):
         sh.verify(tmp_path / "out")
 
 
-def test_other_commands_read_it(people, tmp_path):
+def test_risk_and_audit_read_partition_folders(people, tmp_path):
     release = sh.anonymize(people, POLICY)
     release.save(tmp_path / "out", partition_by=["town"])
     release.save(tmp_path / "file", format="parquet")
@@ -188,9 +188,9 @@ def test_whole_numbers_of_all_64_bits_name_folders(people, tmp_path):
     assert "fails" not in {verdict.status for verdict in sh.verify(tmp_path / "out")}
 
 
-def test_a_digest_that_is_our_own(tmp_path):
+def test_the_digest_of_a_partitioned_table_is_that_of_its_list(tmp_path):
     (tmp_path / "d" / "a=1").mkdir(parents=True)
     (tmp_path / "d" / "a=1" / "part-0.parquet").write_bytes(b"x")
     line = f"{hashlib.sha256(b'x').hexdigest()}  ./a=1/part-0.parquet\n"
-    assert partitioned._listed(tmp_path / "d") == hashlib.sha256(line.encode()).hexdigest()
+    assert partitioned._hash_files(tmp_path / "d") == hashlib.sha256(line.encode()).hexdigest()
     assert table_in(tmp_path, "d") == tmp_path / "d"

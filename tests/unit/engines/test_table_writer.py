@@ -15,19 +15,19 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal.engines import table_writer
-from shoal.engines.row_stream import defused_texts
+from shoal.engines.row_stream import defuse_texts
 from shoal.engines.table_writer import (
     Style,
     count_defused,
     given_order,
-    refuse_marker,
+    refuse_ambiguous_marker,
     text_order,
     to_table,
     write_csv,
     write_parquet,
 )
 from shoal.errors import BadInput
-from shoal.recoding.columns import Released
+from shoal.recoding.columns import ReleasedColumn
 from shoal.verify.open_release import _UNDEFUSED, _undefused
 
 ODD = st.text(";,|\t\n'=+-@＝＋－＠5a.", max_size=12)
@@ -37,9 +37,9 @@ ODD = st.text(";,|\t\n'=+-@＝＋－＠5a.", max_size=12)
 @example(["-5;-6;-7", "a;=1+1", "＝1", "x,'=1", ";'-5", "-1;+2.5|=x", "\t=1", "';=1", "5;-6+1"])
 def test_defused_texts_are_read_back(texts):
     """Every way of defusing gives the same, and every way of reading gives the texts back."""
-    safe = [table_writer.defused(text) for text in texts]
+    safe = [table_writer.defuse(text) for text in texts]
     assert safe == [defused(text) for text in texts]
-    assert defused_texts(pa.array(texts)).to_pylist() == safe
+    assert defuse_texts(pa.array(texts)).to_pylist() == safe
     assert [_undefused(text) for text in safe] == texts
     with duckdb.connect() as db:
         db.register("safe", pa.table({"c0": safe}))
@@ -48,7 +48,7 @@ def test_defused_texts_are_read_back(texts):
 
 @given(ODD)
 def test_no_delimiter_makes_a_formula(text):
-    for cell in re.split(r"[;,|\t\r\n]", table_writer.defused(text)):
+    for cell in re.split(r"[;,|\t\r\n]", table_writer.defuse(text)):
         assert re.match(r"[=@＝＋－＠]", cell) is None
         assert re.match(r"[+-]", cell) is None or re.fullmatch(r"[+-][0-9]+(\.[0-9]+)?", cell)
 
@@ -91,7 +91,7 @@ def coded(rows, width):
     for i in range(width):
         cells = [row[i] for row in rows]
         labels = list(dict.fromkeys(cells))
-        out[f"c{i}"] = Released.of(np.array([labels.index(cell) for cell in cells], np.int32), labels)
+        out[f"c{i}"] = ReleasedColumn.of(np.array([labels.index(cell) for cell in cells], np.int32), labels)
     return out
 
 
@@ -134,7 +134,7 @@ def defused(cell):
     safe=st.booleans(),
     keep=st.booleans(),
 )
-def test_python_reads_it_back(rows, delimiter, quote, safe, keep, tmp_path):
+def test_pythons_csv_reader_reads_the_cells_back(rows, delimiter, quote, safe, keep, tmp_path):
     columns = coded(rows, len(rows[0]))
     path = tmp_path / "data.csv"
     order = given_order(len(rows)) if keep else None
@@ -173,7 +173,7 @@ def test_rows_are_sorted_by_all_columns_null_last(rows):
 def test_many_columns_of_many_values_are_sorted_too():
     rng = np.random.default_rng(0)
     values = [f"{i:05d}" for i in range(40_000)]
-    columns = {f"c{i}": Released.of(rng.integers(0, 40_000, 500).astype(np.int32), values) for i in range(9)}
+    columns = {f"c{i}": ReleasedColumn.of(rng.integers(0, 40_000, 500).astype(np.int32), values) for i in range(9)}
     rows = list(zip(*(column.codes.tolist() for column in columns.values()), strict=True))
     assert [rows[i] for i in text_order(columns).rows] == sorted(rows)
 
@@ -188,7 +188,7 @@ def test_large_tables_are_written_in_parts(tmp_path, monkeypatch):
 
 def test_types_are_kept_in_parquet_and_told_as_text_in_csv(tmp_path):
     values = pa.array([1.5, 2.0, None])
-    columns = {"n": Released(np.array([2, 1, 0], np.int32), values, pa.array(["1.5", "2", None]))}
+    columns = {"n": ReleasedColumn(np.array([2, 1, 0], np.int32), values, pa.array(["1.5", "2", None]))}
     write_parquet(columns, given_order(3), tmp_path / "data.parquet")
     assert pq.read_table(tmp_path / "data.parquet").equals(pa.table({"n": [None, 2.0, 1.5]}))
     assert write(tmp_path / "data.csv", columns, Style(missing="?"), given_order(3)) == b"n\n?\n2\n1.5\n"
@@ -215,7 +215,7 @@ def test_what_a_spreadsheet_would_run(text, runs):
 @pytest.mark.parametrize("values", [[-1.5e-7, -5.0, float("-inf")], [dt.timedelta(-1)], [dt.date(2020, 1, 1)]])
 def test_numbers_and_dates_are_never_defused(tmp_path, values):
     array = pa.array(values)
-    column = Released(np.arange(len(values), dtype=np.int32), array, array.cast(pa.string()))
+    column = ReleasedColumn(np.arange(len(values), dtype=np.int32), array, array.cast(pa.string()))
     assert count_defused({"n": column}) == 0
     written = write(tmp_path / "data.csv", {"n": column}, Style(), given_order(len(values))).decode()
     assert written.split()[1:] == column.texts.to_pylist()
@@ -243,15 +243,15 @@ def test_two_texts_are_never_written_alike(cells, tmp_path):
 )
 def test_a_null_must_be_told_from_everything_else(cell, marker, missing, says):
     with pytest.raises(BadInput, match=says):
-        refuse_marker(coded([(cell,), ("b",)], 1), Style(";", '"', marker), missing)
-    refuse_marker(coded([(cell,), ("b",)], 1), Style(";", '"', "none"), ["none"])
+        refuse_ambiguous_marker(coded([(cell,), ("b",)], 1), Style(";", '"', marker), missing)
+    refuse_ambiguous_marker(coded([(cell,), ("b",)], 1), Style(";", '"', "none"), ["none"])
 
 
 def test_a_label_that_no_row_holds_is_no_missing_value():
-    columns = {"q": Released.of(np.array([0], np.int32), ["a", "NA"])}
-    refuse_marker(columns, Style(missing="NA"), ["NA"])
+    columns = {"q": ReleasedColumn.of(np.array([0], np.int32), ["a", "NA"])}
+    refuse_ambiguous_marker(columns, Style(missing="NA"), ["NA"])
 
 
 def test_headers_are_defused_too(tmp_path):
-    columns = {"=x": Released.of(np.array([0], np.int32), ["a"])}
+    columns = {"=x": ReleasedColumn.of(np.array([0], np.int32), ["a"])}
     assert write(tmp_path / "data.csv", columns, Style()) == b"'=x\na\n"

@@ -1,4 +1,4 @@
-"""The columns of a table that stays where it is, and its distinct rows by one GROUP BY: packed keys, with counts."""
+"""The columns of a table that is not loaded into memory, and its distinct rows as packed keys, by one GROUP BY."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.data.class_counts import Longs
-from shoal.data.codes import Codes, Column, Tallied, Uncollected, encode
+from shoal.data.class_counts import Longs, sum_counts
+from shoal.data.codes import Codes, Column, Tallied, UncollectedColumn, encode
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.on_disk import Spilled, Spool
 from shoal.data.packed_keys import Layout
 from shoal.engine_port import ReadOptions
-from shoal.engines.duckdb.session import Session, damaged, integers, readable, whole
+from shoal.engines.duckdb.session import Session, describe_damage, explain_read_error, to_int64, to_one_chunk
 from shoal.engines.reading.assemble import refuse_beyond_calendar, warn_of_look_alikes
 from shoal.engines.reading.csv_reader import decimal_of
 from shoal.engines.reading.sniff import Dialect
@@ -23,13 +23,13 @@ from shoal.errors import BadData
 from shoal.verify.original_table import Lookup
 
 SOURCE = "source_rows"
-"""What the rows are called in the database."""
+"""Name of the table or view of the rows in the database."""
 MOST = 2_000_000
-"""Most distinct values that are collected of a column."""
+"""Maximum number of distinct values that are collected of a column."""
 
 
-def too_many(name: str, title: str) -> str:
-    """Why a column cannot be counted."""
+def describe_too_many_values(name: str, title: str) -> str:
+    """Return the message for a column with too many values to be counted."""
     return (
         f"{name}: column {title!r} has more than {MOST:,} values, which are too many to be counted; it looks like an "
         "identifier: give it that role, or round it first (texts may be insensitive)"
@@ -38,13 +38,13 @@ def too_many(name: str, title: str) -> str:
 
 @dataclass(frozen=True)
 class DuckColumns(Mapping[str, Column]):
-    """Columns by name, each collected once, when it is first asked for."""
+    """Columns by name, each collected once, on first access."""
 
     session: Session
     name: str
-    """What errors call the table."""
+    """Name of the table in error messages."""
     cells: Mapping[str, str]
-    """What each column is called in the database."""
+    """Name of each column in the database."""
     types: Mapping[str, pa.DataType]
     options: ReadOptions
     dialect: Dialect | None = None
@@ -58,7 +58,7 @@ class DuckColumns(Mapping[str, Column]):
         return self._known[title]
 
     def __contains__(self, title: object) -> bool:
-        return title in self.cells  # which collects nothing
+        return title in self.cells  # without collecting the column
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.cells)
@@ -70,17 +70,17 @@ class DuckColumns(Mapping[str, Column]):
         return id(self)
 
     def table(self, query: str) -> pa.Table:
-        with readable(damaged(self.name)):
+        with explain_read_error(describe_damage(self.name)):
             return self.session.table(query)
 
     def batches(self, query: str, rows: int) -> Iterator[pa.RecordBatch]:
-        """Result of a query, piece by piece."""
-        with readable(damaged(self.name)):
+        """Yield the result of a query in batches of about `rows` rows."""
+        with explain_read_error(describe_damage(self.name)):
             yield from self.session.batches(query, rows)
 
-    def distinct(self, title: str) -> int:
-        """About how many values a column has."""
-        return self._number(f"SELECT approx_count_distinct({self.cells[title]}) FROM {SOURCE}")
+    def estimate_distinct(self, title: str) -> int:
+        """Estimate the number of distinct values of a column."""
+        return self._query_number(f"SELECT approx_count_distinct({self.cells[title]}) FROM {SOURCE}")
 
     def _collect(self, title: str) -> Column:
         cell = self.cells[title]
@@ -88,43 +88,53 @@ class DuckColumns(Mapping[str, Column]):
         if found.num_rows > MOST:
             as_they_are = not self.options.normalise and self.options.step(title) is None
             if not pa.types.is_string(found.schema.field("raw").type) or not as_they_are:
-                raise BadData(too_many(self.name, title))
-            return Uncollected.of(title, self.options.missing, lambda: self._lone(cell))
-        raws = whole(found["raw"])
-        with readable(f"{self.name}: column {title!r} cannot be read; turn it into text"):
-            column = self._encoded(title, raws)
+                raise BadData(describe_too_many_values(self.name, title))
+            return UncollectedColumn.of(title, self.options.missing, lambda: self._count_unique_values(cell))
+        raws = to_one_chunk(found["raw"])
+        with explain_read_error(f"{self.name}: column {title!r} cannot be read; turn it into text"):
+            column = self._encode(title, raws)
         warn_of_look_alikes(column)
-        tallied = Tallied.of(column, raws, integers(found["n"]), lambda: self._first_rows(cell, raws))
+        tallied = Tallied.of(column, raws, to_int64(found["n"]), lambda: self._first_rows(cell, raws))
         refuse_beyond_calendar(self.name, tallied)
         return tallied
 
-    def _lone(self, cell: str) -> int:
-        return self._number(f"SELECT count(*) FROM (SELECT {cell} FROM {SOURCE} GROUP BY {cell} HAVING count(*) = 1)")
+    def _count_unique_values(self, cell: str) -> int:
+        """Count the values that occur in one row only."""
+        return self._query_number(
+            f"SELECT count(*) FROM (SELECT {cell} FROM {SOURCE} GROUP BY {cell} HAVING count(*) = 1)"
+        )
 
-    def _number(self, query: str) -> int:
-        with readable(damaged(self.name)):
+    def _query_number(self, query: str) -> int:
+        with explain_read_error(describe_damage(self.name)):
             return self.session.number(query)
 
-    def _encoded(self, title: str, raws: pa.Array) -> Column:
-        """Encode raw values, in the type that Arrow reads them in."""
+    def _encode(self, title: str, raws: pa.Array) -> Column:
+        """Encode raw values, cast to the type in which Arrow would read them."""
         values = raws if pa.types.is_null(raws.type) else raws.cast(self.types[title])
         decimal = self.options.decimal or "."
         if self.dialect is not None:
             decimal = decimal_of(values.drop_null().dictionary_encode(), self.dialect, self.options)
         how = self.options
         return encode(
-            title, values, missing=how.missing, decimal=decimal, normalise=how.normalise, step=how.step(title)
+            title,
+            values,
+            missing=how.missing,
+            decimal=decimal,
+            normalise=how.normalise,
+            step=how.step(title),
+            bounds=how.bounds_of(title),
         )
 
     def _first_rows(self, cell: str, raws: pa.Array) -> NDArray[np.int64]:
-        """[raw value] its first row: a pass of its own, for errors only."""
+        """Return the first row of each raw value, counted from 1; a separate pass, for error messages only."""
         numbered = f"(SELECT {cell}, row_number() OVER () AS place FROM {SOURCE})"
         self.session.db.execute("SET preserve_insertion_order = true")
         try:
             found = self.table(f"SELECT {cell} AS raw, min(place) AS place FROM {numbered} GROUP BY ALL")
         finally:
             self.session.db.execute("SET preserve_insertion_order = false")
-        known, at = whole(found["raw"]), integers(found["place"])
+        # where [raw value] its index in the result of the query; at [index] first row
+        known, at = to_one_chunk(found["raw"]), to_int64(found["place"])
         where = pc.index_in(raws, value_set=known).to_numpy(zero_copy_only=False)
         rows: NDArray[np.int64] = at[where.astype(np.int64)]
         return rows
@@ -132,14 +142,14 @@ class DuckColumns(Mapping[str, Column]):
 
 _BATCH = 1 << 20
 _PER_CLASS = 16
-"""Bytes of a class beside its key: its count, and its place in a table of hashes."""
+"""Bytes of a class in addition to its key: its count, and its slot in a hash table."""
 _NUMBER = count()
 
 
-def group(columns: DuckColumns, names: Sequence[str], lifted: Mapping[str, Codes] | None = None) -> FrequencySet:
-    """Distinct rows of these columns in codes, some `lifted` to a level; their order means nothing.
+def group_rows(columns: DuckColumns, names: Sequence[str], lifted: Mapping[str, Codes] | None = None) -> FrequencySet:
+    """Return the distinct rows of these columns as codes, some `lifted` to a level, in no particular order.
 
-    They are spilled where they do not fit into the memory that the session allows.
+    They are spilled to disk if they do not fit into the memory that the session allows.
     """
     session, steps = columns.session, lifted or {}
     layout = Layout.of([columns[name].size for name in names])
@@ -148,7 +158,7 @@ def group(columns: DuckColumns, names: Sequence[str], lifted: Mapping[str, Codes
     pieces: list[FrequencySet] = []
     spool: Spool | None = None
     rows = held = 0
-    for found in grouped(columns, names, steps):
+    for found in iter_distinct_rows(columns, names, steps):
         pieces.append(found)
         rows, held = rows + found.rows, held + len(found)
         if most is not None and held > most:
@@ -172,17 +182,17 @@ def group(columns: DuckColumns, names: Sequence[str], lifted: Mapping[str, Codes
         path=spool.path,
         items=spool.rows,
         total=rows,
-        columns={name: _lifted(known[name], steps.get(name)) for name in names},
+        columns={name: _rollup_counts(known[name], steps.get(name)) for name in names},
         room=most or 1,
     )
 
 
-def grouped(
+def iter_distinct_rows(
     columns: DuckColumns, names: Sequence[str], steps: Mapping[str, Codes], *, ordered: bool = False
 ) -> Iterator[FrequencySet]:
-    """Yield the distinct rows of these columns piece by piece; refused if the table changed meanwhile.
+    """Yield the distinct rows of these columns piece by piece; refuse a table that has changed since it was read.
 
-    They come in the order in which threads finish, unless they are to be ordered by key.
+    Their order is undefined, unless they are `ordered` by key.
     """
     layout = Layout.of([columns[name].size for name in names])
     query = _query(columns.session, columns, names, layout, steps)
@@ -202,34 +212,35 @@ def grouped(
 
 
 def listable(session: Session, words: int) -> int | None:
-    """How many classes may be in memory; None means no limit."""
+    """Return the number of classes that may be in memory; None means no limit."""
     return None if session.room is None else max(session.room // (8 * words + _PER_CLASS), 1)
 
 
-def _lifted(counts: Longs, step: Codes | None) -> Longs:
+def _rollup_counts(counts: Longs, step: Codes | None) -> Longs:
+    """Roll up the rows per code to a level; `step` maps codes to those of the level."""
     if step is None:
         return counts
-    return np.bincount(step, weights=counts, minlength=len(counts)).astype(np.int64)
+    return sum_counts(step, counts, len(counts))
 
 
 def _query(
     session: Session, columns: DuckColumns, names: Sequence[str], layout: Layout, steps: Mapping[str, Codes]
 ) -> str:
-    """SQL that groups rows by packed key: codes are looked up first, as a key is smaller than the cells behind it."""
+    """Return SQL that groups rows by packed key: codes are looked up first, as a key is smaller than the cells."""
     parts, lookup = [], Lookup(session.db, SOURCE)
     for i, name in enumerate(names):
         column, cell = columns[name], f"s.{columns.cells[name]}"
         assert isinstance(column, Tallied)
-        # [raw value] its code, shifted to its place in the key; that of null goes into the query itself
+        # [raw value] its code, shifted to its field in the key; the code of null becomes a literal of the query
         codes = steps[name][column.codes] if name in steps else column.codes
         shifted = codes.astype(np.uint64) << np.uint64(layout.shift[i])
         present = column.raws.is_valid()
         null = shifted[~present.to_numpy(zero_copy_only=False)].tolist()
-        session.keep(f"m{i}", pa.table({"raw": column.raws, "part": shifted}).filter(present))
-        # where nothing is null, every row finds its value, or their number tells
+        session.create_table(f"m{i}", pa.table({"raw": column.raws, "part": shifted}).filter(present))
+        # without nulls an inner join suffices: a row whose value is unknown is missing from the total, which is checked
         told = f"CASE WHEN {cell} IS NULL THEN {null[0]}::UBIGINT ELSE {{0}}.part END" if null else "{0}.part"
         parts.append(lookup.join(f"{'LEFT ' if null else ''}JOIN m{i} {{0}} ON {cell} = {{0}}.raw", told))
-    # each word of a key is the union of the codes that lie in it
+    # each word of the key is the bitwise OR of the codes that lie in it
     words = [
         " | ".join(part for part, word in zip(parts, layout.word, strict=True) if word == w) or "0::UBIGINT"
         for w in range(layout.words)

@@ -1,4 +1,4 @@
-"""How DuckDB reads what a path names: the same cells as the Arrow reader, every column under a name of ours."""
+"""How DuckDB reads what a path names: the same cells as the Arrow reader, with columns named c0, c1, …"""
 
 import os
 import re
@@ -14,46 +14,51 @@ import pyarrow as pa
 from shoal.data.codes import Relation
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.duckdb.groups import SOURCE
-from shoal.engines.duckdb.session import Session, damaged, readable
-from shoal.engines.reading.assemble import assemble, check_names, check_type, marker
-from shoal.engines.reading.binary import int96_columns, partitions, refuse_both, refuse_odd_moments
+from shoal.engines.duckdb.session import Session, describe_damage, explain_read_error
+from shoal.engines.reading.assemble import assemble, check_names, check_type, null_marker
+from shoal.engines.reading.binary import (
+    int96_columns,
+    partition_columns,
+    refuse_duplicate_columns,
+    refuse_unsafe_timestamps,
+)
 from shoal.engines.reading.content import (
     DATABASES,
     PATTERN,
     Content,
     files_of,
     is_many,
+    iter_unpacked,
     local_path,
     open_content,
     packing_of,
-    shown,
-    unpacked_steps,
+    printable_name,
     unpacked_suffix,
 )
-from shoal.engines.reading.csv_reader import Header, copy_records, diagnose, in_turn, read_header
-from shoal.engines.reading.sniff import UTF8, codec_of, format_of, recoded_steps
+from shoal.engines.reading.csv_reader import Header, copy_records, diagnose, has_paired_quotes, read_header
+from shoal.engines.reading.sniff import UTF8, codec_of, format_of, iter_as_utf8
 from shoal.errors import BadData, ShoalError
 
 _READ = {"csv", "parquet"}
 
 
 @dataclass(frozen=True)
-class Place:
+class TableLocation:
     """Files of one format, or a table of a database."""
 
     name: str
-    """What errors call it."""
+    """Name in error messages."""
     format: str
     """csv, parquet or database."""
     files: tuple[Path, ...]
     table: str = ""
-    """Name of the table in a database; empty where there is only one."""
+    """Name of the table in a database; empty if it has only one."""
     told: Mapping[str, pa.Array] = field(default_factory=dict)
-    """Columns that the names of folders tell (`year=2024/`), one value per file."""
+    """Columns given by the names of folders (`year=2024/`), one value per file."""
 
 
-def place_of(source: Any, engine: str = "duckdb") -> Place:
-    """Find the files behind a path, or say in one sentence why there are none."""
+def locate_table(source: Any, engine: str = "duckdb") -> TableLocation:
+    """Find the files or the database that a path names; raise BadData if this engine cannot read it."""
     if not isinstance(source, str | os.PathLike):
         raise BadData(f"the {engine} engine reads files and databases, not this kind of frame; leave out the engine")
     text = os.fsdecode(source)
@@ -69,9 +74,9 @@ def place_of(source: Any, engine: str = "duckdb") -> Place:
     path = local_path(text)
     if path is None:
         raise BadData(
-            f"{shown(Path(text).name)}: the {engine} engine reads files of this machine; use the arrow engine"
+            f"{printable_name(Path(text).name)}: the {engine} engine reads files of this machine; use the arrow engine"
         )
-    name = shown(path.name or text)
+    name = printable_name(path.name or text)
     root, found = None, [path]
     if is_many(path):
         root, found = files_of(path, name)
@@ -79,19 +84,19 @@ def place_of(source: Any, engine: str = "duckdb") -> Place:
         open_content(path)
     kind = _kind_of(name, found, engine)
     below = [file.relative_to(root) if root else file for file in found] if is_many(path) else []
-    told = partitions(name, below) if below else {}
+    told = partition_columns(name, below) if below else {}
     if told and kind != "parquet":
         raise BadData(f"{name}: folders that name a column (key=value) are read of Parquet files only; rename them")
-    return Place(name, kind, tuple(found), told=told)
+    return TableLocation(name, kind, tuple(found), told=told)
 
 
 def _kind_of(name: str, files: Sequence[Path], engine: str) -> str:
-    """Tell whether all of the files are CSV or Parquet."""
+    """Return the common format of the files, csv or parquet; refuse other and mixed formats."""
     contents = [open_content(file) for file in files]
     packed = [content.name for content in contents if packing_of(content)]
     if packed and engine != "duckdb":
         raise BadData(f"{packed[0]}: the {engine} engine reads no packed files; unpack it, or use the arrow engine")
-    kinds = {format_of(_begun(content)) for content in contents}
+    kinds = {format_of(_beginning_of(content)) for content in contents}
     if len(kinds) > 1:
         raise BadData(f"{name}: its files are of different formats ({', '.join(sorted(kinds))}); name those of one")
     (kind,) = kinds
@@ -100,33 +105,33 @@ def _kind_of(name: str, files: Sequence[Path], engine: str) -> str:
     return kind
 
 
-def _begun(content: Content) -> Content:
-    """Return the beginning of what a packed file holds, or the content itself."""
+def _beginning_of(content: Content) -> Content:
+    """Return the beginning of the unpacked content of a packed file; other content as it is."""
     if packing_of(content) is None:
         return content
-    return Content(content.name, unpacked_suffix(content), next(unpacked_steps(content), b""))
+    return Content(content.name, unpacked_suffix(content), next(iter_unpacked(content), b""))
 
 
-def database_of(text: str) -> Place | None:
-    """Place that `people.duckdb::table` names; None for no database. One with one table needs no name for it."""
+def database_of(text: str) -> TableLocation | None:
+    """Return the table that `people.duckdb::table` names; None if it is no database. A lone table needs no name."""
     file, _, table = text.partition("::")
     path = Path(file)
     if path.suffix.lower() not in DATABASES or path.is_dir():
         return None
     if not path.is_file():
-        raise BadData(f"{shown(path.name)}: there is no such database")
-    return Place(shown(path.name), "database", (path,), table)
+        raise BadData(f"{printable_name(path.name)}: there is no such database")
+    return TableLocation(printable_name(path.name), "database", (path,), table)
 
 
-def quoted(text: str) -> str:
-    """A text as SQL writes it."""
+def quote_text(text: str) -> str:
+    """Quote a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
-def listed(files: tuple[Path, ...]) -> str:
-    """Files as SQL lists them: paths, not patterns."""
+def sql_list_of(files: tuple[Path, ...]) -> str:
+    """Return an SQL list of files, in which characters of patterns are escaped."""
     paths = ("".join(f"[{c}]" if c in PATTERN else c for c in str(file.absolute())) for file in files)
-    return f"[{', '.join(quoted(path) for path in paths)}]"
+    return f"[{', '.join(quote_text(path) for path in paths)}]"
 
 
 _LONGEST_LINE = 128 << 20
@@ -139,45 +144,47 @@ _UNSURE = (
     pa.types.is_float16,
     lambda of: pa.types.is_timestamp(of) and of.tz is not None,
 )
-"""Types that DuckDB and Arrow do not show alike."""
+"""Types that DuckDB and Arrow do not represent in the same way."""
 
 
 @dataclass(frozen=True)
 class FoundRelation:
-    """A relation, and what else is known of it."""
+    """A relation, with the types of its columns and the headers of its files."""
 
     relation: Relation
     types: "Mapping[str, pa.DataType]"
-    """What Arrow calls the type of each column."""
+    """The Arrow type of each column."""
     headers: tuple[Header, ...] = ()
-    """Header of each file of a CSV; none for all else."""
+    """Header of each CSV file; empty for other formats."""
     delimiters: int | None = None
-    """How many delimiters a CSV has after its header, between its cells and inside of them; None for a copy."""
+    """Number of delimiters in a CSV after its header, between cells and inside of them; None if the CSV was copied."""
 
     @property
     def header(self) -> Header | None:
         return self.headers[0] if self.headers else None
 
 
-def find_relation(place: Place, options: ReadOptions, session: Session, *, copies: bool = False) -> FoundRelation:
-    """Tell how the rows of a place are read, without reading them.
+def find_relation(
+    place: TableLocation, options: ReadOptions, session: Session, *, copies: bool = False
+) -> FoundRelation:
+    """Return the relation for the rows of a place, without reading them.
 
-    With `copies`, texts that DuckDB reads otherwise than Arrow, or not at all, are copied into the session's folder;
-    else they are refused.
+    With `copies`, texts that DuckDB would parse differently from Arrow, or not at all, are copied into the session's
+    folder; otherwise they are refused.
     """
     if place.format == "database":
-        return _read_database(place, options, session)
-    found = _csv(place, options, session, copies=copies) if place.format == "csv" else _parquet(place)
+        return _find_database(place, options, session)
+    found = _find_csv(place, options, session, copies=copies) if place.format == "csv" else _find_parquet(place)
     session.allow(found.relation.files)
     return found
 
 
-def _named(titles: Sequence[str]) -> dict[str, str]:
-    """Names c0, c1, … for columns, which are taken by their places: by name, DuckDB takes `ssn` for `SSN`."""
+def _name_columns(titles: Sequence[str]) -> dict[str, str]:
+    """Name columns c0, c1, … by their position, because DuckDB does not distinguish `ssn` from `SSN`."""
     return {title: f"c{i}" for i, title in enumerate(titles)}
 
 
-def _csv(place: Place, options: ReadOptions, session: Session, *, copies: bool) -> FoundRelation:
+def _find_csv(place: TableLocation, options: ReadOptions, session: Session, *, copies: bool) -> FoundRelation:
     texts = [_as_utf8(file, options, session if copies else None) for file in place.files]
     headers = tuple(_header_of(content, codec, options) for _, content, codec in texts)
     first, delimiters, odd = headers[0], 0, None
@@ -186,7 +193,7 @@ def _csv(place: Place, options: ReadOptions, session: Session, *, copies: bool) 
             raise BadData(f"{header.name}: its header or delimiter differs from that of {first.name}")
         if header.line_end != first.line_end:
             odd = f"{header.name}: its line ends differ from those of {first.name}"
-        found = _delimiters(header, file)
+        found = _count_delimiters(header, file)
         if found is None:
             odd = f"{header.name}: some cell has a blank before a quote; remove it, or use the arrow engine"
         delimiters += found or 0
@@ -195,45 +202,45 @@ def _csv(place: Place, options: ReadOptions, session: Session, *, copies: bool) 
     if odd is not None and not copies:
         raise BadData(odd)
     if odd is not None:
-        return copied(headers, session)
-    names = _named(first.names)
-    types = "{" + ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in names.values()) + "}"
-    quote = quoted(first.dialect.quote)
-    files = listed(tuple(file for file, _, _ in texts))
+        return copy_as_parquet(headers, session)
+    names = _name_columns(first.names)
+    types = "{" + ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names.values()) + "}"
+    quote = quote_text(first.dialect.quote)
+    files = sql_list_of(tuple(file for file, _, _ in texts))
     sql = (
         f"SELECT * FROM read_csv({files}, auto_detect=false, header=true, columns={types}, "
-        f"delim={quoted(first.dialect.delimiter)}, quote={quote}, escape={quote}, comment='', "
+        f"delim={quote_text(first.dialect.delimiter)}, quote={quote}, escape={quote}, comment='', "
         f"new_line={_LINE_ENDS[first.line_end]}, max_line_size={_LONGEST_LINE}, "
-        f"force_not_null=[{', '.join(quoted(name) for name in names.values())}])"
+        f"force_not_null=[{', '.join(quote_text(name) for name in names.values())}])"
     )
     relation = Relation(sql, names, files=tuple(file for file, _, _ in texts))
     return FoundRelation(relation, dict.fromkeys(names, pa.string()), headers, delimiters)
 
 
-def copied(headers: tuple[Header, ...], session: Session) -> FoundRelation:
-    """Let Arrow cut a CSV into cells, which DuckDB then reads from a file in the session's folder."""
+def copy_as_parquet(headers: tuple[Header, ...], session: Session) -> FoundRelation:
+    """Parse a CSV by Arrow into a Parquet file in the session's folder, and return the relation of that file."""
     file = session.scratch.path / "cells.parquet"
     copy_records(headers, file)
-    names = _named(headers[0].names)
-    sql = f"SELECT * FROM read_parquet({listed((file,))}) AS r({', '.join(names.values())})"
+    names = _name_columns(headers[0].names)
+    sql = f"SELECT * FROM read_parquet({sql_list_of((file,))}) AS r({', '.join(names.values())})"
     return FoundRelation(Relation(sql, names, files=(file,)), dict.fromkeys(names, pa.string()), headers)
 
 
 def _as_utf8(file: Path, options: ReadOptions, session: Session | None) -> tuple[Path, Content, str]:
-    """Return a file, its text and its encoding: a packed one, or one of another encoding, copied as UTF-8."""
+    """Return a file, its content and its encoding; a packed file, or one in another encoding, is copied as UTF-8."""
     content = open_content(file)
     if session is not None and packing_of(content) is not None:
-        file, content = _kept(content, unpacked_steps(content), unpacked_suffix(content), session)
+        file, content = _copy_text(content, iter_unpacked(content), unpacked_suffix(content), session)
     codec = codec_of(content, options)
     if codec in UTF8:
         return file, content, codec
     if session is None:
         raise BadData(f"{content.name}: this engine reads UTF-8 only; save the file as UTF-8, or use the arrow engine")
-    return (*_kept(content, recoded_steps(content, codec), content.suffix, session), codec)
+    return (*_copy_text(content, iter_as_utf8(content, codec), content.suffix, session), codec)
 
 
-def _kept(content: Content, steps: Iterator[bytes], suffix: str, session: Session) -> tuple[Path, Content]:
-    """Write a text into the session's folder; it keeps its name."""
+def _copy_text(content: Content, steps: Iterator[bytes], suffix: str, session: Session) -> tuple[Path, Content]:
+    """Copy a text into the session's folder; its content keeps the name of the original, for error messages."""
     file = session.scratch.path / f"text{next(_NUMBER)}.csv"
     with file.open("xb") as stream:
         stream.writelines(steps)
@@ -244,7 +251,7 @@ _NUMBER = count()
 
 
 def _header_of(content: Content, codec: str, options: ReadOptions) -> Header:
-    """Read the header of a text that is UTF-8 by now; its encoding is the one it had."""
+    """Read the header of a text that was converted to UTF-8; the header has the original encoding."""
     header = read_header(content, options if codec in UTF8 else replace(options, encoding="utf-8"))
     found = {} if options.encoding is not None else {"encoding": codec}
     return replace(header, encoding=codec, guessed={**header.guessed, **found})
@@ -253,8 +260,8 @@ def _header_of(content: Content, codec: str, options: ReadOptions) -> Header:
 _LINE_ENDS = {"\n": r"'\n'", "\r\n": r"'\r\n'", "\r": r"'\r'"}
 
 
-def _delimiters(header: Header, file: Path) -> int | None:
-    """Count the delimiters after the header; None where DuckDB takes something for a quoted cell and Arrow does not."""
+def _count_delimiters(header: Header, file: Path) -> int | None:
+    """Count the delimiters after the header; None if DuckDB would see a quoted cell where Arrow does not."""
     text, dialect = header.text
     delimiter, found = dialect.delimiter.encode(), 0
 
@@ -264,7 +271,7 @@ def _delimiters(header: Header, file: Path) -> int | None:
             found += step.count(delimiter)
             yield step
 
-    if not in_turn(counted(), dialect):
+    if not has_paired_quotes(counted(), dialect):
         diagnose(text, dialect)
         blank, before = re.compile(rb"[\r\n%b] +%b" % (re.escape(delimiter), re.escape(dialect.quote.encode()))), b""
         for step in _steps(header, file):
@@ -275,7 +282,7 @@ def _delimiters(header: Header, file: Path) -> int | None:
 
 
 def _steps(header: Header, file: Path) -> Iterator[bytes]:
-    """Yield a file in steps, of which none stays in memory; refuse one with a NUL byte."""
+    """Yield a file in chunks, so that it is never in memory as a whole; refuse one with a NUL byte."""
     with file.open("rb") as stream:
         while step := stream.read(_STEP):
             if b"\0" in step:
@@ -283,29 +290,29 @@ def _steps(header: Header, file: Path) -> Iterator[bytes]:
             yield step
 
 
-def refuse_surplus(name: str, found: FoundRelation, rows: int, session: Session) -> None:
-    """Refuse rows with more cells than the header has: DuckDB passes over those that are empty."""
+def refuse_surplus_fields(name: str, found: FoundRelation, rows: int, session: Session) -> None:
+    """Refuse rows with more cells than the header: DuckDB ignores surplus cells that are empty."""
     if found.header is None or found.delimiters is None:
         return
     dialect = found.header.dialect
     surplus = found.delimiters - rows * (len(found.types) - 1)
-    if surplus and dialect.quote:  # some may be inside of quoted cells
-        mark = quoted(dialect.delimiter)
+    if surplus and dialect.quote:  # subtract the delimiters inside of quoted cells
+        mark = quote_text(dialect.delimiter)
         for cell in found.relation.columns.values():
             within = f"strlen({cell}) - strlen(replace({cell}, {mark}, ''))"
             surplus -= session.number(f"SELECT coalesce(sum({within}), 0) FROM {SOURCE} WHERE contains({cell}, {mark})")
     if surplus:
-        explain(found.headers)
+        diagnose_files(found.headers)
         raise BadData(f"{name}: some rows have more fields than the header")
 
 
-def explain(headers: Sequence[Header]) -> None:
-    """Raise BadData for what is wrong with a CSV that DuckDB could not read, found by the careful pass."""
+def diagnose_files(headers: Sequence[Header]) -> None:
+    """Raise BadData for the first error in the files of a CSV that DuckDB could not read; return if none is found."""
     for header in headers:
         diagnose(*header.text)
 
 
-def _parquet(place: Place) -> FoundRelation:
+def _find_parquet(place: TableLocation) -> FoundRelation:
     schemas = []
     for file in place.files:
         try:
@@ -319,53 +326,56 @@ def _parquet(place: Place) -> FoundRelation:
     schema = schemas[0]
     check_names(place.name, schema.names)
     _check_types(place, schema)
-    refuse_both(place.name, schema.names, place.told)
-    names = _named([*schema.names, *place.told])
+    refuse_duplicate_columns(place.name, schema.names, place.told)
+    names = _name_columns([*schema.names, *place.told])
     types = {column.name: _plain(column.type) for column in schema}
     inside = [names[title] for title in schema.names]
     if not place.told:
-        sql = f"SELECT * FROM read_parquet({listed(place.files)}, hive_partitioning=false) AS r({', '.join(inside)})"
+        sql = (
+            f"SELECT * FROM read_parquet({sql_list_of(place.files)}, hive_partitioning=false) AS r({', '.join(inside)})"
+        )
         return FoundRelation(Relation(sql, names, files=place.files), types)
-    told = ", ".join(f"{_of_file(i)} AS {names[title]}" for i, title in enumerate(place.told))
-    beside = "f" * (1 + max(len(title) for title in schema.names))  # no column is called that
-    files = f"read_parquet({listed(place.files)}, hive_partitioning=false, filename='{beside}')"
+    told = ", ".join(f"{_folder_cell_sql(i)} AS {names[title]}" for i, title in enumerate(place.told))
+    beside = "f" * (1 + max(len(title) for title in schema.names))  # longer than any column name, so it is unused
+    files = f"read_parquet({sql_list_of(place.files)}, hive_partitioning=false, filename='{beside}')"
     sql = (
         f"SELECT {', '.join(f'r.{cell}' for cell in inside)}, {told} FROM {files} AS r({', '.join(inside)}, file) "
-        f"LEFT JOIN {_values(place)} ON r.file = p.file"
+        f"LEFT JOIN {_folder_table_sql(place)} ON r.file = p.file"
     )
     types |= {title: values.type for title, values in place.told.items()}
     return FoundRelation(Relation(sql, names, files=place.files), types)
 
 
 def _parquet_schema(file: Path) -> pa.Schema:
-    """Read the schema of a Parquet file; the old timestamps of 96 bits are microseconds, as DuckDB reads them."""
+    """Read the schema of a Parquet file; old timestamps of 96 bits become microseconds, as DuckDB reads them."""
     from pyarrow import parquet
 
     data = open_content(file).data
     schema = parquet.read_schema(pa.BufferReader(data)).remove_metadata()
-    refuse_odd_moments(shown(file.name), data)
+    refuse_unsafe_timestamps(printable_name(file.name), data)
     for column in int96_columns(data):
         schema = schema.set(schema.get_field_index(column), pa.field(column, pa.timestamp("us")))
     return schema
 
 
-def _of_file(i: int) -> str:
-    """SQL of what the folder of a row's file tells; an error, not null, if the path is not found again."""
+def _folder_cell_sql(i: int) -> str:
+    """Return SQL for the value that the folder of a row's file gives; an error, not null, if the file is not known."""
     return f"CASE WHEN p.file IS NULL THEN error('unknown file') ELSE p.v{i} END"
 
 
-def _values(place: Place) -> str:
-    """SQL of a row for each file: its path, and what its folder tells."""
+def _folder_table_sql(place: TableLocation) -> str:
+    """Return SQL for a table with a row for each file: its path, and the values that its folders give."""
     sorts = {title: "BIGINT" if pa.types.is_integer(values.type) else "VARCHAR" for title, values in place.told.items()}
     rows = []
     for at, file in enumerate(place.files):
         cells = [(values[at].as_py(), sorts[title]) for title, values in place.told.items()]
-        texts = (f"{'NULL' if cell is None else quoted(str(cell))}::{sort}" for cell, sort in cells)
-        rows.append(f"({quoted(str(file.absolute()))}, {', '.join(texts)})")
+        texts = (f"{'NULL' if cell is None else quote_text(str(cell))}::{sort}" for cell, sort in cells)
+        rows.append(f"({quote_text(str(file.absolute()))}, {', '.join(texts)})")
     return f"(VALUES {', '.join(rows)}) AS p(file, {', '.join(f'v{i}' for i in range(len(sorts)))})"
 
 
-def _check_types(place: Place, schema: pa.Schema) -> None:
+def _check_types(place: TableLocation, schema: pa.Schema) -> None:
+    """Refuse columns of types that this engine does not read."""
     for column in schema:
         check_type(place.name, column.name, column.type)
         if any(unsure(column.type) for unsure in _UNSURE):
@@ -376,41 +386,44 @@ def _check_types(place: Place, schema: pa.Schema) -> None:
 
 
 def _plain(of: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a dictionary, and one type for all texts."""
     plain = of.value_type if pa.types.is_dictionary(of) else of
     return pa.string() if pa.types.is_large_string(plain) or pa.types.is_string_view(plain) else plain
 
 
-def _read_database(place: Place, options: ReadOptions, session: Session) -> FoundRelation:
-    """A table or view of a database, which is opened for reading only."""
+def _find_database(place: TableLocation, options: ReadOptions, session: Session) -> FoundRelation:
+    """Return the relation for a table or view of a database, which is opened read-only."""
     del options
-    full, setup, schema = _table_of(place, session)
+    full, setup, schema = _open_table(place, session)
     _check_types(place, schema)
-    names = _named(schema.names)
+    names = _name_columns(schema.names)
     types = {column.name: _plain(column.type) for column in schema}
     sql = f"SELECT * FROM {full} AS r({', '.join(names.values())})"
     return FoundRelation(Relation(sql, names, (setup,), files=place.files), types)
 
 
-def read_database(place: Place, options: ReadOptions) -> Source:
+def read_database(place: TableLocation, options: ReadOptions) -> Source:
     """Read a table or view of a database into memory."""
     with closing(Session(None, None)) as session:
-        full, _, schema = _table_of(place, session)
-        with readable(damaged(place.name)):
+        full, _, schema = _open_table(place, session)
+        with explain_read_error(describe_damage(place.name)):
             session.db.execute("SET preserve_insertion_order = true")
             table = session.table(f"SELECT * FROM {full}")
     columns = dict(zip(schema.names, table.columns, strict=True))
-    return Source(assemble(place.name, columns, options), format="database", name=place.name, missing=marker(options))
+    return Source(
+        assemble(place.name, columns, options), format="database", name=place.name, missing=null_marker(options)
+    )
 
 
-def cells_in(place: Place) -> int:
-    """About how many cells a table of a database has; the rows of a view are counted."""
+def estimate_cells(place: TableLocation) -> int:
+    """Estimate the number of cells of a table of a database; the rows of a view are counted."""
     with closing(Session(None, None)) as session:
-        full, _, schema = _table_of(place, session)
+        full, _, schema = _open_table(place, session)
         tables = session.db.execute(
             "SELECT schema_name, table_name, estimated_size FROM duckdb_tables() WHERE database_name = 'given'"
         ).fetchall()
         known = [int(rows) for of, name, rows in tables if _full_name(of, name) == full]
-        with readable(damaged(place.name)):
+        with explain_read_error(describe_damage(place.name)):
             rows = known[0] if known else session.number(f"SELECT count(*) FROM {full}")
     return rows * len(schema.names)
 
@@ -419,12 +432,12 @@ def _full_name(*parts: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in ("given", *parts))
 
 
-def _table_of(place: Place, session: Session) -> tuple[str, str, pa.Schema]:
-    """Return the full name in SQL of the table that a place names, how its database is opened, and its schema."""
+def _open_table(place: TableLocation, session: Session) -> tuple[str, str, pa.Schema]:
+    """Open the table of a place: return its full name in SQL, the statement that opens its database, its schema."""
     import duckdb
 
     session.allow(place.files)
-    setup = f"ATTACH IF NOT EXISTS {quoted(str(place.files[0].absolute()))} AS given (READ_ONLY)"
+    setup = f"ATTACH IF NOT EXISTS {quote_text(str(place.files[0].absolute()))} AS given (READ_ONLY)"
     try:
         session.db.execute(setup).fetchall()
     except duckdb.Error:
@@ -438,7 +451,7 @@ def _table_of(place: Place, session: Session) -> tuple[str, str, pa.Schema]:
         known = ", ".join(sorted(repr(name) for _, name in listed_tables)) or "none"
         raise BadData(f"{place.name}: name one of its tables after two colons, file.duckdb::table (there are {known})")
     full = _full_name(*wanted[0])
-    with readable(damaged(place.name)):  # a view of what is gone
+    with explain_read_error(describe_damage(place.name)):  # a view may refer to a table that no longer exists
         try:
             schema = session.table(f"SELECT * FROM {full} LIMIT 0").schema
         except duckdb.PermissionException:

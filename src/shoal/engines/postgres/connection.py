@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from shoal.engines.reading.content import shown
+from shoal.engines.reading.content import printable_name
 from shoal.errors import REPLACE_IT, BadData, BadInput, ShoalError, ShoalWarning
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ PREFIX = "postgres:"
 _PART = r'(?:"((?:[^"]|"")+)"|([^".@]+))'
 _NAMES = re.compile(rf"(?:{_PART}\.)?{_PART}")
 _LONGEST = 63
-"""Bytes of a name; the server would cut a longer one without an error."""
+"""Maximum length of a name in bytes; the server would silently truncate a longer one."""
 _LOOKS_LIKE_CONNECTION = re.compile(r"\s*//|[a-z]+\s*=|.*://", re.IGNORECASE | re.DOTALL)
 
 
@@ -53,8 +53,10 @@ class Postgres:
 
     @property
     def name(self) -> str:
-        """What errors call it."""
-        return shown(f"{PREFIX}{self.table}" if self.query_file is None else f"{PREFIX}@{self.query_file.name}")
+        """Name in error messages."""
+        return printable_name(
+            f"{PREFIX}{self.table}" if self.query_file is None else f"{PREFIX}@{self.query_file.name}"
+        )
 
     @property
     def query_file(self) -> Path | None:
@@ -66,7 +68,8 @@ class Postgres:
         found = _NAMES.fullmatch(self.table)
         if found is None:
             raise BadInput(
-                f"{shown(PREFIX + self.table)}: this is no name of a table; write postgres:schema.table, names that "
+                f"{printable_name(PREFIX + self.table)}: this is no name of a table; write "
+                f"postgres:schema.table, names that "
                 'hold a dot, a quote or an @ in double quotes, "" for a quote'
             )
         schema, table = (
@@ -79,12 +82,12 @@ class Postgres:
 
     @property
     def sql(self) -> str:
-        """The table as SQL names it."""
-        return ".".join(identifier(name) for name in self.names)
+        """The quoted name of the table in SQL."""
+        return ".".join(quote_identifier(name) for name in self.names)
 
 
 def parse_postgres_table(source: Any, connection_file: str | os.PathLike[str] | None = None) -> Postgres | None:
-    """Table that a text like `postgres:public.people` names; None for all else.
+    """Return the table that a text like `postgres:public.people` names; None for everything else.
 
     >>> parse_postgres_table("postgres:people"), parse_postgres_table("people.csv")
     (Postgres(table='people'), None)
@@ -98,21 +101,22 @@ def parse_postgres_table(source: Any, connection_file: str | os.PathLike[str] | 
     return Postgres(source.removeprefix(PREFIX), connection_file)
 
 
-def identifier(name: str) -> str:
-    """A name as SQL quotes it.
+def quote_identifier(name: str) -> str:
+    """Quote a name as an SQL identifier.
 
-    >>> print(identifier('a "b" c'))
+    >>> print(quote_identifier('a "b" c'))
     "a ""b"" c"
     """
     return '"' + name.replace('"', '""') + '"'
 
 
-def literal(text: str) -> str:
-    """A text as SQL quotes it, where backslashes mean nothing, as they do on every connection of ours."""
+def quote_literal(text: str) -> str:
+    """Quote a text as an SQL literal; every connection sets standard_conforming_strings, so backslashes are plain."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def refuse_name(of: str, name: str) -> None:
+    """Refuse a name that PostgreSQL cannot store as it is."""
     if "\0" in name or len(name.encode(errors="replace")) > _LONGEST:
         raise BadInput(f"{of}: PostgreSQL knows no name that is longer than {_LONGEST} bytes or holds a NUL: rename it")
 
@@ -133,12 +137,12 @@ _SAID: Mapping[str, str] = {
     "57014": "the statement was cancelled",
     "57P01": "the connection was ended by the server",
 }
-"""Meaning of SQL states; texts of the server could hold cells, and those of the driver the connection string."""
+"""Messages for SQL states; those of the server may contain cells, and those of the driver the connection string."""
 
 
 @contextmanager
-def connected(source: Postgres) -> Iterator["Connection"]:
-    """Open a connection with a transaction that ends with it: what was not committed never happened."""
+def open_connection(source: Postgres) -> Iterator["Connection"]:
+    """Open a connection with one transaction, which is rolled back at the end of the block unless committed."""
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
@@ -149,11 +153,11 @@ def connected(source: Postgres) -> Iterator["Connection"]:
     except (dbapi.Error, OSError, ValueError):
         raise BadInput(
             f"{source.name}: the database cannot be reached or refuses the connection; check the connection string "
-            f"in {_said_in(source)}"
+            f"in {_connection_origin(source)}"
         ) from None
     try:
-        with explained(source.name):
-            # notices would be printed as they are, and they may hold cells
+        with explain_database_error(source.name):
+            # notices would be printed as they are, and may contain cells
             run(connection, "SET client_min_messages = 'error'", "SET standard_conforming_strings = on")
         yield connection
     finally:
@@ -161,7 +165,7 @@ def connected(source: Postgres) -> Iterator["Connection"]:
 
 
 def run(connection: "Connection", *statements: str) -> list[tuple[Any, ...]]:
-    """Run statements, and return the rows of the last."""
+    """Run statements, and return the rows of the last one."""
     rows: list[tuple[Any, ...]] = []
     for statement in statements:
         with connection.cursor() as cursor:
@@ -171,29 +175,34 @@ def run(connection: "Connection", *statements: str) -> list[tuple[Any, ...]]:
 
 
 @contextmanager
-def explained(
+def explain_database_error(
     name: str, kind: type[ShoalError] = BadData, what: str = "the database refused to answer"
 ) -> Iterator[None]:
-    """Turn what goes wrong in the database into one sentence of ours."""
+    """Turn errors of the database into an error of ours, whose message quotes nothing."""
     from adbc_driver_manager import Error
 
     try:
         yield
     except (Error, pa.ArrowException, OSError) as wrong:
         state = getattr(wrong, "sqlstate", None)
-        said = _SAID.get(state or "", what if state is None else f"{what} (SQLSTATE {_plain(state)})")
+        said = _SAID.get(state or "", what if state is None else f"{what} (SQLSTATE {_printable_state(state)})")
         raise kind(f"{name}: {said}") from None
 
 
-def _plain(state: str) -> str:
+def _printable_state(state: str) -> str:
+    """Return an SQL state if it is well-formed, so that a message never shows anything else."""
     return state if len(state) == 5 and state.isascii() and state.isalnum() else "unknown"
 
 
-def _said_in(source: Postgres) -> str:
-    return VARIABLE if source.connection_file is None else shown(Path(os.fsdecode(source.connection_file)).name)
+def _connection_origin(source: Postgres) -> str:
+    """Return where the connection string comes from: the environment variable, or the name of the file."""
+    return (
+        VARIABLE if source.connection_file is None else printable_name(Path(os.fsdecode(source.connection_file)).name)
+    )
 
 
 def _connection_string(source: Postgres) -> str:
+    """Read the connection string from the connection file, or else from the environment."""
     if source.connection_file is None:
         if not os.environ.get(VARIABLE, "").strip():
             raise BadInput(
@@ -205,12 +214,12 @@ def _connection_string(source: Postgres) -> str:
     try:
         text, mode = path.read_text("utf-8").strip(), path.stat().st_mode
     except (OSError, ValueError):
-        raise BadInput(f"{_said_in(source)}: the file with the connection string cannot be read") from None
+        raise BadInput(f"{_connection_origin(source)}: the file with the connection string cannot be read") from None
     if not text:
-        raise BadInput(f"{_said_in(source)}: there is no connection string in the file")
+        raise BadInput(f"{_connection_origin(source)}: there is no connection string in the file")
     if mode & _OTHERS_MAY:
         warnings.warn(
-            f"{_said_in(source)}: others may read the file with the connection string; chmod 600 it",
+            f"{_connection_origin(source)}: others may read the file with the connection string; chmod 600 it",
             ShoalWarning,
             stacklevel=2,
         )

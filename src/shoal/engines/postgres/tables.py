@@ -1,4 +1,4 @@
-"""Tables of PostgreSQL: read as Arrow, written in one transaction that is re-read before its commit."""
+"""Tables of PostgreSQL: read as Arrow, and written in one transaction whose rows are read back before the commit."""
 
 import secrets
 from collections.abc import Iterator
@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from shoal.engine_port import ReadOptions, Source
-from shoal.engines.postgres.connection import Postgres, connected, explained, identifier, literal, refuse_name, run
-from shoal.engines.reading.assemble import assemble, check_names, check_type, marker
+from shoal.engines.postgres.connection import (
+    Postgres,
+    explain_database_error,
+    open_connection,
+    quote_identifier,
+    quote_literal,
+    refuse_name,
+    run,
+)
+from shoal.engines.reading.assemble import assemble, check_names, check_type, null_marker
 from shoal.errors import REPLACE_IT, BadData, BadInput, BadOutput
 
 if TYPE_CHECKING:
@@ -27,23 +35,25 @@ _ROW_GROUP = 1 << 17
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """The rows of a table, read in a transaction that sees them as they were when it began."""
+    """The rows of a table, read in a transaction that sees them as they were at its beginning."""
 
     reader: pa.RecordBatchReader
     schema: pa.Schema
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         for batch in self.reader:
-            cells = [_typed(column, of) for column, of in zip(batch.columns, self.schema.types, strict=True)]
+            cells = [_cast(column, of) for column, of in zip(batch.columns, self.schema.types, strict=True)]
             yield pa.record_batch(cells, schema=self.schema)
 
 
 def read_postgres(source: Postgres, options: ReadOptions) -> Source:
     """Read a table, a view or a query into memory."""
-    with _opened(source) as rows, explained(source.name):
+    with _open_snapshot(source) as rows, explain_database_error(source.name):
         table = pa.Table.from_batches(rows, rows.schema)
     columns = dict(zip(table.column_names, table.columns, strict=True))
-    return Source(assemble(source.name, columns, options), format="database", name=source.name, missing=marker(options))
+    return Source(
+        assemble(source.name, columns, options), format="database", name=source.name, missing=null_marker(options)
+    )
 
 
 def spill_postgres(source: Postgres, folder: Path) -> Path:
@@ -51,36 +61,41 @@ def spill_postgres(source: Postgres, folder: Path) -> Path:
     from pyarrow import parquet
 
     file = folder / "postgres.parquet"
-    with _opened(source) as rows, parquet.ParquetWriter(file, rows.schema) as writer, explained(source.name):
+    with (
+        _open_snapshot(source) as rows,
+        parquet.ParquetWriter(file, rows.schema) as writer,
+        explain_database_error(source.name),
+    ):
         for batch in rows:
             writer.write_batch(batch, row_group_size=_ROW_GROUP)
     return file
 
 
-def seems_to_need(source: Postgres) -> int:
-    """About how many bytes of memory a table takes; 0 for views and queries, of which nobody can tell."""
+def estimate_memory(source: Postgres) -> int:
+    """Estimate the bytes of memory that a table takes; 0 for views and queries, whose size is not known."""
     if source.query_file is not None:
         return 0
-    with connected(source) as db, explained(source.name):
+    with open_connection(source) as db, explain_database_error(source.name):
         ((size,),) = run(db, f"SELECT pg_catalog.pg_table_size('{source.sql.replace(chr(39), chr(39) * 2)}'::regclass)")
     return int(size) * _PER_BYTE
 
 
 @contextmanager
-def _opened(source: Postgres) -> Iterator[_Snapshot]:
-    with connected(source) as db:
-        with explained(source.name):
+def _open_snapshot(source: Postgres) -> Iterator[_Snapshot]:
+    """Open the rows of a table, a view or a query in a read-only transaction."""
+    with open_connection(source) as db:
+        with explain_database_error(source.name):
             run(db, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            given = _given(source)
+            given = _from_clause(source)
             with db.cursor() as asking:
                 schema = asking.adbc_execute_schema(f"SELECT * FROM {given}")
         check_names(source.name, schema.names)
         kinds = {field.name: (field.metadata or {}).get(_TYPE, b"").decode() for field in schema}
-        with explained(source.name):
+        with explain_database_error(source.name):
             scales = _scales(source.name, db, given, kinds)
         cells = ", ".join(_cell(name, kind) for name, kind in kinds.items())
         with db.cursor() as cursor:
-            with explained(source.name):
+            with explain_database_error(source.name):
                 cursor.execute(f"SELECT {cells} FROM {given}")
                 reader = cursor.fetch_record_batch()
             fields = [
@@ -92,8 +107,8 @@ def _opened(source: Postgres) -> Iterator[_Snapshot]:
             yield _Snapshot(reader, pa.schema(fields))
 
 
-def _given(source: Postgres) -> str:
-    """SQL that stands after FROM: the table, or the query in brackets."""
+def _from_clause(source: Postgres) -> str:
+    """Return what follows FROM in SQL: the table, or the query in brackets."""
     if source.query_file is None:
         return source.sql
     try:
@@ -104,24 +119,24 @@ def _given(source: Postgres) -> str:
 
 
 def _cell(name: str, kind: str) -> str:
-    """SQL of a column as it is read; bytes and arrays stay what they are, so that they are refused by name."""
-    cell = identifier(name)
+    """Return SQL for a column, cast to text if needed; bytes and arrays stay, so that they are refused by name."""
+    cell = quote_identifier(name)
     if kind in _AS_THEY_ARE | _CAN_BE_ENDLESS | {"numeric", "bytea"} or kind.startswith("_"):
         return cell
     return f"CAST({cell} AS text) AS {cell}"
 
 
 def _scales(name: str, db: "Connection", given: str, kinds: dict[str, str]) -> dict[str, int]:
-    """Digits behind the point in each numeric column; refuse numbers and dates that Arrow cannot hold."""
+    """Return the number of decimals of each numeric column; refuse numbers and dates that Arrow cannot represent."""
     numeric = [column for column, kind in kinds.items() if kind == "numeric"]
     floats = [column for column, kind in kinds.items() if kind in {"float4", "float8"}]
     dates = [column for column, kind in kinds.items() if kind in _CAN_BE_ENDLESS]
-    # of each numeric column two sizes, then of each number with a point and each date whether it is NaN or infinity
+    # two sizes of each numeric column, then for each numeric, float and date column whether it has NaN or infinity
     asked = [
-        *(f"max(scale({identifier(c)})), max(length(trunc(abs({identifier(c)}))::text))" for c in numeric),
-        *(f"bool_or({identifier(c)}::text ~ '[NI]')" for c in numeric),
-        *(f"bool_or({identifier(c)} IN ('NaN', 'Infinity', '-Infinity'))" for c in floats),
-        *(f"bool_or(NOT isfinite({identifier(c)}))" for c in dates),
+        *(f"max(scale({quote_identifier(c)})), max(length(trunc(abs({quote_identifier(c)}))::text))" for c in numeric),
+        *(f"bool_or({quote_identifier(c)}::text ~ '[NI]')" for c in numeric),
+        *(f"bool_or({quote_identifier(c)} IN ('NaN', 'Infinity', '-Infinity'))" for c in floats),
+        *(f"bool_or(NOT isfinite({quote_identifier(c)}))" for c in dates),
     ]
     if not asked:
         return {}
@@ -142,13 +157,13 @@ def _scales(name: str, db: "Connection", given: str, kinds: dict[str, str]) -> d
     return scales
 
 
-def _typed(column: pa.Array, of: pa.DataType) -> pa.Array:
+def _cast(column: pa.Array, of: pa.DataType) -> pa.Array:
     storage = column.storage if isinstance(column, pa.ExtensionArray) else column
     return storage if storage.type == of else storage.cast(of)
 
 
 _MARK = "Shoal release, sha256 "
-"""How the comment of our tables begins; a table without it is never replaced."""
+"""Beginning of the comment on tables that Shoal has written; a table without it is never replaced."""
 _PATIENCE = "30s"
 _FAILED = "the release could not be stored; the table is as it was"
 _PLAIN = {
@@ -181,7 +196,7 @@ _WIDER = {
 
 @dataclass
 class StoredTable:
-    """A table that nobody else sees until `commit`."""
+    """A table that other connections do not see until `commit`."""
 
     target: Postgres
     db: "Connection" = field(repr=False)
@@ -189,18 +204,18 @@ class StoredTable:
     schema: pa.Schema | None = None
     _made: str = field(default_factory=lambda: f"shoal_{secrets.token_hex(8)}")
     _number: int = 0
-    """Number of the transaction, by which another connection can tell whether it was committed."""
+    """Number of the transaction, by which another connection can find out whether it was committed."""
 
     def fill(self, rows: pa.RecordBatchReader) -> None:
         """Copy the rows into a new table."""
         self.schema = rows.schema
-        kept = pa.schema([(each.name, _storable(self.target.name, each)) for each in rows.schema])
+        kept = pa.schema([(each.name, _storable_type(self.target.name, each)) for each in rows.schema])
         for each in kept:
             refuse_name(self.target.name, each.name)
-        cells = ", ".join(f"{identifier(each.name)} {_sql_type(each.type)}" for each in kept)
+        cells = ", ".join(f"{quote_identifier(each.name)} {_sql_type(each.type)}" for each in kept)
         fitting = (pa.record_batch([c.cast(f.type) for c, f in zip(b.columns, kept, strict=True)], kept) for b in rows)
-        with explained(self.target.name, BadOutput, _FAILED):
-            run(self.db, f"SET LOCAL lock_timeout = '{_PATIENCE}'", f"CREATE TABLE {self._new} ({cells})")
+        with explain_database_error(self.target.name, BadOutput, _FAILED):
+            run(self.db, f"SET LOCAL lock_timeout = '{_PATIENCE}'", f"CREATE TABLE {self._new_table} ({cells})")
             ((self._number,),) = run(self.db, "SELECT pg_catalog.txid_current()")
             with self.db.cursor() as cursor:
                 cursor.adbc_ingest(
@@ -212,13 +227,13 @@ class StoredTable:
 
     @contextmanager
     def read_again(self) -> Iterator[pa.RecordBatchReader]:
-        """Read the rows back from the database, in the types that they were released in."""
+        """Read the rows back from the database, in the types in which they were released."""
         assert self.schema is not None
         schema = self.schema
-        cells = ", ".join(identifier(name) for name in schema.names)
+        cells = ", ".join(quote_identifier(name) for name in schema.names)
         with self.db.cursor() as cursor:
-            with explained(self.target.name, BadOutput, _FAILED):
-                cursor.execute(f"SELECT {cells} FROM {self._new}")
+            with explain_database_error(self.target.name, BadOutput, _FAILED):
+                cursor.execute(f"SELECT {cells} FROM {self._new_table}")
                 reader = cursor.fetch_record_batch()
 
             def typed() -> Iterator[pa.RecordBatch]:
@@ -229,19 +244,19 @@ class StoredTable:
             yield pa.RecordBatchReader.from_batches(schema, typed())
 
     def replace(self, sha256: str) -> None:
-        """Put the new table into its place, still unseen, marked as ours."""
-        with explained(self.target.name, BadOutput, _FAILED):
+        """Give the new table its final name, replacing an older release, and mark it as ours; not yet visible."""
+        with explain_database_error(self.target.name, BadOutput, _FAILED):
             _refuse_existing(self.db, self.target, force=self.force)
             if self.force:
                 run(self.db, f"DROP TABLE IF EXISTS {self.target.sql}")
             run(
                 self.db,
-                f"ALTER TABLE {self._new} RENAME TO {identifier(self.target.names[1])}",
-                f"COMMENT ON TABLE {self.target.sql} IS {literal(_MARK + sha256)}",
+                f"ALTER TABLE {self._new_table} RENAME TO {quote_identifier(self.target.names[1])}",
+                f"COMMENT ON TABLE {self.target.sql} IS {quote_literal(_MARK + sha256)}",
             )
 
     def commit(self) -> None:
-        """Let everybody see it; if the connection is lost just then, ask another one what came of it."""
+        """Commit the transaction; if the connection is lost meanwhile, ask by another one whether it was committed."""
         from adbc_driver_manager import Error
 
         try:
@@ -251,8 +266,9 @@ class StoredTable:
                 raise BadOutput(f"{self.target.name}: {_FAILED}") from None
 
     def _outcome(self) -> str:
+        """Return "committed" or "aborted", asked by a new connection; raise BadOutput if that is not known."""
         try:
-            with connected(self.target) as other, explained(self.target.name):
+            with open_connection(self.target) as other, explain_database_error(self.target.name):
                 ((status,),) = run(other, f"SELECT pg_catalog.txid_status({self._number})")
         except BadInput:
             status = None
@@ -264,32 +280,33 @@ class StoredTable:
         )
 
     @property
-    def _new(self) -> str:
-        return f"{identifier(self.target.names[0])}.{identifier(self._made)}"
+    def _new_table(self) -> str:
+        return f"{quote_identifier(self.target.names[0])}.{quote_identifier(self._made)}"
 
 
 @contextmanager
-def storing(target: Postgres, *, force: bool) -> Iterator[StoredTable]:
+def storage_transaction(target: Postgres, *, force: bool) -> Iterator[StoredTable]:
     """Open a transaction that stores a release; it is rolled back unless it was committed."""
-    with connected(target) as db:
+    with open_connection(target) as db:
         yield StoredTable(target, db, force)
 
 
 def refuse_target(target: Postgres, source: object, *, force: bool) -> None:
-    """Refuse a table that must not be written, before any work is done."""
+    """Refuse, before any work, a table that must not be written."""
     if target.query_file is not None:
         raise BadOutput(f"{target.name}: a release is stored in a table; name it, postgres:schema.table")
     if isinstance(source, Postgres) and source.query_file is None and source.names == target.names:
         raise BadOutput(f"{target.name}: the release would be written over its own input; choose another table")
-    with connected(target) as db, explained(target.name, BadOutput):
+    with open_connection(target) as db, explain_database_error(target.name, BadOutput):
         _refuse_existing(db, target, force=force)
-        may = run(db, f"SELECT pg_catalog.has_schema_privilege({literal(target.names[0])}, 'CREATE')")
+        may = run(db, f"SELECT pg_catalog.has_schema_privilege({quote_literal(target.names[0])}, 'CREATE')")
     if not may[0][0]:
         raise BadOutput(f"{target.name}: no permission to make a table in this schema")
 
 
 def _refuse_existing(db: "Connection", target: Postgres, *, force: bool) -> None:
-    schema, table = (literal(name) for name in target.names)
+    """Refuse a table that exists, unless it is a release of Shoal and `force` is given."""
+    schema, table = (quote_literal(name) for name in target.names)
     found = run(
         db,
         "SELECT c.relkind::text, pg_catalog.obj_description(c.oid, 'pg_class') FROM pg_catalog.pg_class c "
@@ -304,8 +321,8 @@ def _refuse_existing(db: "Connection", target: Postgres, *, force: bool) -> None
         raise BadOutput(f"{target.name}: there is a release already; {REPLACE_IT}")
 
 
-def _storable(name: str, column: pa.Field) -> pa.DataType:
-    """Type in which a column is sent; refused where PostgreSQL has none for it."""
+def _storable_type(name: str, column: pa.Field) -> pa.DataType:
+    """Return the type in which a column is sent; refuse a column for which PostgreSQL has no type."""
     of = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     of = _WIDER.get(of, of)
     if pa.types.is_timestamp(of):

@@ -1,4 +1,4 @@
-"""Reads a path, standard input or a frame into a Source, or says in a sentence why not."""
+"""Read a path, standard input or a frame into a Source, or raise BadData with the reason."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Any
 
 from shoal.engine_port import ReadOptions, Source
-from shoal.engines.reading.binary import partitions, read_arrow, read_parquet, read_several
+from shoal.engines.reading.binary import partition_columns, read_arrow, read_parquet, read_parquet_files
 from shoal.engines.reading.content import (
     Content,
     files_of,
@@ -15,8 +15,8 @@ from shoal.engines.reading.content import (
     local_path,
     open_content,
     open_remote,
-    shown,
-    unpacked,
+    printable_name,
+    unpack,
 )
 from shoal.engines.reading.csv_reader import read_csv, read_csv_files
 from shoal.engines.reading.excel import read_excel
@@ -39,10 +39,10 @@ def read(source: Any, options: ReadOptions) -> Source:
     """Read a path, an address, `-` for standard input, or a pandas, polars or pyarrow frame."""
     if not isinstance(source, str | os.PathLike):
         return read_frame(source, options)
-    several, files = _opened(source)
+    several, files = _open_files(source)
     if several:
-        return _read_several(_name(source), [(path, unpacked(content)) for path, content in files], options)
-    content = unpacked(files[0][1])
+        return _read_several(_name(source), [(path, unpack(content)) for path, content in files], options)
+    content = unpack(files[0][1])
     return _READERS[format_of(content)](content, options)
 
 
@@ -51,20 +51,20 @@ def _read_several(name: str, files: Sequence[tuple[PurePath, Content]], options:
     if len(kinds) > 1:
         raise BadData(f"{name}: its files are of different formats ({', '.join(kinds)}); name those of one")
     if kinds == ["parquet"]:
-        return read_several(name, files, options)
+        return read_parquet_files(name, files, options)
     if kinds != ["csv"]:
         raise BadData(f"{name}: of several files, only CSV and Parquet are read, not {kinds[0]}; name one of them")
-    if partitions(name, [path for path, _ in files]):
+    if partition_columns(name, [path for path, _ in files]):
         raise BadData(f"{name}: folders that name a column (key=value) are read of Parquet files only; rename them")
     return read_csv_files(name, [content for _, content in files], options)
 
 
 def _name(source: str | os.PathLike[str]) -> str:
-    return shown(PurePath(os.fsdecode(source)).name)
+    return printable_name(PurePath(os.fsdecode(source)).name)
 
 
-def _opened(source: str | os.PathLike[str]) -> tuple[bool, Sequence[tuple[PurePath, Content]]]:
-    """Whether a path or an address names several files, and each of them with its path below their folder."""
+def _open_files(source: str | os.PathLike[str]) -> tuple[bool, Sequence[tuple[PurePath, Content]]]:
+    """Return whether a path or an address names several files, and each file with its path below the folder."""
     if is_remote(source):
         return open_remote(os.fsdecode(source))
     path = local_path(source)

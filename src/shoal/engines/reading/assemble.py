@@ -1,4 +1,4 @@
-"""Makes a Table from Arrow columns: what every format checks, encodes and warns about in the same way."""
+"""Make a Table from Arrow columns: checks, encoding and warnings that all formats share."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from shoal.errors import BadData, ShoalWarning
 from shoal.runtime.events import step_through
 
 FRAME = "the frame"
-"""What errors call a frame."""
+"""Name of a frame in error messages."""
 
 _PLAIN = (
     pa.types.is_string,
@@ -49,7 +49,7 @@ def assemble(
         raise BadData(f"{name}: there are no records")
     marks = decimals or [options.decimal or "."] * len(columns)
     encoded = {
-        title: _encoded(name, title, array, mark, options)
+        title: _encode_column(name, title, array, mark, options)
         for (title, array), mark in step_through(list(zip(columns.items(), marks, strict=True)))
     }
     for column in encoded.values():
@@ -59,7 +59,7 @@ def assemble(
 
 
 def check_names(name: str, titles: Sequence[Any]) -> None:
-    """Refuse no columns at all, and columns whose name is no text, empty or taken."""
+    """Refuse a table without columns, and columns whose name is not text, is empty or occurs twice."""
     if not titles:
         raise BadData(f"{name}: the table is empty: no columns")
     first: dict[str, int] = {}
@@ -74,11 +74,11 @@ def check_names(name: str, titles: Sequence[Any]) -> None:
 
 
 ROW_NAMES = "row names"
-"""What a first column without a name is called where it only numbers or names the rows."""
+"""Name of a first column without one, which only numbers or names the rows."""
 
 
 def with_row_names(titles: Sequence[Any]) -> list[Any]:
-    """Return the titles of a table, a first one that is empty as "row names".
+    """Return the titles of a table, with "row names" in place of an empty first one.
 
     >>> with_row_names(["", "age"]), with_row_names(["age", ""])
     (['row names', 'age'], ['age', ''])
@@ -87,10 +87,12 @@ def with_row_names(titles: Sequence[Any]) -> list[Any]:
     return [ROW_NAMES, *titles[1:]] if unnamed and ROW_NAMES not in titles else list(titles)
 
 
-def tell_row_names(name: str, *, unique: bool) -> None:
-    """Say that the first column is read as row names; refuse it where its values do not tell every row apart."""
+def warn_of_row_names(name: str, options: ReadOptions, *, unique: bool) -> None:
+    """Warn that the first column is read as row names, unless that is settled; refuse it if its values repeat."""
     if not unique:
         raise BadData(f"{name}: column 1 has no name; give it one")
+    if options.row_names_settled:
+        return
     warnings.warn(
         f"{name}: the first column has no name and another value in every row, so it is read as {ROW_NAMES!r}; shoal "
         "init drops it as an identifier, and a policy must give it a role like any other column",
@@ -108,28 +110,29 @@ def check_type(name: str, title: str, of: pa.DataType) -> None:
     raise BadData(f"{name}: column {title!r} holds {what}; drop it or turn it into text")
 
 
-def marker(options: ReadOptions) -> str:
-    """Tell how a null is written in text."""
+def null_marker(options: ReadOptions) -> str:
+    """Return the text that is written for null."""
     return options.missing[0] if options.missing else ""
 
 
-def _encoded(name: str, title: str, array: Any, decimal: str, options: ReadOptions) -> Column:
+def _encode_column(name: str, title: str, array: Any, decimal: str, options: ReadOptions) -> Column:
     check_type(name, title, array.type)
     try:
         missing, normalise, step = options.missing, options.normalise, options.step(title)
-        return encode(title, array, missing=missing, decimal=decimal, normalise=normalise, step=step)
-    except (pa.ArrowException, UnicodeError):  # what they say may hold cells
+        bounds = options.bounds_of(title)
+        return encode(title, array, missing=missing, decimal=decimal, normalise=normalise, step=step, bounds=bounds)
+    except (pa.ArrowException, UnicodeError):  # their messages may contain cells
         raise BadData(f"{name}: column {title!r} cannot be read; turn it into text") from None
 
 
 _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
 _YEARS = 32_767
-"""The last year that Arrow and DuckDB write; the first is the same before our era."""
+"""Years beyond this, after or before year 0, cannot be written by both Arrow and DuckDB."""
 
 
 def bounds_of(of: pa.DataType) -> tuple[int, int] | None:
-    """Return the numbers of the first and the last moment of the calendar; None for what is no date or timestamp."""
+    """Return the first and the last valid date or timestamp of a type as numbers; None for other types."""
     first, last = (int(np.datetime64(day, "D").astype(np.int64)) for day in (f"-{_YEARS}-01-01", f"{_YEARS}-12-31"))
     if pa.types.is_date32(of):
         return first, last
@@ -139,8 +142,8 @@ def bounds_of(of: pa.DataType) -> tuple[int, int] | None:
     return max(first * day, -(2**63)), min((last + 1) * day - 1, 2**63 - 1)
 
 
-def first_beyond(moments: pa.Array) -> int | None:
-    """Return the place of the first date or timestamp beyond the calendar; None where there is none."""
+def find_beyond_calendar(moments: pa.Array) -> int | None:
+    """Return the index of the first date or timestamp out of bounds; None if there is none."""
     bounds = bounds_of(moments.type)
     if bounds is None:
         return None
@@ -150,8 +153,8 @@ def first_beyond(moments: pa.Array) -> int | None:
     return found if found >= 0 else None
 
 
-def beyond_calendar(name: str, title: str, row: int) -> BadData:
-    """Say that a date or timestamp has a year that nobody writes."""
+def beyond_calendar_error(name: str, title: str, row: int) -> BadData:
+    """Return the error for a date or timestamp whose year is out of bounds."""
     return BadData(
         f"{name}: column {title!r}, row {row}: the year of a date or timestamp is beyond {_YEARS:,}, after or before "
         "our era; correct it, or turn the column into text"
@@ -159,14 +162,14 @@ def beyond_calendar(name: str, title: str, row: int) -> BadData:
 
 
 def refuse_beyond_calendar(name: str, column: Column) -> None:
-    """Refuse dates and timestamps that no calendar has: they could be shown as numbers only."""
-    code = first_beyond(column.values)
+    """Refuse a column with a date or timestamp out of bounds, which could be shown as a number only."""
+    code = find_beyond_calendar(column.values)
     if code is not None:
-        raise beyond_calendar(name, column.name, column.first_row(code))
+        raise beyond_calendar_error(name, column.name, column.first_row(code))
 
 
 def warn_of_look_alikes(column: Column) -> None:
-    """Warn of the values of a column that differ in form only."""
+    """Warn of values of a column that differ in form only, such as 5 and 5.0."""
     if count := column.look_alikes:
         warnings.warn(
             f"column {column.name!r}: {count:,} values differ only in form (like 5 and 5.0, or outer spaces)"
@@ -181,8 +184,8 @@ _THOUSANDS = r"\A-?([1-9][0-9]{0,2}(,[0-9]{3})?|0)\z"
 
 
 def has_decimal_commas(texts: pa.Array, options: ReadOptions) -> bool:
-    """Whether all texts that are present are numbers, and one of them has a comma."""
-    present = _present(texts, options)
+    """Return whether all texts but missing ones are numbers, and one of them has a decimal comma."""
+    present = _drop_missing(texts, options)
     numbers = pc.all(pc.match_substring_regex(present, _DECIMAL_COMMA)).as_py()
     return bool(numbers and pc.any(pc.match_substring(present, ",")).as_py())
 
@@ -190,18 +193,18 @@ def has_decimal_commas(texts: pa.Array, options: ReadOptions) -> bool:
 def decimal_of_cells(cells: pa.Array, options: ReadOptions) -> str:
     """Return the decimal mark of the cells of a sheet: only texts can have a comma.
 
-    Where every comma stands before three digits, it may part thousands: then it is none.
+    If every comma is followed by three digits, it may separate thousands, and is not taken for a decimal mark.
     """
     if not pa.types.is_string(cells.type):
         return "."
     if options.decimal is not None:
         return options.decimal
     texts = cells.drop_null()
-    thousands = pc.all(pc.match_substring_regex(_present(texts, options), _THOUSANDS)).as_py()
+    thousands = pc.all(pc.match_substring_regex(_drop_missing(texts, options), _THOUSANDS)).as_py()
     return "," if has_decimal_commas(texts, options) and not thousands else "."
 
 
-def _present(texts: pa.Array, options: ReadOptions) -> pa.Array:
+def _drop_missing(texts: pa.Array, options: ReadOptions) -> pa.Array:
     return texts.filter(pc.invert(pc.is_in(texts, value_set=pa.array(options.missing, pa.string()))))
 
 
@@ -209,12 +212,12 @@ _EXACT = 2**53
 
 
 def typed_column(name: str, cells: Sequence[Any]) -> pa.Array:
-    """Turn the cells of a column into its one type, or into text."""
-    sorts = {_sort(cell) for cell in cells if cell is not None}
+    """Return the cells of a column as an array of their common type, or as text if they are mixed."""
+    sorts = {_kind_of_cell(cell) for cell in cells if cell is not None}
     if sorts == {"number"}:
         return _numbers(cells)
     if sorts == {"date"}:
-        return _moments(cells)
+        return _date_array(cells)
     if len(sorts) > 1:
         warnings.warn(
             f"column {name!r} mixes {' and '.join(sorted(sorts))} cells and is read as text",
@@ -225,7 +228,7 @@ def typed_column(name: str, cells: Sequence[Any]) -> pa.Array:
     return pa.array([None if c is None else c if sorts == {"true/false"} else cell_text(c) for c in cells], of)
 
 
-def _sort(cell: Any) -> str:
+def _kind_of_cell(cell: Any) -> str:
     if isinstance(cell, bool):
         return "true/false"
     if isinstance(cell, int | float):
@@ -236,14 +239,14 @@ def _sort(cell: Any) -> str:
 
 
 def _numbers(cells: Sequence[Any]) -> pa.Array:
-    """Numbers of a column; many formats know floats only, so that whole ones become integers where that is exact."""
+    """Return a column of numbers, as integers if all are whole and exact: many formats store floats only."""
     if all(cell is None or (abs(cell) < _EXACT and cell == int(cell)) for cell in cells):
         return pa.array([None if cell is None else int(cell) for cell in cells], pa.int64())
     return pa.array(cells, pa.float64())
 
 
-def _moments(cells: Sequence[Any]) -> pa.Array:
-    """Moments of a column; Excel knows no dates, so that moments become dates where all are at midnight."""
+def _date_array(cells: Sequence[Any]) -> pa.Array:
+    """Return a column of timestamps, as dates if all are at midnight: Excel stores timestamps only."""
     moments = [cell if cell is None or isinstance(cell, datetime) else datetime.combine(cell, time()) for cell in cells]
     stamps = pa.array(moments, pa.timestamp("us"))
     return stamps.cast(pa.date32()) if all(m is None or m.time() == time() for m in moments) else stamps

@@ -1,4 +1,4 @@
-"""Parquet and Arrow files, one or several: they say themselves what they hold, if they are whole."""
+"""Read Parquet and Arrow files, one or several, which describe their own columns."""
 
 import re
 from collections.abc import Callable, Collection, Sequence
@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.reading.assemble import (
     assemble,
-    beyond_calendar,
+    beyond_calendar_error,
     bounds_of,
     check_names,
     check_type,
-    first_beyond,
-    marker,
+    find_beyond_calendar,
+    null_marker,
 )
 from shoal.engines.reading.content import Content
 from shoal.errors import BadData, ShoalError
@@ -26,50 +26,52 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
-def partitions(name: str, files: Sequence[PurePath]) -> dict[str, pa.Array]:
-    """Columns that the folders of files tell, one value per file: numbers where all are, else text.
+def partition_columns(name: str, files: Sequence[PurePath]) -> dict[str, pa.Array]:
+    """Return the columns that the names of folders give, one value per file: integers if all are, else text.
 
-    >>> partitions("people", [PurePath("year=2024/a.parquet"), PurePath("year=2025/b.parquet")])["year"].to_pylist()
+    >>> files = [PurePath("year=2024/a.parquet"), PurePath("year=2025/b.parquet")]
+    >>> partition_columns("people", files)["year"].to_pylist()
     [2024, 2025]
     """
-    found = [_told(file) for file in files]
+    found = [_parse_folders(file) for file in files]
     keys = list(found[0])
     if any(list(told) != keys for told in found):
         raise BadData(f"{name}: its folders do not all name the same columns (key=value)")
-    return {key: _typed([told[key] for told in found]) for key in keys}
+    return {key: _to_array([told[key] for told in found]) for key in keys}
 
 
-def refuse_both(name: str, columns: Sequence[str], told: Collection[str]) -> None:
-    """Refuse a column that files and folders both tell."""
+def refuse_duplicate_columns(name: str, columns: Sequence[str], told: Collection[str]) -> None:
+    """Refuse a column that both the files and the names of their folders give."""
     both = [column for column in columns if column in told]
     if both:
         raise BadData(f"{name}: {both[0]!r} is a column of the files and of their folders (key=value); rename one")
 
 
-def read_several(name: str, files: Sequence[tuple[PurePath, Content]], options: ReadOptions) -> Source:
+def read_parquet_files(name: str, files: Sequence[tuple[PurePath, Content]], options: ReadOptions) -> Source:
     """Read Parquet files with the same columns into one table."""
     tables = [parquet_table(content) for _, content in files]
     first = tables[0].schema
     for (_, content), table in zip(files, tables, strict=True):
         if not table.schema.equals(first):
             raise BadData(f"{content.name}: its columns or their types differ from those of {files[0][1].name}")
-    told = partitions(name, [path for path, _ in files])
-    refuse_both(name, first.names, told)
+    told = partition_columns(name, [path for path, _ in files])
+    refuse_duplicate_columns(name, first.names, told)
     for key, values in told.items():
         tables = [table.append_column(key, pa.repeat(values[i], table.num_rows)) for i, table in enumerate(tables)]
     whole = pa.concat_tables(tables).unify_dictionaries()
     check_names(name, whole.column_names)
     columns = dict(zip(whole.column_names, whole.columns, strict=True))
-    return Source(assemble(name, columns, options), format="parquet", name=name, missing=marker(options))
+    return Source(assemble(name, columns, options), format="parquet", name=name, missing=null_marker(options))
 
 
-def _told(file: PurePath) -> dict[str, str | None]:
+def _parse_folders(file: PurePath) -> dict[str, str | None]:
+    """Parse the columns and values that the folders of a file give as key=value."""
     parts = [part.partition("=") for part in file.parent.parts]
     told = [(unquote(key), unquote(value)) for key, equals, value in parts if key and equals]
     return {key: None if value == _NULL else value for key, value in told}
 
 
-def _typed(values: list[str | None]) -> pa.Array:
+def _to_array(values: list[str | None]) -> pa.Array:
     present = [value for value in values if value is not None]
     if present and all(_WHOLE.fullmatch(value) for value in present):
         return pa.array([None if value is None else int(value) for value in values], pa.int64())
@@ -82,7 +84,7 @@ def read_parquet(content: Content, options: ReadOptions) -> Source:
 
 
 def parquet_table(content: Content) -> pa.Table:
-    """Read and check the table of a Parquet file; texts stay dictionaries, and its metadata is left out."""
+    """Read and check the table of a Parquet file; texts become dictionaries, and its metadata is left out."""
     from pyarrow import parquet
 
     def schema() -> pa.Schema:
@@ -93,25 +95,25 @@ def parquet_table(content: Content) -> pa.Table:
         how = {"read_dictionary": texts, "coerce_int96_timestamp_unit": "us"}
         return parquet.ParquetFile(pa.BufferReader(content.data), **how).read()
 
-    found = _whole(content, "Parquet", schema)
+    found = _load(content, "Parquet", schema)
     _check(content.name, found)
-    _whole(content, "Parquet", lambda: refuse_odd_moments(content.name, content.data))
-    return _whole(content, "Parquet", table).replace_schema_metadata(None)
+    _load(content, "Parquet", lambda: refuse_unsafe_timestamps(content.name, content.data))
+    return _load(content, "Parquet", table).replace_schema_metadata(None)
 
 
 _MOST_SECONDS = 2**63 // 10**6
 
 
 def int96_columns(data: Any) -> list[str]:
-    """Name the columns of a Parquet file in the old form of timestamps, 96 bits, which has neither unit nor bounds."""
+    """Return the columns of a Parquet file that are timestamps in the old 96-bit form, without unit or bounds."""
     from pyarrow import parquet
 
     schema = parquet.ParquetFile(pa.BufferReader(data)).schema
     return [schema.column(i).path for i in range(len(schema)) if schema.column(i).physical_type == "INT96"]
 
 
-def refuse_odd_moments(name: str, data: Any) -> None:
-    """Refuse dates and timestamps of a Parquet file that Arrow would wrap or DuckDB would round."""
+def refuse_unsafe_timestamps(name: str, data: Any) -> None:
+    """Refuse dates and timestamps of a Parquet file that would overflow in Arrow or be rounded by DuckDB."""
     from pyarrow import parquet
 
     old = int96_columns(data)
@@ -125,7 +127,7 @@ def refuse_odd_moments(name: str, data: Any) -> None:
 
 
 def _refuse_inexact(name: str, column: str, data: Any) -> None:
-    """Refuse timestamps of 96 bits that are no whole microseconds, or more of them than 64 bits count."""
+    """Refuse timestamps of 96 bits that are not whole microseconds, or do not fit into 64 bits as such."""
     from pyarrow import parquet
 
     units = ("s", "us", "ns")
@@ -134,10 +136,10 @@ def _refuse_inexact(name: str, column: str, data: Any) -> None:
     for batches in zip(*(file.iter_batches(columns=[column]) for file in files), strict=True):
         s, us, ns = (batch.column(0).cast(pa.int64()) for batch in batches)
         beyond = pc.or_(pc.greater_equal(s, _MOST_SECONDS), pc.less_equal(s, -_MOST_SECONDS))
-        # nanoseconds wrap beyond some years, and so does the product: they differ where a part was lost
+        # beyond some years nanoseconds overflow, but so does the product: they differ only if a fraction was lost
         finer = pc.not_equal(pc.multiply(us, 1000), ns)
         if (at := pc.index(beyond, True).as_py()) >= 0:
-            raise beyond_calendar(name, column, row + at + 1)
+            raise beyond_calendar_error(name, column, row + at + 1)
         if (at := pc.index(finer, True).as_py()) >= 0:
             raise BadData(
                 f"{name}: column {column!r}, row {row + at + 1}: a timestamp (INT96) is finer than a microsecond; "
@@ -147,7 +149,7 @@ def _refuse_inexact(name: str, column: str, data: Any) -> None:
 
 
 def _refuse_beyond(name: str, i: int, column: pa.Field, file: Any) -> None:
-    """Refuse dates and timestamps beyond the calendar; groups of rows that know their least and greatest are passed."""
+    """Refuse dates and timestamps out of bounds; row groups whose statistics are within bounds are not read."""
     first, last = bounds_of(column.type) or (0, 0)
     unit = 1 if not pa.types.is_timestamp(column.type) or column.type.unit != "s" else 1000  # kept as milliseconds
     row = 0
@@ -155,9 +157,9 @@ def _refuse_beyond(name: str, i: int, column: pa.Field, file: Any) -> None:
         group = file.metadata.row_group(at)
         known = group.column(i).statistics
         if known is None or not known.has_min_max or known.min_raw < first * unit or known.max_raw > last * unit:
-            odd = first_beyond(file.read_row_group(at, columns=[column.name]).column(0).combine_chunks())
+            odd = find_beyond_calendar(file.read_row_group(at, columns=[column.name]).column(0).combine_chunks())
             if odd is not None:
-                raise beyond_calendar(name, column.name, row + odd + 1)
+                raise beyond_calendar_error(name, column.name, row + odd + 1)
         row += group.num_rows
 
 
@@ -169,13 +171,13 @@ def read_arrow(content: Content, options: ReadOptions) -> Source:
         opened = pa.ipc.open_file if content.data[:6] == b"ARROW1" else pa.ipc.open_stream
         return opened(buffer).read_all()
 
-    found = _whole(content, "Arrow", table)
+    found = _load(content, "Arrow", table)
     _check(content.name, found.schema)
     return _source(content, "arrow", found, options)
 
 
-def _whole(content: Content, kind: str, load: Callable[[], Any]) -> Any:
-    """Load a schema or a table; what Arrow says about a damaged one may hold cells."""
+def _load(content: Content, kind: str, load: Callable[[], Any]) -> Any:
+    """Load a schema or a table; an error of Arrow is replaced, since its message may contain cells."""
     try:
         loaded = load()
         if isinstance(loaded, pa.Table):
@@ -195,4 +197,6 @@ def _check(name: str, schema: pa.Schema) -> None:
 
 def _source(content: Content, kind: str, table: pa.Table, options: ReadOptions) -> Source:
     columns = dict(zip(table.column_names, table.columns, strict=True))
-    return Source(assemble(content.name, columns, options), format=kind, name=content.name, missing=marker(options))
+    return Source(
+        assemble(content.name, columns, options), format=kind, name=content.name, missing=null_marker(options)
+    )

@@ -18,16 +18,16 @@ from shoal.errors import BadData, BadInput, reason_of
 @dataclass(frozen=True)
 class Content:
     name: str
-    """What errors call it; without terminal control characters."""
+    """Name in error messages, without terminal control characters."""
     suffix: str
     """`.csv`, in lower case; empty for standard input."""
     data: bytes
 
 
-def shown(name: str) -> str:
-    r"""Return the name as a terminal may show it.
+def printable_name(name: str) -> str:
+    r"""Return the name in a form that is safe to print on a terminal.
 
-    >>> print(shown("people.csv"), shown("\x1b[2J.csv"))
+    >>> print(printable_name("people.csv"), printable_name("\x1b[2J.csv"))
     people.csv '\x1b[2J.csv'
     """
     return name if name.isprintable() else repr(name)
@@ -36,13 +36,13 @@ def shown(name: str) -> str:
 def open_content(source: "str | os.PathLike[str]") -> Content:
     """Read a file or standard input to its end."""
     if source == "-":
-        return _filled(Content("-", "", sys.stdin.buffer.read()))
+        return _refuse_empty(Content("-", "", sys.stdin.buffer.read()))
     path = Path(os.fsdecode(source))
-    name = shown(path.name or str(path))
+    name = printable_name(path.name or str(path))
     try:
         data = _bytes_of(path)
     except (FileNotFoundError, NotADirectoryError):
-        raise BadData(f"{name}: there is no such file{_near(path)}") from None
+        raise BadData(f"{name}: there is no such file{_suggest_names(path)}") from None
     except IsADirectoryError:
         raise BadData(f"{name}: this is a folder, not a file; name the table in it") from None
     except PermissionError:
@@ -51,16 +51,17 @@ def open_content(source: "str | os.PathLike[str]") -> Content:
         raise BadData(f"{name}: the file cannot be read ({reason_of(error)})") from None
     except ValueError:  # a NUL in the path
         raise BadData(f"{name}: this is not a path") from None
-    return _filled(Content(name, path.suffix.lower(), data))
+    return _refuse_empty(Content(name, path.suffix.lower(), data))
 
 
 def _bytes_of(path: Path) -> bytes:
-    """Read a file once, to its end: who looks at it twice, or maps it, may find it changed or cut short."""
+    """Read a file once, to its end: a second read, or a memory map, could see it changed or truncated."""
     with path.open("rb") as file:
         return file.read()
 
 
-def _filled(content: Content) -> Content:
+def _refuse_empty(content: Content) -> Content:
+    """Return the content; refuse an empty file."""
     if not len(content.data):
         raise BadData(f"{content.name}: the file is empty: no columns")
     return content
@@ -73,24 +74,24 @@ _STEP = 4 << 20
 
 
 def packing_of(content: Content) -> str | None:
-    """Tell gzip or zstd by the first bytes; None for what is not packed."""
+    """Return gzip or zstd, detected by the first bytes; None if the content is not packed."""
     return next((name for magic, name in _PACKED.items() if content.data[: len(magic)] == magic), None)
 
 
-def unpacked(content: Content) -> Content:
-    """Return what a gzip or zstd file holds, or the content itself; refuse one that unpacks to far more than it is."""
+def unpack(content: Content) -> Content:
+    """Unpack a gzip or zstd file, refusing one that unpacks to far more than its size; return other content as is."""
     if packing_of(content) is None:
         return content
-    return _filled(Content(content.name, unpacked_suffix(content), b"".join(unpacked_steps(content))))
+    return _refuse_empty(Content(content.name, unpacked_suffix(content), b"".join(iter_unpacked(content))))
 
 
 def unpacked_suffix(content: Content) -> str:
-    """Return how the name of a packed file ends without its packing: `.csv` of `people.csv.gz`."""
+    """Return the suffix of a packed file before that of its packing: `.csv` for `people.csv.gz`."""
     return PurePath(PurePath(content.name).stem).suffix.lower()
 
 
-def unpacked_steps(content: Content) -> Iterator[bytes]:
-    """Yield what a packed file holds in steps, as long as it has the size of a table."""
+def iter_unpacked(content: Content) -> Iterator[bytes]:
+    """Yield the unpacked content of a file in chunks; refuse one that unpacks to far more than its size."""
     import pyarrow as pa
 
     packing = packing_of(content)
@@ -108,12 +109,13 @@ def unpacked_steps(content: Content) -> Iterator[bytes]:
         raise BadData(f"{content.name}: this is not a {packing} file, or it is damaged or cut short") from None
 
 
-def _near(path: Path) -> str:
+def _suggest_names(path: Path) -> str:
+    """Return the end of an error message that suggests files with similar names, or an empty text."""
     try:
         others = [other.name for other in path.parent.iterdir() if other.is_file()]
     except OSError:
         return ""
-    near = [shown(name) for name in get_close_matches(path.name, others, n=3)]
+    near = [printable_name(name) for name in get_close_matches(path.name, others, n=3)]
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
@@ -121,7 +123,7 @@ _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 
 
 def is_remote(source: "str | os.PathLike[str]") -> bool:
-    """Whether fsspec is needed to open it.
+    """Return whether fsspec is needed to open a source.
 
     >>> is_remote("s3://bucket/people.parquet"), is_remote("file:///people.csv"), is_remote("people.csv")
     (True, False, False)
@@ -131,13 +133,13 @@ def is_remote(source: "str | os.PathLike[str]") -> bool:
 
 
 def local_path(source: "str | os.PathLike[str]") -> Path | None:
-    """The path on this machine; None where there is none.
+    """Return the path of a source on this machine; None for a remote address.
 
     >>> print(local_path("file:///tmp/my%20people.csv"), local_path("memory://people.csv"))
     /tmp/my people.csv None
     """
     text = os.fsdecode(source)
-    if not text:  # which Path takes for the folder we are in
+    if not text:  # Path would take it for the current folder
         raise BadInput("the name of the table is empty; name a file")
     if is_remote(text):
         return None
@@ -145,15 +147,15 @@ def local_path(source: "str | os.PathLike[str]") -> Path | None:
 
 
 def open_remote(address: str) -> tuple[bool, list[tuple[PurePosixPath, Content]]]:
-    """Whether an address names several files, of a folder or a pattern, and each with its path below the folder."""
+    """Return whether an address names several files (folder or pattern), and each with its path below the folder."""
     name = _name(address)
-    with _explained(name, address):
+    with _explain_store_error(name, address):
         import fsspec
 
         store, path = fsspec.core.url_to_fs(address)
         root, several = PurePosixPath(path), True
         if any(c in path for c in PATTERN) and not store.exists(path):
-            files = [each for each in store.glob(path) if store.isfile(each)]
+            files = [each for each in store.glob(path) if store.isfile(each) and _is_asked_for(each, path)]
             root = PurePosixPath()
         elif store.isdir(path):
             files = store.find(path)
@@ -161,9 +163,9 @@ def open_remote(address: str) -> tuple[bool, list[tuple[PurePosixPath, Content]]
             files, several = [path], False
         found = [(_below(each, root), each) for each in sorted(files)]
         contents = [
-            (below, Content(shown(below.name or name), below.suffix.lower(), store.cat_file(each)))
+            (below, Content(printable_name(below.name or name), below.suffix.lower(), store.cat_file(each)))
             for below, each in found
-            if not several or not hidden(below)
+            if not several or root == PurePosixPath() or not is_hidden(below)
         ]
     if not contents:
         raise BadData(f"{name}: there are no files in the folder")
@@ -179,12 +181,13 @@ def _below(file: str, root: PurePosixPath) -> PurePosixPath:
 
 
 def _name(address: str) -> str:
-    """The last part of an address: the others may hold keys."""
-    return shown(PurePosixPath(urlsplit(address).path).name or f"{urlsplit(address).scheme}://")
+    """Return the last part of an address, since the others may contain keys."""
+    return printable_name(PurePosixPath(urlsplit(address).path).name or f"{urlsplit(address).scheme}://")
 
 
 @contextmanager
-def _explained(name: str, address: str) -> Iterator[None]:
+def _explain_store_error(name: str, address: str) -> Iterator[None]:
+    """Turn errors of a remote store into BadData that shows neither the address nor the message of the store."""
     scheme = urlsplit(address).scheme
     try:
         yield
@@ -200,11 +203,11 @@ def _explained(name: str, address: str) -> Iterator[None]:
 
 PATTERN = "*?["
 DATABASES = {".duckdb", ".ddb", ".db"}
-"""How the names of DuckDB's databases end."""
+"""Suffixes of DuckDB databases."""
 
 
 def names_database(source: "str | os.PathLike[str]") -> bool:
-    """Whether a path is that of a database, with or without a table.
+    """Return whether a path is that of a database, with or without a table.
 
     >>> names_database("people.duckdb::visits"), names_database("people.csv")
     (True, False)
@@ -213,7 +216,7 @@ def names_database(source: "str | os.PathLike[str]") -> bool:
 
 
 def is_many(source: Any) -> bool:
-    """Whether a path is a folder or a pattern.
+    """Return whether a path is a folder or a pattern.
 
     >>> is_many("people/*.parquet"), is_many("people.csv")
     (True, False)
@@ -229,23 +232,36 @@ def is_pattern(text: str) -> bool:
 
 
 def files_of(path: Path, name: str) -> tuple[Path | None, list[Path]]:
-    """The folder, where the path is one, and the files in it or that fit the pattern, without `hidden` ones."""
+    """Return the folder, None for a pattern, and its files, or those that fit the pattern; hidden ones are left out."""
     if path.is_dir():
         root: Path | None = path
-        found = [each for each in path.rglob("*") if each.is_file() and not hidden(each.relative_to(path))]
+        found = [each for each in path.rglob("*") if each.is_file() and not is_hidden(each.relative_to(path))]
     else:
         root = None
         fitting = glob.glob(str(path), recursive=True)  # noqa: PTH207 - a pattern may be absolute
-        found = [Path(each) for each in fitting if Path(each).is_file()]
+        found = [Path(each) for each in fitting if Path(each).is_file() and _is_asked_for(each, str(path))]
     if not found:
         raise BadData(f"{name}: {'there are no files in the folder' if root else 'no file fits the pattern'}")
     return root, sorted(found)
 
 
-def hidden(below: PurePath) -> bool:
-    """Whether a path below a folder is none of its data: `.hidden`, `_SUCCESS`, `_temporary/…`.
+def _is_asked_for(file: str, pattern: str) -> bool:
+    """Return whether a file that fits a pattern is meant by it: not hidden, unless the pattern names hidden ones.
 
-    >>> hidden(PurePath("_temporary/0/a.parquet")), hidden(PurePath("_year=2024/a.parquet"))
+    Folders before the first wildcard are named by the pattern, whatever they are called.
+
+    >>> [_is_asked_for(f"_ours/{name}", "_ours/*") for name in ("a.csv", "_SUCCESS")], _is_asked_for("_a.csv", "_*.csv")
+    ([True, False], True)
+    """
+    parts, asked = (PurePosixPath(text.lstrip("/")).parts for text in (file, pattern))
+    fixed = next((at for at, part in enumerate(asked) if any(c in part for c in PATTERN)), len(asked))
+    return not is_hidden(PurePath(*parts[fixed:])) or any(part.startswith((".", "_")) for part in asked[fixed:])
+
+
+def is_hidden(below: PurePath) -> bool:
+    """Return whether a path below a folder is not part of its data: `.hidden`, `_SUCCESS`, `_temporary/…`.
+
+    >>> is_hidden(PurePath("_temporary/0/a.parquet")), is_hidden(PurePath("_year=2024/a.parquet"))
     (True, False)
     """
     return any(part.startswith((".", "_")) and "=" not in part for part in below.parts)

@@ -1,4 +1,4 @@
-"""Delimited text: what the file does not say is sniffed, told, and never quietly repaired."""
+"""Read delimited text: what the options do not say is sniffed and reported, and errors are never silently repaired."""
 
 import csv
 import io
@@ -20,8 +20,8 @@ from shoal.engines.reading.assemble import (
     assemble,
     check_names,
     has_decimal_commas,
-    marker,
-    tell_row_names,
+    null_marker,
+    warn_of_row_names,
     with_row_names,
 )
 from shoal.engines.reading.content import Content
@@ -29,11 +29,11 @@ from shoal.engines.reading.sniff import (
     UTF8,
     DecodedText,
     Dialect,
-    begun,
     codec_of,
-    decoded,
+    decode_text,
+    decode_unchecked,
+    parse_records,
     refuse_other_than_utf8,
-    rows_of,
     sniff_dialect,
 )
 from shoal.errors import BadData
@@ -47,7 +47,7 @@ _TROUBLES = {
 
 
 def lines_of(text: DecodedText) -> Iterator[str]:
-    """Yield the lines with their ends, as text."""
+    """Yield the lines as text, with their line ends."""
     reader = pa.BufferReader(memoryview(text.data)[text.start :])
     with io.TextIOWrapper(reader, encoding="utf-8", newline="") as file:
         while line := file.readline(CELL_LIMIT):
@@ -58,7 +58,7 @@ def lines_of(text: DecodedText) -> Iterator[str]:
 
 @contextmanager
 def large_cells() -> Iterator[None]:
-    """Let Python's csv module take cells up to the limit: its own limit is global."""
+    """Raise the global limit of Python's csv module for the size of a cell inside the block."""
     before = csv.field_size_limit(CELL_LIMIT)
     try:
         yield
@@ -67,9 +67,9 @@ def large_cells() -> Iterator[None]:
 
 
 def diagnose(text: DecodedText, dialect: Dialect) -> None:
-    """Raise BadData for the first thing wrong: encoding, quotes, cell size, number of fields; else return."""
+    """Raise BadData for the first error in encoding, quotes, cell size or number of fields; return if there is none."""
     refuse_other_than_utf8(text)
-    rows = rows_of(lines_of(text), dialect, strict=True)
+    rows = parse_records(lines_of(text), dialect, strict=True)
     width, row, line = 0, 0, text.line
     with large_cells():
         try:
@@ -77,7 +77,7 @@ def diagnose(text: DecodedText, dialect: Dialect) -> None:
                 if width and (fields or width == 1):
                     row += 1
                     if len(fields or [""]) != width:
-                        raise _ragged(text.name, row, line, width, len(fields))
+                        raise _ragged_error(text.name, row, line, width, len(fields))
                 width = width or len(fields)
                 line = rows.line_num + text.line
         except csv.Error as error:
@@ -86,7 +86,7 @@ def diagnose(text: DecodedText, dialect: Dialect) -> None:
             raise BadData(f"{text.name}: {where} (line {line}) {trouble}") from None
 
 
-def _ragged(name: str, row: int, line: int, width: int, got: int) -> BadData:
+def _ragged_error(name: str, row: int, line: int, width: int, got: int) -> BadData:
     return BadData(f"{name}: row {row} (line {line}): expected {width} fields as in the header, got {got}")
 
 
@@ -95,13 +95,14 @@ _BIG_BLOCK = 128 << 20
 _STEP = 1 << 18
 
 
-def cut(text: DecodedText, body: int, dialect: Dialect, width: int) -> list[pa.DictionaryArray]:
-    """Return the columns of the records that begin at `body`, each a dictionary of texts."""
-    records = memoryview(text.data)[body : _end(text, body, width)]
+def parse_columns(text: DecodedText, body: int, dialect: Dialect, width: int) -> list[pa.DictionaryArray]:
+    """Parse the records that begin at `body` into columns, each a dictionary of texts."""
+    records = memoryview(text.data)[body : _end_of_records(text, body, width)]
     quoted = bool(dialect.quote) and text.data.find(dialect.quote.encode(), body) >= 0
     table = _parse(records, dialect, width, quoted=quoted, block=_BLOCK)
     if table is None or (
-        quoted and (not in_turn(_steps(records), dialect) or _may_have_swallowed(table, records, dialect.quote))
+        quoted
+        and (not has_paired_quotes(_steps(records), dialect) or _may_have_swallowed(table, records, dialect.quote))
     ):
         diagnose(text, dialect)
     if table is None:
@@ -113,8 +114,8 @@ def cut(text: DecodedText, body: int, dialect: Dialect, width: int) -> list[pa.D
     return [column.unify_dictionaries().combine_chunks() for column in table.columns]
 
 
-def _end(text: DecodedText, body: int, width: int) -> int:
-    """End of the records: in a table of one column an empty line is a missing value, but not at the end of the file."""
+def _end_of_records(text: DecodedText, body: int, width: int) -> int:
+    """Return the end of the records: in one column, an empty line is a missing value, but not at the file end."""
     end = len(text.data)
     while width == 1 and end > body and text.data[end - 1] in b"\r\n":
         end -= 1
@@ -122,26 +123,26 @@ def _end(text: DecodedText, body: int, width: int) -> int:
 
 
 def _parse(records: memoryview, dialect: Dialect, width: int, *, quoted: bool, block: int) -> pa.Table | None:
-    """Let Arrow cut the records; None if it cannot, for what it says may hold cells."""
+    """Parse the records by Arrow; None if it fails, since its message may contain cells."""
     from pyarrow import csv
 
     texts = pa.dictionary(pa.int32(), pa.string())
     if not len(records):
         return pa.schema([(str(i), texts) for i in range(width)]).empty_table()
     try:
-        return csv.read_csv(_opened(records), **_how(dialect, width, texts, quoted=quoted, block=block))
+        return csv.read_csv(_open_records(records), **_arrow_options(dialect, width, texts, quoted=quoted, block=block))
     except (pa.ArrowException, OSError):
         return None
 
 
-def _opened(records: memoryview) -> pa.BufferReader:
-    """Open records for Arrow, which takes a mark U+FEFF off their beginning: one of the first cell is given twice."""
+def _open_records(records: memoryview) -> pa.BufferReader:
+    """Open records for Arrow, which strips a leading U+FEFF: one that belongs to the first cell is doubled."""
     marked = records[: len(BOM_UTF8)].tobytes() == BOM_UTF8
     return pa.BufferReader(BOM_UTF8 + records.tobytes() if marked else records)
 
 
-def _how(dialect: Dialect, width: int, of: pa.DataType, *, quoted: bool, block: int) -> dict[str, Any]:
-    """Return how Arrow cuts records into cells, all of which are texts."""
+def _arrow_options(dialect: Dialect, width: int, of: pa.DataType, *, quoted: bool, block: int) -> dict[str, Any]:
+    """Return the options by which Arrow parses records into cells, all of which are texts."""
     from pyarrow import csv
 
     names = [str(i) for i in range(width)]
@@ -163,7 +164,7 @@ def _how(dialect: Dialect, width: int, of: pa.DataType, *, quoted: bool, block: 
 
 
 def copy_records(headers: Sequence["Header"], path: Path) -> None:
-    """Copy the records of files with one header into a Parquet file of texts, piece by piece; no more is in memory."""
+    """Copy the records of files with equal headers into a Parquet file of texts, batch by batch to save memory."""
     from pyarrow import csv, parquet
 
     width = len(headers[0].names)
@@ -175,9 +176,9 @@ def copy_records(headers: Sequence["Header"], path: Path) -> None:
             with parquet.ParquetWriter(path, schema) as writer:
                 for header in headers:
                     text, dialect = header.text
-                    records = memoryview(text.data)[header.body : _end(text, header.body, width)]
-                    how = _how(dialect, width, pa.string(), quoted=bool(dialect.quote), block=block)
-                    for batch in csv.open_csv(_opened(records), **how) if len(records) else ():
+                    records = memoryview(text.data)[header.body : _end_of_records(text, header.body, width)]
+                    how = _arrow_options(dialect, width, pa.string(), quoted=bool(dialect.quote), block=block)
+                    for batch in csv.open_csv(_open_records(records), **how) if len(records) else ():
                         writer.write_batch(batch)
         except pa.ArrowException:
             continue
@@ -189,23 +190,24 @@ def _steps(records: memoryview) -> Iterator[memoryview]:
     return (records[at : at + _STEP] for at in range(0, len(records), _STEP))
 
 
-def in_turn(steps: Iterable[bytes | memoryview], dialect: Dialect) -> bool:
-    """Tell whether quotes open and close whole cells in turn: Arrow does not mind text after a closing one.
+def has_paired_quotes(steps: Iterable[bytes | memoryview], dialect: Dialect) -> bool:
+    """Return whether quotes alternately open and close whole cells: Arrow accepts text after a closing quote.
 
-    One that is written twice inside of a cell closes it and opens it again. False for a quote inside of an unquoted
-    cell too, which is right. The text comes in steps, all of which are taken.
+    A doubled quote inside of a cell counts as closing and reopening it. A quote inside of an unquoted cell is legal but
+    gives False too. The text comes in chunks, all of which are consumed.
     """
-    # [256] bytes that may stand before an opening and after a closing quote
+    # [byte] whether it may come before an opening or after a closing quote
     quote, edge = dialect.quote.encode(), np.zeros(256, dtype=bool)
     edge[list(f"{dialect.quote}{dialect.delimiter}\r\n".encode())] = True
     fine, odd, held = True, 0, b"\n"
     for step in chain(steps, [b"\n"]):
         text = b"".join((held, step))
-        held = text[-2:]  # the last has no neighbour yet
+        held = text[-2:]  # the neighbour of its last byte is in the next chunk
         if quote and quote in text:
             written = np.frombuffer(text, np.uint8)
+            # [quote] its index; then of its outer neighbour: before a quote that opens, after one that closes
             quotes = np.flatnonzero(written[1:-1] == quote[0]) + 1
-            beside = quotes - 1  # of one that opens, and after one that closes
+            beside = quotes - 1
             beside[1 - odd :: 2] += 2
             odd = (odd + len(quotes)) % 2
             fine = fine and bool(edge[written[beside]].all())
@@ -213,9 +215,9 @@ def in_turn(steps: Iterable[bytes | memoryview], dialect: Dialect) -> bool:
 
 
 def _may_have_swallowed(table: pa.Table, records: memoryview, quote: str) -> bool:
-    """Tell whether a stray quote may have made one cell of several records: Arrow does not mind.
+    """Return whether a stray quote may have joined several records into one cell, which Arrow accepts.
 
-    Then a cell holds the end of a line, or the last cell is open: nothing closes it before the file ends.
+    Then a cell contains a line end, or the last cell is never closed before the end of the file.
     """
     chunks = [chunk.dictionary for column in table.columns for chunk in column.chunks]
     if any(pc.any(pc.match_substring_regex(texts, "[\r\n]")).as_py() for texts in chunks):
@@ -232,28 +234,28 @@ _SAMPLE = 256 << 10
 
 @dataclass(frozen=True)
 class Header:
-    """What the beginning of a CSV tells."""
+    """The header of a CSV, and what is known from the beginning of the file."""
 
     name: str
     names: list[str]
     dialect: Dialect
     line_end: str
     first_line: int
-    """Line, from 1, that the header stands in."""
+    """Line of the header, counted from 1."""
     encoding: str
     guessed: dict[str, str | int]
     body: int
-    """Where in the file the records begin."""
+    """Offset of the first record in the file."""
     text: tuple[DecodedText, Dialect]
-    """Text and dialect, for finding out what is wrong with the file."""
+    """Text and dialect, to diagnose errors in the file."""
     row_names: bool = False
-    """Whether the first column has no name: its values must tell every row apart."""
+    """Whether the first column has no name: then its values must be unique."""
 
 
 def read_header(content: Content, options: ReadOptions) -> Header:
-    """Read the header of a CSV whose records somebody else reads; only the beginning is looked at."""
+    """Read the header of a CSV whose records another reader will parse; only the beginning of the file is examined."""
     check_options(content.name, options)
-    text = begun(content, options)
+    text = decode_unchecked(content, options)
     dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
     titles, body = _header(text, dialect)
     names = with_row_names(titles)
@@ -268,22 +270,22 @@ def read_header(content: Content, options: ReadOptions) -> Header:
 
 
 def read_csv(content: Content, options: ReadOptions) -> Source:
-    """Read delimited text; what the options leave open is sniffed and told in `guessed`."""
+    """Read delimited text; what the options leave open is sniffed and reported in `guessed`."""
     return read_csv_files(content.name, [content], options)
 
 
 def read_csv_files(name: str, files: Sequence[Content], options: ReadOptions) -> Source:
     """Read files of delimited text with the same header into one table."""
-    how = _in_one_encoding(name, files, options)
-    parts = [_cut_file(content, how) for content in files]
+    how = _with_one_encoding(name, files, options)
+    parts = [_parse_file(content, how) for content in files]
     first = parts[0]
     for part in parts:
         if (part.titles, part.dialect) != (first.titles, first.dialect):
             raise BadData(f"{part.text.name}: its header or delimiter differs from that of {first.text.name}")
     dialect, names = first.dialect, with_row_names(first.titles)
-    columns = [_united([part.columns[i] for part in parts]) for i in range(len(names))]
+    columns = [_concat_dictionaries([part.columns[i] for part in parts]) for i in range(len(names))]
     if names != first.titles:
-        tell_row_names(name, unique=_tells_rows_apart(columns[0]))
+        warn_of_row_names(name, options, unique=_is_unique(columns[0]))
     decimals = [decimal_of(column, dialect, options) for column in columns]
     decimal = "," if "," in decimals else "."
     return Source(
@@ -293,20 +295,21 @@ def read_csv_files(name: str, files: Sequence[Content], options: ReadOptions) ->
         delimiter=dialect.delimiter,
         encoding=first.text.encoding,
         decimal=decimal,
-        missing=marker(options),
+        missing=null_marker(options),
         guessed=_guessed(first.text, dialect, decimal, options),
     )
 
 
-def _in_one_encoding(name: str, files: Sequence[Content], options: ReadOptions) -> ReadOptions:
-    """Guess one encoding for all files, as a policy names one only; plain ASCII is text in each of them."""
+def _with_one_encoding(name: str, files: Sequence[Content], options: ReadOptions) -> ReadOptions:
+    """Guess one encoding for all files, since a policy can name only one; plain ASCII is valid in all of them."""
     if len(files) == 1 or options.encoding is not None or not options.guess_encoding:
         return options
     found = [codec_of(content, options) for content in files]
     others = {*found} - UTF8
     if not others:
         return options
-    codec = "cp1252" if others == {"latin-1", "cp1252"} else min(others)  # which is latin-1, and some characters more
+    # cp1252 is latin-1 with printable characters in place of some control characters
+    codec = "cp1252" if others == {"latin-1", "cp1252"} else min(others)
     beside = [content for content, of in zip(files, found, strict=True) if of in UTF8]
     if (len(others) > 1 and codec != "cp1252") or any(re.search(rb"[\x80-\xff]", content.data) for content in beside):
         listed = ", ".join(sorted({*found}))
@@ -315,8 +318,8 @@ def _in_one_encoding(name: str, files: Sequence[Content], options: ReadOptions) 
 
 
 @dataclass(frozen=True)
-class CutFile:
-    """A file of delimited text, cut into columns of texts."""
+class ParsedFile:
+    """A file of delimited text, parsed into columns of texts."""
 
     text: DecodedText
     dialect: Dialect
@@ -324,24 +327,26 @@ class CutFile:
     columns: list[pa.DictionaryArray]
 
 
-def _cut_file(content: Content, options: ReadOptions) -> CutFile:
+def _parse_file(content: Content, options: ReadOptions) -> ParsedFile:
     check_options(content.name, options)
-    text = decoded(content, options)
+    text = decode_text(content, options)
     dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
     titles, body = _header(text, dialect)
     check_names(text.name, with_row_names(titles))
-    return CutFile(text, dialect, titles, cut(text, body, dialect, len(titles)))
+    return ParsedFile(text, dialect, titles, parse_columns(text, body, dialect, len(titles)))
 
 
-def _united(columns: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:
+def _concat_dictionaries(columns: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:
     return columns[0] if len(columns) == 1 else pa.chunked_array(columns).unify_dictionaries().combine_chunks()
 
 
-def _tells_rows_apart(column: pa.DictionaryArray) -> bool:
+def _is_unique(column: pa.DictionaryArray) -> bool:
+    """Return whether all values are different and none is empty."""
     return len(column.dictionary) == len(column) and not pc.any(pc.equal(column.dictionary, "")).as_py()
 
 
 def check_options(name: str, options: ReadOptions) -> None:
+    """Refuse a delimiter, quote or decimal mark that cannot be used."""
     for what, given, empty in (("delimiter", options.delimiter, False), ("quote", options.quote, True)):
         plain = given is None or (given == "" and empty) or (len(given) == 1 and given.isascii())
         if not plain or given in {"\r", "\n", "\0"}:
@@ -353,6 +358,7 @@ def check_options(name: str, options: ReadOptions) -> None:
 
 
 def _sample(text: DecodedText) -> str:
+    """Return the beginning of the text, from which the dialect is sniffed."""
     raw = bytes(text.data[text.start : text.start + _SAMPLE])
     try:
         return raw.decode()
@@ -374,7 +380,7 @@ def _header(text: DecodedText, dialect: Dialect) -> tuple[list[str], int]:
 
     try:
         with large_cells():
-            names = next((row for row in rows_of(lines(), dialect, strict=True) if row), [])
+            names = next((row for row in parse_records(lines(), dialect, strict=True) if row), [])
     except (csv.Error, UnicodeDecodeError):
         diagnose(text, dialect)
         raise BadData(f"{text.name}: the header cannot be read") from None
@@ -384,7 +390,7 @@ def _header(text: DecodedText, dialect: Dialect) -> tuple[list[str], int]:
 
 
 def decimal_of(column: pa.DictionaryArray, dialect: Dialect, options: ReadOptions) -> str:
-    """Tell `,` where all that is present in a column is a number and one of them has a comma."""
+    """Return the decimal mark of a column: `,` if all values but missing ones are numbers and one has a comma."""
     if options.decimal is not None:
         return options.decimal
     if dialect.delimiter == ",":

@@ -1,4 +1,4 @@
-"""Excel and OpenDocument sheets: where the table is, which row names its columns, and of which type each column is."""
+"""Read Excel and OpenDocument sheets: find the table, the row that names its columns, and the type of each column."""
 
 import io
 import re
@@ -16,9 +16,9 @@ from shoal.engines.reading.assemble import (
     cell_text,
     check_names,
     decimal_of_cells,
-    marker,
-    tell_row_names,
+    null_marker,
     typed_column,
+    warn_of_row_names,
     with_row_names,
 )
 from shoal.engines.reading.content import Content
@@ -32,15 +32,15 @@ _CELLS = 50_000_000
 _STEP = 4 << 20
 _CELL = re.compile(rb"<(?:[\w.-]+:)?c[\s/>]")
 _PLACED = re.compile(rb"""<(?:[\w.-]+:)?c\s[^>]*?\br\s*=\s*["']([A-Za-z]{1,3})([0-9]{1,12})["']""")
-"""A cell that tells where it is, as nearly all do."""
+"""A cell with its position, as nearly all have."""
 _TAG = re.compile(rb"<(?:[\w.-]+:)?(row|c|table|table-row|table-cell|covered-table-cell)(?=[\s/>])([^>]*)>")
 _PLACE = re.compile(rb"""(?<![\w:.-])r\s*=\s*["']([A-Za-z]{0,3})([0-9]{1,12})["']""")
 _VALUE = re.compile(rb"""\"[^\"]*\"|'[^']*'""")
 _REPEATED = re.compile(rb"""number-(?:rows|columns)-repeated\s*=\s*["']([0-9]{1,12})["']""")
 
 
-def guard(content: Content) -> None:
-    """Refuse a zip that is damaged, or would unpack to more than a spreadsheet of people needs."""
+def refuse_unsafe_zip(content: Content) -> None:
+    """Refuse a zip that is damaged, or would unpack to far more than a plausible spreadsheet."""
     if content.data[:2] != b"PK":
         return
     try:
@@ -66,9 +66,9 @@ def _check_sizes(name: str, entries: list[zipfile.ZipInfo]) -> None:
 
 
 def _check_extent(name: str, opened: Callable[[], IO[bytes]]) -> None:
-    """Refuse a sheet whose cells lie so far apart that the grid between them fills the memory.
+    """Refuse a sheet whose cells are so far apart that the grid between them would fill the memory.
 
-    Reading a part to its end also checks that its size is no lie.
+    Reading a part to its end also verifies its declared size.
     """
     extent, cells, placed = _Extent(name), 0, 0
     with opened() as stream:
@@ -79,45 +79,46 @@ def _check_extent(name: str, opened: Callable[[], IO[bytes]]) -> None:
             extent.cover(0, max((_number(letters) for letters in {of for of, _ in found}), default=0))
             if b"number-" in step:  # a table of OpenDocument
                 cells += 1
-    if cells > placed:  # some cells follow on others: look at each
+    if cells > placed:  # some cells have no position and follow the one before: examine each
         with opened() as stream:
             extent = _Extent(name)
             for step in _steps(stream):
                 for kind, attributes in _TAG.findall(step):
-                    extent.see(kind.decode(), attributes)
+                    extent.follow(kind.decode(), attributes)
 
 
 class _Extent:
-    """How far the cells of a sheet reach."""
+    """The number of rows and columns that the cells of a sheet span."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.rows = self.columns = 0
         self.row = self.column = 0
-        """How many rows and cells of the row came so far."""
+        """Current row, and current cell in it."""
         self.repeated = 1
-        """How many rows the current one stands for."""
+        """Number of equal rows that the current one stands for."""
 
     def cover(self, rows: int, columns: int) -> None:
+        """Extend the span to these rows and columns; refuse one that is too large."""
         self.rows, self.columns = max(self.rows, rows), max(self.columns, columns)
         if self.rows * self.columns > _CELLS:
             raise BadData(
                 f"{self.name}: a sheet spans {self.rows:,} rows × {self.columns:,} columns; delete what is far outside"
             )
 
-    def see(self, kind: str, attributes: bytes) -> None:
-        """Follow a row or a cell, which tells its place or comes after the one before it."""
+    def follow(self, kind: str, attributes: bytes) -> None:
+        """Account for the tag of a table, row or cell, which has a position or follows the one before it."""
         if {*b"\"'"} & {*_VALUE.sub(b"", attributes)}:
-            raise ValueError(kind)  # a > inside a value, where no program writes one
+            raise ValueError(kind)  # a > inside an attribute value, which no program writes
         if kind == "table":
             self.row, self.column, self.repeated = 0, 0, 1
         elif kind in {"row", "c"}:
-            self._see_placed(kind, _PLACE.search(attributes))
+            self._follow_placed(kind, _PLACE.search(attributes))
         else:
             repeated = _REPEATED.search(attributes)
-            self._see_repeated(kind, attributes, 1 if repeated is None else int(repeated[1]))
+            self._follow_repeated(kind, attributes, 1 if repeated is None else int(repeated[1]))
 
-    def _see_placed(self, kind: str, place: re.Match[bytes] | None) -> None:
+    def _follow_placed(self, kind: str, place: re.Match[bytes] | None) -> None:
         if kind == "row":
             self.row, self.column = self.row + 1 if place is None else int(place[2]), 0
         elif place is None:
@@ -126,7 +127,7 @@ class _Extent:
             self.row, self.column = int(place[2]), _number(place[1])
         self.cover(self.row, self.column)
 
-    def _see_repeated(self, kind: str, attributes: bytes, times: int) -> None:
+    def _follow_repeated(self, kind: str, attributes: bytes, times: int) -> None:
         if kind == "table-row":
             self.row, self.column, self.repeated = self.row + self.repeated, 0, times
             return
@@ -136,12 +137,12 @@ class _Extent:
 
 
 def _steps(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield a part in steps that end with a tag, as long as tags have a size that programs write."""
+    """Yield a part in chunks that end with a complete tag, unless a tag is implausibly long."""
     rest = b""
     while step := stream.read(_STEP):
         whole, end, rest = (rest + step).rpartition(b">")
         if len(rest) > _STEP:
-            whole, rest = whole + end + rest, b""  # this is no XML
+            whole, rest = whole + end + rest, b""  # this is not XML
         yield whole + end
     yield rest
 
@@ -159,15 +160,15 @@ Merged = Sequence[tuple[tuple[int, int], tuple[int, int]]]
 
 @dataclass(frozen=True)
 class FilledSheet:
-    """The filled part of a sheet: from its first column in use to its last."""
+    """The filled part of a sheet, from its first to its last column in use."""
 
     name: str
     rows: Mapping[int, list[Any]]
     """Rows in use by their number, from 1; an empty cell is None."""
     groups: Mapping[int, Sequence[tuple[int, int]]]
-    """By row, the first and last column of cells that are merged into one, from 0; without titles."""
+    """For each row that is not a title, the first and last column of each merged cell, counted from 0."""
     titles: Collection[int]
-    """Rows with one cell that is merged over several columns, from the first on."""
+    """Rows whose only cell is merged over several columns, beginning with the first."""
     width: int
 
     @classmethod
@@ -178,11 +179,11 @@ class FilledSheet:
             return cls(name, {}, {}, (), 0)
         left, right = min(used), max(used) + 1
         rows = {number: row[left:right] for number, row in enumerate(filled, 1)}
-        last = max(number for number, row in rows.items() if not _empty(row))
-        # in a sheet of one column an empty row is a missing value, but not before and after the others
-        first = min(number for number, row in rows.items() if not _empty(row))
+        last = max(number for number, row in rows.items() if not _is_empty(row))
+        # in a sheet of one column an empty row is a missing value, except before the first and after the last value
+        first = min(number for number, row in rows.items() if not _is_empty(row))
         one = right - left == 1
-        kept = {n: row for n, row in rows.items() if first <= n <= last and (one or not _empty(row))}
+        kept = {n: row for n, row in rows.items() if first <= n <= last and (one or not _is_empty(row))}
         wide = [(top + 1, begin - left, end - left) for (top, begin), (_, end) in merged if begin < end]
         alone = {n for n, begin, _ in wide if n in kept and begin == 0 and sum(c is not None for c in kept[n]) == 1}
         groups: dict[int, list[tuple[int, int]]] = {}
@@ -193,14 +194,14 @@ class FilledSheet:
 
     @cached_property
     def header_row(self) -> int:
-        """The row that names the columns: the first that is no title, if it holds texts, else the first."""
+        """The row that names the columns: the first that is not a title, if it has only texts, else the first."""
         first = min(self.rows, default=1)
         found = next((number for number in self.rows if not self._is_title(number)), first)
         return found if found in self.rows and self._is_text(found) else first
 
     def _is_title(self, number: int) -> bool:
-        """Whether a row has too few cells to name the columns: one cell alone, or less than half of them."""
-        filled = sum(cell is not None for cell in self._spread(number))
+        """Return whether a row has too few cells to name the columns: a single one, or less than half of them."""
+        filled = sum(cell is not None for cell in self._fill_merged_cells(number))
         apart = number in self.titles or number + 1 not in self.rows
         return filled * 2 < self.width or (filled == 1 < self.width and apart)
 
@@ -209,27 +210,37 @@ class FilledSheet:
 
     @property
     def is_table(self) -> bool:
-        """Whether all columns but perhaps the first have names of their own, and there are rows below them."""
+        """Whether all columns, except perhaps the first, have distinct names, and there are rows below them."""
         if not self.rows:
             return False
-        names, depth = self.names(self.header_row)
+        names, depth = self.column_names(self.header_row)
         named = names[1:] if self.width > 1 else names
         return all(named) and len({*names}) == len(names) and self.header_row + depth <= max(self.rows)
 
-    def names(self, number: int) -> tuple[list[str], int]:
-        """Return the names of the columns, those of merged cells before those below them, and how many rows tell them.
+    def may_be_read(self, header_row: int | None) -> bool:
+        """Return whether the sheet holds a table, with names in this row if given; a cover page holds none."""
+        if self.width == 1 and _is_empty(self.rows.get(self.header_row + 1, [])):
+            return False
+        if header_row is None or header_row not in self.rows:
+            return header_row is None and self.is_table
+        names, _ = self.column_names(header_row)
+        return all(names[1:] if self.width > 1 else names)
 
-        "Blood pressure" over "systolic" and "diastolic" makes "Blood pressure systolic" and "Blood pressure diastolic".
+    def column_names(self, number: int) -> tuple[list[str], int]:
+        """Return the names of the columns, given the header row, and the number of rows they come from.
+
+        A merged "Blood pressure" over "systolic" and "diastolic" makes "Blood pressure systolic" and "Blood pressure
+        diastolic".
         """
         below = number
         while self.groups.get(below):
             below += 1
-        told = [self._spread(at) for at in range(number, below + 1) if at in self.rows]
+        told = [self._fill_merged_cells(at) for at in range(number, below + 1) if at in self.rows]
         cells = [[row[column] for row in told if row[column] is not None] for column in range(self.width)]
         return [" ".join(cell_text(cell).strip() for cell in each) for each in cells], below - number + 1
 
-    def _spread(self, number: int) -> list[Any]:
-        """Return a row in which a merged cell fills all the columns that it covers."""
+    def _fill_merged_cells(self, number: int) -> list[Any]:
+        """Return a row in which merged cells are repeated in all columns that they cover."""
         row = list(self.rows[number])
         for begin, end in self.groups.get(number, ()):
             row[begin : end + 1] = [row[begin]] * (end + 1 - begin)
@@ -238,19 +249,21 @@ class FilledSheet:
 
 def read_excel(content: Content, options: ReadOptions) -> Source:
     """Read one sheet: the one named in the options, else the first that holds a table."""
-    guard(content)
-    sheet, is_first = _chosen(_sheets(content, options.sheet))
+    refuse_unsafe_zip(content)
+    sheet, is_first = _choose_sheet(_sheets(content, options.sheet))
+    if options.sheet is not None and not sheet.may_be_read(options.header_row):
+        _name_other_tables(content, sheet)
     row = options.header_row or sheet.header_row
     if sheet.rows and row not in sheet.rows:
         raise BadData(f"{content.name}: sheet {sheet.name!r} has nothing in row {row}; give another header row")
-    titles, depth = sheet.names(row) if sheet.rows else ([], 1)
+    titles, depth = sheet.column_names(row) if sheet.rows else ([], 1)
     names = with_row_names(titles)
     check_names(content.name, names)
     rows = [cells for number, cells in sheet.rows.items() if number >= row + depth]
     if not rows:
         raise BadData(f"{content.name}: the sheet has a header but no records")
     if names != titles:
-        tell_row_names(content.name, unique=_tells_rows_apart([cells[0] for cells in rows]))
+        warn_of_row_names(content.name, options, unique=_is_unique([cells[0] for cells in rows]))
     columns = {name: typed_column(name, [cells[i] for cells in rows]) for i, name in enumerate(names)}
     decimals = [decimal_of_cells(column, options) for column in columns.values()]
     commas: dict[str, str | int] = {"decimal": ","} if "," in decimals else {}
@@ -259,13 +272,16 @@ def read_excel(content: Content, options: ReadOptions) -> Source:
     guessed = {key: value for key, value in found.items() if given[key] is None}
     under_titles = options.header_row is None and row > min(sheet.rows)
     if not is_first or under_titles or ({"sheet", "header-row"} & {*guessed} and depth > 1):
-        _tell_found(content.name, sheet, row, depth)
+        _warn_of_choice(content.name, sheet, row, depth)
     table = assemble(content.name, columns, options, decimals)
-    return Source(table, format="excel", name=content.name, missing=marker(options), guessed=guessed)
+    # the list separator of an Excel that writes decimal commas, so that it opens a CSV of this sheet in columns
+    delimiter = ";" if commas else ","
+    missing = null_marker(options)
+    return Source(table, "excel", content.name, delimiter=delimiter, missing=missing, guessed=guessed)
 
 
-def _chosen(sheets: Iterator[FilledSheet]) -> tuple[FilledSheet, bool]:
-    """Return the first sheet with a table of several columns, else of one, else the first; and whether it is that."""
+def _choose_sheet(sheets: Iterator[FilledSheet]) -> tuple[FilledSheet, bool]:
+    """Return the first sheet with a table of several columns, else of one, else the first; and whether it is first."""
     seen: list[FilledSheet] = []
     for sheet in sheets:
         seen.append(sheet)
@@ -275,7 +291,18 @@ def _chosen(sheets: Iterator[FilledSheet]) -> tuple[FilledSheet, bool]:
     return chosen, chosen is seen[0]
 
 
-def _tell_found(name: str, sheet: FilledSheet, row: int, depth: int) -> None:
+def _name_other_tables(content: Content, sheet: FilledSheet) -> None:
+    """Refuse a sheet that was asked for and holds no table, such as a cover page, where another sheet holds one."""
+    others = [other.name for other in _sheets(content, None) if other.is_table and other.width > 1]
+    if others:
+        named = ", ".join(map(repr, others))
+        raise BadData(
+            f"{content.name}: sheet {sheet.name!r} holds no table; {named} {'does' if len(others) == 1 else 'do'}"
+        )
+
+
+def _warn_of_choice(name: str, sheet: FilledSheet, row: int, depth: int) -> None:
+    """Warn about the sheet and the header rows that were chosen."""
     where = f"rows {row} to {row + depth - 1}, joined" if depth > 1 else f"row {row}"
     warnings.warn(
         f"{name}: the table is read from sheet {sheet.name!r}, its column names from {where}; give another sheet or "
@@ -286,7 +313,7 @@ def _tell_found(name: str, sheet: FilledSheet, row: int, depth: int) -> None:
 
 
 def _sheets(content: Content, wanted: str | None) -> Iterator[FilledSheet]:
-    """Yield the sheets of a file, or the one that is wanted."""
+    """Yield the sheets of a file, or only the one that is wanted."""
     import python_calamine as calamine
 
     try:
@@ -306,9 +333,10 @@ def _sheets(content: Content, wanted: str | None) -> Iterator[FilledSheet]:
         raise BadData(f"{content.name}: this is not an Excel file, or it is damaged") from None
 
 
-def _tells_rows_apart(cells: Sequence[Any]) -> bool:
+def _is_unique(cells: Sequence[Any]) -> bool:
+    """Return whether all cells are different and none is empty."""
     return None not in cells and len({*map(cell_text, cells)}) == len(cells)
 
 
-def _empty(row: Sequence[Any]) -> bool:
+def _is_empty(row: Sequence[Any]) -> bool:
     return all(cell is None for cell in row)

@@ -1,4 +1,4 @@
-"""Frames that are in memory already: pandas, polars, pyarrow, and what narwhals takes eagerly."""
+"""Read frames that are already in memory: pandas, polars, pyarrow, and other eager frames of narwhals."""
 
 import warnings
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.engine_port import ReadOptions, Source
-from shoal.engines.reading.assemble import FRAME, assemble, check_names, marker
+from shoal.engines.reading.assemble import FRAME, assemble, check_names, null_marker
 from shoal.errors import BadData, ShoalError, ShoalWarning
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _CONTAINERS = (list, tuple, set, frozenset, dict, np.ndarray, bytes, bytearray)
 
 
 def pandas_columns(frame: "pd.DataFrame") -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return index and columns as Arrow arrays, and the names of those that were the index."""
+    """Return index and columns as Arrow arrays, and the names of the index levels."""
     titles = list(frame.columns)
     index = _index(frame)
     _check_index([given for given, _ in index], titles)
@@ -36,7 +36,7 @@ def pandas_columns(frame: "pd.DataFrame") -> tuple[Mapping[str, Any], tuple[str,
 
 
 def _index(frame: "pd.DataFrame") -> list[tuple[Any, "pd.Series[Any]"]]:
-    """Return the levels of an index that is more than 0, 1, 2 …"""
+    """Return the levels of the index with their names; none for the default index 0, 1, 2 …"""
     import pandas as pd
 
     index = frame.index
@@ -65,7 +65,7 @@ def _column(title: str, column: "pd.Series[Any]") -> Any:
         return _array(title, column)
     except ShoalError:
         raise
-    except (pa.ArrowException, UnicodeError, TypeError, ValueError):  # what they say may hold cells
+    except (pa.ArrowException, UnicodeError, TypeError, ValueError):  # their messages may contain cells
         raise BadData(f"{FRAME}: column {title!r} holds values that are not plain; turn it into text") from None
 
 
@@ -84,9 +84,9 @@ def _array(title: str, column: "pd.Series[Any]") -> Any:
 
 
 def _objects(title: str, column: "pd.Series[Any]") -> Any:
-    """Convert a column of Python objects: of one sort, or as text."""
+    """Convert a column of Python objects: to their common type, or to text with a warning if they are mixed."""
     kinds = {type(value) for value in column[column.notna().to_numpy()]}
-    sorts = sorted({_sort(kind) for kind in kinds})
+    sorts = sorted({_name_of_type(kind) for kind in kinds})
     if any(issubclass(kind, _CONTAINERS) for kind in kinds):
         raise BadData(f"{FRAME}: column {title!r} holds {' and '.join(sorts)} objects, not one plain value per row")
     if len(sorts) > 1:
@@ -99,7 +99,7 @@ def _objects(title: str, column: "pd.Series[Any]") -> Any:
         return _texts(column)
 
 
-def _sort(kind: type) -> str:
+def _name_of_type(kind: type) -> str:
     return next((sort for sort, types in _SORTS.items() if issubclass(kind, types)), kind.__qualname__)
 
 
@@ -109,20 +109,20 @@ def _texts(column: "pd.Series[Any]") -> pa.Array:
 
 
 def read_frame(frame: Any, options: ReadOptions) -> Source:
-    """Read a frame without changing it."""
+    """Read a frame, which is not modified."""
     columns, index = _columns(frame)
     return Source(
         assemble(FRAME, columns, options),
         format="frame",
         name=FRAME,
-        missing=marker(options),
+        missing=null_marker(options),
         native=frame,
         index=index,
     )
 
 
 def _columns(frame: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return the columns as Arrow arrays, and which of them were an index."""
+    """Return the columns as Arrow arrays, and the names of those that come from an index."""
     import narwhals as nw
 
     frame = nw.to_native(frame, pass_through=True)

@@ -1,4 +1,4 @@
-"""What a file does not say about itself: its encoding, its format, its delimiter and its quote."""
+"""Detect what a file does not declare: its encoding, its format, its delimiter and its quote."""
 
 import codecs
 import csv
@@ -40,29 +40,29 @@ class DecodedText:
     start: int
     encoding: str
     line: int = 1
-    """Line of the file that the text begins with."""
+    """Line of the file at which the text begins, counted from 1."""
 
     def __len__(self) -> int:
         return len(self.data) - self.start
 
 
-def decoded(content: Content, options: ReadOptions) -> DecodedText:
-    """Return the content as UTF-8; a file that is UTF-8 already is not copied."""
-    text = begun(content, options)
+def decode_text(content: Content, options: ReadOptions) -> DecodedText:
+    """Return the content as UTF-8 text without NUL bytes; a file that is UTF-8 already is not copied."""
+    text = decode_unchecked(content, options)
     _refuse_nul(text)
     return text
 
 
-def begun(content: Content, options: ReadOptions) -> DecodedText:
-    """Return the content as UTF-8, without looking at the whole of it where it is UTF-8 already."""
+def decode_unchecked(content: Content, options: ReadOptions) -> DecodedText:
+    """Return the content as UTF-8 text; if it should be UTF-8 already, it is not checked."""
     codec = codec_of(content, options)
-    data = content.data if codec in UTF8 else b"".join(recoded_steps(content, codec))
+    data = content.data if codec in UTF8 else b"".join(iter_as_utf8(content, codec))
     start = len(codecs.BOM_UTF8) if data[:3] == codecs.BOM_UTF8 else 0
-    return _from_line(DecodedText(content.name, data, start, codec), _header_line(content.name, options))
+    return _skip_to_line(DecodedText(content.name, data, start, codec), _header_line(content.name, options))
 
 
 def _header_line(name: str, options: ReadOptions) -> int:
-    """Return the line that names the columns; a row of a sheet does not hold for a file without sheets, and is told."""
+    """Return the line that names the columns; a header row given for a sheet is ignored with a warning."""
     line = options.header_row or 1
     if options.sheet is None or line == 1:
         return line
@@ -76,14 +76,14 @@ def _header_line(name: str, options: ReadOptions) -> int:
 
 
 def codec_of(content: Content, options: ReadOptions) -> str:
-    """Tell the encoding of a text: as given, as its byte order mark says, as it looks where that may be guessed."""
+    """Return the encoding of a text: as given, else by its byte order mark, else guessed if allowed, else UTF-8."""
     marked = next((codec for mark, codec in _MARKS.items() if content.data[: len(mark)] == mark), None)
-    given = None if options.encoding is None else _known(content.name, options.encoding)
-    return given or marked or (_guessed_codec(content) if options.guess_encoding else "utf-8")
+    given = None if options.encoding is None else _look_up_codec(content.name, options.encoding)
+    return given or marked or (_guess_codec(content) if options.guess_encoding else "utf-8")
 
 
-def _from_line(text: DecodedText, line: int) -> DecodedText:
-    """Return the text from a line on, counted from 1."""
+def _skip_to_line(text: DecodedText, line: int) -> DecodedText:
+    """Return the text from this line on, counted from 1."""
     if line == 1:
         return text
     ends = re.compile(rb"\r\n|\n|\r").finditer(text.data, text.start)
@@ -99,14 +99,14 @@ _WITHIN_WORDS = b"\x8a\x8c\x8e\x91\x92\x96\x97\x9a\x9c\x9e\x9f"
 _AMID_LETTERS = re.compile(rb"[A-Za-z]([\x80-\x9f])(?=[A-Za-z])")
 
 
-def _guessed_codec(content: Content) -> str:
-    """Return utf-8, or where the bytes are none: latin-1 or cp1252, with a warning, if they look like that."""
+def _guess_codec(content: Content) -> str:
+    """Return utf-8 if the bytes are valid UTF-8, else latin-1 or cp1252 with a warning, if they look like it."""
     at = _first_other_than_utf8(content.data, 0)
     if at is None:
         return "utf-8"
-    codec = western(bytes(content.data[max(at - 1, 0) : at + _EXAMINED]))
+    codec = guess_western_codec(bytes(content.data[max(at - 1, 0) : at + _EXAMINED]))
     if codec == "latin-1" and re.compile(rb"[\x80-\x9f]").search(content.data, at + _EXAMINED):
-        codec = "cp1252"  # further on, where latin-1 has control characters
+        codec = "cp1252"  # further on there are bytes that are control characters in latin-1
     if codec is None:
         raise BadData(f"{content.name}: byte offset {at} is not UTF-8, nor does the file look like cp1252; {_ADVICE}")
     warnings.warn(
@@ -118,15 +118,15 @@ def _guessed_codec(content: Content) -> str:
     return codec
 
 
-def western(sample: bytes) -> str | None:
-    """Tell cp1252, or latin-1 where both mean the same; None where the bytes look like neither.
+def guess_western_codec(sample: bytes) -> str | None:
+    """Guess cp1252, or latin-1 if both mean the same; None if the bytes look like neither.
 
-    In Western European text at most two accented letters stand side by side, as in Größe; in Cyrillic or Greek whole
+    In Western European text at most two accented letters are adjacent, as in Größe; in Cyrillic or Greek whole
     words are above 0x7F, and in the code pages of DOS the bytes 0x80 to 0x9F are letters within words.
 
-    >>> western("Größe, 5 €".encode("cp1252")), western("Müller".encode("cp1252"))
+    >>> guess_western_codec("Größe, 5 €".encode("cp1252")), guess_western_codec("Müller".encode("cp1252"))
     ('cp1252', 'latin-1')
-    >>> print(western("Мария".encode("cp1251")), western("Mädchen".encode("cp850")))
+    >>> print(guess_western_codec("Мария".encode("cp1251")), guess_western_codec("Mädchen".encode("cp850")))
     None None
     """
     runs = [len(run) for run in re.findall(rb"[\x80-\xff]+", sample)]
@@ -146,7 +146,7 @@ def refuse_other_than_utf8(text: DecodedText) -> None:
 
 
 def _first_other_than_utf8(data: bytes, start: int) -> int | None:
-    """Return the offset of the first byte that is not UTF-8."""
+    """Return the offset of the first byte that is not UTF-8; None if all are."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for at in range(start, len(data), _STEP):
         pending = len(decoder.getstate()[0])
@@ -157,25 +157,26 @@ def _first_other_than_utf8(data: bytes, start: int) -> int | None:
     return None
 
 
-def _known(name: str, encoding: str) -> str:
+def _look_up_codec(name: str, encoding: str) -> str:
+    """Return the standard name of an encoding; refuse one that Python does not know."""
     try:
         return codecs.lookup(encoding).name
     except (LookupError, ValueError):
         raise BadData(f"{name}: there is no encoding {encoding!r}; {_ADVICE}") from None
 
 
-def recoded_steps(content: Content, codec: str) -> Iterator[bytes]:
-    """Yield a text of another encoding in steps of UTF-8."""
+def iter_as_utf8(content: Content, codec: str) -> Iterator[bytes]:
+    """Yield a text in another encoding as chunks of UTF-8."""
     at = pending = 0
     try:
-        b"".decode(codec)  # refuses one that is not about text
+        b"".decode(codec)  # raises LookupError for a codec that does not decode to text
         decoder = codecs.getincrementaldecoder(codec)()
         for at in range(0, len(content.data), _STEP):
             pending = len(decoder.getstate()[0])
             yield decoder.decode(content.data[at : at + _STEP], final=at + _STEP >= len(content.data)).encode()
     except UnicodeDecodeError as error:
         raise BadData(f"{content.name}: byte offset {at - pending + error.start} is not {codec}; {_ADVICE}") from None
-    except (LookupError, ValueError):  # a codec that is not about text, a lone surrogate
+    except (LookupError, ValueError):  # a codec that does not decode to text, or a lone surrogate
         raise BadData(f"{content.name}: the file is not text in {codec}; {_ADVICE}") from None
 
 
@@ -230,11 +231,11 @@ _NO_FIT = (0.0, 1)
 class Dialect:
     delimiter: str
     quote: str
-    """Empty if quotes mean nothing."""
+    """Empty if quotes have no special meaning."""
 
 
 def format_of(content: Content) -> str:
-    """Tell csv, parquet, arrow, excel or statistics: by extension, else by the first bytes."""
+    """Return csv, parquet, arrow, excel or statistics: by extension, else by the first bytes."""
     of, what = next((it for magic, it in _BY_MAGIC.items() if content.data[: len(magic)] == magic), ("", ""))
     by_suffix = _BY_SUFFIX.get(content.suffix)
     if not what and by_suffix in {None, "csv"} and _is_pickle(content.data):
@@ -245,7 +246,7 @@ def format_of(content: Content) -> str:
 
 
 def _is_pickle(data: bytes) -> bool:
-    """Tell whether the bytes are a pickle, without loading it: a program that ends in a full stop."""
+    """Return whether the bytes are a pickle, without loading it: opcodes that end with STOP, a full stop."""
     if data[:1] == b"\x80" and data[1:2] in {b"\x02", b"\x03", b"\x04", b"\x05"}:
         return True
     if data[-1:] != b".":
@@ -257,16 +258,16 @@ def _is_pickle(data: bytes) -> bool:
     return end == len(data) - 1
 
 
-def rows_of(lines: Iterable[str], dialect: Dialect, *, strict: bool = False) -> "CsvReader":
-    """Cut lines into records with Python's own reader: slow, but it knows where it is."""
+def parse_records(lines: Iterable[str], dialect: Dialect, *, strict: bool = False) -> "CsvReader":
+    """Parse lines into records with Python's csv reader, which is slow but knows the current line."""
     if not dialect.quote:
         return csv.reader(lines, delimiter=dialect.delimiter, quoting=csv.QUOTE_NONE, strict=strict)
     return csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote, strict=strict)
 
 
 def sniff_dialect(sample: str, *, complete: bool, suffix: str, options: ReadOptions) -> Dialect:
-    """Find the delimiter and the quote that cut the first records into as many fields as the header."""
-    quote = options.quote if options.quote is not None else _quote(sample)
+    """Find the delimiter and the quote by which the first records have as many fields as the header."""
+    quote = options.quote if options.quote is not None else _sniff_quote(sample)
     if options.delimiter is not None:
         return Dialect(options.delimiter, quote)
     fits = {delimiter: _fit(sample, complete, Dialect(delimiter, quote)) for delimiter in _DELIMITERS}
@@ -275,8 +276,8 @@ def sniff_dialect(sample: str, *, complete: bool, suffix: str, options: ReadOpti
     return Dialect("\t" if tabbed else best, quote)
 
 
-def _quote(sample: str) -> str:
-    """Quote of a sample: single only where there are no double ones and every cell that opens one closes it."""
+def _sniff_quote(sample: str) -> str:
+    """Return the quote of a sample: single only if there are no double ones and every cell that opens one closes it."""
     if '"' in sample:
         return '"'
     opened = len(re.findall(r"(?:^|[,;\t|])'", sample, re.MULTILINE))
@@ -285,9 +286,9 @@ def _quote(sample: str) -> str:
 
 
 def _fit(sample: str, complete: bool, dialect: Dialect) -> tuple[float, int]:
-    """Share of records as wide as the header, and that width; none for a delimiter the header lacks."""
+    """Return the share of records as wide as the header, and that width; `_NO_FIT` if the header has one field."""
     try:
-        records = rows_of(io.StringIO(sample, newline=""), dialect)
+        records = parse_records(io.StringIO(sample, newline=""), dialect)
         widths = [len(record) for record in islice(records, _RECORDS + 1) if record]
     except csv.Error:
         return _NO_FIT

@@ -8,21 +8,21 @@ from shoal.data.codes import Table
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import Counted
 from shoal.engine_port import Ability, ReadOptions, ReleasedRows, Source, WriteOptions, Written
-from shoal.engines.duckdb.relations import explain, place_of
-from shoal.engines.reading.assemble import FRAME, marker
+from shoal.engines.duckdb.relations import diagnose_files, locate_table
+from shoal.engines.reading.assemble import FRAME, null_marker
 from shoal.engines.row_stream import Stream
 from shoal.engines.spark.boxes import box, box_frame
-from shoal.engines.spark.groups import MOST, SparkColumns, group
-from shoal.engines.spark.relations import of_frame, of_place
-from shoal.engines.spark.session import open_session, told
+from shoal.engines.spark.groups import MOST, SparkColumns, group_rows
+from shoal.engines.spark.relations import read_location, take_frame
+from shoal.engines.spark.session import explain_spark_error, open_session
 from shoal.engines.spark.streams import node_frame, stream
 from shoal.engines.table_writer import style_of, write_shown
 from shoal.errors import BadData
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.partition.axes import Axis
 from shoal.partition.mondrian import Watch
-from shoal.partition.out_of_core import Boxed
-from shoal.recoding.kinds import NodeRecoding, Recoding, never, recode_items
+from shoal.partition.out_of_core import StoredBoxes
+from shoal.recoding.kinds import NodeRecoding, Recoding, fail_for_kind, recode_items
 from shoal.runtime.events import phase
 
 if TYPE_CHECKING:
@@ -48,40 +48,42 @@ class SparkEngine:
     def read(self, source: Any, options: ReadOptions) -> Source:
         if is_spark_frame(source):
             return self._read_frame(source, options)
-        place = place_of(source, self.name)
-        cells = of_place(self.session or open_session(self.master), place, options)
+        place = locate_table(source, self.name)
+        cells = read_location(self.session or open_session(self.master), place, options)
         try:
-            with told(place.name):
+            with explain_spark_error(place.name):
                 rows = cells.frame.count()
         except BadData:
-            explain(cells.headers)
+            diagnose_files(cells.headers)
             raise
-        table = Table(SparkColumns(cells, place.name, options, self.spill), _some(rows, place.name), cells.relation)
+        table = Table(
+            SparkColumns(cells, place.name, options, self.spill), _refuse_no_rows(rows, place.name), cells.relation
+        )
         if cells.header is None:
-            return Source(table, format=place.format, name=place.name, missing=marker(options))
+            return Source(table, format=place.format, name=place.name, missing=null_marker(options))
         return Source(
             table,
             format="csv",
             name=place.name,
             delimiter=cells.header.dialect.delimiter,
             encoding=cells.header.encoding,
-            missing=marker(options),
+            missing=null_marker(options),
             guessed=cells.header.guessed,
         )
 
     def _read_frame(self, frame: Any, options: ReadOptions) -> Source:
-        with told(FRAME):
-            rows = _some(frame.count(), FRAME)
-        cells = of_frame(frame)
+        with explain_spark_error(FRAME):
+            rows = _refuse_no_rows(frame.count(), FRAME)
+        cells = take_frame(frame)
         table = Table(SparkColumns(cells, FRAME, options, self.spill), rows, cells.relation)
-        return Source(table, format="frame", name=FRAME, missing=marker(options), native=frame)
+        return Source(table, format="frame", name=FRAME, missing=null_marker(options), native=frame)
 
     def count(self, table: Table, quasi_identifiers: Sequence[str], counted: Sequence[Counted]) -> FrequencySet:
-        columns = _collected(table)
+        columns = _columns_of(table)
         further = [name for one in counted for name in ((one,) if isinstance(one, str) else one)]
         names = list(dict.fromkeys([*quasi_identifiers, *further]))
         sizes = {name: table[name].size for name in names}
-        rows = group(columns, names, {}, list(sizes.values()), table.rows)
+        rows = group_rows(columns, names, {}, list(sizes.values()), table.rows)
         if rows is None:
             raise BadData(
                 f"{columns.name}: there are more different rows than the {MOST:,} that the driver takes; round "
@@ -101,9 +103,9 @@ class SparkEngine:
     ) -> ReleasedRows:
         return recoding.by_kind(
             node=lambda node: self._recode_node(source.table, node, hierarchies, columns, quasi_identifiers, show=show),
-            stored=lambda boxes: stream(box_frame(_collected(source.table), boxes, columns)),
-            parts=never,
-            groups=never,
+            stored=lambda boxes: stream(box_frame(_columns_of(source.table), boxes, columns)),
+            parts=fail_for_kind,
+            groups=fail_for_kind,
         )
 
     def _recode_node(
@@ -120,8 +122,8 @@ class SparkEngine:
         steps = {name: hierarchies[name].levels[level] for name, level in recoding.levels.items()}
         sizes = [len(hierarchies[name].labels[level]) for name, level in recoding.levels.items()]
         sizes += [table[name].size for name in others]
-        items = group(_collected(table), [*recoding.levels, *others], steps, sizes, table.rows)
-        frame = node_frame(_collected(table), recoding, hierarchies, columns, show=show)
+        items = group_rows(_columns_of(table), [*recoding.levels, *others], steps, sizes, table.rows)
+        frame = node_frame(_columns_of(table), recoding, hierarchies, columns, show=show)
         if items is None:
             return stream(frame)
         made, times = recode_items(table, items, recoding, hierarchies, columns, show=show)
@@ -135,8 +137,8 @@ class SparkEngine:
         axes: Sequence[Axis],
         k: int,
         watch: Watch,
-    ) -> Boxed:
-        return box(_collected(table), table.rows, quasi_identifiers, others, axes, k, watch)
+    ) -> StoredBoxes:
+        return box(_columns_of(table), table.rows, quasi_identifiers, others, axes, k, watch)
 
     def write(self, shown: ReleasedRows, path: Path, source: Source, options: WriteOptions) -> Written:
         if not isinstance(shown.stream, Stream):
@@ -147,16 +149,18 @@ class SparkEngine:
 
 
 def is_spark_frame(source: Any) -> bool:
-    """Whether this is a frame of Spark, told without loading Spark."""
+    """Return whether this is a Spark frame, without importing Spark."""
     return type(source).__module__.startswith("pyspark.sql.") and hasattr(source, "mapInArrow")
 
 
-def _some(rows: int, name: str) -> int:
+def _refuse_no_rows(rows: int, name: str) -> int:
+    """Return the number of rows; refuse a table without any."""
     if not rows:
         raise BadData(f"{name}: there are no records")
     return rows
 
 
-def _collected(table: Table) -> SparkColumns:
+def _columns_of(table: Table) -> SparkColumns:
+    """Return the columns of a table that this engine has read."""
     assert isinstance(table.columns, SparkColumns), "the table was read by another engine"
     return table.columns

@@ -1,4 +1,7 @@
-"""What runs on the executors. They need pyarrow and numpy, not Shoal: these functions travel by value."""
+"""Functions that run on the executors, which need pyarrow and numpy but not Shoal: they are pickled by value.
+
+Each public function returns one to be passed to `mapInArrow`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, BinaryIO
@@ -15,25 +18,26 @@ _STEP = 8 << 20
 _LONGEST = 64 << 20
 
 
-def packed() -> Run:
-    """Pack each batch into one cell of bytes: so results reach the driver without becoming Python objects."""
+def pack_batches() -> Run:
+    """Pack each batch into one cell of bytes, so that results reach the driver without becoming Python objects."""
 
     def run(batches: Batches) -> Batches:
-        for block in blocks(batches):
-            yield pa.record_batch({"packed": pa.array([as_bytes(block)], pa.binary())})
+        for block in join_into_blocks(batches):
+            yield pa.record_batch({"packed": pa.array([to_ipc_bytes(block)], pa.binary())})
 
     return run
 
 
-def as_bytes(batch: pa.RecordBatch) -> bytes:
+def to_ipc_bytes(batch: pa.RecordBatch) -> bytes:
+    """Serialize a batch as an Arrow IPC stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
     return bytes(sink.getvalue().to_pybytes())
 
 
-def unpacked(given: Any) -> Run:
-    """Unpack batches that were broadcast as bytes: the number in each row names one of them."""
+def unpack_batches(given: Any) -> Run:
+    """Unpack batches that were broadcast as bytes; each input row is the index of one of them."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -44,16 +48,18 @@ def unpacked(given: Any) -> Run:
 
 
 def keyed(given: Any, words: int, changed: str) -> Run:
-    """Make the packed key of every row: each raw value is looked up in a dictionary of its part of the key.
+    """Make the packed key of every row: each raw value is replaced by its code, shifted to its field in the key.
 
-    `given` is a broadcast list, for each column (raw values, parts, word).
+    `given` is a broadcast list with (raw values, shifted codes, word) for each column; `changed` is the error message
+    for a value that is not among them.
     """
 
     def run(batches: Batches) -> Batches:
-        for block in blocks(batches):
+        for block in join_into_blocks(batches):
+            # [word, row] the keys
             key = np.zeros((words, block.num_rows), dtype=np.uint64)
             for column, (raws, parts, word) in zip(block.columns, given.value, strict=True):
-                # -0.0 + 0.0 is 0.0: one zero, as Spark groups it
+                # adding 0.0 turns -0.0 into 0.0, since Spark groups them together
                 cells = pc.add(column, pa.scalar(0.0, column.type)) if pa.types.is_floating(column.type) else column
                 at = pc.index_in(cells, value_set=raws)
                 if at.null_count:
@@ -65,7 +71,7 @@ def keyed(given: Any, words: int, changed: str) -> Run:
 
 
 def labelled(given: Any, names: Sequence[str]) -> Run:
-    """Look up the released cells behind each key; `given` is, for each column, (values, word, shift, mask)."""
+    """Look up the released cells of each key; `given` has (values, word, shift, mask) for each column."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -80,8 +86,8 @@ def labelled(given: Any, names: Sequence[str]) -> Run:
     return run
 
 
-def repeated(begin: Any) -> Run:
-    """Repeat the key of each item as often as it occurs (`n`), with the number of its part as one word more.
+def repeat_keys(begin: Any) -> Run:
+    """Repeat the key of each item as often as it occurs (`n`), with the number of its part as one more word.
 
     `begin` is broadcast: for each `top`, the number of the first of its parts.
     """
@@ -91,6 +97,7 @@ def repeated(begin: Any) -> Run:
             *keys, n, top, part = (column.to_numpy() for column in batch.columns)
             words = [*keys, begin.value[top] + part]
             names = [f"k{w}" for w in range(len(words))]
+            # [item] where its repetitions end in the output
             ends = np.cumsum(n)
             total = int(ends[-1]) if len(ends) else 0
             for first in range(0, total, _BLOCK):
@@ -101,7 +108,7 @@ def repeated(begin: Any) -> Run:
 
 
 def version() -> Run:
-    """Tell the version of Shoal on an executor; an empty text where there is none."""
+    """Return the version of Shoal on an executor, an empty text if it is not installed."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -116,8 +123,8 @@ def version() -> Run:
     return run
 
 
-def torn(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, quote: bytes) -> Run:
-    """Tell for each piece whether a line has an odd number of quotes: then a cell may hold a line end."""
+def find_torn_pieces(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, quote: bytes) -> Run:
+    """Find for each piece whether a line has an odd number of quotes: then a cell may contain a line end."""
 
     def run(batches: Batches) -> Batches:
         for batch in batches:
@@ -135,11 +142,11 @@ def torn(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, quote: by
     return run
 
 
-def parsed(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, how: dict[str, Any], width: int) -> Run:
-    """Cut pieces of CSV files into cells, every one as text, as Arrow cuts them.
+def parse_csv(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, how: dict[str, Any], width: int) -> Run:
+    """Parse pieces of CSV files by Arrow into cells, all of them texts.
 
-    A piece is (path, where records begin, its start, its end); an end of -1: the whole file, whose cells may hold
-    line ends.
+    A piece is (path, offset of the first record, start, end); an end of -1 means the whole file, whose cells may
+    contain line ends.
     """
 
     def run(batches: Batches) -> Batches:
@@ -156,7 +163,7 @@ def parsed(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, how: di
             for i in batch.column(0).to_pylist():
                 whole = ranges[i][3] < 0
                 try:
-                    for source in _sources(ranges[i], line_end):
+                    for source in _open_piece(ranges[i], line_end):
                         reader = csv.open_csv(
                             source,
                             csv.ReadOptions(block_size=_LONGEST, column_names=names, use_threads=False),
@@ -164,13 +171,14 @@ def parsed(ranges: Sequence[tuple[str, int, int, int]], line_end: bytes, how: di
                             convert,
                         )
                         yield from reader
-                except pa.ArrowInvalid:  # what it says may hold cells
+                except pa.ArrowInvalid:  # its message may contain cells
                     raise ValueError("shoal: the rows cannot be cut into cells") from None
 
     return run
 
 
-def _sources(piece: tuple[str, int, int, int], line_end: bytes) -> Iterator[pa.NativeFile]:
+def _open_piece(piece: tuple[str, int, int, int], line_end: bytes) -> Iterator[pa.NativeFile]:
+    """Yield the lines of a piece as files that Arrow can read."""
     path, body, _, end = piece
     if end >= 0:
         for lines in _lines(piece, line_end):
@@ -183,25 +191,25 @@ def _sources(piece: tuple[str, int, int, int], line_end: bytes) -> Iterator[pa.N
 
 
 def _lines(piece: tuple[str, int, int, int], line_end: bytes) -> Iterator[bytes]:
-    """Yield the whole lines that begin in a piece, some megabytes at a time."""
+    """Yield the complete lines that begin in a piece, a few megabytes at a time."""
     path, body, start, end = piece
     with open(path, "rb") as file:  # noqa: PTH123 - the path is a text that travelled
         at = start
-        if start > body:  # a line that began before belongs to the piece before
+        if start > body:  # a line that begins before the piece belongs to the previous one
             file.seek(start - 1)
-            at = start - 1 + len(_rest(file, line_end))
+            at = start - 1 + len(_read_rest_of_line(file, line_end))
         file.seek(at)
         while at < end:
             lines = file.read(min(_STEP, end - at))
             if not lines:
                 return
             if not lines.endswith(line_end):
-                lines += _rest(file, line_end)
+                lines += _read_rest_of_line(file, line_end)
             at += len(lines)
             yield lines
 
 
-def _rest(file: BinaryIO, line_end: bytes) -> bytes:
+def _read_rest_of_line(file: BinaryIO, line_end: bytes) -> bytes:
     """Read from here to the end of the line."""
     read = b""
     while step := file.readline(_STEP) if line_end == b"\n" else file.read(1):
@@ -211,19 +219,19 @@ def _rest(file: BinaryIO, line_end: bytes) -> bytes:
     return read
 
 
-def blocks(batches: Batches) -> Batches:
-    """Join rows into fewer, larger batches: a dictionary is looked into once for each."""
+def join_into_blocks(batches: Batches) -> Batches:
+    """Join batches into fewer, larger ones, since each look-up has a cost per batch."""
     held: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
         held.append(batch)
         rows += batch.num_rows
         if rows >= _BLOCK:
-            yield joined(held)
+            yield concat_batches(held)
             held, rows = [], 0
     if rows:
-        yield joined(held)
+        yield concat_batches(held)
 
 
-def joined(held: list[pa.RecordBatch]) -> pa.RecordBatch:
+def concat_batches(held: list[pa.RecordBatch]) -> pa.RecordBatch:
     return held[0] if len(held) == 1 else pa.Table.from_batches(held).combine_chunks().to_batches()[0]

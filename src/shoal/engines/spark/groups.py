@@ -1,4 +1,4 @@
-"""The columns of a table on a cluster, and one GROUP BY over them: distinct rows as packed keys, with counts."""
+"""The columns of a table on a cluster, and its distinct rows as packed keys, by one GROUP BY."""
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from shoal.engines.reading.assemble import warn_of_look_alikes
 from shoal.engines.reading.csv_reader import decimal_of
 from shoal.engines.spark import executors
 from shoal.engines.spark.relations import ClusterRows
-from shoal.engines.spark.session import CHANGED, broadcast, collected, told
+from shoal.engines.spark.session import CHANGED, broadcast, collect_table, explain_spark_error
 from shoal.errors import BadData
 from shoal.runtime.tempdir import SPILL, Scratch
 
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MOST_VALUES = 5_000_000
-"""Most distinct values that are collected of a column."""
+"""Maximum number of distinct values that are collected of a column."""
 _ROWS_OF_PARTITION = 1 << 33
 """Spark's monotonically_increasing_id is the partition times this number, plus the row within the partition."""
 
 
 @dataclass(frozen=True)
 class SparkColumns(Mapping[str, Column]):
-    """Columns by name, each collected once, when it is first asked for."""
+    """Columns by name, each collected once, on first access."""
 
     cells: ClusterRows
     name: str
-    """What errors call the table."""
+    """Name of the table in error messages."""
     options: ReadOptions
     spill: Path | None = None
     _known: dict[str, Column] = field(default_factory=dict, repr=False)
@@ -61,56 +61,63 @@ class SparkColumns(Mapping[str, Column]):
 
     @cached_property
     def scratch(self) -> Scratch:
-        """A private folder of the driver, which ends with the table."""
+        """A private folder of the driver, which is removed together with the table."""
         return Scratch(self.spill or Path(tempfile.gettempdir()), SPILL)
 
-    def counted(self, title: str) -> "DataFrame":
-        """Each raw value of a column and how many rows hold it, on the executors."""
+    def count_values(self, title: str) -> "DataFrame":
+        """Return a frame with each raw value of a column and its number of rows, computed on the executors."""
         return self.cells.frame.groupBy(self.cells.titles[title]).count()
 
     def _collect(self, title: str) -> Tallied:
-        with told(self.name):
-            found = collected(self.counted(title).limit(MOST_VALUES + 1))
+        with explain_spark_error(self.name):
+            found = collect_table(self.count_values(title).limit(MOST_VALUES + 1))
         if found.num_rows > MOST_VALUES:
             raise BadData(
                 f"{self.name}: column {title!r} has more than {MOST_VALUES:,} values, too many to be counted; it "
                 "looks like an identifier: give it that role, or round it first"
             )
         raws = found[0].combine_chunks()
-        values = self._typed(title, raws)
+        values = self._cast(title, raws)
         decimal = self.options.decimal or "."
         if self.cells.header is not None:
             decimal = decimal_of(values.drop_null().dictionary_encode(), self.cells.header.dialect, self.options)
         how = self.options
         column = encode(
-            title, values, missing=how.missing, decimal=decimal, normalise=how.normalise, step=how.step(title)
+            title,
+            values,
+            missing=how.missing,
+            decimal=decimal,
+            normalise=how.normalise,
+            step=how.step(title),
+            bounds=how.bounds_of(title),
         )
         warn_of_look_alikes(column)
         tally = np.asarray(found[1].combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
         return Tallied.of(column, raws, tally, lambda: self._first_rows(title, raws))
 
-    def _typed(self, title: str, raws: pa.Array) -> pa.Array:
-        """Raw values in the type that Arrow reads them in."""
+    def _cast(self, title: str, raws: pa.Array) -> pa.Array:
+        """Return raw values, cast to the type in which Arrow would read them."""
         of = self.cells.types[title]
         if raws.type == of or pa.types.is_null(raws.type):
             return raws
         try:
             return raws.cast(of)
-        except pa.ArrowInvalid:  # what it says may hold cells
+        except pa.ArrowInvalid:  # its message may contain cells
             raise BadData(f"{self.name}: column {title!r} cannot be read; turn it into text") from None
 
     def _first_rows(self, title: str, raws: pa.Array) -> NDArray[np.int64]:
-        """[raw value] its first row in the order in which Spark reads: two passes of their own, for errors only."""
+        """Return the first row of each raw value, in the order in which Spark reads; two passes, for errors only."""
         from pyspark.sql import functions as f
 
-        with told(self.name):
+        with explain_spark_error(self.name):
             numbered = self.cells.frame.select(self.cells.titles[title], f.monotonically_increasing_id().alias("at"))
-            first = collected(numbered.groupBy(self.cells.titles[title]).agg(f.min("at")))
+            first = collect_table(numbered.groupBy(self.cells.titles[title]).agg(f.min("at")))
             part = (f.col("at") / _ROWS_OF_PARTITION).cast("long")
-            sizes = collected(numbered.groupBy(part.alias("part")).count())
-        # [partition] rows in all partitions before it, once summed up
+            sizes = collect_table(numbered.groupBy(part.alias("part")).count())
+        # [partition + 1] number of rows; summed up, [partition] number of rows in all partitions before it
         before = np.zeros(int(pc.max(sizes[0]).as_py()) + 2, dtype=np.int64)
         before[np.asarray(sizes[0]) + 1] = np.asarray(sizes[1])
+        # [distinct value] its lowest id, and from it its first row, counted from 1
         at = np.asarray(first[1])
         rows = np.cumsum(before)[at // _ROWS_OF_PARTITION] + at % _ROWS_OF_PARTITION + 1
         where = pc.index_in(raws, value_set=first[0].combine_chunks()).to_numpy(zero_copy_only=False)
@@ -119,12 +126,12 @@ class SparkColumns(Mapping[str, Column]):
 
 
 MOST = 40_000_000
-"""Most distinct rows that the driver takes, as codes: about a gigabyte."""
+"""Maximum number of distinct rows that are collected on the driver as codes: about a gigabyte."""
 
 
 def keys_of(columns: SparkColumns, names: Sequence[str], layout: Layout, lifted: Mapping[str, Codes]) -> "DataFrame":
-    """Frame with the key of every row (k0, k1, …), some columns `lifted` to a level; made on the executors."""
-    # for each column its raw values, the code of each at its place in the key, and the word of that place
+    """Return a frame with the key of every row (k0, k1, …), some columns `lifted` to a level; made on the executors."""
+    # for each column its raw values, their codes shifted to the field in the key, and the word of that field
     given = []
     for i, name in enumerate(names):
         column = columns[name]
@@ -138,25 +145,31 @@ def keys_of(columns: SparkColumns, names: Sequence[str], layout: Layout, lifted:
     return chosen.mapInArrow(executors.keyed(sent, layout.words, CHANGED), schema)
 
 
-def grouped(keys: "DataFrame") -> "DataFrame":
-    """Distinct keys and their counts, on the executors."""
+def count_keys(keys: "DataFrame") -> "DataFrame":
+    """Return a frame of the distinct keys and their counts, computed on the executors."""
     return keys.groupBy(*keys.columns).count()
 
 
-def group(
+def group_rows(
     columns: SparkColumns, names: Sequence[str], lifted: Mapping[str, Codes], sizes: Sequence[int], rows: int
 ) -> FrequencySet | None:
-    """Distinct rows of these columns, in codes below `sizes`; None where they are too many. The table has `rows`."""
+    """Return the distinct rows of these columns as codes below `sizes`; None if they are too many.
+
+    `rows` is the number of rows of the table.
+    """
     from pyspark import StorageLevel
 
     layout = Layout.of(sizes)
-    with told(columns.name):
-        counted = grouped(keys_of(columns, names, layout, lifted))
-        if min(rows, prod(sizes)) > MOST:  # else there cannot be so many
-            counted = counted.persist(StorageLevel.DISK_ONLY)
-            if counted.count() > MOST:
-                counted.unpersist()
+    with explain_spark_error(columns.name):
+        counted = count_keys(keys_of(columns, names, layout, lifted))
+        many = min(rows, prod(sizes)) > MOST  # otherwise there cannot be so many, and they are not counted first
+        counted = counted.persist(StorageLevel.DISK_ONLY) if many else counted
+        try:
+            if many and counted.count() > MOST:
                 return None
-        found = collected(counted)
+            found = collect_table(counted)
+        finally:
+            if many:
+                counted.unpersist()
     keys = np.stack([np.asarray(found[w]).view(np.uint64) for w in range(layout.words)], axis=1)
     return FrequencySet(tuple(names), layout, keys, np.asarray(found[layout.words], dtype=np.int64))

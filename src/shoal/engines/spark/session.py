@@ -1,4 +1,4 @@
-"""The Spark that is used: given, running, or a quiet one of our own; and tables carried to it as Arrow."""
+"""The Spark session, given, running or started quietly by Shoal; and the exchange of Arrow tables with executors."""
 
 import os
 import shutil
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 LOCAL = "local[*]"
-"""Spark on the machine of this process."""
+"""Master of a Spark on the machine of this process."""
 _QUIET = Path(__file__).with_name("quiet.properties")
 CHANGED = "shoal: a value that was not there before"
-"""What an executor says that finds a new value; it names no cell."""
+"""Error message of an executor that finds an unknown value; it quotes no cell."""
 
 LACKING = (
     "boxes are finished by Shoal on the executors, and there is none, or another version, on some of them: install "
@@ -32,7 +32,7 @@ _NO_SHOAL = "No module named 'shoal'"
 
 
 def open_session(master: str | None) -> "SparkSession":
-    """The session that runs already, else one of our own at `master`."""
+    """Return the session that is already running, else start one at `master`."""
     _refuse_missing()
     from pyspark.sql import SparkSession
 
@@ -48,7 +48,7 @@ def open_session(master: str | None) -> "SparkSession":
     for key, value in _settings(where).items():
         builder = builder.config(key, value)
     try:
-        with _this_python(near=_is_near(where)):
+        with _use_this_python(near=_is_near(where)):
             return builder.getOrCreate()
     except Exception:  # noqa: BLE001 - Java, py4j and pyspark each have their own tree
         raise BadInput(
@@ -57,6 +57,7 @@ def open_session(master: str | None) -> "SparkSession":
 
 
 def _refuse_missing() -> None:
+    """Refuse an environment without pyspark, pandas or Java."""
     try:
         import pandas as pd  # noqa: F401 - pyspark asks for it where Arrow batches are mapped
         import pyspark  # noqa: F401
@@ -81,7 +82,7 @@ def _settings(master: str) -> dict[str, str]:
 
 
 def _is_near(master: str) -> bool:
-    """Whether a master is on this machine, so that nobody else needs to reach the driver.
+    """Return whether a master is on this machine, so that no other machine needs to reach the driver.
 
     >>> _is_near("local[2]"), _is_near("spark://127.0.0.1:7077"), _is_near("spark://cluster:7077")
     (True, True, False)
@@ -90,8 +91,8 @@ def _is_near(master: str) -> bool:
 
 
 @contextmanager
-def _this_python(*, near: bool) -> Iterator[None]:
-    """Let executors on this machine run the Python that runs now, unless the environment names another."""
+def _use_this_python(*, near: bool) -> Iterator[None]:
+    """Make executors on this machine use the current Python, unless the environment names another."""
     if not near or "PYSPARK_PYTHON" in os.environ:
         yield
         return
@@ -103,8 +104,8 @@ def _this_python(*, near: bool) -> Iterator[None]:
 
 
 @contextmanager
-def told(name: str) -> Iterator[None]:
-    """Turn what goes wrong in Spark into one sentence, since what Spark says may hold cells."""
+def explain_spark_error(name: str) -> Iterator[None]:
+    """Turn errors of Spark into errors of ours, since the messages of Spark may contain cells."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
@@ -121,47 +122,47 @@ def told(name: str) -> Iterator[None]:
 _PIECE = 1 << 20
 
 
-def by_value() -> None:
-    """Let these functions travel whole, so that executors need no Shoal, or not this part of it."""
+def pickle_by_value() -> None:
+    """Have the functions for executors pickled by value, so that executors need not import them from Shoal."""
     from pyspark import cloudpickle
 
     for module in (executors, cutting):
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
 
 
-def collected(frame: "DataFrame", empty: pa.Schema | None = None) -> pa.Table:
-    """Bring a small table to the driver; `empty` is its schema, for one that may have no rows."""
-    by_value()
-    found = frame.mapInArrow(executors.packed(), "packed binary").collect()
+def collect_table(frame: "DataFrame", empty: pa.Schema | None = None) -> pa.Table:
+    """Collect a small table on the driver; `empty` is its schema, for a table that may have no rows."""
+    pickle_by_value()
+    found = frame.mapInArrow(executors.pack_batches(), "packed binary").collect()
     tables = [pa.ipc.open_stream(row[0]).read_all() for row in found]
     if not tables and empty is not None:
         return empty.empty_table()
     return pa.concat_tables(tables)
 
 
-def streamed(frame: "DataFrame") -> Iterator[pa.RecordBatch]:
-    """Yield a large table partition by partition: the driver holds no more than two of these."""
-    by_value()
-    rows = frame.mapInArrow(executors.packed(), "packed binary")
+def stream_batches(frame: "DataFrame") -> Iterator[pa.RecordBatch]:
+    """Yield a large table partition by partition, so that the driver holds at most two of them."""
+    pickle_by_value()
+    rows = frame.mapInArrow(executors.pack_batches(), "packed binary")
     for row in rows.toLocalIterator(prefetchPartitions=True):
         yield from pa.ipc.open_stream(row[0])
 
 
-def spread(session: "SparkSession", table: pa.Table, schema: str) -> "DataFrame":
-    """Send a table of the driver to the executors."""
-    pieces = [executors.as_bytes(batch) for batch in table.combine_chunks().to_batches(_PIECE)]
+def send_table(session: "SparkSession", table: pa.Table, schema: str) -> "DataFrame":
+    """Return a frame with the rows of a table of the driver."""
+    pieces = [executors.to_ipc_bytes(batch) for batch in table.combine_chunks().to_batches(_PIECE)]
     given = broadcast(session, pieces)
-    return session.range(0, len(pieces), 1, max(len(pieces), 1)).mapInArrow(executors.unpacked(given), schema)
+    return session.range(0, len(pieces), 1, max(len(pieces), 1)).mapInArrow(executors.unpack_batches(given), schema)
 
 
 def broadcast(session: "SparkSession", value: Any) -> Any:
-    """Send something to every executor once."""
-    by_value()
+    """Broadcast a value: it is sent to every executor once."""
+    pickle_by_value()
     return session.sparkContext.broadcast(value)
 
 
-def let_go(frame: Any) -> None:
-    """Let executors forget a frame that nobody uses any more; a cluster that is gone has none."""
+def unpersist_frame(frame: Any) -> None:
+    """Unpersist a frame that is no longer used; does nothing if the cluster is gone."""
     from py4j.protocol import Py4JError
 
     try:

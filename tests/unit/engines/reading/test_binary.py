@@ -94,7 +94,7 @@ def test_nested_and_binary_columns(tmp_path, refused, values, what, name):
 
 
 @pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
-def test_names_and_emptiness(tmp_path, refused, name):
+def test_bad_names_and_empty_tables_are_refused(tmp_path, refused, name):
     def said(of):
         WRITERS[name](of, tmp_path / "whole")
         return refused((tmp_path / "whole").read_bytes(), name)

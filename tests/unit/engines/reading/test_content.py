@@ -3,11 +3,13 @@
 import gzip
 import os
 
+import fsspec
 import pyarrow as pa
 import pytest
 
 from shoal.engine_port import ReadOptions
 from shoal.engines.reading import read
+from shoal.engines.reading.content import files_of, open_remote
 from shoal.errors import BadData
 
 
@@ -74,3 +76,27 @@ def test_a_packed_file_that_is_cut_short(refused):
     packed = gzip.compress(b"age,sex\n31,CANARY-7f3\n" * 1000)
     said = refused(packed[:-20], "people.csv.gz")
     assert said == "people.csv.gz: this is not a gzip file, or it is damaged or cut short"
+
+
+def test_a_pattern_hides_what_is_no_data_and_nothing_for_the_folders_it_names(tmp_path):
+    folder = tmp_path / "_ours" / ".cache"
+    folder.mkdir(parents=True)
+    for name in ("a.csv", "_b.csv"):
+        (folder / name).write_text("age\n31\n")
+    (folder / "_SUCCESS").touch()
+    assert [path.name for path in files_of(folder / "*", "x")[1]] == ["a.csv"]
+    assert [path.name for path in files_of(tmp_path / "_ours" / ".cache" / "*.csv", "x")[1]] == ["a.csv"]
+    assert [path.name for path in files_of(folder / "_*.csv", "x")[1]] == ["_b.csv"]
+
+
+def test_a_remote_pattern_hides_the_same(monkeypatch):
+    store = fsspec.filesystem("memory")
+    for name in ("a.csv", "_b.csv", "_SUCCESS", "year=2024/_temporary/c.csv", "year=2024/d.csv"):
+        store.pipe(f"/_parent/people/{name}", b"age\n31\n")
+    try:
+        assert [str(path.name) for path, _ in open_remote("memory://_parent/people/*")[1]] == ["a.csv"]
+        assert [path.name for path, _ in open_remote("memory://_parent/people/**/*.csv")[1]] == ["a.csv", "d.csv"]
+        assert [path.name for path, _ in open_remote("memory://_parent/people/_*.csv")[1]] == ["_b.csv"]
+        assert [path.name for path, _ in open_remote("memory://_parent/people")[1]] == ["a.csv", "d.csv"]
+    finally:
+        store.rm("/_parent", recursive=True)

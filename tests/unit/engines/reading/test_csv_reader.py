@@ -51,7 +51,7 @@ def test_an_encoding_that_is_given(load, cells_of, encoding):
     assert "encoding" not in source.guessed
 
 
-def test_no_utf8(refused):
+def test_text_that_is_not_utf8_is_refused_with_its_offset(refused):
     # bad input 10
     said = refused("a,b\nCANARY-7f3 Müller,1\n".encode("latin-1"))
     assert said == (
@@ -61,7 +61,7 @@ def test_no_utf8(refused):
 
 
 @pytest.mark.parametrize("rows", [1, 200_000])
-def test_no_utf8_far_from_the_start(refused, rows):
+def test_text_that_is_not_utf8_is_refused_far_from_the_start(refused, rows):
     start = b"\xef\xbb\xbfa,b\n" + b"x,\xc3\xa9\n" * rows
     assert f"byte offset {len(start)} is" in refused(start + b"\xe9,1\n")
 
@@ -84,7 +84,7 @@ def test_the_delimiter_of_a_tsv(load):
     assert list(load("a,b\tc,d\n1,2\t3,4\n", "x.tsv").table.columns) == ["a,b", "c,d"]
 
 
-def test_what_is_given_is_not_sniffed(load):
+def test_given_options_are_not_guessed(load):
     source = load("a;b,c\n1;2,3\n", delimiter=",", quote="'", decimal=".")
     assert list(source.table.columns) == ["a;b", "c"]
     assert source.guessed == {"encoding": "utf-8"}
@@ -223,7 +223,7 @@ def strictly(text):
 
 @pytest.mark.filterwarnings("ignore::shoal.errors.ShoalWarning")
 @given(st.lists(st.text('x,"\n\r ', max_size=9).map(lambda line: f"{line}\n")).map("".join))
-def test_as_pythons_reader_or_refused(cells_of, body):
+def test_cells_are_those_of_pythons_csv_reader_or_refused(cells_of, body):
     text = f"a,b\n1,2\n{body}"
     expected = strictly(text)
     try:

@@ -29,7 +29,7 @@ from shoal.engines.reading import csv_reader as diagnose
         ("a,b\n'x',1\n1,'CANARY-7f3\n", "people.csv: row 2 (line 3) opens a quote that is never closed"),
     ],
 )
-def test_where_it_is_wrong(refused, content, said):
+def test_refusals_name_the_place_of_the_error(refused, content, said):
     options = {"quote": "'"} if "'x'" in content else {}
     assert refused(content, **options) == said
 

@@ -111,7 +111,7 @@ def test_zip_bombs(refused, monkeypatch):
     assert "unpacks to more than 1 MB" in refused(zipped({"xl/a.xml": b"0" * (2 << 20)}), "x.xlsx")
 
 
-def test_a_size_that_lies(refused):
+def test_a_zip_entry_with_a_false_size_is_refused(refused):
     # bad input 29
     whole = bytearray(zipped({"xl/a.xml": b"0" * (11 << 20)}))
     size = (11 << 20).to_bytes(4, "little")
@@ -145,12 +145,12 @@ FAR = {
 
 
 @pytest.mark.parametrize("cells", FAR.values(), ids=FAR)
-def test_far_cells_in_other_words(refused, cells):
+def test_far_cells_are_found_however_they_are_written(refused, cells):
     sheet = b"<sheetData><row r='1'><c r='A1'><v>1</v></c></row>" + cells + b"</sheetData>"
     assert " rows × " in refused(zipped({"xl/worksheets/sheet1.xml": sheet}), "x.xlsx")
 
 
-def test_a_sign_that_hides_a_place(refused):
+def test_a_greater_sign_in_an_attribute_does_not_hide_a_far_cell(refused):
     sheet = b"<sheetData><row r='1'><c x='>' r='XFD1'><v>1</v></c></row></sheetData>"
     assert "is damaged" in refused(zipped({"xl/worksheets/sheet1.xml": sheet}), "x.xlsx")
 
@@ -163,7 +163,7 @@ def test_empty_cells_at_the_end_are_no_extent():
         b"<table:table-row table:number-rows-repeated='1048575'><table:table-cell "
         b"table:number-columns-repeated='16384'/></table:table-row></table:table>"
     )
-    zip_guard.guard(Content("x.ods", ".ods", zipped({"content.xml": sheet})))
+    zip_guard.refuse_unsafe_zip(Content("x.ods", ".ods", zipped({"content.xml": sheet})))
 
 
 def table_of(load, *sheets, merged=(), **options):
@@ -186,6 +186,18 @@ def test_the_first_sheet_with_a_table(load):
     assert dict(source.guessed) == {"sheet": "sheet1", "header-row": 1}
     assert len(said) == 1
     assert "x.xlsx: the table is read from sheet 'sheet1', its column names from row 1; give another sheet" in said[0]
+
+
+def test_a_cover_page_by_name_is_refused_and_the_table_is_named(load, cells_of, refused):
+    cover, table = [["A study"], [], ["by us"]], [["age", "sex"], [1, "f"]]
+    assert refused(book(cover, table), "x.xlsx", sheet="sheet0") == (
+        "x.xlsx: sheet 'sheet0' holds no table; 'sheet1' does"
+    )
+    assert refused(book(cover, table, table), "x.xlsx", sheet="sheet0", header_row=2) == (
+        "x.xlsx: sheet 'sheet0' holds no table; 'sheet1', 'sheet2' do"
+    )
+    assert refused(book([["A study"]], table), "x.xlsx", sheet="sheet0").endswith("holds no table; 'sheet1' does")
+    assert cells_of(load(book([["key"], ["a"], [], ["b"]], table), "x.xlsx", sheet="sheet0"), "key") == ["a", None, "b"]
 
 
 def test_rows_of_titles_are_skipped_and_footers_kept(load, cells_of):
@@ -213,6 +225,7 @@ def test_row_names_of_a_sheet(load, cells_of, refused):
     assert names == ["row names", "age"]
     assert cells_of(source, "row names") == ["1", "2"]
     assert "so it is read as 'row names'" in said[0]
+    assert not table_of(load, [[None, "age"], [1, 31], [2, 31]], row_names_settled=True)[2]
     assert "column 1 has no name" in refused(book([[None, "age"], [1, 31], [1, 32]]), "x.xlsx")
 
 

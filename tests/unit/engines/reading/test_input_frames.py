@@ -101,7 +101,7 @@ def test_names(said):
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_emptiness(make, said):
+def test_frames_without_columns_or_rows_are_refused(make, said):
     assert "no columns" in said(make({}))  # bad input 1
     assert "no records" in said(make({"a": []}))  # bad input 2
 

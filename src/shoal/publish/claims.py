@@ -1,4 +1,4 @@
-"""What a published folder claims, and whether that is what the policy asked for."""
+"""The claims of a published folder, and whether they are what the policy asked for."""
 
 import csv
 from collections.abc import Mapping, Sequence
@@ -15,20 +15,20 @@ from shoal.labels.scale import TOP
 from shoal.models import known_model
 from shoal.models.model import Model, asked
 from shoal.policy.document import Policy
-from shoal.publish.contents import Private
+from shoal.publish.contents import PrivateFolder
 from shoal.publish.manifest import (
     COUNT,
     FILE,
     Manifest,
     ModelSummary,
     PublicManifest,
-    plain,
     read_manifest,
+    to_plain,
 )
-from shoal.publish.summary import NO_LIMIT, told
+from shoal.publish.summary import NO_LIMIT, public_parameter
 from shoal.roles import Role
 from shoal.verify.claim import Claim, Original, Status, Verdict
-from shoal.verify.open_release import Opened, quasi_cells
+from shoal.verify.open_release import OpenedRelease, quasi_cells
 from shoal.verify.release_files import refuse_irregular
 from shoal.verify.released_counts import ReleasedCounts
 
@@ -36,14 +36,14 @@ from shoal.verify.released_counts import ReleasedCounts
 def load_public(folder: Path) -> PublicManifest:
     """Read the manifest of a published folder; refused where it contradicts itself."""
     manifest = read_manifest(folder, PublicManifest)
-    wrong = [what for what, so in (_odd_columns(manifest) | _odd_figures(manifest)).items() if so]
+    wrong = [what for what, so in (_column_contradictions(manifest) | _figure_contradictions(manifest)).items() if so]
     if wrong:
         raise BadInput(f"{folder.name}/manifest.json: {wrong[0]}")
     return manifest
 
 
-def _odd_columns(manifest: PublicManifest) -> dict[str, bool]:
-    """What no release says of its columns, and whether this one says it."""
+def _column_contradictions(manifest: PublicManifest) -> dict[str, bool]:
+    """Return contradictions about columns, each as a sentence with whether this manifest has it."""
     quasi, sensitive, columns = manifest.quasi_identifiers, manifest.sensitive, manifest.data.columns
     separate, told = manifest.data.separate, manifest.statistics or {}
     own, second = manifest.observed or (), () if separate is None else separate.columns
@@ -62,6 +62,11 @@ def _odd_columns(manifest: PublicManifest) -> dict[str, bool]:
             *(manifest.rounded or ())
         }
         <= {*columns, *second} - {*quasi},
+        "it gives bounds of columns that it does not call rounded": not {
+            *(manifest.bottom or ()),
+            *(manifest.top or ()),
+        }
+        <= {*(manifest.rounded or ())},
         "it lists the labels of other columns than those that show labels": {*manifest.labels} != labelled,
         "it makes a promise about a column that is not sensitive": any(
             model.attribute not in {None, *sensitive} for model in manifest.models
@@ -69,8 +74,8 @@ def _odd_columns(manifest: PublicManifest) -> dict[str, bool]:
     }
 
 
-def _odd_figures(manifest: PublicManifest) -> dict[str, bool]:
-    """What no release says of its promises, rows and files, and whether this one says it."""
+def _figure_contradictions(manifest: PublicManifest) -> dict[str, bool]:
+    """Return contradictions about promises, rows and files, each with whether this manifest has it."""
     data, rows, second = manifest.data, manifest.rows, manifest.data.separate
     further = [bool(model.with_added) for model in manifest.models]
     ending = "" if data.partitions else f".{data.format}"  # Parquet in folders has none
@@ -85,13 +90,19 @@ def _odd_figures(manifest: PublicManifest) -> dict[str, bool]:
     }
 
 
+def _bounds(manifest: PublicManifest) -> dict[str, tuple[Fraction | None, Fraction | None]]:
+    """Return the least and the greatest number of rounded columns that have such bounds."""
+    low, high = ({n: Fraction(str(b)) for n, b in (each or {}).items()} for each in (manifest.bottom, manifest.top))
+    return {name: (low.get(name), high.get(name)) for name in [*low, *(each for each in high if each not in low)]}
+
+
 def claim_of(manifest: PublicManifest, folder: Path) -> Claim:
-    """The part of a public manifest that can be checked."""
+    """Return the part of a public manifest that can be checked."""
     rows = manifest.rows
     return Claim(
         manifest.quasi_identifiers if manifest.data.separate is None else manifest.data.separate.columns[:1],
         manifest.sensitive,
-        [_promised(model, folder) for model in manifest.models],
+        [_model_of(model, folder) for model in manifest.models],
         rows.released + rows.shown,
         manifest.data.columns,
         manifest.classes.model_dump(),
@@ -107,11 +118,12 @@ def claim_of(manifest: PublicManifest, folder: Path) -> Claim:
         manifest.labels,
         {name: Fraction(str(step)) for name, step in (manifest.rounded or {}).items()},
         [model.worst for model in manifest.models],
+        _bounds(manifest),
     )
 
 
-def _promised(said: ModelSummary, folder: Path) -> Model:
-    """The model that a manifest says was asked for."""
+def _model_of(said: ModelSummary, folder: Path) -> Model:
+    """Return the model that a manifest says was asked for; refuse one that this version does not know."""
     about = {} if said.attribute is None else {"attribute": said.attribute}
     try:
         model: Model = known_model(said.model)(**said.asked, **about)
@@ -126,12 +138,12 @@ def _promised(said: ModelSummary, folder: Path) -> Model:
     return model
 
 
-def counterfeits_told(
-    manifest: PublicManifest, folder: Path, release: Opened, claim: Claim, original: Original | None
+def judge_counterfeits(
+    manifest: PublicManifest, folder: Path, release: OpenedRelease, claim: Claim, original: Original | None
 ) -> list[Verdict]:
-    """Judge, where rows stand in for people who left, whether the file beside the table tells how many there are.
+    """Judge the file of counterfeits, the rows that stand in for people who left: its counts must be true.
 
-    The row map tells which they are; without it, no class may have more of them than rows.
+    The row map tells which rows these are; without it, no class may have more of them than rows.
     """
     if manifest.republish is None or not manifest.rows.added:
         return []
@@ -144,12 +156,14 @@ def counterfeits_told(
         return [Verdict(COUNT, Status.FAILS, why=f"{FILE} is missing or damaged")]
     total = sum(found.values())
     true = header == [*claim.quasi_identifiers, COUNT] and len(found) == len(lines) and total == manifest.rows.added
-    true = true and _are_in(found, release, claim, original)
+    true = true and _has_true_counts(found, release, claim, original)
     return [Verdict(COUNT, Status.HOLDS if true else Status.FAILS, {"rows": manifest.rows.added}, {"rows": total})]
 
 
-def _are_in(told: Mapping[tuple[str, ...], int], release: Opened, claim: Claim, original: Original | None) -> bool:
-    """Whether the classes of a table have so many added rows, or at least so many rows."""
+def _has_true_counts(
+    told: Mapping[tuple[str, ...], int], release: OpenedRelease, claim: Claim, original: Original | None
+) -> bool:
+    """Whether each class has as many added rows as told or, without a row map, at least as many rows."""
     cells = ", ".join(quasi_cells(claim))
     if original is None or original.rows is None:
         lines = release.db.sql(f"SELECT {cells}, sum(n)::BIGINT FROM released GROUP BY ALL").fetchall()
@@ -160,24 +174,28 @@ def _are_in(told: Mapping[tuple[str, ...], int], release: Opened, claim: Claim, 
     return told == {tuple(cell or "" for cell in shown): n for *shown, n in release.db.sql(listed).fetchall()}
 
 
-def agrees(
+def judge_claim(
     told: PublicManifest,
     claim: Claim,
-    known: Private,
+    known: PrivateFolder,
     releases: int | None,
     counted: ReleasedCounts,
     original: Original,
 ) -> Verdict:
-    """Whether a claim is the one that the policy makes, and both manifests tell the same columns, models and numbers.
+    """Judge whether a claim is the one of the policy, and whether both manifests agree on columns, models and numbers.
 
-    `releases` is how many the history tells of. What the private manifest says of the search, of losses and attacks is
-    not looked at: nothing is promised by it.
+    `releases` is the number of releases in the history. What the private manifest says about the search, losses and
+    attacks is not checked, since it promises nothing.
     """
     wrong = []
-    differ = [what for what, same in _compared(told, claim, known.policy, counted, original).items() if not same]
+    differ = [
+        what for what, same in _compare_with_policy(told, claim, known.policy, counted, original).items() if not same
+    ]
     if differ:
         wrong.append(f"the manifest and the policy of the private folder differ in {' and '.join(differ)}")
-    differ = [what for what, same in _alike(told, known.manifest, known.policy, original).items() if not same]
+    differ = [
+        what for what, same in _compare_manifests(told, known.manifest, known.policy, original).items() if not same
+    ]
     if releases != (None if told.republish is None else told.republish.release):
         differ.append("how many releases there were")
     if differ:
@@ -185,7 +203,7 @@ def agrees(
     return Verdict("claim", Status.FAILS if wrong else Status.HOLDS, why="; ".join(wrong))
 
 
-def _compared(
+def _compare_with_policy(
     told: PublicManifest, claim: Claim, policy: Policy, counted: ReleasedCounts, original: Original
 ) -> dict[str, bool]:
     shown = {claim.source(name) for name in told.quasi_identifiers}
@@ -198,7 +216,7 @@ def _compared(
         "quasi-identifiers": shown == set(policy.quasi_identifiers) and (grouped or others == plain),
         "sensitive attributes": set(claim.sensitive) == set(policy.named(Role.SENSITIVE)),
         "what columns tell of their class": grouped or _same_forms(claim, policy),
-        "how columns are rounded": claim.rounded == policy.rounding,
+        "how columns are rounded": claim.rounded == policy.rounding and claim.bounds == policy.bounds,
         "models or their parameters": _same_models(claim.models, policy.promises, counted),
         "which models hold because of added rows": claim.further == policy.further,
         "whether persons are counted": claim.persons == (policy.unit is not None),
@@ -235,8 +253,8 @@ def _same_forms(claim: Claim, policy: Policy) -> bool:
     return dict(claim.statistics) == expected and claim.observed == ranges and claim.by_label == by_label
 
 
-def _alike(told: PublicManifest, known: Manifest, policy: Policy, original: Original) -> dict[str, bool]:
-    """What both manifests say, and whether the private one says the same as its policy."""
+def _compare_manifests(told: PublicManifest, known: Manifest, policy: Policy, original: Original) -> dict[str, bool]:
+    """Return which parts of the private manifest agree with the public one and with the policy."""
     again = None if known.republish is None else (known.republish.way, known.republish.release)
     levels = {name: original.hierarchies[name].labels[level] for name, level in original.levels.items()}
     stars = {name for name, labels in levels.items() if list(labels) == [TOP]}
@@ -244,29 +262,29 @@ def _alike(told: PublicManifest, known: Manifest, policy: Policy, original: Orig
         "rows": known.rows.model_dump(exclude={"read"}) == told.rows.model_dump()
         and known.rows.read == known.rows.released + known.rows.suppressed - known.rows.added,
         "classes": known.classes == told.classes,
-        "models": [_promise(each) for each in known.models] == [_promise(each) for each in told.models]
-        and [_bare_model(each.asked) for each in known.models]
-        == [_bare_model(asked(each)) for each in policy.promises],
+        "models": [_promise_key(each) for each in known.models] == [_promise_key(each) for each in told.models]
+        and [_comparable_parameters(each.asked) for each in known.models]
+        == [_comparable_parameters(asked(each)) for each in policy.promises],
         "what shows * only": set(known.recoding.stars or ()) == stars,
         "data": known.data == told.data,
         "earlier releases": again == (None if told.republish is None else (told.republish.way, told.republish.release))
         and (None if policy.republish is None else policy.republish.way) == (None if again is None else again[0]),
-        "policy": _bare(known.policy) == _bare(policy.document()),
+        "policy": _comparable_policy(known.policy) == _comparable_policy(policy.document()),
     }
 
 
-def _promise(said: ModelSummary) -> tuple[str, str | None, bool, bool | None]:
+def _promise_key(said: ModelSummary) -> tuple[str, str | None, bool, bool | None]:
     return said.model, said.attribute, said.holds, said.with_added
 
 
-def _bare_model(parameters: Mapping[str, Any]) -> Any:
-    """Parameters without the attribute, which stands beside them, and without a path."""
-    return _without(_without(plain(parameters), "attribute"), "population")
+def _comparable_parameters(parameters: Mapping[str, Any]) -> Any:
+    """Return the parameters without the attribute, which is compared separately, and without a path."""
+    return _without(_without(to_plain(parameters), "attribute"), "population")
 
 
-def _bare(policy: Mapping[str, Any]) -> Any:
-    """A policy as a document without what the private folder has copies of: hierarchies and paths."""
-    bare = dict(plain(policy))
+def _comparable_policy(policy: Mapping[str, Any]) -> Any:
+    """Return a policy as a document without hierarchies and paths, of which the private folder has copies."""
+    bare = dict(to_plain(policy))
     if isinstance(columns := bare.get("attributes"), Mapping):
         bare["attributes"] = {name: _without(each, "hierarchy") for name, each in columns.items()}
     if isinstance(models := bare.get("require"), list):
@@ -281,13 +299,13 @@ def _without(table: Any, key: str) -> Any:
 
 def _same_models(said: Sequence[Model], required: Sequence[Model], counted: ReleasedCounts) -> bool:
     return len(said) == len(required) and all(
-        type(one) is type(other) and _same_parameters(asked(one), asked(other), _shown(other, counted))
+        type(one) is type(other) and _same_parameters(asked(one), asked(other), _values_shown(other, counted))
         for one, other in zip(said, required, strict=True)
     )
 
 
-def _shown(model: Model, counted: ReleasedCounts) -> AbstractSet[str | None]:
-    """Values that the release shows of the attribute that a model is about."""
+def _values_shown(model: Model, counted: ReleasedCounts) -> AbstractSet[str | None]:
+    """Return the values that the release shows of the attribute that a model is about."""
     values = counted.classes.sensitive.get(model.about or "")
     return set(values.labels) if values else set()
 
@@ -296,7 +314,7 @@ def _same_parameters(said: Mapping[str, Any], required: Mapping[str, Any], shown
     return said.keys() == required.keys() and all(
         _same_thresholds(said[name], limit, shown)
         if isinstance(limit, Mapping)
-        else said[name] == told(name, limit, shown)
+        else said[name] == public_parameter(name, limit, shown)
         for name, limit in required.items()
     )
 

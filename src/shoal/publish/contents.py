@@ -23,26 +23,36 @@ from shoal.hierarchy.arx_csv import Csv
 from shoal.hierarchy.build import pinned
 from shoal.plan import Plan
 from shoal.policy.document import Policy
-from shoal.policy.sections import anchored
-from shoal.publish.folder import put_file, refuse_file, write_file
-from shoal.publish.manifest import FILE, Fixed, Manifest, PublicManifest, StoredManifest, read_manifest
-from shoal.publish.summary import public, saveable
-from shoal.recoding.columns import Released, with_null
-from shoal.recoding.kinds import PartRecoding, StoredRecoding, stored_boxes
+from shoal.policy.sections import make_population_absolute
+from shoal.publish.folder import Places, put_file, refuse_file, write_file
+from shoal.publish.manifest import (
+    FILE,
+    FrozenDict,
+    Manifest,
+    PublicManifest,
+    Recommendation,
+    StoredManifest,
+    read_manifest,
+)
+from shoal.publish.summary import make_public_manifest, with_saveable_hierarchies
+from shoal.recoding.columns import ReleasedColumn, values_with_null
+from shoal.recoding.kinds import PartRecoding, StoredRecoding, as_stored_recoding
 from shoal.recoding.outcome import RecodedCells
 from shoal.roles import Role
+from shoal.runtime.events import PUBLISHED, phase
+from shoal.runtime.tempdir import delay_signals
 from shoal.verify.claim import PointFiles, Verdict
 from shoal.verify.release_files import digest_of, is_there, refuse_irregular
 
 
-def told_of(
+def public_manifest_of(
     manifest: Manifest,
     plan: Plan,
     verdicts: Sequence[Verdict],
     shown: ReleasedRows,
-    separate: Mapping[str, Released] | None = None,
+    separate: Mapping[str, ReleasedColumn] | None = None,
 ) -> PublicManifest:
-    """Make the manifest that may be published."""
+    """Make the public manifest, listing only labels and values that occur in the release."""
     columns = shown.columns
     ranges = [name for names in plan.released_as.values() for name in names if name not in plan.statistics]
     if plan.recoding.keeps_values:
@@ -50,19 +60,25 @@ def told_of(
     labels = {name: used_labels(columns[name]) for name in ranges}
     every = {**columns, **(separate or {})}
     values = {name: used_labels(every[name]) for name in every if plan.roles.get(name) is Role.SENSITIVE}
-    return public(manifest, plan, verdicts, labels, values)
+    return make_public_manifest(manifest, plan, verdicts, labels, values)
 
 
 def write_public(folder: Path, told: PublicManifest, counterfeits: str | None = None) -> None:
-    """Write `manifest.json` beside the table, and how many rows of each class show nobody."""
+    """Write `manifest.json` beside the table, and the counts of rows that show nobody where there are any."""
     (folder / MANIFEST).write_text(_as_json(told.document()), "utf-8")
     if counterfeits is not None:
         (folder / FILE).write_text(counterfeits, "utf-8")
 
 
-def write_recommendation(place: Path, manifest: Manifest) -> None:
-    """Replace the manifest of a private folder by one that says whether to publish the release."""
-    put_file(place, MANIFEST, _as_json(manifest.document()), private=True)
+def write_recommendation(places: Places, manifest: Manifest) -> None:
+    """Replace the manifest of the private folder by one with the recommendation whether to publish.
+
+    From then on an interruption tells the verdict.
+    """
+    assert manifest.recommendation is not None
+    with delay_signals():  # what is said of the verdict and what is written are the same
+        put_file(places.private, MANIFEST, _as_json(manifest.document()), private=True)
+        PUBLISHED[places.public.name] = manifest.recommendation.brief
 
 
 MANIFEST, POLICY, ROWS, CLASSES = "manifest.json", "policy.toml", "rows.arrow", "classes.parquet"
@@ -75,8 +91,8 @@ def _as_json(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def used_labels(column: Released) -> tuple[str, ...]:
-    """The labels that occur in the release; those of unused values would tell what was in the hierarchy."""
+def used_labels(column: ReleasedColumn) -> tuple[str, ...]:
+    """Return the labels that occur in the release, sorted; unused ones would reveal what is in the hierarchy."""
     present = np.flatnonzero(np.bincount(column.codes))
     labels = column.texts.to_pylist()
     return tuple(sorted(labels[code] for code in present.tolist() if labels[code] is not None))
@@ -90,7 +106,7 @@ class PeopleFile:
 
     @classmethod
     def choose(cls, path: str | os.PathLike[str], release: Path | None, *, force: bool) -> "PeopleFile":
-        """Refuse what cannot or must not be written: nothing of it may lie in a folder that is published."""
+        """Check the path; refuse one that cannot be written, or that lies in a folder that is published."""
         chosen = Path(path)
         refuse_file(chosen, (".csv",), release, force=force)
         if release is not None and release.is_dir() and release.resolve() in chosen.resolve().parents:
@@ -104,7 +120,7 @@ class PeopleFile:
 
 
 def as_csv(table: pa.Table) -> bytes:
-    """A table as a CSV.
+    """Return a table as the bytes of a CSV.
 
     >>> as_csv(pa.table({"row": [1], "ill": [None]})).splitlines()
     [b'"row","ill"', b'1,']
@@ -120,6 +136,7 @@ MAPPED = frozenset({"boxes", "cells", "clusters", "groups"})
 """Kinds of recoding in which only the row map tells which label belongs to which row."""
 
 
+@phase("writing")
 def write_private(
     folder: Path,
     manifest: Manifest,
@@ -132,17 +149,17 @@ def write_private(
 
     It names the hash of every other file: the folder is a record of how the release was made.
     """
-    _self_contained(policy, plan, source, folder).save(folder / POLICY)
+    _make_self_contained(policy, plan, source, folder).save(folder / POLICY)
     if rows is not None:
         _write_rows(folder / ROWS, plan, source.table.rows, rows)
     if plan.recoding.on_disk:
-        shutil.copyfile(stored_boxes(plan.recoding).points, folder / "points.parquet")
+        shutil.copyfile(as_stored_recoding(plan.recoding).points, folder / "points.parquet")
         write_boxes(folder / "boxes.parquet", plan)
     write_classes(folder / CLASSES, plan, source)
     if plan.grown is not None:
         plan.grown.history.write(folder)
     made = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    manifest = manifest.model_copy(update={"files": Fixed({name: digest_of(path) for name, path in made.items()})})
+    manifest = manifest.model_copy(update={"files": FrozenDict({name: digest_of(path) for name, path in made.items()})})
     (folder / MANIFEST).write_text(_as_json(manifest.document()), "utf-8")
     for path in folder.rglob("*"):
         path.chmod(0o700 if path.is_dir() else 0o600)
@@ -150,8 +167,8 @@ def write_private(
 
 
 @dataclass(frozen=True)
-class Private:
-    """What a private folder tells of how the release was made."""
+class PrivateFolder:
+    """The record of how a release was made, as read from its private folder."""
 
     policy: Policy
     manifest: Manifest
@@ -169,12 +186,54 @@ class Private:
 
     @property
     def repeated(self) -> Mapping[str, str]:
-        """Dropped columns that name persons who have several rows, though rows were counted; how often they repeat."""
+        """Dropped columns that name persons with several rows, though rows were counted, and how often they repeat."""
         said = self.manifest.recommendation
         return {} if said is None else said.repeated
 
 
-def load_private(folder: Path) -> Private:
+@dataclass(frozen=True)
+class VerdictAtRelease:
+    """What a private folder tells of the verdict that was given when its release was made."""
+
+    release: str
+    """Name of the folder of the release."""
+    said: Recommendation | None = None
+    """The verdict; None where none was given."""
+    unknown: bool = False
+    """Whether the folder is damaged, or of another release."""
+
+    @property
+    def sentence(self) -> str:
+        """The verdict as one line for people."""
+        if self.unknown:
+            return (
+                "The verdict at release is not known: the private folder beside it is damaged, or of another release."
+            )
+        if self.said is None:
+            again = f"shoal audit {self.release} --original … (in Python shoal.audit)"
+            return f"There is no verdict, since the run ended before: do not hand the release out before {again}"
+        return f"The verdict at release: {self.said.brief}"
+
+    def document(self) -> dict[str, str] | None:
+        """The verdict as a JSON object; None where there is none."""
+        return None if self.said is None else {"advice": self.said.advice, "verdict": self.said.brief}
+
+
+def read_verdict(release: Path, private: Path) -> VerdictAtRelease | None:
+    """Return the verdict at release that a private folder tells; None where there is no such folder."""
+    if not private.is_dir():
+        return None
+    name = release.absolute().name
+    try:
+        told, known = read_manifest(release, PublicManifest), read_manifest(private, StoredManifest)
+    except BadInput:
+        return VerdictAtRelease(name, unknown=True)
+    if told.data.sha256 != known.data.sha256:
+        return VerdictAtRelease(name, unknown=True)
+    return VerdictAtRelease(name, known.recommendation)
+
+
+def load_private(folder: Path) -> PrivateFolder:
     """Read a private folder: the policy, and the levels that were found or else the row map."""
     if not folder.is_dir():
         raise BadInput(
@@ -200,7 +259,7 @@ def load_private(folder: Path) -> Private:
     if by_levels and set(recoding.levels or ()) != set(policy.quasi_identifiers):
         raise BadInput(f"{folder.name}: its {MANIFEST} has not the levels of what its {POLICY} generalises")
     rows = load_rows(folder, manifest) if mapped else None
-    return Private(policy, manifest, recoding.levels or {}, rows, points)
+    return PrivateFolder(policy, manifest, recoding.levels or {}, rows, points)
 
 
 def _refuse_changed(folder: Path, manifest: Manifest) -> None:
@@ -231,7 +290,7 @@ def _refuse_outside(folder: Path, policy: Policy) -> None:
 
 def write_boxes(path: Path, plan: Plan) -> None:
     """Write what each box shows in the released columns of the quasi-identifiers, in their order."""
-    recoding = stored_boxes(plan.recoding)
+    recoding = as_stored_recoding(plan.recoding)
     columns = [recoding.shown[name][column] for name, made in plan.released_as.items() for column in made]
     shown = {f"s{i}": column.texts.take(pa.array(column.codes)) for i, column in enumerate(columns)}
     parquet.write_table(pa.table({"part": np.arange(len(recoding.sizes), dtype=np.int32), **shown}), path)
@@ -258,18 +317,19 @@ def write_classes(path: Path, plan: Plan, source: Source) -> None:
 def _write_parts(path: Path, plan: Plan, table: Table, recoding: PartRecoding) -> None:
     classes, part, quasi = plan.before.classes, recoding.part, plan.quasi_identifiers
     assert classes.classes is not None
-    # [class of the table] its last row; whether all rows of the class are in one part
+    # `rows` [class of the table]: its last row, whose part stands for the class if all its rows are in one part
     rows = np.zeros(len(classes), dtype=np.int64)
     rows[classes.classes] = np.arange(table.rows)
     many = classes.counts
     if (part[rows][classes.classes] != part).any():
         others = [name for name in table.columns if name not in quasi]
         order = np.lexsort([table[name].codes for name in reversed([*quasi, *others])])
-        # [row, in this order] whether it begins a line: another combination, or another part
+        # `fresh` [row, in this order]: whether it begins a new line, i.e. another combination or another part
         fresh = np.ones(table.rows, dtype=bool)
         fresh[1:] = np.any([np.diff(codes[order]) != 0 for codes in (classes.classes, part)], axis=0)
         rows, many = order[fresh], np.diff(np.append(np.flatnonzero(fresh), table.rows))
     assert isinstance(plan.after, RecodedCells)
+    # `losses` [line]: weighted loss over the attributes of the part that the line lies in
     losses = (plan.after.losses @ plan.before.weights)[part[rows]]
     codes = {name: table[name].codes[rows] for name in quasi}
     parquet.write_table(_class_lines(table, codes, recoding.shown, part[rows], many, losses), path)
@@ -293,7 +353,7 @@ def _write_points(path: Path, plan: Plan, table: Table, recoding: StoredRecoding
 def _class_lines(
     table: Table,
     codes: Mapping[str, Codes],
-    shown: Mapping[str, Mapping[str, Released]],
+    shown: Mapping[str, Mapping[str, ReleasedColumn]],
     part: Codes,
     rows: NDArray[np.integer[Any]],
     losses: NDArray[np.float64],
@@ -302,7 +362,7 @@ def _class_lines(
     lines = {}
     for name, own in codes.items():
         label = shown[name][name]
-        lines[f"original.{name}"] = with_null(table[name])[1].take(pa.array(own))
+        lines[f"original.{name}"] = values_with_null(table[name])[1].take(pa.array(own))
         lines[f"shown.{name}"] = label.texts.take(pa.array(label.codes[part]))
     return pa.table({**lines, "rows": pa.array(rows, pa.int64()), "loss": pa.array(losses, pa.float64())})
 
@@ -357,9 +417,9 @@ def load_rows(folder: Path, manifest: Manifest | None = None) -> NDArray[np.int6
     return found
 
 
-def _self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) -> Policy:
-    """The policy with every hierarchy made explicit: drafts and masks as they came out, files copied."""
-    known = saveable(policy, plan, source)
+def _make_self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) -> Policy:
+    """Return the policy with every hierarchy made explicit: drafts and masks as they came out, files copied."""
+    known = with_saveable_hierarchies(policy, plan, source)
     attributes = dict(known.attributes)
     for name in known.quasi_identifiers:
         if name not in plan.builders:  # numbers in boxes follow their order, whatever hierarchy they have
@@ -368,16 +428,16 @@ def _self_contained(policy: Policy, plan: Plan, source: Source, folder: Path) ->
         # what was used: where nothing is generalised, whatever hierarchy a column has means nothing
         kept = attributes[name].hierarchy if builder is policy.attributes[name].hierarchy else builder
         assert kept is not None
-        kept = _copied(kept, folder) if isinstance(kept, Csv) else pinned(kept, source.table[name])
+        kept = _copy_hierarchy(kept, folder) if isinstance(kept, Csv) else pinned(kept, source.table[name])
         attributes[name] = attributes[name].model_copy(update={"hierarchy": kept})
-    require = tuple(anchored(model) for model in known.require)  # everybody is not copied
+    require = tuple(make_population_absolute(model) for model in known.require)  # everybody is not copied
     method = known.method
     if method.workload is not None:
         method = method.model_copy(update={"workload": method.workload.absolute})
     return known.model_copy(update={"attributes": attributes, "require": require, "method": method})
 
 
-def _copied(builder: Csv, folder: Path) -> Csv:
+def _copy_hierarchy(builder: Csv, folder: Path) -> Csv:
     (folder / "hierarchies").mkdir(exist_ok=True)
     number = len(list((folder / "hierarchies").iterdir())) + 1
     copy = folder / "hierarchies" / f"{number}.csv"  # a column's name need not be a file's name
@@ -387,7 +447,9 @@ def _copied(builder: Csv, folder: Path) -> Csv:
 
 def _write_rows(path: Path, plan: Plan, total: int, rows: NDArray[np.int64]) -> None:
     """Write the row map: for every input row its place in the release, and the promises that its class failed."""
+    # `place` [input row]: the number, from 1, of the released row that shows it; 0 where none does
     place = np.zeros(total, dtype=np.int64)
+    # `shown` [released row that was not added]: its position among all released rows
     shown = np.flatnonzero(rows >= 0)
     place[rows[shown]] = shown + 1
     table = pa.table(
@@ -395,15 +457,15 @@ def _write_rows(path: Path, plan: Plan, total: int, rows: NDArray[np.int64]) -> 
             "input_row": pa.array(np.arange(1, total + 1)),
             "released_row": pa.array(place, mask=place == 0),
             "suppressed": pa.array(plan.recoding.suppressed),
-            "why": _why(plan),
+            "why": _list_failed_promises(plan),
         }
     )
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
 
 
-def _why(plan: Plan) -> pa.Array:
-    """Promises that the class of each input row does not keep; null where it keeps all."""
+def _list_failed_promises(plan: Plan) -> pa.Array:
+    """Return, for each input row, the promises that its class does not keep; null where it keeps all."""
     reasons = [
         ", ".join(model for model, failed in plan.failed.items() if failed[at]) or None
         for at in range(len(plan.after.classes))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.engine_port import ReleasedRows, WriteOptions
-from shoal.engines.partition_folders import deal, refuse_partitions
+from shoal.engines.partition_folders import partition_file, refuse_partitions
 from shoal.engines.postgres.tables import StoredTable
-from shoal.engines.table_writer import QUOTE, count_defused, refuse_marker, sorted_batches, style_of
+from shoal.engines.table_writer import QUOTE, count_defused, refuse_ambiguous_marker, sorted_batches, style_of
 from shoal.models import MODELS
 from shoal.policy.document import Policy
 from shoal.publish.folder import known_format, partitioned_format
@@ -26,7 +26,7 @@ BY_POINT = "there is no row map: the rows stayed where they are, and the private
 
 @dataclass(frozen=True)
 class DataFiles:
-    """What was written of a release."""
+    """The data files of a release, as written."""
 
     file: Path
     """The table, or the folder of its parts."""
@@ -38,8 +38,8 @@ class DataFiles:
     """The second table of Anatomy."""
 
 
-def write_options(release: ReleasedTable, format: str | None, partition_by: Sequence[str] = ()) -> WriteOptions:  # noqa: A002
-    """How a release will be written; refused where a reader could not tell null from everything else."""
+def choose_write_options(release: ReleasedTable, format: str | None, partition_by: Sequence[str] = ()) -> WriteOptions:  # noqa: A002
+    """Return how to write a release; refuse a CSV in which null could not be told from other cells."""
     if partition_by:
         refuse_partitions(partition_by, list(release.columns))
         format = partitioned_format(format)  # noqa: A001
@@ -48,7 +48,9 @@ def write_options(release: ReleasedTable, format: str | None, partition_by: Sequ
     quote = policy.data.quote or QUOTE
     options = WriteOptions(kind, policy.release.order == "keep", policy.release.spreadsheet_safe, quote)
     if kind == "csv":
-        refuse_marker(release.columns, style_of(release.source, options), policy.data.missing, release.shown.stream)
+        refuse_ambiguous_marker(
+            release.columns, style_of(release.source, options), policy.data.missing, release.shown.stream
+        )
     return options
 
 
@@ -62,7 +64,7 @@ def write_data(
     rows = None if written.order is None else release.rows[written.order]
     dealt = None
     if partition_by:
-        dealt = deal(file, file := folder / "data", partition_by)
+        dealt = partition_file(file, file := folder / "data", partition_by)
         rows = None if rows is None else rows[dealt.order]
     other, second = None, None
     if release.separate is not None:
@@ -86,10 +88,14 @@ def write_data(
     return DataFiles(file, data, rows, other)
 
 
-def notes_on(release: ReleasedTable, data: Data) -> list[str]:
-    """Notes on a release and on the file that it was written to."""
+def list_notes(release: ReleasedTable, data: Data) -> list[str]:
+    """Return the notes of the manifest: on the release, its row map, its models and its file."""
     unmapped = BY_POINT if release.plan.recoding.on_disk else NO_ROW_MAP
-    notes = [*release.notes, *([unmapped] if release.shown.rows is None else []), *_own_models(release.policy)]
+    notes = [
+        *release.notes,
+        *([unmapped] if release.shown.rows is None else []),
+        *_list_custom_model_notes(release.policy),
+    ]
     stream = release.shown.stream
     defused = count_defused(release.columns, release.shown.times) if stream is None else stream.defused()
     if not data.spreadsheet_safe or not defused:
@@ -101,8 +107,8 @@ def notes_on(release: ReleasedTable, data: Data) -> list[str]:
     return [*notes, note]
 
 
-def _own_models(policy: Policy) -> list[str]:
-    """What is said of models that only their author's code knows."""
+def _list_custom_model_notes(policy: Policy) -> list[str]:
+    """Return a note for each model that is not one of Shoal's own."""
     return [
         f"{name} is a model of your own: the saved policy names it, and is read where its class was imported before"
         for name in dict.fromkeys(model.name for model in policy.promises)

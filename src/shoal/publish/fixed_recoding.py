@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Literal, cast
 import numpy as np
 import pyarrow as pa
 
+from shoal.data.class_counts import sum_counts
 from shoal.data.codes import Codes
-from shoal.data.packed_keys import joined
+from shoal.data.packed_keys import join_columns
 from shoal.engine_port import Ability
 from shoal.errors import BadHierarchy, BadInput, BadPolicy, Infeasible, ShoalError
 from shoal.hierarchy.arx_csv import Csv
@@ -21,12 +22,13 @@ from shoal.hierarchy.taxonomy import TOP, Hierarchy
 from shoal.metrics.catalogue import lost_in_cells
 from shoal.partition.condition import Condition, condition_of
 from shoal.partition.known_classes import KnownClasses, covers_of
-from shoal.partition.statistics import labels_shown
+from shoal.partition.statistics import show_labels
 from shoal.plan import Plan
 from shoal.policy.document import Policy
+from shoal.policy.sections import RowLimit, SuppressionLike, suppression_of_text
 from shoal.problem import Problem, hierarchy_of
-from shoal.publish.contents import Private, load_classes, load_private
-from shoal.recoding.columns import Released
+from shoal.publish.contents import PrivateFolder, load_classes, load_private
+from shoal.recoding.columns import ReleasedColumn
 from shoal.recoding.kinds import PartRecoding
 from shoal.recoding.outcome import RecodedCells
 from shoal.runtime.events import phase
@@ -37,17 +39,17 @@ COMPARED = (
     "people who are both in this release and in the earlier one can be found by comparing the two, however well each "
     "protects them; publish both only if nobody is in both, or anonymize all rows together"
 )
-"""What is said of every release whose recoding was found for another (composition)."""
+"""Note on every release whose recoding was found for another one (composition)."""
 
 Outside = Literal["suppress", "nearest"]
-"""What becomes of a row that no class of the earlier release covers."""
+"""What happens to a row that no class of the earlier release covers."""
 
 _ADVICE: dict[type[ShoalError], str] = {
     Infeasible: "give --suppression (in Python suppression=…), or anonymize afresh",
     BadPolicy: "make the new table like the earlier one, or anonymize afresh",
     BadHierarchy: "correct the new rows, or anonymize afresh",
 }
-"""What is left to do when neither levels or classes, policy nor hierarchies can be changed."""
+"""What can still be done when the earlier release fixes levels or classes, policy and hierarchies."""
 
 _CLASSLESS = {
     "clusters": "its rows show the middle of their own cluster, which is not that of other rows",
@@ -58,7 +60,7 @@ _CLASSLESS = {
 
 @dataclass(frozen=True)
 class EarlierRelease:
-    """A release that was made before, by its private folder, and the policy of the one that follows it."""
+    """An earlier release, given by its private folder, and the policy of the release that follows it."""
 
     folder: Path
     policy: Policy
@@ -66,13 +68,13 @@ class EarlierRelease:
     doing: ClassVar[str]
     """What the run that follows it is called."""
     notes: ClassVar[tuple[str, ...]] = ()
-    """What is said of every release that follows it so."""
+    """Notes on every release that follows it in this way."""
     needs: ClassVar[tuple[tuple[Ability, str], ...]] = ()
-    """What the engine must be able to do beside what the policy needs, and what for."""
+    """Abilities that the engine needs beyond those of the policy, and what for."""
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Adds to an error what the earlier release has to do with it."""
+    def explain_errors(self) -> Iterator[None]:
+        """Add to an error what the earlier release has to do with it."""
         yield
 
     def solve(self, problem: Problem) -> Plan:
@@ -82,25 +84,25 @@ class EarlierRelease:
 
 @dataclass(frozen=True)
 class FixedRecoding(EarlierRelease):
-    """The policy that makes the recoding of an earlier release once more."""
+    """The policy that applies the recoding of an earlier release to new rows."""
 
     doing: ClassVar[str] = "apply"
     notes: ClassVar[tuple[str, ...]] = (COMPARED,)
     fixes: ClassVar[str] = "levels"
-    """What the earlier release decided, and cannot be changed."""
+    """What the earlier release decided and what therefore cannot be changed."""
 
     @classmethod
     def load(
         cls,
         private: str | os.PathLike[str],
         *,
-        suppression: float | str | None = None,
+        suppression: SuppressionLike | None = None,
         outside: str | None = None,
         reading: Mapping[str, Any] | None = None,
     ) -> "FixedRecoding":
         """Read a private folder; what is given here, `reading` for [data], replaces what its policy says.
 
-        `outside` says what becomes of rows that no class of the earlier release covers: "suppress" or "nearest".
+        `outside` says what happens to rows that no class of the earlier release covers: "suppress" or "nearest".
         """
         folder = Path(os.path.abspath(private))
         settle(folder)
@@ -121,7 +123,7 @@ class FixedRecoding(EarlierRelease):
             )
         _refuse_broken(folder, policy, levels)
         method = {} if suppression is None else {"suppress": "tuple", "suppression": suppression}
-        return FixedRecoding(folder, _fixed(policy.read_as(reading or {}), levels, method))
+        return FixedRecoding(folder, _fix_levels(policy.read_as(reading or {}), levels, method))
 
     @property
     def advice(self) -> dict[type[ShoalError], str]:
@@ -129,8 +131,8 @@ class FixedRecoding(EarlierRelease):
         return _ADVICE
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Adds to an error that the earlier release leaves no choice, and what can be done."""
+    def explain_errors(self) -> Iterator[None]:
+        """Add to an error that the earlier release leaves no choice, and what can be done."""
         try:
             yield
         except tuple(_ADVICE) as wrong:
@@ -140,7 +142,7 @@ class FixedRecoding(EarlierRelease):
 
 
 def _refuse_broken(folder: Path, policy: Policy, levels: Mapping[str, int]) -> None:
-    """Refuse a folder without what would then be drafted or searched for anew, and differ from the earlier release."""
+    """Refuse a folder that lacks levels or hierarchies, which would then be found anew and differ."""
     if set(levels) != set(policy.quasi_identifiers):
         raise BadInput(f"{folder.name}: its manifest.json has not the levels of what its policy.toml generalises")
     _refuse_incomplete(folder, {name: policy.attributes[name].hierarchy for name in levels})
@@ -155,8 +157,8 @@ def _refuse_incomplete(folder: Path, builders: Mapping[str, Any]) -> None:
             raise BadInput(f"{folder.name}/{builder.path}: the hierarchy of {name!r} is missing")
 
 
-def _fixed(policy: Policy, levels: Mapping[str, int], method: Mapping[str, Any]) -> Policy:
-    """Policy whose lattice is just the node that was found, so that how it was found no longer matters."""
+def _fix_levels(policy: Policy, levels: Mapping[str, int], method: Mapping[str, Any]) -> Policy:
+    """Return a policy whose lattice is only the node that was found, so that the search has no choice."""
     attributes = {name: dict(attribute) for name, attribute in policy.attributes.items()}
     for name, level in levels.items():
         attributes[name] |= {"min_level": level, "max_level": level}
@@ -170,8 +172,8 @@ def _fixed(policy: Policy, levels: Mapping[str, int], method: Mapping[str, Any])
     )
 
 
-def _refuse_classless(folder: Path, known: Private) -> None:
-    """Refuse a recoding whose classes say nothing of other rows."""
+def _refuse_classless(folder: Path, known: PrivateFolder) -> None:
+    """Refuse a recoding whose classes cannot be applied to other rows."""
     policy = known.policy
     formed = [name for name in policy.quasi_identifiers if set(policy.attributes[name].form or ()) - {"range"}]
     why = _CLASSLESS.get(known.kind)
@@ -196,16 +198,16 @@ class FixedClasses(FixedRecoding):
     kind: Literal["boxes", "cells"]
     lines: pa.Table
     """The classes as the private folder lists them."""
-    suppression: float | str
-    """Share of the rows that may be suppressed, or k."""
+    suppression: SuppressionLike
+    """Share of the rows that may be suppressed, a number of them, or k."""
     outside: Outside
 
     @classmethod
     def of(
         cls,
         folder: Path,
-        known: Private,
-        suppression: float | str | None,
+        known: PrivateFolder,
+        suppression: SuppressionLike | None,
         outside: Outside,
         read: Mapping[str, Any],
     ) -> "FixedClasses":
@@ -223,7 +225,7 @@ class FixedClasses(FixedRecoding):
         needed = given if known.kind == "cells" else {name: each for name, each in given.items() if each is not None}
         _refuse_incomplete(folder, needed)
         lines = load_classes(folder, policy.quasi_identifiers)
-        share = _told_suppression(lines) if suppression is None else suppression
+        share = _stored_suppression(lines) if suppression is None else suppression
         made = cls(folder, fixed, cast("Literal['boxes', 'cells']", known.kind), lines, share, outside)
         made._suppressible(1)
         return made
@@ -237,7 +239,7 @@ class FixedClasses(FixedRecoding):
         return {**_ADVICE, Infeasible: f"give {options}, or anonymize afresh"}
 
     def _suppressible(self, rows: int) -> int:
-        """How many rows may be suppressed; BadPolicy where the share is none."""
+        """Return how many rows may be suppressed; raise BadPolicy if the share is not a valid one."""
         k = {"model": "k-anonymity", "k": self.policy.largest_k}
         share = {"suppression": self.suppression}
         return Policy(attributes={"any": "quasi-identifier"}, require=[k], method=share).suppressible(rows)
@@ -256,14 +258,14 @@ class FixedClasses(FixedRecoding):
         condition = condition_of(problem, items)
         labels = known.texts
         if self.outside == "nearest":
-            part, labels = known.widened(problem, builders, condition, part)
-        placed = _Placed.of(condition, part, labels)
+            part, labels = known.widen_to_cover(problem, builders, condition, part)
+        placed = _PlacedRows.of(condition, part, labels)
         placed.refuse_too_many(problem)
         placed.refuse_failing(problem)
-        showing, after = _recoded(problem, hierarchies, placed)
+        showing, after = _recode_parts(problem, hierarchies, placed)
         metrics = lost_in_cells(problem.before, after)
         why = {} if placed.left_out is None else {placed.why: after.suppressed}
-        told = {b"suppression": str(self.suppression).encode()}
+        told = {b"suppression": _suppression_text(self.suppression).encode()}
         return Plan(
             roles=problem.roles,
             builders=builders,
@@ -281,18 +283,21 @@ class FixedClasses(FixedRecoding):
         )
 
 
-def _told_suppression(lines: pa.Table) -> float | str:
-    """The share of rows that the earlier release was itself allowed to suppress, where it was applied; else all."""
+def _suppression_text(suppression: SuppressionLike) -> str:
+    """Return a limit of suppression as `suppression_of_text` reads it."""
+    return str(RowLimit(**suppression) if isinstance(suppression, Mapping) else suppression)
+
+
+def _stored_suppression(lines: pa.Table) -> SuppressionLike:
+    """Return the share of rows that the earlier release was allowed to suppress, if stored; else all."""
     told: str = (lines.schema.metadata or {}).get(b"suppression", b"1.0").decode()
-    try:
-        return float(told)
-    except ValueError:
-        return told
+    limit = suppression_of_text(told)
+    return float(limit) if isinstance(limit, int) else limit  # a share of 1, as older versions wrote it
 
 
 @dataclass(frozen=True)
-class _Placed:
-    """Rows in classes: those that may be released, and at last those that may not."""
+class _PlacedRows:
+    """Rows assigned to classes: those that may be released, and last a part for those that may not."""
 
     condition: Condition
     part: Codes
@@ -307,30 +312,35 @@ class _Placed:
     """Rows that are left out."""
 
     @classmethod
-    def of(cls, condition: Condition, part: Codes, labels: Mapping[str, list[str | None]]) -> "_Placed":
+    def of(cls, condition: Condition, part: Codes, labels: Mapping[str, list[str | None]]) -> "_PlacedRows":
         """Merge the classes that show the same, and mark those that fail; `part` is -1 for what no class covers."""
         items, inside = condition.items, np.flatnonzero(part >= 0)
         used, at = np.unique(part[inside], return_inverse=True)
-        shown = {name: labels_shown([texts[each] for each in used.tolist()]) for name, texts in labels.items()}
-        # [class in use] its number, the same for classes that show the same; [number] one class of it
-        alike, count, _ = joined([(each.codes, len(each.texts)) for each in shown.values()])
+        shown = {name: show_labels([texts[each] for each in used.tolist()]) for name, texts in labels.items()}
+        # `alike` [class in use]: a number, equal for classes that show the same labels
+        # `first` [number]: one of the classes in use that have it
+        alike, count, _ = join_columns([(each.codes, len(each.texts)) for each in shown.values()])
         first = np.zeros(count, dtype=np.int64)
         first[alike] = np.arange(len(used))
+        # `mine` [item]: number of its class; -1 where no class covers it
         mine = np.full(len(part), -1, dtype=np.int32)
         mine[inside] = alike[at]
+        # `fails` [number]: whether the class breaks a promise
         fails = np.zeros(count, dtype=bool)
         failing: dict[str, int] = {}
         if count:
             counts = condition.counts(mine, count)
-            sizes = np.bincount(mine[inside], weights=items.counts[inside], minlength=count).astype(np.int64)
+            sizes = sum_counts(mine[inside], items.counts[inside], count)
             for model in (each for each in condition.parts if not each.table_wide):
                 wrong = ~model.complies(counts)
                 fails |= wrong
                 failing[model.name] = max(int(sizes[wrong].sum()), failing.get(model.name, 0))
-        # [number] what it is among the released classes; those that fail, and rows without a class, are the last part
+        # `place` [number, and one more for -1]: position among the released classes; failing classes and items
+        # without a class get the position after the last one
         place = np.append(np.cumsum(~fails) - 1, -1).astype(np.int32)
         place[:-1][fails] = -1
         place[place < 0] = int((~fails).sum())
+        # `kept` [released class]: a class in use that tells what it shows
         kept = first[~fails]
         texts = {name: each.texts.take(pa.array(each.codes[kept])).to_pylist() for name, each in shown.items()}
         outside = int(items.counts[part < 0].sum())
@@ -345,7 +355,7 @@ class _Placed:
 
     @property
     def left_out(self) -> int | None:
-        """Part of what is left out."""
+        """Number of the part that holds what is left out; None if nothing is."""
         return self.classes if self.gone else None
 
     @property
@@ -383,10 +393,10 @@ class _Placed:
             raise Infeasible("the rows that are left do not keep the policy as a whole")
 
 
-def _recoded(
-    problem: Problem, hierarchies: Mapping[str, Hierarchy], placed: _Placed
-) -> tuple[dict[str, dict[str, Released]], RecodedCells]:
-    """Return what every part shows, and the table that comes of it; rows that are left out show `*`."""
+def _recode_parts(
+    problem: Problem, hierarchies: Mapping[str, Hierarchy], placed: _PlacedRows
+) -> tuple[dict[str, dict[str, ReleasedColumn]], RecodedCells]:
+    """Return what every part shows, and the recoded table; rows that are left out show `*`."""
     out, items = placed.left_out, placed.condition.items
     stars = [] if out is None else [TOP]
     parts = placed.classes + len(stars)
@@ -395,8 +405,8 @@ def _recoded(
         column = problem.table[name]
         rows = items.marginal(name, column.size)
         each = covers_of(column, hierarchies.get(name), texts, rows)
-        covers.append(each.starred(items.rows, null=column.has_null) if stars else each)
-        shown[name] = {name: labels_shown([*texts, *stars])}
-    sizes = np.bincount(placed.part, weights=items.counts, minlength=parts).astype(np.int64)
+        covers.append(each.with_suppressed(items.rows, null=column.has_null) if stars else each)
+        shown[name] = {name: show_labels([*texts, *stars])}
+    sizes = sum_counts(placed.part, items.counts, parts)
     losses = np.stack([each.losses for each in covers], axis=1)
-    return shown, RecodedCells(items.parted(placed.part, parts), sizes, losses, tuple(covers), out)
+    return shown, RecodedCells(items.merge_into_parts(placed.part, parts), sizes, losses, tuple(covers), out)

@@ -8,18 +8,18 @@ from errno import ENAMETOOLONG
 from pathlib import Path
 
 from shoal.errors import REPLACE_IT, BadInput, BadOutput, reason_of
-from shoal.runtime.events import PUBLISHED
+from shoal.runtime.events import PUBLISHED, describe_verdict, phase
 from shoal.runtime.memory import is_shortage
 from shoal.runtime.tempdir import (
     SPILL,
     Move,
     Scratch,
-    clear,
+    delay_signals,
     move_together,
+    remove_abandoned,
     settle,
     stage_prefix,
     sync_folder,
-    undisturbed,
 )
 from shoal.verify.release_files import read_json
 
@@ -54,7 +54,7 @@ class Places:
     force: bool = False
     """Whether an older release may be replaced."""
     stages: tuple[Path, ...] = ()
-    """Hidden folders beside the places, in which the release is made; whoever has them is alone at it."""
+    """Hidden folders beside the places, in which the release is made; they also lock the places for one run."""
 
     @classmethod
     def choose(
@@ -66,7 +66,7 @@ class Places:
         force: bool,
         earlier: Path | None = None,
     ) -> "Places":
-        """Refuse what cannot or must not be written; `earlier` is a folder that stays as it is."""
+        """Choose both folders; refuse what cannot or must not be written. `earlier` is a folder that must stay."""
         public = Path(os.path.abspath(out))
         if not public.name or public == Path.cwd():
             raise BadOutput(f"{out}: give a new folder to write the release into, e.g. out/")
@@ -80,14 +80,14 @@ class Places:
         for place in (public, secret):
             _clear_leftovers(place)
         for place in (public, secret):  # first: neither may be tried again with force
-            _refuse_meeting(place, earlier)
+            _refuse_overlap(place, earlier)
         for place in (public, secret):
             _refuse_place(place, source, force=force)
         return cls(public, secret, source, force)
 
     @contextmanager
-    def held(self) -> Iterator["Places"]:
-        """Keep both places for this run alone, until the end of the block; refused while another run has one."""
+    def reserve(self) -> Iterator["Places"]:
+        """Reserve both places for this run until the end of the block; refused while another run has one."""
         if self.stages:
             yield self
             return
@@ -102,80 +102,83 @@ class Places:
                         "folder); wait until it has ended, or choose another folder"
                     ) from None
                 except OSError as wrong:
-                    raise self._unwritten(wrong) from None
+                    raise self._to_bad_output(wrong) from None
             yield replace(self, stages=tuple(stage.path for stage in stages))
         finally:
-            with undisturbed():
+            with delay_signals():
                 for stage in stages:
                     stage.close()
 
     @contextmanager
-    def filled(self, last: Callable[[], None] | None = None) -> Iterator[tuple[Path, Path]]:
-        """Two folders to fill, hidden beside the targets; both are moved into place at the end, or both removed.
+    def staging_folders(self, last: Callable[[], None] | None = None) -> Iterator[tuple[Path, Path]]:
+        """Give two hidden folders to fill; at the end of the block both are moved into place, or both are removed.
 
-        `last` is called once they stand there; if it raises, both are moved back.
+        `last` is called once they are in place; if it raises, both are moved back.
         """
-        with self.held() as places:
+        with self.reserve() as places:
             try:
                 public, private = (stage / "new" for stage in places.stages)
                 public.mkdir()  # with the rights that the umask allows
                 private.mkdir(mode=0o700)
                 yield public, private
-                _sync(public)
-                _sync(private)
+                with phase("publishing"):
+                    _sync(public)
+                    _sync(private)
                 for place in (self.public, self.private):  # somebody may have put something there meanwhile
                     _refuse_place(place, self.source, force=self.force)
                 # the private half first: a public folder never stands without the record of how it was made
                 moves = [Move(places.stages[1], self.private), Move(places.stages[0], self.public)]
-                with undisturbed():
+                with delay_signals():
                     move_together(moves, last)
-                    PUBLISHED.append(self.public.name)
+                    PUBLISHED[self.public.name] = ""
             except OSError as wrong:
-                raise self._unwritten(wrong) from None
+                raise self._to_bad_output(wrong) from None
 
-    def _unwritten(self, wrong: OSError) -> BadOutput:
+    def _to_bad_output(self, wrong: OSError) -> BadOutput:
         why = reason_of(wrong)
         return BadOutput(f"{self.public.name}: the release could not be written ({why}); nothing was changed")
 
     @contextmanager
-    def reported(self) -> Iterator[None]:
-        """Make the reports of a release that stands in its place: if that fails, only the report does."""
+    def explain_report_errors(self) -> Iterator[None]:
+        """Explain failures of a report as such: the release itself is published by then."""
         try:
             yield
         except Exception as wrong:
             if not isinstance(wrong, OSError) and not is_shortage(wrong):
                 raise
             why = reason_of(wrong) if isinstance(wrong, OSError) else "memory ran out"
+            name = self.public.name
             raise BadOutput(
-                f"{self.public.name}: the release was verified and published, but its report could not be made ({why})"
+                f"{name}: the release was verified and published, {describe_verdict(name)}; its report could not be "
+                f"made ({why})"
             ) from None
 
 
 def _clear_leftovers(place: Path) -> None:
-    """Put right and remove what a run that was killed left beside a place."""
+    """Repair and remove what a killed run left beside a place."""
     for prefix in (stage_prefix(place), SPILL):
         try:
-            clear(place.parent, prefix)
+            remove_abandoned(place.parent, prefix)
         except OSError:
             return  # there is no such folder, or nothing may be written there: that is said elsewhere
 
 
 def known_format(name: str) -> str:
-    """The format itself; refused if no release is written in it."""
+    """Return the format itself; refuse one that no release is written in."""
     if name not in {"csv", "parquet"}:
         raise BadInput(f"format {name!r} is not known; a release is written as csv or parquet")
     return name
 
 
 def partitioned_format(name: str | None) -> str:
-    """Parquet; any other format is refused, since it is not kept in folders."""
+    """Return Parquet; refuse any other format, since only Parquet is written in folders."""
     if name not in {None, "parquet"}:
         raise BadInput("partition by: only Parquet is kept in folders; name no other format")
     return "parquet"
 
 
 def put_file(place: Path, name: str, text: str, *, private: bool = False) -> None:
-    """Put a file into the folder of a release that stands in its place, whole or not at all."""
+    """Put a file into the folder of a published release, whole or not at all."""
     stage = Scratch(place.parent, stage_prefix(place))
     try:
         made = stage.path / name
@@ -192,7 +195,9 @@ def put_file(place: Path, name: str, text: str, *, private: bool = False) -> Non
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file, or leave what was there."""
+    """Write a file whole, through a link if it is one; if that fails, leave what was there."""
+    refuse_irregular(path)
+    path = path.resolve() if path.is_symlink() else path  # the link stays, and the file that it names is replaced
     made = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with made.open("xb") as file:
@@ -205,12 +210,22 @@ def write_whole(path: Path, content: str | bytes) -> None:
         made.unlink(missing_ok=True)
 
 
+def refuse_irregular(path: Path) -> None:
+    """Refuse what a file must not replace: a folder, a device, a pipe, or a link to any of them or to nothing."""
+    if path.is_dir():
+        raise BadOutput(f"{path.name}: this is a folder; give a file")
+    if path.is_symlink() and not path.exists():
+        raise BadOutput(f"{path.name}: this is a link to a file that does not exist; name the file itself")
+    if path.exists() and not path.is_file():
+        raise BadOutput(f"{path.name}: this is a device or a pipe, not a regular file; name a file")
+
+
 _LONGEST_NAME = 255
 """Bytes that file systems allow for the name of a folder."""
 
 
 def _refuse_name(place: Path) -> None:
-    """Refuse a name that no folder can have, or none beside which there is a name for a hidden one."""
+    """Refuse a name that no folder can have, or that is too long for the hidden folder beside it."""
     longest = _LONGEST_NAME - len(stage_prefix(Path("x"))) - 7
     if "\0" in str(place):
         raise BadOutput("the name of the folder for the release holds a character that no name can have")
@@ -223,7 +238,7 @@ def _refuse_name(place: Path) -> None:
             raise BadOutput(f"{place.name}: the path to this folder is too long; give a shorter one") from None
 
 
-def _refuse_meeting(place: Path, earlier: Path | None) -> None:
+def _refuse_overlap(place: Path, earlier: Path | None) -> None:
     if earlier is None:
         return
     one, other = place.resolve(), earlier.resolve()
@@ -273,13 +288,13 @@ def _is_release(place: Path) -> bool:
 
 
 def _sync(folder: Path) -> None:
-    """Have the disk keep a folder and all files in it."""
+    """Flush a folder and all files in it to disk."""
     for path in (*folder.rglob("*"), folder):
         sync_folder(path)
 
 
 def kind_of(path: Path) -> str:
-    """Kind of a file, as the ending of its name says.
+    """Return the kind of a file, as its extension says.
 
     >>> kind_of(Path("lattice.SVG"))
     'svg'
@@ -295,8 +310,7 @@ def refuse_file(path: Path, endings: tuple[str, ...], source: Path | None, *, fo
         raise BadOutput(
             f"{path.name}: the folder {path.absolute().parent.name!r} that should hold it does not exist; make it first"
         )
-    if path.is_dir():
-        raise BadOutput(f"{path.name}: this is a folder; give a file")
+    refuse_irregular(path)
     if source is not None and path.resolve() == source.resolve():
         raise BadOutput(f"{path.name}: the table itself would be written over; name another file")
     if path.exists() and not force:
@@ -304,7 +318,7 @@ def refuse_file(path: Path, endings: tuple[str, ...], source: Path | None, *, fo
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file, or leave what was there and say why."""
+    """Write a file whole; if that fails, leave what was there and raise the reason."""
     try:
         write_whole(path, content)
     except OSError as wrong:

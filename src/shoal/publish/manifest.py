@@ -1,22 +1,23 @@
 """The manifests of a release as documents: the public one says what the release shows anyway, the private one all."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from shoal.attacks.attack import Channel
 from shoal.errors import BadInput
 from shoal.policy.document import FORMAT, Policy
-from shoal.runtime import Glance
+from shoal.runtime import SummaryRepr
 from shoal.verify.release_files import read_json
 
 
-class Fixed(dict[str, Any]):
+class FrozenDict(dict[str, Any]):
     """A dictionary that does not change.
 
-    >>> Fixed(k=5)["k"] = 6
+    >>> FrozenDict(k=5)["k"] = 6
     Traceback (most recent call last):
     TypeError: a manifest does not change
     """
@@ -26,38 +27,39 @@ class Fixed(dict[str, Any]):
 
     __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
 
-    def __reduce__(self) -> tuple[type["Fixed"], tuple[dict[str, Any]]]:
-        return Fixed, (dict(self),)
+    def __reduce__(self) -> tuple[type["FrozenDict"], tuple[dict[str, Any]]]:
+        return FrozenDict, (dict(self),)
 
 
-def fixed(value: Any) -> Any:
-    """The same value, lists as tuples and dictionaries fixed.
+def freeze(value: Any) -> Any:
+    """Return the same value with lists as tuples and dictionaries that do not change.
 
-    >>> fixed({"require": [{"k": 5}]})
+    >>> freeze({"require": [{"k": 5}]})
     {'require': ({'k': 5},)}
     """
     if isinstance(value, Mapping):
-        return Fixed({key: fixed(part) for key, part in value.items()})
-    return tuple(fixed(part) for part in value) if isinstance(value, list | tuple) else value
+        return FrozenDict({key: freeze(part) for key, part in value.items()})
+    return tuple(freeze(part) for part in value) if isinstance(value, list | tuple) else value
 
 
-def plain(value: Any) -> Any:
-    """The same value as JSON has it: tuples as lists, fixed dictionaries as plain ones.
+def to_plain(value: Any) -> Any:
+    """Return the same value as JSON has it: tuples as lists, fixed dictionaries as plain ones.
 
-    >>> plain(fixed({"require": [{"k": 5}]}))
+    >>> to_plain(freeze({"require": [{"k": 5}]}))
     {'require': [{'k': 5}]}
     """
     if isinstance(value, Mapping):
-        return {key: plain(part) for key, part in value.items()}
-    return [plain(part) for part in value] if isinstance(value, list | tuple) else value
+        return {key: to_plain(part) for key, part in value.items()}
+    return [to_plain(part) for part in value] if isinstance(value, list | tuple) else value
 
 
-FIXED = AfterValidator(fixed)
-"""Fixes what a field of a manifest holds; its JSON Schema stays that of the plain type."""
+FIXED = AfterValidator(freeze)
+"""Makes the value of a manifest field immutable; its JSON Schema stays that of the plain type."""
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 """A number of rows, classes, people."""
 Figure = Annotated[float, Field(allow_inf_nan=False)]
 Step = Annotated[int | float, Field(gt=0, allow_inf_nan=False)]
+Bound = Annotated[int | float, Field(allow_inf_nan=False)]
 Character = Annotated[str, Field(min_length=1, max_length=1)]
 Hash = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Statistic = Literal["lo", "hi", "min", "max", "mean", "median", "mode"]
@@ -123,6 +125,17 @@ class PublicRows(_Frozen):
     shown: Count = 0
 
 
+class ExceededSummary(_Frozen):
+    """The moment when more rules were lost or made up than h allows."""
+
+    lost: float
+    """LR at that moment."""
+    ghosts: float
+    """GR at that moment."""
+    taken_back: int
+    """How many rows, changed last, were taken back."""
+
+
 class BlockingSummary(_Frozen):
     """What was done about inference channels."""
 
@@ -131,7 +144,9 @@ class BlockingSummary(_Frozen):
     """How many channels there were."""
     left: int
     why: str | None = None
-    """Why some channels are left."""
+    """Why some channels are left, or blocking ended before its time."""
+    exceeded: ExceededSummary | None = None
+    """LR and GR when one of them passed h; left out if none did."""
     lost: float
     """LR: the share of the other rules that are gone."""
     ghosts: float
@@ -188,7 +203,7 @@ class ModelSummary(_Frozen):
 
 
 def fewest_persons(models: Iterable[Mapping[str, Any]]) -> int | None:
-    """Return how many persons each class has at least, from the promises of a private manifest; None if none says it.
+    """Return the least number of persons in a class, from the promises of a private manifest; None if none tells it.
 
     >>> fewest_persons([{"model": "k-anonymity", "attained": {"k": 6}}, {"model": "t-closeness", "attained": {}}])
     6
@@ -225,7 +240,8 @@ class Data(_Frozen):
     separate: SeparateTable | None = None
 
 
-Advice = Literal["publish", "think again", "do not publish"]
+Advice = Literal["publish", "of little use", "think again", "do not publish"]
+"""What is advised: "of little use" means that it is safe to publish, but that columns or rows of it say nothing."""
 
 
 class Remedy(_Frozen):
@@ -278,6 +294,8 @@ class Recommendation(_Frozen):
     """Dropped columns that name persons who have several rows, though rows were counted; and how often they repeat."""
     exact: Annotated[dict[str, int], FIXED] = {}
     """Sensitive columns in which many rows, as many as told, hold a value that no other row has."""
+    unique_after_rounding: Annotated[dict[str, int], FIXED] = {}
+    """Rounded columns in which some rows, as many as told, still hold a value that no other row has."""
     findings: str
     """What holds and what the attacks found, as the published table tells it."""
     advice: Advice
@@ -288,8 +306,43 @@ class Recommendation(_Frozen):
     untried: tuple[str, ...] = ()
     """Changes that were not tried on the whole table, since that would have taken too long."""
 
+    @property
+    def brief(self) -> str:
+        """The advice with its reasons, in a few words: "do not publish (3 rows can be tied to a person)"."""
+        reasons = [*self._list_exposures()]
+        if self.advice == "think again":
+            reasons += [] if self.attacks else ["no attack was tried"]
+            reasons += [f"{name} is * in every row" for name in self.starred]
+            reasons += [f"rows were counted, though {name} repeats" for name in self.repeated]
+            reasons += [f"the exact value of {name} finds {_format_rows(rows)}" for name, rows in self.exact.items()]
+            reasons = reasons or ["most of the detail is lost"]
+        if self.advice == "of little use":
+            reasons += [f"{name} is * in most rows" for name in self.mostly_starred]
+            reasons = reasons or [f"{_format_rows(self.blank)} are * in every quasi-identifier"]
+        words = ADVICE_WORDS[self.advice]
+        return f"{words} ({', '.join(reasons)})" if reasons else words
 
-class Manifest(Glance, _Frozen):
+    def _list_exposures(self) -> Iterator[str]:
+        """Yield what each kind of attack learns, of those that succeed."""
+        for channel in Channel:
+            if rows := self.attacks.get(str(channel), 0):
+                yield channel.learned.format(rows=_format_rows(rows), what="sensitive value")
+
+
+ADVICE_WORDS: Mapping[Advice, str] = {
+    "publish": "publish",
+    "of little use": "safe to publish, but of little use",
+    "think again": "think again",
+    "do not publish": "do not publish",
+}
+"""What people are told, by the advice."""
+
+
+def _format_rows(count: int) -> str:
+    return f"{count:,} {'row' if count == 1 else 'rows'}"
+
+
+class Manifest(SummaryRepr, _Frozen):
     """Everything about a release; belongs in the private folder."""
 
     shoal: str
@@ -328,7 +381,7 @@ class Manifest(Glance, _Frozen):
         return self.model_dump(mode="json", exclude_none=True)
 
     def without_times(self) -> Self:
-        """The manifest without what differs between equal runs."""
+        """Return the manifest without the durations, which differ between equal runs."""
         return self.model_copy(update={"method": self.method.model_copy(update={"seconds": None})})
 
 
@@ -357,6 +410,10 @@ class PublicManifest(_Frozen):
     """Whether `observed` ranges are those of all rows that show the same range, not of the class."""
     rounded: Annotated[dict[str, Step], FIXED] | None = None
     """Columns whose numbers are rounded, and to multiples of what."""
+    bottom: Annotated[dict[str, Bound], FIXED] | None = None
+    """Rounded columns whose numbers below a bound are published as the bound."""
+    top: Annotated[dict[str, Bound], FIXED] | None = None
+    """Rounded columns whose numbers above a bound are published as the bound."""
     models: tuple[ModelSummary, ...]
     labels: Annotated[dict[str, tuple[str, ...]], FIXED]
     rows: PublicRows
@@ -373,7 +430,7 @@ Stored = TypeVar("Stored", StoredManifest, PublicManifest)
 
 
 def read_manifest(folder: Path, kind: type[Stored]) -> Stored:
-    """Read the manifest of a folder, strictly: JSON that means one thing, and each field of its very type."""
+    """Read the manifest of a folder strictly: unambiguous JSON, and every field of exactly its type."""
     document = read_json(folder / "manifest.json")
     if isinstance(document.get("format"), bool):
         raise BadInput(f"{folder.name}/manifest.json: true and false are no format")

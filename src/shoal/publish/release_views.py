@@ -1,4 +1,4 @@
-"""Releases as an attacker and as queries have them: in memory, in a published folder, or any table."""
+"""Releases as an attacker or a query sees them: in memory, in a published folder, or any table."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,26 +15,26 @@ from shoal.data.frequency_set import FrequencySet
 from shoal.errors import BadInput, NotVerified
 from shoal.hierarchy.build import Builder
 from shoal.hierarchy.taxonomy import TOP
-from shoal.models.spec import nearest
+from shoal.models.spec import suggest_column
 from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.publish.manifest import PublicManifest
-from shoal.recoding.columns import Released
+from shoal.recoding.columns import ReleasedColumn
 from shoal.roles import Role
 from shoal.runtime.events import phase
 from shoal.verify.claim import Claim
 from shoal.verify.judge import judge, judge_labels, judge_rounding
-from shoal.verify.open_release import Opened, opened
+from shoal.verify.open_release import OpenedRelease, opened
 from shoal.verify.release_files import published_table
-from shoal.verify.released_counts import GroupTable, count, read_separate
+from shoal.verify.released_counts import GroupTable, count_released, read_separate
 from shoal.workload.generalised_table import GeneralisedTable, QueriedOriginal, read_release, text_cells
 
 _BOUNDS = (("lo", "hi"), ("min", "max"))
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Which released columns are quasi-identifiers, which statistics of what they tell, and which are sensitive."""
+class ColumnRoles:
+    """Which released columns are quasi-identifiers, which are sensitive, and which statistics columns show."""
 
     quasi_identifiers: Sequence[str]
     sensitive: Sequence[str]
@@ -42,26 +42,26 @@ class Columns:
 
 
 @phase("reading")
-def published_in_folder(
+def read_published_folder(
     folder: Path, manifest: PublicManifest, builders: Mapping[str, Builder] | None = None
 ) -> Published:
-    """The table of a published folder, read afresh, its rows in the order of the file."""
+    """Read the table of a published folder afresh, its rows in the order of the file."""
     data = manifest.data
     table = published_table(folder, data.file, data.sha256)
     with opened(table, data.columns, data.model_dump(), listed=True) as release:
         _refuse_other_figures(release, folder, manifest)
         texts = release.db.sql("SELECT * FROM listed ORDER BY rowid").to_arrow_table()
-    encoded = _encoded(texts.rename_columns(list(data.columns)))
-    columns = Columns(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
+    encoded = _encode_table(texts.rename_columns(list(data.columns)))
+    columns = ColumnRoles(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
     if data.separate is None:
-        return published_of(folder.name, encoded, columns, builders)
+        return published_from_table(folder.name, encoded, columns, builders)
     second = published_table(folder, data.separate.file, data.separate.sha256)
     other = read_separate(second, data.separate.columns, data.model_dump())
-    return _of_groups(folder.name, encoded, columns, data.separate.columns[0], other, builders)
+    return _published_from_groups(folder.name, encoded, columns, data.separate.columns[0], other, builders)
 
 
-def _refuse_other_figures(release: Opened, folder: Path, manifest: PublicManifest) -> None:
-    """Refuse a table that has not the rows, classes and labels that its manifest tells of."""
+def _refuse_other_figures(release: OpenedRelease, folder: Path, manifest: PublicManifest) -> None:
+    """Refuse a table whose rows, classes or labels differ from what its manifest says."""
     separate, rows = manifest.data.separate, manifest.rows
     quasi = manifest.quasi_identifiers if separate is None else separate.columns[:1]
     told = Claim(
@@ -74,54 +74,63 @@ def _refuse_other_figures(release: Opened, folder: Path, manifest: PublicManifes
         statistics=manifest.statistics or {},
         labels=manifest.labels,
     )
-    for verdict in [*judge(told, count(release, told)), *judge_labels(told, release), *judge_rounding(told, release)]:
+    for verdict in [
+        *judge(told, count_released(release, told)),
+        *judge_labels(told, release),
+        *judge_rounding(told, release),
+    ]:
         if not verdict.holds:
             raise NotVerified(f"{folder.name}: the table has other {verdict.promise} than its manifest says")
 
 
-def published_in_memory(
+def published_from_columns(
     name: str,
-    columns: Mapping[str, Released],
-    roles: Columns,
+    columns: Mapping[str, ReleasedColumn],
+    roles: ColumnRoles,
     builders: Mapping[str, Builder],
-    separate: Mapping[str, Released] | None = None,
+    separate: Mapping[str, ReleasedColumn] | None = None,
 ) -> Published:
-    """The columns of a release as a CSV would show them; `separate` is the other table of Anatomy."""
-    coded = {name: shown_as(name, column) for name, column in columns.items()}
+    """Return a release in memory as a CSV would show it; `separate` is the other table of Anatomy."""
+    coded = {name: column_as_read(name, column) for name, column in columns.items()}
     table = Table(coded, len(next(iter(coded.values())).codes))
     if separate is None:
-        return published_of(name, table, roles, builders)
+        return published_from_table(name, table, roles, builders)
     groups, values, counts = (each.texts.take(pa.array(each.codes)).to_pylist() for each in separate.values())
     other = GroupTable(groups, values, [int(count) for count in counts])
-    return _of_groups(name, table, roles, next(iter(separate)), other, builders)
+    return _published_from_groups(name, table, roles, next(iter(separate)), other, builders)
 
 
-def published_by(
-    plan: Plan, policy: Policy, columns: Mapping[str, Released], separate: Mapping[str, Released] | None = None
+def published_from_plan(
+    plan: Plan,
+    policy: Policy,
+    columns: Mapping[str, ReleasedColumn],
+    separate: Mapping[str, ReleasedColumn] | None = None,
 ) -> Published:
-    """A release of a plan as somebody has it who knows its hierarchies."""
+    """Return the release of a plan as seen by an attacker who knows its hierarchies."""
     quasi = [name for names in plan.released_as.values() for name in names]
     sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE]
     builders = dict(plan.builders) | builders_of(policy, [Role.SENSITIVE])
-    return published_in_memory("the release", columns, Columns(quasi, sensitive, plan.statistics), builders, separate)
+    return published_from_columns(
+        "the release", columns, ColumnRoles(quasi, sensitive, plan.statistics), builders, separate
+    )
 
 
-def shown_as(name: str, column: Released) -> Column:
-    """A released column as a reader of the file codes it: by the labels that occur, and no others.
+def column_as_read(name: str, column: ReleasedColumn) -> Column:
+    """Return a released column as a reader of the file would code it: by the labels that occur, and no others.
 
-    >>> shown_as("age", Released.of(np.array([2, 0, 2], np.int32), ["3*", "4*", "2*"])).codes.tolist()
+    >>> column_as_read("age", ReleasedColumn.of(np.array([2, 0, 2], np.int32), ["3*", "4*", "2*"])).codes.tolist()
     [0, 1, 0]
     """
     used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.texts)))
     seen = encode(name, texts_in_use(column, used))
-    # [code] the code that a reader gives to the label
+    # `place` [old code]: the code that a reader of the file gives to its label
     place = np.zeros(len(column.texts), dtype=np.int32)
     place[used] = seen.codes
     return replace(seen, codes=place[column.codes])
 
 
-def texts_in_use(column: Released, used: NDArray[np.integer]) -> pa.StringArray:
-    """Texts of the values that occur, and only these: whether times show hours must not depend on who was left out."""
+def texts_in_use(column: ReleasedColumn, used: NDArray[np.integer]) -> pa.StringArray:
+    """Return the texts of the values that occur; whether times show hours must not depend on who was left out."""
     values = column.values.take(pa.array(used))
     if not pa.types.is_timestamp(values.type):
         return column.texts.take(pa.array(used))
@@ -130,11 +139,13 @@ def texts_in_use(column: Released, used: NDArray[np.integer]) -> pa.StringArray:
     return texts.take(pa.array(seen.codes))
 
 
-def published_of(name: str, table: Table, columns: Columns, builders: Mapping[str, Builder] | None = None) -> Published:
-    """A table with one class for each combination of all that its columns tell of the quasi-identifiers."""
+def published_from_table(
+    name: str, table: Table, columns: ColumnRoles, builders: Mapping[str, Builder] | None = None
+) -> Published:
+    """Return a table as an attacker sees it, with one class per combination of quasi-identifiers."""
     for column in (*columns.quasi_identifiers, *columns.sensitive):
         if column not in table.columns:
-            raise BadInput(f"{name}: there is no column {column!r}{nearest(column, table.columns)}")
+            raise BadInput(f"{name}: there is no column {column!r}{suggest_column(column, table.columns)}")
     both = sorted({*columns.quasi_identifiers} & {*columns.sensitive})
     if both:
         raise BadInput(f"{name}: column {both[0]!r} cannot be a quasi-identifier and sensitive")
@@ -143,46 +154,48 @@ def published_of(name: str, table: Table, columns: Columns, builders: Mapping[st
     if not table.rows:
         raise BadInput(f"{name}: there are no records")
     of_row, counts = classes_of(table, columns.quasi_identifiers, columns.sensitive)
-    return Published(name, table, _shown(table, columns), tuple(columns.sensitive), of_row, counts, builders or {})
+    return Published(
+        name, table, _label_columns(table, columns), tuple(columns.sensitive), of_row, counts, builders or {}
+    )
 
 
-def _of_groups(
+def _published_from_groups(
     name: str,
     table: Table,
-    columns: Columns,
+    columns: ColumnRoles,
     group: str,
     separate: GroupTable,
     builders: Mapping[str, Builder] | None,
 ) -> Published:
-    """View of Anatomy's two tables: rows as they are, each in a group whose sensitive values the other table has."""
+    """Return Anatomy's two tables as an attacker sees them: each row in a group, whose values the other table has."""
     of_row = FrequencySet.count({group: (table[group].codes, table[group].size)}, want_classes=True)
     assert of_row.classes is not None
     names = labels_of(table, group)
     number = {names[code]: at for at, code in enumerate(of_row.codes(group).tolist())}
     if set(separate.groups) != set(number):
         raise NotVerified(f"{name}: the two tables of the release have different groups")
-    # [line of the other table] its group, as the classes are numbered, and its value
+    # [line of the other table] `at`: the class number of its group; `values`: the code of its sensitive value
     at = np.array([number[each] for each in separate.groups], dtype=np.int64)
     place = {value: code for code, value in enumerate(dict.fromkeys(separate.values))}
     labels = list(place)
     values = np.array([place[each] for each in separate.values], dtype=np.int64)
     counted = ValueCounts(at, values, np.array(separate.counts, dtype=np.int64), labels, len(of_row))
     counts = ClassCounts(of_row.counts, dict.fromkeys(columns.sensitive, counted))
-    shown = _shown(table, columns)
+    shown = _label_columns(table, columns)
     sensitive = tuple(columns.sensitive)
     return Published(name, table, shown, sensitive, of_row.classes, counts, builders or {}, exact=True)
 
 
-def _shown(table: Table, columns: Columns) -> dict[str, LabelColumn]:
-    """What every row shows of each quasi-identifier: its label, or the range between two bounds."""
+def _label_columns(table: Table, columns: ColumnRoles) -> dict[str, LabelColumn]:
+    """Return what every row shows of each quasi-identifier: its label, or the range between two bounds."""
     parts: dict[str, dict[str, str]] = {}
     for name in columns.quasi_identifiers:
         of, kind = columns.statistics.get(name, (name, "label"))
         parts.setdefault(of, {})[kind] = name
-    return {of: _face(table, kinds) for of, kinds in parts.items()}
+    return {of: _label_column_of(table, kinds) for of, kinds in parts.items()}
 
 
-def _face(table: Table, kinds: Mapping[str, str]) -> LabelColumn:
+def _label_column_of(table: Table, kinds: Mapping[str, str]) -> LabelColumn:
     if "label" in kinds:
         name = kinds["label"]
         return LabelColumn(table[name].codes, labels_of(table, name))
@@ -193,8 +206,8 @@ def _face(table: Table, kinds: Mapping[str, str]) -> LabelColumn:
 
 
 def _ranges(table: Table, low: str, high: str) -> LabelColumn:
-    """Two columns of bounds as one of closed intervals."""
-    # one code for each pair of bounds that occurs
+    """Join two columns of bounds into one of closed intervals."""
+    # `pairs` [distinct pair]: low code × size + high code; `codes` [row]: which pair it shows
     size = table[high].size
     pairs, codes = np.unique(table[low].codes.astype(np.int64) * size + table[high].codes, return_inverse=True)
     lows, highs = labels_of(table, low), labels_of(table, high)
@@ -208,12 +221,12 @@ def _range(low: str | None, high: str | None) -> str:
     return f"[{low}, {high}]"
 
 
-def _encoded(table: pa.Table) -> Table:
+def _encode_table(table: pa.Table) -> Table:
     return Table({name: encode(name, table[name]) for name in table.column_names}, table.num_rows)
 
 
 def original_of(table: Table, name: str, policy: Policy, builders: Mapping[str, Builder]) -> QueriedOriginal:
-    """The table that a release was made from, with the hierarchies along which it was generalised."""
+    """Return the original table of a release, with the hierarchies along which it was generalised."""
     missing = [attribute for attribute in policy.attributes if attribute not in table.columns]
     if missing:
         raise BadInput(f"{name}: this is not the original: it has no column {missing[0]!r}")
@@ -221,23 +234,23 @@ def original_of(table: Table, name: str, policy: Policy, builders: Mapping[str, 
 
 
 def builders_of(policy: Policy, roles: Collection[Role] = (Role.QUASI_IDENTIFIER,)) -> dict[str, Builder]:
-    """The hierarchies that the policy of a private folder names for attributes of some roles."""
+    """Return the hierarchies that a policy names for attributes of some roles."""
     known = {name: policy.attributes[name].hierarchy for role in roles for name in policy.named(role)}
     return {name: builder for name, builder in known.items() if builder is not None}
 
 
-def shown_in_memory(
-    columns: Mapping[str, Released], plan: Plan, names: Collection[str], original: QueriedOriginal
+def generalised_from_columns(
+    columns: Mapping[str, ReleasedColumn], plan: Plan, names: Collection[str], original: QueriedOriginal
 ) -> GeneralisedTable:
-    """What the columns of a release show, as a CSV would."""
+    """Return what a release in memory shows of some attributes, for answering queries."""
     cells = {name: (column.codes, column.texts.to_pylist()) for name, column in columns.items()}
     return read_release(cells, plan.statistics, names, original)
 
 
-def shown_in_folder(
+def generalised_from_folder(
     folder: Path, manifest: PublicManifest, names: Collection[str], original: QueriedOriginal
 ) -> GeneralisedTable:
-    """What the table of a published folder shows, read afresh."""
+    """Return what a published folder, read afresh, shows of some attributes, for answering queries."""
     data = manifest.data
     table = published_table(folder, data.file, data.sha256)
     with opened(table, data.columns, data.model_dump()) as release:

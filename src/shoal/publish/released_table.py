@@ -1,4 +1,4 @@
-"""A released table: as a frame, as a summary, and what it claims."""
+"""A released table: its data as a frame, its summary and its claim."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,11 +18,11 @@ from shoal.errors import BadInput
 from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.publish.manifest import Data, Manifest, SeparateTable
-from shoal.publish.summary import seen_if_few, summarise
+from shoal.publish.summary import compare_if_cheap, summarise
 from shoal.publish.verification import judge_frame
-from shoal.recoding.columns import Released
+from shoal.recoding.columns import ReleasedColumn
 from shoal.roles import Role
-from shoal.runtime import Glance
+from shoal.runtime import SummaryRepr
 from shoal.verify.claim import Claim, Verdict
 from shoal.verify.open_release import Room
 
@@ -37,7 +37,7 @@ else:
 
 
 @dataclass(frozen=True, repr=False)
-class ReleasedTable(Glance, Generic[Frame]):
+class ReleasedTable(SummaryRepr, Generic[Frame]):
     """A table that keeps its policy: as data, a frame of the kind that came in, and as a summary."""
 
     policy: Policy
@@ -56,7 +56,7 @@ class ReleasedTable(Glance, Generic[Frame]):
 
     @property
     def _facts(self) -> list[tuple[str, str]]:
-        """What a glance shows: figures and names of the policy, no cell."""
+        """What the short form shows: figures and names of the policy, no cell."""
         classes, left_out, metric = self.plan.after.kept, self.plan.after.suppressed_rows, self.policy.method.metric
         sizes = f"{len(classes):,} of {classes.min():,} to {classes.max():,} rows" if len(classes) else "none"
         return [
@@ -67,11 +67,11 @@ class ReleasedTable(Glance, Generic[Frame]):
         ]
 
     @property
-    def columns(self) -> dict[str, Released]:
+    def columns(self) -> dict[str, ReleasedColumn]:
         return self.shown.columns
 
     @property
-    def row_by_row(self) -> dict[str, Released]:
+    def row_by_row(self) -> dict[str, ReleasedColumn]:
         """Released columns with a code for every row; refused where the rows are not in memory."""
         if self.shown.rows is None:
             raise BadInput("the rows of this release stayed where they are; save it, and name its folder")
@@ -116,7 +116,7 @@ class ReleasedTable(Glance, Generic[Frame]):
         return {column for columns in self.plan.released_as.values() for column in columns}
 
     @cached_property
-    def separate(self) -> dict[str, Released] | None:
+    def separate(self) -> dict[str, ReleasedColumn] | None:
         """The other table of Anatomy: how often each sensitive value occurs in each group."""
         return self.plan.recoding.separate(self.source.table)
 
@@ -135,7 +135,7 @@ class ReleasedTable(Glance, Generic[Frame]):
         """The private manifest as a frozen value."""
         second = None if self.separate is None else SeparateTable(columns=tuple(self.separate))
         data = Data(format="frame", columns=tuple(self.columns), separate=second)
-        seen = seen_if_few(self.plan, self.policy, self.source)
+        seen = compare_if_cheap(self.plan, self.policy, self.source)
         return summarise(self.plan, self.policy, self.source, self.verdicts, data, self.notes, seen)
 
     @property
@@ -159,4 +159,5 @@ class ReleasedTable(Glance, Generic[Frame]):
             added=self.shown.added,
             further=self.policy.further,
             rounded=self.policy.rounding,
+            bounds=self.policy.bounds,
         )

@@ -1,4 +1,4 @@
-"""Makes the manifests from a plan and its verdicts: all for the owner, and for the public what the release shows."""
+"""Makes the two manifests from a plan and its verdicts: the private one, and the public one that tells less."""
 
 import csv
 import io
@@ -23,7 +23,7 @@ from shoal.publish.manifest import (
     BlockingSummary,
     Classes,
     Data,
-    Fixed,
+    FrozenDict,
     Manifest,
     MethodSummary,
     ModelSummary,
@@ -34,13 +34,13 @@ from shoal.publish.manifest import (
     RepublishSummary,
     RowCounts,
 )
-from shoal.recoding.kinds import in_parts
+from shoal.recoding.kinds import as_part_recoding
 from shoal.roles import Role
 from shoal.verify.claim import Verdict
 
 
 def republish_summary(plan: Plan, policy: Policy) -> dict[str, Any] | None:
-    """What publishing again did, as the private manifest tells it; None where a table is published once."""
+    """Return what the private manifest says about republishing; None where a table is published once."""
     if plan.grown is None or policy.republish is None:
         return None
     history, finding = plan.grown.history, plan.grown.finding
@@ -54,14 +54,15 @@ def republish_summary(plan: Plan, policy: Policy) -> dict[str, Any] | None:
     }
 
 
-def counterfeits_of(plan: Plan) -> str | None:
-    """Number of counterfeits, rows that show nobody, in each class that has some, as CSV; None where there are none."""
+def counterfeits_csv_of(plan: Plan) -> str | None:
+    """Return as CSV how many counterfeits, rows that show nobody, each class has; None where there are none."""
     if plan.grown is None or plan.added is None:
         return None
-    # one added row of each class: the part of the row that it copies tells what the class shows
+    # [class with added rows] `at`: one of its added rows; `counts`: how many it has. The part of the row that the
+    # added row copies tells what the class shows.
     classes, at, counts = np.unique(plan.class_of_row[plan.added.copied], return_index=True, return_counts=True)
     del classes
-    recoding = in_parts(plan.recoding)
+    recoding = as_part_recoding(plan.recoding)
     parts = recoding.part[plan.added.copied[at]]
     shown = {name: column for columns in recoding.shown.values() for name, column in columns.items()}
     names = [name for columns in plan.released_as.values() for name in columns]
@@ -73,11 +74,11 @@ def counterfeits_of(plan: Plan) -> str | None:
 
 
 NO_LIMIT = 1.0
-"""What a threshold per value becomes in public when the release shows none of the values: any share is allowed."""
+"""Public form of a threshold per value when the release shows none of the values: any share is allowed."""
 
 
 POPULATION = "the population"
-"""What the path of the population becomes in public."""
+"""Public form of the path of the population."""
 
 
 def summarise(
@@ -96,7 +97,7 @@ def summarise(
     done, how = plan.blocked, policy.blocking
     return Manifest(
         shoal=__version__,
-        policy=saveable(policy, plan, source).document(),
+        policy=with_saveable_hierarchies(policy, plan, source).document(),
         method=_method(plan, policy),
         recoding=_recoding(plan),
         rows=RowCounts(
@@ -113,12 +114,12 @@ def summarise(
         republish=None if (again := republish_summary(plan, policy)) is None else RepublishSummary(**again),
         blocking=None if done is None or how is None else BlockingSummary(**blocking_summary(done, how.by)),
         data=data,
-        warnings=(*notes, *([_unmeasured(plan)] if seen is None else [])),
+        warnings=(*notes, *([_explain_missing_measures(plan)] if seen is None else [])),
     )
 
 
 MOST_MEASURED = 1_000_000
-"""Distinct combinations of quasi-identifiers up to which the measures that compare each with its label are told."""
+"""Most distinct combinations of quasi-identifiers for which each is compared with its label."""
 
 
 TOO_MANY = (
@@ -133,12 +134,12 @@ ON_DISK = (
 )
 
 
-def _unmeasured(plan: Plan) -> str:
+def _explain_missing_measures(plan: Plan) -> str:
     return ON_DISK if plan.recoding.on_disk else TOO_MANY
 
 
-def few_enough(plan: Plan) -> bool:
-    """Whether every measure can be told: of rows that stayed where they are, only where their classes are few."""
+def is_cheap_to_compare(plan: Plan) -> bool:
+    """Whether every measure can be computed: for rows outside memory, only if their classes are few."""
     classes = plan.before.classes
     if plan.recoding.on_disk:
         return False
@@ -174,8 +175,13 @@ def _method(plan: Plan, policy: Policy) -> MethodSummary:
 
 
 def _rounded(policy: Mapping[str, Any]) -> dict[str, float]:
-    """The columns of a policy, as it stands in a manifest, that are rounded, and to multiples of what."""
-    return {name: each["round"] for name, each in policy["attributes"].items() if "round" in each}
+    """Return the rounded columns of a policy, in the form of a manifest, and to multiples of what each is rounded."""
+    return _key_of_columns(policy, "round")
+
+
+def _key_of_columns(policy: Mapping[str, Any], key: str) -> dict[str, float]:
+    """Return the columns of a policy, in the form of a manifest, that have a key, and what it says."""
+    return {name: each[key] for name, each in policy["attributes"].items() if key in each}
 
 
 def _recoding(plan: Plan) -> RecodingEntry:
@@ -191,8 +197,8 @@ def _recoding(plan: Plan) -> RecodingEntry:
     )
 
 
-def saveable(policy: Policy, plan: Plan, source: Source) -> Policy:
-    """The policy with hierarchies that can be saved: where functions made one, what they made."""
+def with_saveable_hierarchies(policy: Policy, plan: Plan, source: Source) -> Policy:
+    """Return the policy with hierarchies that can be saved: one made by a function is listed value by value."""
     attributes = dict(policy.attributes)
     for name, builder in plan.builders.items():
         try:
@@ -204,7 +210,7 @@ def saveable(policy: Policy, plan: Plan, source: Source) -> Policy:
     return policy.model_copy(update={"attributes": attributes})
 
 
-def public(
+def make_public_manifest(
     manifest: Manifest,
     plan: Plan,
     verdicts: Sequence[Verdict],
@@ -216,18 +222,20 @@ def public(
     `shown` are the values of each sensitive attribute in the table. `docs/design.md` lists every field with the reason
     why it may be public.
     """
-    promises = _promises(verdicts, {model.model for model in manifest.models})
+    promises = _verdicts_on_models(verdicts, {model.model for model in manifest.models})
     return PublicManifest(
         shoal=manifest.shoal,
         quasi_identifiers=tuple(column for columns in plan.released_as.values() for column in columns),
         sensitive=tuple(name for name, role in plan.roles.items() if role is Role.SENSITIVE),
         persons=plan.reading.unit is not None,
-        statistics=Fixed(plan.statistics) if plan.statistics else None,
+        statistics=FrozenDict(plan.statistics) if plan.statistics else None,
         observed=tuple(sorted(plan.observed)) or None,
         by_label=(plan.by_label and _tells_ranges(plan)) or None,
         rounded=_rounded(manifest.policy) or None,
+        bottom=_key_of_columns(manifest.policy, "bottom") or None,
+        top=_key_of_columns(manifest.policy, "top") or None,
         models=tuple(
-            _published(model, verdict, shown.get(model.attribute or "", ()))
+            _public_promise(model, verdict, shown.get(model.attribute or "", ()))
             for model, verdict in zip(manifest.models, promises, strict=True)
         ),
         labels=labels,
@@ -241,32 +249,34 @@ def public(
 
 
 def _tells_ranges(plan: Plan) -> bool:
-    """Whether a column shows the least or the greatest value of rows that it shows alike."""
+    """Whether a column shows the least or greatest value of the rows that share its label."""
     return bool(plan.observed) or any(kind in {"min", "max"} for _, kind in plan.statistics.values())
 
 
-def _published(model: ModelSummary, verdict: Verdict, values: Collection[str]) -> ModelSummary:
-    """The promise without paths, without values that the release does not show, and without figures of the original."""
-    asked = {name: told(name, limit, values) for name, limit in model.asked.items()}
-    attained = Fixed(dict(verdict.published))
-    return model.model_copy(update={"asked": Fixed(asked), "attained": attained, "worst": verdict.published_worst})
+def _public_promise(model: ModelSummary, verdict: Verdict, values: Collection[str]) -> ModelSummary:
+    """Return the promise without paths, without values that are not released, and without figures of the original."""
+    asked = {name: public_parameter(name, limit, values) for name, limit in model.asked.items()}
+    attained = FrozenDict(dict(verdict.published))
+    return model.model_copy(update={"asked": FrozenDict(asked), "attained": attained, "worst": verdict.published_worst})
 
 
-def told(name: str, parameter: Any, values: Collection[str | None]) -> Any:
-    """A parameter of a model as the public manifest tells it; `values` are those that the release shows."""
+def public_parameter(name: str, parameter: Any, values: Collection[str | None]) -> Any:
+    """Return a parameter of a model as the public manifest states it; `values` are those that the release shows."""
     if name == "population":
         return POPULATION
     if isinstance(parameter, Mapping):
         return {value: parameter[value] for value in parameter if value in values} or NO_LIMIT
     if name == "categories":
-        return tuple(_named(parameter, values, number) for number in range(len(parameter)))
+        return tuple(_public_category(parameter, values, number) for number in range(len(parameter)))
     return parameter
 
 
-def _named(categories: Sequence[Sequence[str]], values: Collection[str | None], number: int) -> tuple[str, ...]:
-    """The values of a category that the release shows; one word stands for all others, so that it stays a category.
+def _public_category(
+    categories: Sequence[Sequence[str]], values: Collection[str | None], number: int
+) -> tuple[str, ...]:
+    """Return the values of a category that the release shows; one word stands for all others.
 
-    >>> _named([["flu", "hiv"], ["(others of category 1)"]], {"flu"}, 0)
+    >>> _public_category([["flu", "hiv"], ["(others of category 1)"]], {"flu"}, 0)
     ('flu', '(others of category 1)…')
     """
     shown = [value for value in categories[number] if value in values]
@@ -278,7 +288,7 @@ def _named(categories: Sequence[Sequence[str]], values: Collection[str | None], 
 
 def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelSummary, ...]:
     out, promised = [], policy.promises
-    found = _promises(verdicts, {model.name for model in promised})
+    found = _verdicts_on_models(verdicts, {model.name for model in promised})
     alone = len(promised) - policy.further
     for number, (model, verdict) in enumerate(zip(promised, found, strict=True)):
         asked = {key: value for key, value in verdict.asked.items() if key != "attribute"}
@@ -297,8 +307,8 @@ def model_summaries(policy: Policy, verdicts: Sequence[Verdict]) -> tuple[ModelS
     return tuple(out)
 
 
-def _promises(verdicts: Sequence[Verdict], names: Collection[str]) -> list[Verdict]:
-    """The verdicts that are about a model of these names."""
+def _verdicts_on_models(verdicts: Sequence[Verdict], names: Collection[str]) -> list[Verdict]:
+    """Return the verdicts on models of these names."""
     return [verdict for verdict in verdicts if verdict.promise in names]
 
 
@@ -306,7 +316,7 @@ def _classes(verdicts: Sequence[Verdict]) -> Classes:
     return next(Classes(**verdict.attained) for verdict in verdicts if verdict.promise == "classes")
 
 
-def seen_of(plan: Plan, policy: Policy, source: Source) -> Comparison:
+def compare_with_original(plan: Plan, policy: Policy, source: Source) -> Comparison:
     """Compare the release with its original."""
     return see(
         source.table,
@@ -321,12 +331,12 @@ def seen_of(plan: Plan, policy: Policy, source: Source) -> Comparison:
     )
 
 
-def seen_if_few(plan: Plan, policy: Policy, source: Source) -> Comparison | None:
+def compare_if_cheap(plan: Plan, policy: Policy, source: Source) -> Comparison | None:
     """Compare the release with its original; None where that would be too much work."""
-    return seen_of(plan, policy, source) if few_enough(plan) else None
+    return compare_with_original(plan, policy, source) if is_cheap_to_compare(plan) else None
 
 
 def metrics_of(plan: Plan, told: Mapping[str, Measurement]) -> dict[str, float]:
-    """Every figure of this release, in the order of the catalogue; what the search scored stands as it scored it."""
+    """Return every figure of this release in the order of the catalogue; those of the search take precedence."""
     figures = {name: each.total for name, each in told.items()} | dict(plan.metrics)
     return {entry.name: total for entry in catalogue() if (total := figures.get(entry.name)) is not None}

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.data.codes import Column, Table, Tallied, Uncollected
+from shoal.data.codes import Column, Table, Tallied, UncollectedColumn
 from shoal.engine_port import WriteOptions
 from shoal.engines.choice import read_options
 from shoal.engines.frame_output import read_again
@@ -20,16 +20,16 @@ from shoal.hierarchy.intervals import Edges, Intervals
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.hierarchy.top_bottom import TopBottom
 from shoal.publish.contents import write_boxes
-from shoal.recoding.columns import decoded
-from shoal.recoding.kinds import stored_boxes
-from shoal.runtime.events import advance, log_event, phase
+from shoal.recoding.columns import decode_table
+from shoal.recoding.kinds import as_stored_recoding
+from shoal.runtime.events import log_event, phase, report_progress
 from shoal.runtime.tempdir import SPILL, Scratch
 from shoal.verify.claim import Original, PointFiles, Verdict, refuse_failures
 from shoal.verify.judge import judge, judge_people, judge_rounding
 from shoal.verify.open_release import opened
 from shoal.verify.original_table import Levels, OriginalColumn, OriginalRelation, OriginalTable
 from shoal.verify.release_files import check_hash
-from shoal.verify.released_counts import count, count_groups, covers_groups, read_separate
+from shoal.verify.released_counts import count_groups, count_released, covers_groups, read_separate
 from shoal.verify.truth_by_level import covers
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def judge_frame(release: "ReleasedTable") -> list[Verdict]:
         return _judge(release, release.table, None, {}, None, shown.times)
     handed_out = read_again(release.engine, release.data, read_options(release.policy), release.made)
     second = None if release.separate is None else to_table(release.separate)
-    return _judge(release, decoded(handed_out), second, {}, release.rows)
+    return _judge(release, decode_table(handed_out), second, {}, release.rows)
 
 
 @phase("verifying")
@@ -64,12 +64,12 @@ def judge_files(release: "ReleasedTable", written: "DataFiles") -> list[Verdict]
     verdicts.append(check_hash(file, data.sha256 or ""))
     if other is not None and data.separate is not None:
         verdicts.append(check_hash(other, data.separate.sha256 or ""))
-    tell_verdicts(verdicts)
+    log_verdicts(verdicts)
     refuse_failures(verdicts)
     return verdicts
 
 
-def tell_verdicts(verdicts: Sequence[Verdict]) -> None:
+def log_verdicts(verdicts: Sequence[Verdict]) -> None:
     failed = sum(verdict.status == "fails" for verdict in verdicts)
     log_event("verified", promises=len(verdicts), failed=failed)
 
@@ -82,17 +82,17 @@ def _judge(
     rows: NDArray[np.int64] | None,
     times: NDArray[np.int64] | None = None,
 ) -> list[Verdict]:
-    """Judge every promise of a file or a table whose rows came from these rows of the input."""
-    claim, original = release.claim, original_behind(release, rows)
+    """Judge every promise on a file or table; `rows` are the input rows behind its rows, where they are known."""
+    claim, original = release.claim, original_of_release(release, rows)
     listed = original.rows is not None
     room = replace(release.room, files=tuple(original.files))
     with opened(table, claim.columns, how, listed=listed, times=times, room=room) as database:
         if separate is None:
-            advance(1 / 4)  # it is read; then it is counted, judged, and held against the original
-            counted = count(database, claim, original)
-            advance(2 / 4)
+            report_progress(1 / 4)  # reading is done; counting, judging and comparing with the original follow
+            counted = count_released(database, claim, original)
+            report_progress(2 / 4)
             verdicts = [*judge(claim, counted), *judge_people(claim, counted), *judge_rounding(claim, database)]
-            advance(3 / 4)
+            report_progress(3 / 4)
             return [*verdicts, covers(database, claim, original)]
         told = read_separate(separate, list(release.separate or ()), how)
         counted = count_groups(database, told, claim, original)
@@ -100,7 +100,7 @@ def _judge(
 
 
 def _judge_stream(release: "ReleasedTable") -> list[Verdict]:
-    """Judge rows that do not fit in memory, written to a file that nobody else sees."""
+    """Judge rows that do not fit in memory, by writing them to a temporary private file."""
     scratch = Scratch(release.room.folder or Path(gettempdir()), SPILL)
     try:
         file = scratch.path / "data.parquet"
@@ -110,13 +110,13 @@ def _judge_stream(release: "ReleasedTable") -> list[Verdict]:
         scratch.close()
 
 
-def original_behind(release: "ReleasedTable", rows: NDArray[np.int64] | None) -> Original:
-    """The input as verify needs it; `rows` are the input rows in the order of the release."""
+def original_of_release(release: "ReleasedTable", rows: NDArray[np.int64] | None) -> Original:
+    """Return the input as verification needs it; `rows` are the input rows in the order of the release."""
     plan, source = release.plan, release.source
     reading, recoding = plan.reading, plan.recoding
     points = None
     if recoding.on_disk:
-        file = stored_boxes(recoding).points
+        file = as_stored_recoding(recoding).points
         points = PointFiles(file, file.with_name("boxes.parquet"))
         write_boxes(points.boxes, plan)
     mapped = plan.added is not None or recoding.levels is None
@@ -137,7 +137,7 @@ def original_behind(release: "ReleasedTable", rows: NDArray[np.int64] | None) ->
 
 
 def original_table(table: Table) -> OriginalTable:
-    """A table as verification reads it."""
+    """Return a table as verification reads it."""
     columns = {name: _column(column) for name, column in table.columns.items()}
     if table.relation is None:
         return OriginalTable(columns, table.rows)
@@ -146,7 +146,7 @@ def original_table(table: Table) -> OriginalTable:
 
 
 def original_levels(hierarchies: Mapping[str, Hierarchy], builders: Mapping[str, Builder]) -> dict[str, Levels]:
-    """The levels of hierarchies, and whether their labels are intervals of numbers."""
+    """Return the levels of hierarchies, and whether their labels are intervals of numbers."""
     return {
         name: Levels(hierarchy.levels, hierarchy.labels, isinstance(builders.get(name), _OF_NUMBERS))
         for name, hierarchy in hierarchies.items()
@@ -161,5 +161,5 @@ def _column(column: Column) -> OriginalColumn:
         column.has_null,
         column.decimal,
         column.raws if isinstance(column, Tallied) else None,
-        column.missing if isinstance(column, Uncollected) else None,
+        column.missing if isinstance(column, UncollectedColumn) else None,
     )

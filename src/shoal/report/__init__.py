@@ -1,1 +1,1 @@
-"""From a plan to what people and machines read: manifests, pages, folders."""
+"""Reports and plots of a release."""

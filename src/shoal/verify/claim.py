@@ -1,4 +1,4 @@
-"""What a release says of itself, and what is said about one promise of it."""
+"""What a release claims about itself, and the verdict on one of its promises."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.data.class_counts import Indices
 from shoal.errors import NotVerified
 from shoal.models.model import Model
-from shoal.runtime import Glance
+from shoal.runtime import SummaryRepr
 from shoal.verify.original_table import Levels, OriginalTable
 
 
@@ -25,7 +25,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict(Glance):
+class Verdict(SummaryRepr):
     """One promise and what the release, as counted here, says about it."""
 
     promise: str
@@ -36,7 +36,7 @@ class Verdict(Glance):
     worst: int | None = None
     """How large the class is that protects its members least, where one does."""
     published: Mapping[str, Any] = field(default_factory=dict)
-    """The part of `attained` that the released table alone tells; what compares with the release is under `release`."""
+    """The part of `attained` that follows from the released table alone; comparisons with it are under `release`."""
     published_worst: int | None = None
     """`worst` as the released table alone tells it."""
 
@@ -50,7 +50,7 @@ class Verdict(Glance):
 
 
 def refuse_failures(verdicts: Sequence[Verdict]) -> None:
-    """Raise unless everything holds."""
+    """Raise NotVerified unless every promise holds."""
     failed = [v for v in verdicts if not v.holds]
     if failed:
         raise NotVerified(
@@ -68,7 +68,7 @@ class Claim:
     rows: int
     columns: Sequence[str]
     classes: Mapping[str, float] | None = None
-    """Number and sizes of the classes, where they were said before."""
+    """Number and sizes of the classes, where the manifest states them."""
     attained: Sequence[Mapping[str, Any]] | None = None
     """What the release is said to attain, for each model."""
     shown: int = 0
@@ -76,9 +76,9 @@ class Claim:
     persons: bool = False
     """Whether sizes and shares count persons, not rows."""
     statistics: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Released columns that tell a number of each class: the quasi-identifier they tell of, and which of `CHECKS`.
+    """Released columns that show a statistic of each class: the quasi-identifier it is about, and which of `CHECKS`.
 
-    They are among the quasi-identifiers here: a class is what all released columns that derive from them tell apart.
+    They count as quasi-identifiers here: rows are in one class if all columns derived from quasi-identifiers agree.
     """
     observed: frozenset[str] = frozenset()
     """Quasi-identifiers whose ranges are the least and the greatest value of the class itself, or all its values."""
@@ -91,16 +91,18 @@ class Claim:
     further: int = 0
     """How many of the models, the last ones, hold only because of added rows."""
     suppressed: int | None = None
-    """How many rows are said to have been suppressed, where that was said before."""
+    """How many rows were suppressed, where the manifest states it."""
     labels: Mapping[str, Sequence[str]] | None = None
     """The labels that each column is said to show."""
     rounded: Mapping[str, Fraction] = field(default_factory=dict)
     """The columns whose numbers are rounded, and to multiples of what."""
     worst: Sequence[int | None] | None = None
-    """How large the class is said to be that keeps each model least."""
+    """The stated size of the class that protects least, for each model."""
+    bounds: Mapping[str, tuple[Fraction | None, Fraction | None]] = field(default_factory=dict)
+    """The least and the greatest number of rounded columns that have such bounds."""
 
     def source(self, column: str) -> str:
-        """The column of the original that a released one tells of."""
+        """Return the original column that a released one is about."""
         return self.statistics[column][0] if column in self.statistics else column
 
 
@@ -147,7 +149,7 @@ class Original:
     attained: Sequence[Mapping[str, Any]] = ()
     """What the private manifest says that each model attains."""
     worst: Sequence[int | None] = ()
-    """How large the private manifest says the class to be that keeps each model least."""
+    """The size of the class that protects least, for each model, as the private manifest states it."""
 
     @property
     def files(self) -> list[Path]:

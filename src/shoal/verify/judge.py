@@ -1,4 +1,4 @@
-"""Every promise of a claim, judged on what was counted, and rows that were stored elsewhere too."""
+"""Judges every promise of a claim on what was counted, and compares rows that were also stored elsewhere."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,23 +10,23 @@ import pyarrow as pa
 
 from shoal.data.class_counts import ClassCounts
 from shoal.errors import NotVerified
-from shoal.labels.scale import read_number, words
+from shoal.labels.scale import read_number, to_texts
 from shoal.models.model import Model, Need, asked
 from shoal.verify.claim import Claim, Original, Status, Verdict
-from shoal.verify.open_release import Opened
+from shoal.verify.open_release import OpenedRelease
 from shoal.verify.released_counts import ReleasedCounts
 
 
 def judge(claim: Claim, counted: ReleasedCounts, original: Original | None = None) -> list[Verdict]:
-    """Judge the number of rows, the classes and every model; `original` tells what each was found to attain before.
+    """Judge the number of rows, the classes and every model; `original` has what the private manifest says of each.
 
-    What the public manifest says is held against the released table alone, what the private one says against all that
+    Figures of the public manifest are compared with the released table alone, those of the private one with all that
     is known.
     """
     found = _classes(counted)
     verdicts = [
-        Verdict("rows", _holds(counted.rows == claim.rows), {"rows": claim.rows}, {"rows": counted.rows}),
-        Verdict("classes", _holds(_agree(claim.classes, found)), claim.classes or {}, found),
+        Verdict("rows", _status_of(counted.rows == claim.rows), {"rows": claim.rows}, {"rows": counted.rows}),
+        Verdict("classes", _status_of(_agree(claim.classes, found)), claim.classes or {}, found),
     ]
     many = len(claim.models)
     said = [None] * many if claim.attained is None else claim.attained
@@ -43,8 +43,8 @@ def judge(claim: Claim, counted: ReleasedCounts, original: Original | None = Non
     return verdicts
 
 
-def judge_labels(claim: Claim, release: Opened) -> list[Verdict]:
-    """Judge whether the labels that were listed before are those that the table shows."""
+def judge_labels(claim: Claim, release: OpenedRelease) -> list[Verdict]:
+    """Judge whether the labels listed in the manifest are those that the table shows."""
     if not claim.labels:
         return []
     wrong = []
@@ -53,11 +53,11 @@ def judge_labels(claim: Claim, release: Opened) -> list[Verdict]:
         found = release.db.sql(f"SELECT DISTINCT {cell} FROM released WHERE {cell} IS NOT NULL").fetchall()
         if list(said) != sorted(label for (label,) in found):
             wrong.append(f"the manifest lists other labels than column {name!r} shows")
-    return [Verdict("labels", _holds(not wrong), why="; ".join(wrong))]
+    return [Verdict("labels", _status_of(not wrong), why="; ".join(wrong))]
 
 
-def judge_rounding(claim: Claim, release: Opened) -> list[Verdict]:
-    """Judge whether columns that are said to be rounded show multiples of what they are rounded to."""
+def judge_rounding(claim: Claim, release: OpenedRelease) -> list[Verdict]:
+    """Judge whether rounded columns show only multiples of their step."""
     wrong = []
     for name, step in claim.rounded.items():
         if name not in claim.columns:
@@ -66,11 +66,14 @@ def judge_rounding(claim: Claim, release: Opened) -> list[Verdict]:
         found = release.db.sql(f"SELECT DISTINCT {cell} FROM released WHERE {cell} IS NOT NULL").fetchall()
         if not all(_is_multiple(text, step, typed=name in release.typed) for (text,) in found):
             wrong.append(f"column {name!r} shows numbers that are not rounded as the manifest says")
-    return [Verdict("rounded", _holds(not wrong), why="; ".join(wrong))] if claim.rounded else []
+        low, high = claim.bounds.get(name, (None, None))
+        if not all(_lies_within(text, low, high) for (text,) in found):
+            wrong.append(f"column {name!r} shows numbers beyond the bounds that the manifest says")
+    return [Verdict("rounded", _status_of(not wrong), why="; ".join(wrong))] if claim.rounded else []
 
 
 def _is_multiple(text: str, step: Fraction, *, typed: bool) -> bool:
-    """Whether a cell is a multiple of a step; of a floating number as nearly as it can be.
+    """Whether a cell is a multiple of a step; a floating-point number need only be close.
 
     >>> [_is_multiple(text, Fraction(1, 2), typed=False) for text in ("155,5", "7", "0.25", "n/a")]
     [True, True, False, False]
@@ -82,6 +85,20 @@ def _is_multiple(text: str, step: Fraction, *, typed: bool) -> bool:
         return False
     off = abs(number / step - round(number / step)) * step
     return off <= (abs(number) / 10**6 if typed else 0)
+
+
+def _lies_within(text: str, low: Fraction | None, high: Fraction | None) -> bool:
+    """Whether a cell is a number from the least to the greatest that may be shown, where there are such bounds.
+
+    >>> [_lies_within(text, Fraction(0), Fraction(500)) for text in ("500", "0,0", "510", "-10", "inf")]
+    [True, True, False, False, False]
+    """
+    if low is None and high is None:
+        return True
+    if text in {"inf", "-inf"}:
+        return (high if text == "inf" else low) is None
+    number = read_number(text) if "," not in text else read_number(text, ",")
+    return number is not None and (low is None or number >= low) and (high is None or number <= high)
 
 
 ADDED = "without added rows"
@@ -98,14 +115,14 @@ def judge_people(claim: Claim, counted: ReleasedCounts) -> list[Verdict]:
     nobody = int((people.sizes == 0).sum())
     failed = [model.name for model in claim.models[: len(claim.models) - claim.further] if not model.holds(people)]
     why = f"{nobody} class(es) show nobody" if nobody else f"{failed[0]} fails" if failed else ""
-    return [Verdict(ADDED, _holds(not why), why=why)]
+    return [Verdict(ADDED, _status_of(not why), why=why)]
 
 
 def _judge_model(
     model: Model, said: Mapping[str, Any] | None, known: Mapping[str, Any] | None, claim: Claim, counted: ReleasedCounts
 ) -> Verdict:
     """Judge one promise on the classes as released or, where these tell too little, on the rows behind them."""
-    published, published_worst = _published(model, claim, counted)
+    published, published_worst = _public_figures(model, claim, counted)
     if not _agree(said, published):
         why = "the manifest says that it attains something else"
         return Verdict(model.name, Status.FAILS, asked(model), published, why, published_worst)
@@ -120,7 +137,7 @@ def _judge_model(
     same = _agree(known, attained)
     return Verdict(
         model.name,
-        _holds(kept and same),
+        _status_of(kept and same),
         asked(model),
         attained,
         "" if same else "the private manifest says that it attains something else",
@@ -130,10 +147,10 @@ def _judge_model(
     )
 
 
-def _published(model: Model, claim: Claim, counted: ReleasedCounts) -> tuple[Mapping[str, Any], int | None]:
-    """What may be published of a promise: figures of the released table alone, or none.
+def _public_figures(model: Model, claim: Claim, counted: ReleasedCounts) -> tuple[Mapping[str, Any], int | None]:
+    """Return what may be published about a promise: figures of the released table alone, or none.
 
-    Which rows are one person's is not in a release, so nothing is told where persons are counted.
+    A release does not say which rows belong to one person, so nothing is published where persons are counted.
     """
     public = None if claim.persons else model.public
     if public is None:
@@ -143,14 +160,14 @@ def _published(model: Model, claim: Claim, counted: ReleasedCounts) -> tuple[Map
 
 
 def _figures(model: Model, classes: ClassCounts) -> tuple[Mapping[str, Any], int | None]:
-    """What some classes attain, and how large the one is that protects its members least."""
+    """Return what a model attains on some classes, and the size of the class that protects its members least."""
     if not classes.rows:
         return {}, None
     worst = model.worst(classes)
     return model.attained(classes), None if worst is None else int(classes.sizes[worst])
 
 
-def _holds(holds: bool) -> Status:
+def _status_of(holds: bool) -> Status:
     return Status.HOLDS if holds else Status.FAILS
 
 
@@ -167,7 +184,7 @@ def _classes(counted: ReleasedCounts) -> dict[str, float]:
 
 
 def _agree(said: Any, found: Any) -> bool:
-    """Whether what was said before agrees with what was found; it does where nothing was said."""
+    """Whether a stated value agrees with the one found; it does if nothing was stated."""
     if said is None:
         return True
     if isinstance(said, Mapping):
@@ -184,19 +201,19 @@ _PLAIN_TIME = (
 """A time of day without zeros at its end: 12:30:00 and 12:30:00.000 are one time."""
 
 
-def refuse_other_rows(release: Opened, stored: pa.RecordBatchReader, name: str) -> None:
+def refuse_other_rows(release: OpenedRelease, stored: pa.RecordBatchReader, name: str) -> None:
     """Refuse a copy unless it has each row of the release as often as the release has it, and no other row."""
     import duckdb
 
     texts = pa.schema([(f"c{i}", pa.string()) for i in range(len(stored.schema))])
-    batches = (pa.record_batch([words(column) for column in batch.columns], texts) for batch in stored)
+    batches = (pa.record_batch([to_texts(column) for column in batch.columns], texts) for batch in stored)
     cells = ", ".join(_cell(i, of) for i, of in enumerate(stored.schema.types))
     release.db.register("given_back", pa.RecordBatchReader.from_batches(texts, batches))
     try:
         release.db.execute(
             f"CREATE TEMP TABLE stored AS SELECT {cells}, count(*)::BIGINT AS n FROM given_back GROUP BY ALL"
         )
-        # each distinct row with its count on both sides: any that is on one side only is wrong
+        # distinct rows with their counts: any that occurs on one side only is wrong
         told = f"SELECT {cells}, sum(n)::BIGINT AS n FROM released GROUP BY ALL"
         ((other,),) = release.db.execute(
             f"SELECT count(*) FROM (({told} EXCEPT ALL FROM stored) UNION ALL (FROM stored EXCEPT ALL {told}))"

@@ -1,4 +1,4 @@
-"""A released file or table, read afresh into a private database, and the class of each of its rows."""
+"""Reads a released file or table afresh into a private database, and numbers the classes of its rows."""
 
 import csv
 import re
@@ -14,19 +14,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.errors import NotVerified
-from shoal.labels.scale import TOP, words
+from shoal.labels.scale import TOP, to_texts
 from shoal.runtime.memory import explain_memory_error
 from shoal.runtime.tempdir import SPILL, Scratch
 from shoal.verify.claim import Claim
 from shoal.verify.original_table import Lookup
-from shoal.verify.release_files import PartitionFiles, path_not_pattern
+from shoal.verify.release_files import PartitionFiles, escape_glob
 
 if TYPE_CHECKING:
     import duckdb
 
 
 def classify(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
-    """Make `classed`: the distinct released rows with the number of their class, from 0.
+    """Create `classed`: the distinct released rows with the number of their class, from 0.
 
     Classes are fewer than rows, and only they are sorted.
     """
@@ -40,22 +40,22 @@ def classify(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
     db.execute(f"CREATE OR REPLACE TEMP TABLE classed AS SELECT r.*, k.class FROM released r JOIN classes k ON {same}")
 
 
-def place(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
-    """Make `placed`: every listed row with the number that its class has in `classed`."""
+def place_rows(db: "duckdb.DuckDBPyConnection", claim: Claim) -> None:
+    """Create `placed`: every listed row with the number that its class has in `classed`."""
     same = " AND ".join(f"l.{cell} IS NOT DISTINCT FROM k.{cell}" for cell in quasi_cells(claim))
     db.execute(
         "CREATE OR REPLACE TEMP TABLE placed AS "
-        f"SELECT l.rowid AS row, k.class FROM listed l JOIN {classes_of(claim)} k ON {same}"
+        f"SELECT l.rowid AS row, k.class FROM listed l JOIN {classes_sql(claim)} k ON {same}"
     )
 
 
-def classes_of(claim: Claim) -> str:
-    """SQL of all classes, each with the cells it shows."""
+def classes_sql(claim: Claim) -> str:
+    """Return SQL for all classes, each with the cells it shows."""
     return f"(SELECT class, {', '.join(quasi_cells(claim))} FROM classes)"
 
 
-def starred(claim: Claim) -> str:
-    """SQL condition for a row that shows nothing: all `*`, and null where a number would be."""
+def starred_sql(claim: Claim) -> str:
+    """Return the SQL condition for a row that shows nothing: all `*`, and null in place of statistics."""
     return " AND ".join(
         f"coalesce({cell}, '{TOP}') = '{TOP}'" if name in claim.statistics else f"{cell} IS NOT DISTINCT FROM '{TOP}'"
         for name, cell in zip(claim.quasi_identifiers, quasi_cells(claim), strict=True)
@@ -63,21 +63,21 @@ def starred(claim: Claim) -> str:
 
 
 def quasi_cells(claim: Claim) -> list[str]:
-    """What the quasi-identifiers are called in the database."""
+    """Return the names of the quasi-identifiers in the database."""
     return [f"c{claim.columns.index(name)}" for name in claim.quasi_identifiers]
 
 
-def number(db: "duckdb.DuckDBPyConnection", query: str) -> int:
+def query_number(db: "duckdb.DuckDBPyConnection", query: str) -> int:
     ((found,),) = db.execute(query).fetchall()  # all: an unfinished result blocks the connection
     return int(found)
 
 
-def numbers(db: "duckdb.DuckDBPyConnection", query: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+def query_numbers(db: "duckdb.DuckDBPyConnection", query: str) -> np.ndarray[Any, np.dtype[np.int64]]:
     column = db.sql(query).to_arrow_table().column(0).combine_chunks()
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def arrays(db: "duckdb.DuckDBPyConnection", query: str) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+def query_arrays(db: "duckdb.DuckDBPyConnection", query: str) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
     found = db.sql(query).to_arrow_table()
     return [np.asarray(c.combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64) for c in found.columns]
 
@@ -86,11 +86,11 @@ _UNDEFUSED = (
     r"CASE WHEN contains(c{0}, '''') THEN regexp_replace(regexp_replace(c{0}, '^''(''*[=+@\t\r\n＝＋－＠-])', '\1'), "
     r"'([;,|\t\r\n])''(''*[=+@＝＋－＠-])', '\1\2', 'g') ELSE c{0} END AS c{0}"
 )
-"""A cell as it was before one ' was put in front of each formula; the same as `_undefused`, in SQL."""
+"""SQL of a cell as it was before one ' was put in front of each formula; it does the same as `_undefused`."""
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenedRelease:
     """A release in a private database: its distinct rows as texts c0, c1, … with their count n, in `released`."""
 
     db: "duckdb.DuckDBPyConnection"
@@ -109,18 +109,18 @@ ALONE: Mapping[str, Any] = {
 
 
 def connect(folder: Path, files: Sequence[Path], **settings: Any) -> "duckdb.DuckDBPyConnection":
-    """Open a private database, which reads these files, and reads and writes its own folder, into which it spills.
+    """Open a private database that may read these files, and read and write its own folder, into which it spills.
 
-    It reaches nothing else: no other file, no network, no extension; a running database cannot be given them back. This
-    is the only place where Shoal opens one.
+    It reaches nothing else: no other file, no network, no extension; this cannot be undone while it runs. Shoal opens
+    databases nowhere else.
     """
     import duckdb
 
     db = duckdb.connect(config={"temp_directory": str(folder), **ALONE, **settings})
     hide_progress(db)
     own, *paths = (str(path.absolute()).replace("'", "''") for path in (folder, *files))
-    # a file is asked for by a pattern, too; what a database has not taken in yet lies in a file beside it
-    allowed = [*paths, *map(path_not_pattern, files), *(f"{path}.wal" for path in paths)]
+    # files may be addressed by an escaped pattern; a database may have a write-ahead log (.wal) beside it
+    allowed = [*paths, *map(escape_glob, files), *(f"{path}.wal" for path in paths)]
     db.execute("SET allowed_paths = [" + ", ".join(f"'{path}'" for path in allowed) + "]")
     db.execute(f"SET allowed_directories = ['{own}']")
     db.execute("SET enable_external_access = false")
@@ -154,7 +154,7 @@ class Room:
 
 
 def hide_progress(db: "duckdb.DuckDBPyConnection") -> None:
-    """Switch the bar off, which would go to stdout; a notebook that cannot draw it has it off and allows no change."""
+    """Switch off the progress bar, which goes to stdout; some notebooks have it off and refuse the setting."""
     if db.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
         db.execute("SET enable_progress_bar = false")
 
@@ -168,11 +168,11 @@ def opened(
     listed: bool = False,
     times: NDArray[np.int64] | None = None,
     room: Room | None = None,
-) -> Iterator[Opened]:
+) -> Iterator[OpenedRelease]:
     """Open a file or a table that should have these columns; `how` tells how a CSV is written.
 
-    `listed` keeps every row in its place too, for who knows where it came from. A table may say how many `times` each
-    of its rows is meant.
+    `listed` also keeps all rows in their order, for comparison along a row map. `times` says how often each row of a
+    table counts.
     """
     import duckdb
 
@@ -194,7 +194,7 @@ def opened(
             table = _parquet(given, columns) if isinstance(given, PartitionFiles) else given
             _refuse_other_columns(table.column_names, columns)
             typed = frozenset(column.name for column in table.schema if not _is_text(column.type))
-            texts = [words(column) for column in table.columns]
+            texts = [to_texts(column) for column in table.columns]
             cells = pa.table(texts, names=[f"c{i}" for i in range(len(texts))])
             if times is not None:
                 cells, many = cells.append_column("n", pa.array(times)), "sum(n)::BIGINT"
@@ -203,24 +203,24 @@ def opened(
         try:
             with explain_memory_error():
                 if listed:
-                    _list(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")))
+                    _fill_listed(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")))
                 else:
-                    _fill(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")), many=many)
+                    _fill_released(db, source, values, len(columns), safe=bool(how.get("spreadsheet_safe")), many=many)
         except duckdb.Error:  # what it says may hold cells
             raise NotVerified("the released table cannot be read as its manifest says") from None
-        yield Opened(db, typed, listed)
+        yield OpenedRelease(db, typed, listed)
 
 
-def _fill(
+def _fill_released(
     db: "duckdb.DuckDBPyConnection", source: str, values: list[str], width: int, *, safe: bool, many: str
 ) -> None:
-    """Make `released`: rows are grouped before anything else, since distinct ones are fewer."""
+    """Create `released`, the distinct rows with their counts; grouping first makes all else cheaper."""
     grouped = f"SELECT {_cells(width)}, {many} AS n FROM {source} GROUP BY ALL"
     db.execute(f"CREATE TEMP TABLE released AS SELECT {_undefused_cells(width, safe=safe)}, n FROM ({grouped})", values)
 
 
-def _list(db: "duckdb.DuckDBPyConnection", source: str, values: list[str], width: int, *, safe: bool) -> None:
-    """Make `listed`, all rows in their order, and `released`, the distinct ones."""
+def _fill_listed(db: "duckdb.DuckDBPyConnection", source: str, values: list[str], width: int, *, safe: bool) -> None:
+    """Create `listed`, all rows in their order, and `released`, the distinct ones with their counts."""
     db.execute("SET preserve_insertion_order = true")
     rows = f"SELECT {_undefused_cells(width, safe=safe)} FROM (SELECT {_cells(width)} FROM {source})"
     db.execute(f"CREATE TEMP TABLE listed AS {rows}", values)
@@ -238,12 +238,12 @@ def _undefused_cells(width: int, *, safe: bool) -> str:
 def _large_parquet(
     db: "duckdb.DuckDBPyConnection", parts: PartitionFiles, columns: Sequence[str]
 ) -> tuple[str, frozenset[str]] | None:
-    """SQL of the distinct rows of Parquet files as texts, grouped where they lie, and the columns that are not text.
+    """Return SQL for the distinct rows of Parquet files as texts, grouped by DuckDB, and the columns that are not text.
 
-    None where a column's type is one that DuckDB and Arrow do not read alike. Arrow writes each number and date as
-    text, once per distinct value.
+    Return None if DuckDB and Arrow read the type of a column differently. Arrow turns numbers and dates into text,
+    once per distinct value.
     """
-    schema = _in_order(parts, columns)
+    schema = _ordered_schema(parts, columns)
     if not all(any(of(column.type) for of in _AS_IN_ARROW) for column in schema):
         return None
     typed = {i: column for i, column in enumerate(schema) if not _is_text(column.type)}
@@ -252,7 +252,7 @@ def _large_parquet(
     # one table per typed column: the text of each distinct value, as Arrow writes it
     for i, column in typed.items():
         values = db.sql(f"SELECT DISTINCT c{i} AS value FROM grouped WHERE c{i} IS NOT NULL").to_arrow_table()["value"]
-        db.register("values_given", pa.table({"value": values, "text": words(values.cast(column.type))}))
+        db.register("values_given", pa.table({"value": values, "text": to_texts(values.cast(column.type))}))
         db.execute(f"CREATE TEMP TABLE words{i} AS FROM values_given")
         db.unregister("values_given")
     lookup = Lookup(db, "grouped")
@@ -261,8 +261,8 @@ def _large_parquet(
     return f"(SELECT {cells}, n FROM {lookup.rows()} s)", frozenset(column.name for column in typed.values())
 
 
-def _in_order(parts: PartitionFiles, columns: Sequence[str]) -> pa.Schema:
-    """Schema in the order of the manifest, in which columns told by folders stand among the others."""
+def _ordered_schema(parts: PartitionFiles, columns: Sequence[str]) -> pa.Schema:
+    """Return the schema in the column order of the manifest, partition columns included."""
     inside = [name for name in columns if name not in parts.told.column_names]
     _refuse_other_columns(parts.schema.names, [*inside, *parts.told.column_names])
     return pa.schema([parts.schema.field(name) for name in columns])
@@ -280,7 +280,7 @@ _AS_IN_ARROW = (
 
 
 def _csv(file: Path, columns: Sequence[str], how: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """SQL that reads a CSV, and its parameters."""
+    """Return SQL that reads a CSV, and its parameters."""
     try:
         with file.open(encoding="utf-8", newline="") as lines:
             header = next(csv.reader(lines, delimiter=how["delimiter"], quotechar=how["quote"]), [])
@@ -294,12 +294,12 @@ def _csv(file: Path, columns: Sequence[str], how: Mapping[str, Any]) -> tuple[st
         f"read_csv(?, auto_detect=false, header=true, columns={types}, delim=?, quote=?, escape=?, nullstr=?, "
         f"{ends}max_line_size=134217728)"
     )
-    path = path_not_pattern(file).replace("''", "'")
+    path = escape_glob(file).replace("''", "'")
     return source, [path, how["delimiter"], how["quote"], how["quote"], how["missing"]]
 
 
 def _parquet(parts: PartitionFiles, columns: Sequence[str]) -> pa.Table:
-    _in_order(parts, columns)
+    _ordered_schema(parts, columns)
     try:
         return parts.read().select(list(columns))
     except (pa.ArrowException, OSError, ValueError):
@@ -312,7 +312,7 @@ def _refuse_other_columns(found: Sequence[str], columns: Sequence[str]) -> None:
 
 
 def _undefused(text: str) -> str:
-    """A text without the one ' that keeps a spreadsheet from running it, or what follows another delimiter."""
+    """Return a text without the ' that keeps a spreadsheet from running it, or a part of it, as a formula."""
     text = text[1:] if text[:1] == "'" and text.lstrip("'")[:1] in set("=+-@\t\r\n＝＋－＠") else text
     return re.sub(r"([;,|\t\r\n])'('*[=+@＝＋－＠-])", r"\1\2", text)
 

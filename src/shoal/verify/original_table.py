@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from shoal.data.class_counts import Indices
 from shoal.errors import NotVerified
 from shoal.labels.grammar import Interval, parse_label
-from shoal.labels.scale import Coverage, Scale, words
+from shoal.labels.scale import Coverage, Scale, to_texts
 from shoal.runtime.memory import is_shortage
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Levels:
     labels: Sequence[Sequence[str | None]]
     """What each group of each level is called."""
     of_numbers: bool = False
-    """Whether its labels are intervals of numbers; otherwise they mean what the person says who wrote them."""
+    """Whether its labels are intervals of numbers; the meaning of other labels cannot be checked."""
 
 
 @dataclass(frozen=True)
@@ -66,18 +66,18 @@ class OriginalColumn:
         return Coverage(self.scale, self.has_null, hierarchy)
 
     def labels(self, *, typed: bool = False) -> list[str | None]:
-        """Text of each code, as a table of texts shows it or, if `typed`, one of numbers and dates."""
-        texts = words(self.values) if typed else self.texts
+        """Return the text of each code, as a table of texts shows it or, if `typed`, one of numbers and dates."""
+        texts = to_texts(self.values) if typed else self.texts
         return [*texts.to_pylist(), *([None] if self.has_null else [])]
 
     def as_original(self, text: str | None) -> str | None:
-        """How the original spells a released text; the text itself where it does not stand for just one value."""
-        codes = [] if text is None else self.scale.same(text).tolist()
+        """Return how the original spells a released text; the text itself unless it stands for exactly one value."""
+        codes = [] if text is None else self.scale.codes_of_text(text).tolist()
         found: str | None = self.texts[codes[0]].as_py() if len(codes) == 1 else text
         return found
 
     def sql(self, cell: str) -> str:
-        """SQL for the text of a cell in a column that was not collected; null where the text means null."""
+        """Return SQL for the text of a cell in a column that was not collected; null where the text means null."""
         if not self.missing:
             return cell
         marks = ", ".join("'" + text.replace("'", "''") + "'" for text in self.missing)
@@ -86,20 +86,20 @@ class OriginalColumn:
     @cached_property
     def misspelt(self) -> int:
         """How many values are spelt in a way that stands for another one, or for none."""
-        plain = self.values if pa.types.is_string(self.values.type) else words(self.values)
+        plain = self.values if pa.types.is_string(self.values.type) else to_texts(self.values)
         other = np.flatnonzero(pc.not_equal(plain, self.texts).to_numpy(zero_copy_only=False)).tolist()
         if pa.types.is_string(self.values.type):
             return len(other)  # a text is written as it is
-        return sum(code not in self.scale.same(self.texts[code].as_py()).tolist() for code in other)
+        return sum(code not in self.scale.codes_of_text(self.texts[code].as_py()).tolist() for code in other)
 
     def mislabelled(self, hierarchy: Levels) -> Iterator[int]:
-        """Codes whose label is not true of them: not the value itself on level 0, or an interval they do not lie in."""
+        """Yield the codes with a false label: not the value itself on level 0, or an interval they do not lie in."""
         lowest = np.array([hierarchy.labels[0][group] for group in hierarchy.levels[0].tolist()], dtype=object)
         yield from np.flatnonzero(lowest != np.array(self.labels(), dtype=object)).tolist()
         if not hierarchy.of_numbers:
             return
         for level, labels in zip(hierarchy.levels[1:], hierarchy.labels[1:], strict=True):
-            # codes sorted by their group on this level, and where each group begins
+            # `order`: the codes sorted by their group on this level; `ends` [group + 1]: where each group begins
             order = np.argsort(level, kind="stable")
             ends = np.searchsorted(level[order], np.arange(len(labels) + 1))
             for group, label in enumerate(labels):
@@ -150,7 +150,7 @@ _BITS = 63
 
 
 def count_originals(db: "duckdb.DuckDBPyConnection", table: OriginalTable, wanted: Wanted, name: str) -> None:
-    """Make a table `name`: every combination of the wanted numbers, and how many rows (`n`) have it."""
+    """Create a table `name`: every combination of the wanted numbers, and how many rows (`n`) have it."""
     if table.relation is None:
         db.register("original_rows", pa.table({at: number[table[of].codes] for at, (of, number) in wanted.items()}))
         db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS SELECT *, count(*) AS n FROM original_rows GROUP BY ALL")
@@ -158,7 +158,7 @@ def count_originals(db: "duckdb.DuckDBPyConnection", table: OriginalTable, wante
         return
     for statement in table.relation.setup:
         db.execute(statement)
-    counting = _Counting(db, table)
+    counting = _CountingQuery(db, table)
     if table.relation.counted is not None:
         cells = dict.fromkeys(table.relation.columns[of] for of, _ in wanted.values())
         db.register("given_rows", table.relation.counted(list(cells)))
@@ -167,7 +167,7 @@ def count_originals(db: "duckdb.DuckDBPyConnection", table: OriginalTable, wante
         counting.want(at, of, number)
     try:
         db.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {counting.query()}")
-    except _errors() as wrong:  # what it says may hold cells
+    except _duckdb_error() as wrong:  # what it says may hold cells
         if table.relation.counted is None or is_shortage(wrong):
             raise
         raise NotVerified("the original could not be read again where it is; its own logs say why") from None
@@ -194,13 +194,13 @@ class Lookup:
         self._number = next(_STEPS)
 
     def join(self, how: str, told: str) -> str:
-        """Join a table, called {0}, and return the name of what it tells."""
+        """Join a small table, written as {0}, and return the name of the looked-up column."""
         at = len(self._found)
         self._found.append((how.format(f"j{at}"), f"{told.format(f'j{at}')} AS told{at}"))
         return f"s.told{at}"
 
     def rows(self) -> str:
-        """SQL of the rows; where many tables are joined, they are kept after every few of them."""
+        """Return SQL for the rows; of many joins, intermediate results are stored after every few."""
         rows = self._rows
         for start in range(0, len(self._found), _AT_ONCE):
             some = self._found[start : start + _AT_ONCE]
@@ -225,7 +225,7 @@ _STEPS = count()
 def labelled_rows(
     db: "duckdb.DuckDBPyConnection", counted: str, original: OriginalTable, labels: Mapping[str, Sequence[str | None]]
 ) -> str:
-    """SQL of what `count_originals` counted, in which the numbers in some columns are replaced by their labels."""
+    """Return SQL for what `count_originals` counted, with the numbers in some columns replaced by their labels."""
     dictionaries = {at: pa.array(texts, pa.string()) for at, texts in labels.items()}
     if original.relation is None:
         rows = db.sql(f"FROM {counted}").to_arrow_table()
@@ -244,14 +244,14 @@ def labelled_rows(
     return f"(SELECT {cells} FROM {lookup.rows()} s)"
 
 
-def _errors() -> type[Exception]:
+def _duckdb_error() -> type[Exception]:
     import duckdb
 
     return duckdb.Error
 
 
-class _Counting:
-    """Packs numbers side by side into as few words as they need: one word is grouped faster than many columns."""
+class _CountingQuery:
+    """Builds the counting query: packs numbers into as few words as possible, which are grouped faster than columns."""
 
     def __init__(self, db: "duckdb.DuckDBPyConnection", table: OriginalTable) -> None:
         assert table.relation is not None
@@ -274,19 +274,19 @@ class _Counting:
             self.told.append(at)
             return
         assert column.raws is not None
-        # a number takes `width` bits of the last word, or begins a new one
+        # a number takes `width` bits of the last word; if these are not free, it begins a new word
         width = max(int(number.max(initial=0)).bit_length(), 1)
         if self.used + width > _BITS:
             self.words.append([])
             self.used = 0
-        # [raw value] its number, shifted to its place in the word; that of null goes into the query itself
+        # `placed` [raw value]: its number, shifted to its place in the word; that of null is written into the query
         placed = number[column.codes].astype(np.int64) << self.used
         present = column.raws.is_valid()
         null = placed[~present.to_numpy(zero_copy_only=False)].tolist()
         self.db.register("raw_values", pa.table({"raw": column.raws, "number": placed}).filter(present))
         self.db.execute(f"CREATE OR REPLACE TEMP TABLE raw_{at} AS FROM raw_values")
         self.db.unregister("raw_values")
-        # where nothing is null, every row finds its value, or their number tells
+        # without nulls an inner join is enough: a row with an unknown value is lost, and the count of rows shows it
         how = f"{'LEFT ' if null else ''}JOIN raw_{at} {{0}} ON {cell} = {{0}}.raw"
         told = f"CASE WHEN {cell} IS NULL THEN {null[0]} ELSE {{0}}.number END" if null else "{0}.number"
         self.words[-1].append(self.lookup.join(how, told))
@@ -303,5 +303,5 @@ class _Counting:
 
     @property
     def strange(self) -> str:
-        """SQL condition for a row with a value that was not there before."""
+        """SQL condition for a row with a value that was not there when the table was read."""
         return " OR ".join(f"{at} IS NULL" for at in self.known) or "false"

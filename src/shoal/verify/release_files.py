@@ -1,4 +1,4 @@
-"""The files of a release: only files of its own are read, JSON is read strictly, and Parquet files lie in folders."""
+"""Reads the files of a release safely: regular files only, strict JSON, and Parquet in one file or in folders."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def refuse_irregular(path: Path) -> None:
-    """Refuse what is no file of its own: a link may lead anywhere, and a pipe never ends; what is not there passes."""
+    """Refuse anything but a regular file: a link may lead anywhere, a pipe never ends. A missing file passes."""
     mode = _mode(path)
     if mode is None or stat.S_ISREG(mode):
         return
@@ -30,13 +30,13 @@ def refuse_irregular(path: Path) -> None:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is a file, which is then a file of its own."""
+    """Whether there is such a file; refuse it if it is not a regular one."""
     refuse_irregular(path)
     return _mode(path) is not None
 
 
 def _mode(path: Path) -> int | None:
-    """Kind of a file, links not followed; None where there is none, or there can be none of this name."""
+    """Return the mode of a file without following links; None if there is none, or the name is impossible."""
     try:
         return path.lstat().st_mode
     except (OSError, ValueError):
@@ -44,7 +44,7 @@ def _mode(path: Path) -> int | None:
 
 
 def table_in(folder: Path, name: str | None) -> Path:
-    """The released table: a file, or the folder that its parts lie in, right inside the published folder."""
+    """Return the path of the released table: a file, or the folder of its parts, directly in the published folder."""
     table = folder / (name or "")
     mode = _mode(table)
     if not name or table.parent != folder or table.name != name or mode is None:
@@ -55,7 +55,7 @@ def table_in(folder: Path, name: str | None) -> Path:
 
 
 def published_table(folder: Path, name: str | None, sha256: str | None) -> Path:
-    """The released table, which must be the one that the manifest names: nothing is found out of another."""
+    """Return the path of the released table; refuse a table whose hash is not the one in the manifest."""
     table = table_in(folder, name)
     if not check_hash(table, sha256 or "").holds:
         raise NotVerified(f"{folder.name}: the released table was changed since it was published; use a copy of it")
@@ -63,7 +63,7 @@ def published_table(folder: Path, name: str | None, sha256: str | None) -> Path:
 
 
 def parts_of(table: Path) -> list[Path]:
-    """All files of a table in parts, sorted by where they lie."""
+    """Return all files of a partitioned table, sorted by relative path; refuse irregular ones."""
     found = [path for path in table.rglob("*") if path.is_symlink() or not path.is_dir()]
     for path in found:
         refuse_irregular(path)
@@ -71,7 +71,7 @@ def parts_of(table: Path) -> list[Path]:
 
 
 def check_hash(table: Path, sha256: str) -> Verdict:
-    """Whether the file is the one that was published; of parts, the list that `sha256sum` prints of them is hashed."""
+    """Judge whether the table is the one that was published; for parts, the listing of `sha256sum` is hashed."""
     if table.is_dir():
         lines = (f"{digest_of(part)}  ./{part.relative_to(table).as_posix()}\n" for part in parts_of(table))
         found = hashlib.sha256("".join(lines).encode()).hexdigest()
@@ -81,7 +81,7 @@ def check_hash(table: Path, sha256: str) -> Verdict:
 
 
 def digest_of(file: Path) -> str:
-    """The SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -89,12 +89,12 @@ def digest_of(file: Path) -> str:
 MOST_BYTES = 1 << 29
 """Size of the largest manifest that is read."""
 MOST_LEVELS = 200
-"""Most objects and lists within each other."""
+"""Deepest nesting of objects and lists."""
 _MOST_DIGITS = 4_000
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a manifest, or raise one sentence about why it is none; what a killed run left halfway is settled first."""
+    """Read a manifest, or raise BadInput; what a killed run left halfway is finished or undone first."""
     settle(path.parent)
     where = f"{path.parent.name}/{path.name}"
     if not is_there(path):
@@ -112,9 +112,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def parse_json(content: bytes) -> Any:
-    """Read JSON that means one thing: no key twice, no number that no float holds, nothing nested without end.
+    """Parse unambiguous JSON: no repeated keys, no numbers beyond the range of floats, no excessive nesting.
 
-    A policy is the one part that may hold longer numbers, as its hierarchies may.
+    Only the policy may contain larger numbers, since its hierarchies may.
 
     >>> parse_json(b'{"k": 3, "k": 4}')
     Traceback (most recent call last):
@@ -124,7 +124,10 @@ def parse_json(content: bytes) -> Any:
         raise ValueError("it is too long")
     try:
         document = json.loads(
-            content.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number, parse_int=_whole
+            content.decode("utf-8"),
+            object_pairs_hook=_refuse_repeated_keys,
+            parse_constant=_refuse_constant,
+            parse_int=_parse_whole_number,
         )
     except (UnicodeDecodeError, json.JSONDecodeError):
         raise ValueError("it is not JSON") from None
@@ -134,25 +137,25 @@ def parse_json(content: bytes) -> Any:
     return document
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("an object has a key twice")
     return found
 
 
-def _no_number(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _whole(digits: str) -> int:
+def _parse_whole_number(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError("a number is too large")
     return int(digits)
 
 
 def _refuse_endless(document: Any) -> None:
-    """Refuse what is nested too deep, numbers beyond all floats, and texts that are none."""
+    """Refuse excessive nesting, numbers beyond the range of floats, and texts with lone surrogates."""
     todo: list[tuple[Any, int, bool]] = [(document, 0, False)]
     while todo:
         value, depth, long = todo.pop()
@@ -175,7 +178,7 @@ _ODD = "the released table has other files or folders than its manifest says"
 
 @dataclass(frozen=True)
 class PartitionFiles:
-    """The files of a released table, and what the folders of each tell."""
+    """The files of a released table, and the partition values that their folders tell."""
 
     files: tuple[Path, ...]
     told: pa.Table
@@ -191,9 +194,11 @@ class PartitionFiles:
         files = tuple(parts_of(table))
         if not files:
             raise NotVerified(_ODD)
-        rows = [_told(file.relative_to(table), kinds) for file in files]
+        rows = [_values_in_path(file.relative_to(table), kinds) for file in files]
         try:
-            told = pa.table({name: _read_as(kind, [row[name] for row in rows]) for name, kind in kinds.items()})
+            told = pa.table(
+                {name: _partition_values(kind, [row[name] for row in rows]) for name, kind in kinds.items()}
+            )
         except pa.ArrowException:
             raise NotVerified(_ODD) from None
         schema = _schema(files[0])
@@ -202,7 +207,7 @@ class PartitionFiles:
         return cls(files, told, pa.schema([*schema, *told.schema]))
 
     def read(self) -> pa.Table:
-        """All rows, as the files follow each other."""
+        """Return all rows, file by file."""
         from pyarrow import parquet
 
         tables = []
@@ -214,8 +219,8 @@ class PartitionFiles:
         return pa.concat_tables(tables)
 
     def query(self, db: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> str:
-        """SQL of all rows, in any order, with the columns c0, c1, …"""
-        files = ", ".join(f"'{path_not_pattern(file)}'" for file in self.files)
+        """Return SQL for all rows, in any order, with the columns c0, c1, …"""
+        files = ", ".join(f"'{escape_glob(file)}'" for file in self.files)
         if not self.told.num_columns:
             named = ", ".join(f"c{i}" for i in range(len(columns)))
             return f"SELECT * FROM read_parquet([{files}], hive_partitioning=false) AS rows({named})"
@@ -234,8 +239,8 @@ class PartitionFiles:
         return f"SELECT {cells} FROM {rows} JOIN parts USING (file)"
 
 
-def _read_as(kind: str, told: Sequence[str | None]) -> pa.Array:
-    """What the names of folders tell: texts, or whole numbers, which may need all 64 bits."""
+def _partition_values(kind: str, told: Sequence[str | None]) -> pa.Array:
+    """Return partition values as texts, or as whole numbers, which may need all 64 bits."""
     texts = pa.array(told, pa.string())
     if kind == "text":
         return texts
@@ -245,8 +250,8 @@ def _read_as(kind: str, told: Sequence[str | None]) -> pa.Array:
         return texts.cast(pa.uint64())
 
 
-def path_not_pattern(file: Path) -> str:
-    """A path escaped so that DuckDB takes it for one file, not for a pattern; it goes inside quotes."""
+def escape_glob(file: Path) -> str:
+    """Return a path, escaped for a quoted SQL string, that DuckDB takes for one file and not for a pattern."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in str(file.absolute())).replace("'", "''")
 
 
@@ -259,8 +264,8 @@ def _schema(file: Path) -> pa.Schema:
         raise NotVerified("the released table is not a Parquet file, or it is damaged") from None
 
 
-def _told(path: Path, kinds: Mapping[str, str]) -> dict[str, str | None]:
-    """What the folders above a file tell: each partition once, in its order."""
+def _values_in_path(path: Path, kinds: Mapping[str, str]) -> dict[str, str | None]:
+    """Return the partition values in the folders above a file; each partition must occur once, in order."""
     pairs = [part.partition("=") for part in path.parent.parts]
     if [unquote(name) for name, _, _ in pairs] != list(kinds):
         raise NotVerified(_ODD)

@@ -1,4 +1,4 @@
-"""The classes of a release and the values in them, counted in SQL: in one table, or in two (Anatomy)."""
+"""Counts in SQL the classes of a release and the values in them: in one table, or in two (Anatomy)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts
+from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts, sum_counts
 from shoal.errors import NotVerified
 from shoal.labels.scale import read_time
 from shoal.models.model import asked
 from shoal.verify.claim import Claim, Original, Status, Verdict
-from shoal.verify.open_release import Opened, classify, numbers, opened
-from shoal.verify.originals_by_class import count_behind
+from shoal.verify.open_release import OpenedRelease, classify, opened, query_numbers
+from shoal.verify.originals_by_class import count_originals_behind
 from shoal.verify.truth_by_row import covers_mapped
 
 if TYPE_CHECKING:
@@ -28,34 +28,38 @@ class ReleasedCounts:
     rows: int
     classes: ClassCounts
     behind: ClassCounts | None = None
-    """The same classes as the rows of the original that became them, where the original is given."""
+    """The same classes, counted on the original rows behind them, where the original is given."""
     everybody: bool = False
     """Whether the population is known."""
 
 
-def count(release: Opened, claim: Claim, original: Original | None = None) -> ReleasedCounts:
+def count_released(release: OpenedRelease, claim: Claim, original: Original | None = None) -> ReleasedCounts:
     """Count the sizes of classes and each sensitive value in them; also on the original, where one is given."""
     db = release.db
     classify(db, claim)
-    sizes = numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
+    sizes = query_numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
     values = {
-        name: as_named(_value_counts(db, f"c{claim.columns.index(name)}", len(sizes)), claim, name, original)
+        name: with_promised_names(_value_counts(db, f"c{claim.columns.index(name)}", len(sizes)), claim, name, original)
         for name in claim.sensitive
     }
-    behind = None if original is None or _idle(claim, original) else count_behind(db, claim, original, len(sizes))
+    behind = (
+        None
+        if original is None or _needs_no_original(claim, original)
+        else count_originals_behind(db, claim, original, len(sizes))
+    )
     everybody = behind is not None and behind.population is not None
-    joint = {names: _joint_counts(db, names, claim) for names in _together(claim)}
+    joint = {names: _joint_counts(db, names, claim) for names in _columns_counted_together(claim)}
     return ReleasedCounts(int(sizes.sum()), ClassCounts(sizes, values, joint), behind, everybody)
 
 
-def _idle(claim: Claim, original: Original) -> bool:
-    """Whether no promise needs the rows behind the classes, and a look at them would be a pass over a large table."""
+def _needs_no_original(claim: Claim, original: Original) -> bool:
+    """Whether no promise needs the original rows and they are outside memory, so that counting them would be costly."""
     asked = claim.persons or claim.added or any(model.needs for model in claim.models)
     return original.table.relation is not None and not asked
 
 
-def _together(claim: Claim) -> list[tuple[str, ...]]:
-    """The sets of released columns that models need counted together; what needs the original is counted there."""
+def _columns_counted_together(claim: Claim) -> list[tuple[str, ...]]:
+    """Return the sets of released columns that models need counted together, unless they need the original."""
     wanted = {model.columns for model in claim.models if model.columns and not model.needs}
     if not {name for names in wanted for name in names} <= set(claim.columns):
         raise NotVerified("the manifest makes a promise about columns that the release does not have")
@@ -73,11 +77,13 @@ def _joint_counts(db: "duckdb.DuckDBPyConnection", names: tuple[str, ...], claim
     return JointCounts(at, codes, counts, tuple(column.dictionary.to_pylist() for column in coded))
 
 
-def as_named(values: ValueCounts, claim: Claim, attribute: str, original: Original | None = None) -> ValueCounts:
-    """Name values as the promises name them: a typed file shows a day as its midnight.
+def with_promised_names(
+    values: ValueCounts, claim: Claim, attribute: str, original: Original | None = None
+) -> ValueCounts:
+    """Rename values to the spelling of the promises: a typed file shows a day as its midnight.
 
-    The original tells how it spells each value. Without it, a time is called what a promise calls it, unless several
-    spellings of one time show that the column is one of texts.
+    With the original, its spelling is used. Without it, a time is spelt as in a promise, unless several spellings of
+    one time show that the column holds texts.
     """
     if original is not None:
         column = original.table[attribute]
@@ -93,7 +99,7 @@ def as_named(values: ValueCounts, claim: Claim, attribute: str, original: Origin
 
 
 def _values_named(parameters: Mapping[str, Any]) -> Iterator[str]:
-    """The sensitive values that parameters name: keys of thresholds, members of categories."""
+    """Yield the sensitive values that parameters name: keys of thresholds, members of categories."""
     for parameter in parameters.values():
         if isinstance(parameter, Mapping):
             yield from map(str, parameter)
@@ -131,12 +137,12 @@ def read_separate(data: Path | pa.Table, columns: Sequence[str], how: Mapping[st
 
 
 def count_groups(
-    release: Opened, separate: GroupTable, claim: Claim, original: Original | None = None
+    release: OpenedRelease, separate: GroupTable, claim: Claim, original: Original | None = None
 ) -> ReleasedCounts:
     """Count the groups: their sizes in the first table, their values as the second one tells."""
     db = release.db
     classify(db, claim)
-    sizes = numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
+    sizes = query_numbers(db, "SELECT sum(n)::BIGINT FROM classed GROUP BY class ORDER BY class")
     (cell,) = (f"c{claim.columns.index(name)}" for name in claim.quasi_identifiers)
     known = db.sql(f"SELECT DISTINCT {cell} AS name, class FROM classed").to_arrow_table()
     number = dict(zip(known["name"].to_pylist(), known["class"].to_pylist(), strict=True))
@@ -144,19 +150,19 @@ def count_groups(
         raise NotVerified("the two tables of the release have different groups")
     at = np.array([number[group] for group in separate.groups], dtype=np.int64)
     counts = np.array(separate.counts, dtype=np.int64)
-    if not np.array_equal(np.bincount(at, weights=counts, minlength=len(sizes)), sizes):
+    if not np.array_equal(sum_counts(at, counts, len(sizes)), sizes):
         raise NotVerified("a group has more or fewer sensitive values than rows")
     labels = list(dict.fromkeys(separate.values))
     code = {label: i for i, label in enumerate(labels)}
     values = ValueCounts(at, np.array([code[value] for value in separate.values]), counts, labels, len(sizes))
     (sensitive,) = claim.sensitive
-    behind = None if original is None else count_behind(db, claim, original, len(sizes))
-    values = as_named(values, claim, sensitive, original)
+    behind = None if original is None else count_originals_behind(db, claim, original, len(sizes))
+    values = with_promised_names(values, claim, sensitive, original)
     return ReleasedCounts(int(sizes.sum()), ClassCounts(sizes, {sensitive: values}), behind)
 
 
-def covers_groups(release: Opened, counted: ReleasedCounts, claim: Claim, original: Original) -> Verdict:
-    """Whether every row of the first table is an original one, and every group has the values of its rows."""
+def covers_groups(release: OpenedRelease, counted: ReleasedCounts, claim: Claim, original: Original) -> Verdict:
+    """Judge whether every row of the first table is an original one, and every group has the values of its rows."""
     rows = replace(claim, columns=claim.columns[:-1], quasi_identifiers=(), sensitive=())  # the last one is the group
     true = covers_mapped(release, rows, original)
     assert counted.behind is not None

@@ -59,7 +59,7 @@ def test_a_label_that_does_not_cover(out):
     assert judged(out)["truthful"].why == "1 released row(s) do not cover an original one in column 'age'"
 
 
-def test_a_mean_beside_the_table(out):
+def test_a_wrong_mean_is_detected(out):
     edit(out, statistics={"age": ["age", "mean"]}, labels={})
     rewrite(out, lambda rows: [["35" if row[0] == "[30, 40)" else "54.5", row[1]] for row in rows])
     found = judged(out)
@@ -76,7 +76,7 @@ def test_an_observed_range(out):
     assert judged(out)["truthful"].holds
 
 
-def test_a_manifest_that_tells_of_columns_there_are_not(out):
+def test_a_manifest_with_statistics_of_unknown_columns_is_refused(out):
     edit(out, statistics={"age_mean": ["age", "mean"]})
     with pytest.raises(BadInput, match="what is said of quasi-identifiers only"):
         sh.verify(out)
@@ -95,7 +95,7 @@ def test_a_manifest_that_tells_of_columns_there_are_not(out):
         ({"input_row": [1, 2, 3, 4], "released_row": [1, 2, 3, 2**62]}, "leaves out a released row"),
     ],
 )
-def test_a_row_map_that_is_none(out, rows, says):
+def test_a_missing_or_invalid_row_map_is_refused(out, rows, says):
     path = out.with_name("out.private") / "rows.arrow"
     path.unlink()
     if rows is not None:
@@ -107,12 +107,12 @@ def test_a_row_map_that_is_none(out, rows, says):
 
 
 @pytest.mark.parametrize("kind", ["node", "spheres", None, ["boxes"]])
-def test_a_recoding_that_is_not_known(out, kind):
+def test_an_unknown_kind_of_recoding_is_refused(out, kind):
     edit(out.with_name("out.private"), recoding={"kind": kind})
     with pytest.raises(BadInput, match=r"not the manifest of a private folder|it tells no levels"):
         sh.verify(out, original=PEOPLE)
 
 
-def test_what_keeps_no_classes_is_not_applied_to_other_rows(out):
+def test_a_recoding_without_classes_is_not_applied_to_other_rows(out):
     with pytest.raises(BadInput, match=r"out.private/classes.parquet: the classes of this release are missing"):
         sh.apply(out.with_name("out.private"), PEOPLE)

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import BadInput, BadOutput
-from shoal.publish.folder import Places, put_file, write_whole
+from shoal.publish.folder import Places, put_file, refuse_irregular, write_whole
 from shoal.runtime.tempdir import settle
 
 
 def fill(places, text="new"):
-    with places.filled() as (public, secret):
+    with places.staging_folders() as (public, secret):
         (public / "data.csv").write_text(text)
         (public / "manifest.json").write_text('{"shoal": "0"}')
         (secret / "rows.arrow").write_text(text)
@@ -30,7 +30,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_both_appear(tmp_path):
+def test_both_folders_appear(tmp_path):
     fill(choose(tmp_path))
     assert names(tmp_path) == ["out", "out.private"]
     assert (tmp_path / "out" / "data.csv").read_text() == "new"
@@ -51,10 +51,10 @@ def _fail_halfway(public, error):
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, MemoryError])
 @pytest.mark.parametrize("older", [False, True])
-def test_none_appears_when_something_goes_wrong(tmp_path, error, older):
+def test_no_folder_appears_when_something_goes_wrong(tmp_path, error, older):
     if older:
         fill(choose(tmp_path), "old")
-    with pytest.raises(error), choose(tmp_path, force=True).filled() as (public, _):
+    with pytest.raises(error), choose(tmp_path, force=True).staging_folders() as (public, _):
         _fail_halfway(public, error)
     assert names(tmp_path) == (["out", "out.private"] if older else [])
     if older:
@@ -64,7 +64,7 @@ def test_none_appears_when_something_goes_wrong(tmp_path, error, older):
 def test_an_error_of_the_disk_is_a_sentence(tmp_path):
     with (
         pytest.raises(BadOutput, match=r"could not be written \(input/output error\); nothing"),
-        choose(tmp_path).filled(),
+        choose(tmp_path).staging_folders(),
     ):
         raise OSError
     assert names(tmp_path) == []
@@ -95,7 +95,7 @@ def test_a_manifest_of_something_else_is_no_release(tmp_path, content):
 
 
 @pytest.mark.parametrize("out", ["/", ".", ""])
-def test_neither_the_root_nor_the_folder_one_is_in(tmp_path, monkeypatch, out):
+def test_the_root_and_the_current_folder_are_refused(tmp_path, monkeypatch, out):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadOutput, match="give a new folder"):
         Places.choose(out, None, None, force=True)
@@ -112,14 +112,46 @@ def test_a_policy_is_written_whole_or_not(tmp_path, monkeypatch):
     assert names(tmp_path) == ["policy.toml"]
 
 
-def test_two_at_once_are_refused(tmp_path):
+def test_a_link_stays_and_the_file_behind_it_is_written(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    file, link = tmp_path / "elsewhere" / "policy.toml", tmp_path / "policy.toml"
+    file.write_text("old")
+    link.symlink_to(file)
+    write_whole(link, "new")
+    assert link.is_symlink()
+    assert file.read_text() == "new"
+    assert names(tmp_path / "elsewhere") == ["policy.toml"]
+
+
+def test_a_pipe_a_device_and_a_link_to_either_are_not_replaced(tmp_path):
+    pipe, to_pipe, to_device, to_nothing = (tmp_path / name for name in ("pipe", "to_pipe", "to_device", "to_nothing"))
+    os.mkfifo(pipe)
+    to_pipe.symlink_to(pipe)
+    to_device.symlink_to("/dev/null")
+    to_nothing.symlink_to(tmp_path / "nowhere")
+    before = names(tmp_path)
+    for path in (pipe, to_pipe):
+        with pytest.raises(BadOutput, match="this is a device or a pipe, not a regular file; name a file"):
+            write_whole(path, "new")
+    for path in (to_device, Path("/dev/null")):  # only asked: a fault must not replace it on this machine
+        with pytest.raises(BadOutput, match="this is a device or a pipe, not a regular file; name a file"):
+            refuse_irregular(path)
+    with pytest.raises(BadOutput, match="this is a link to a file that does not exist"):
+        write_whole(to_nothing, "new")
+    with pytest.raises(BadOutput, match="this is a folder"):
+        write_whole(tmp_path, "new")
+    assert names(tmp_path) == before
+    assert pipe.is_fifo()
+
+
+def test_two_runs_into_one_folder_at_once_are_refused(tmp_path):
     (tmp_path / "other").mkdir()
-    with choose(tmp_path).held() as first:
+    with choose(tmp_path).reserve() as first:
         with pytest.raises(BadOutput, match=r"^out: another run is writing this release \(\.out\.shoal-.{8} is"):
             fill(choose(tmp_path))
         with (
             pytest.raises(BadOutput, match=r"^out\.private: another run"),
-            choose(tmp_path / "other", private=tmp_path / "out.private").held(),
+            choose(tmp_path / "other", private=tmp_path / "out.private").reserve(),
         ):
             raise AssertionError
         fill(first, "first")
@@ -226,7 +258,7 @@ def test_a_release_that_is_just_being_replaced_is_not_called_something_else(tmp_
         asked.append(1)
 
     asked = []
-    with choose(tmp_path, force=True).filled(meanwhile) as folders:
+    with choose(tmp_path, force=True).staging_folders(meanwhile) as folders:
         for folder in folders:
             (folder / "manifest.json").write_text('{"shoal": "0"}')
     assert asked
@@ -236,7 +268,7 @@ def test_what_arrow_says_of_a_failure_is_told_without_its_path(tmp_path):
     missing = tmp_path / "missing" / "rows.arrow"
     with (
         pytest.raises(BadOutput, match=r"^out: the release could not be written \(No such file or directory\);"),
-        choose(tmp_path).filled(),
+        choose(tmp_path).staging_folders(),
     ):
         pa.OSFile(str(missing), "wb")
 
@@ -245,10 +277,13 @@ def test_a_lock_that_fails_after_the_move_sinks_only_the_report(tmp_path, monkey
     """The release stands in its place: nobody may say that it cannot be put back."""
     fill(choose(tmp_path), "old")
     places = choose(tmp_path, force=True)
-    with places.held() as held:
+    with places.reserve() as held:
         fill(held)
         monkeypatch.setattr("shoal.runtime.tempdir.fcntl.flock", fail_to_lock)
-        with pytest.raises(BadOutput, match="published, but its report could not be made"), held.reported():
+        with (
+            pytest.raises(BadOutput, match=r"published, but there is no verdict yet: .*; its report could not be made"),
+            held.explain_report_errors(),
+        ):
             put_file(tmp_path / "out", "report.html", "<p>")
         monkeypatch.undo()
     assert names(tmp_path) == ["out", "out.private"]

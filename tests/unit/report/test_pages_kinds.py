@@ -8,8 +8,8 @@ from html.parser import HTMLParser
 import naive
 import pyarrow as pa
 import pytest
-from browser import look, printed
-from every_release import KINDS, NUMBERS, asked, people, saved
+from browser import look, print_to_pdf
+from every_release import KINDS, NUMBERS, people, policy_with, save_release
 from pyarrow import parquet
 
 import shoal as sh
@@ -64,7 +64,7 @@ def releases(tmp_path_factory):
     """A folder for each kind, made once."""
     folders = {}
     for kind in KINDS:
-        folders[kind] = saved(tmp_path_factory.mktemp("release"), kind)
+        folders[kind] = save_release(tmp_path_factory.mktemp("release"), kind)
     return folders
 
 
@@ -104,7 +104,7 @@ def test_every_page_fits_a_phone_in_the_dark(releases):
 
 
 @pytest.mark.thorough
-def test_a_release_as_large_as_the_demo_in_every_light(desk):
+def test_pages_of_a_large_release_have_no_faults_at_any_width_or_colour_scheme(desk):
     """Desk and phone, light and dark, no error, no request, no serious violation."""
     write_census(desk.folder, rows=3_000)
     assert desk.anonymize(data=desk.folder / "census.csv").code == 0
@@ -119,10 +119,10 @@ def test_the_sign_off_fits_on_one_sheet(releases, tmp_path):
     only.write_text(
         page.replace("</style>", "header, main > :not(.sheet) { display: none !important }</style>"), "utf-8"
     )
-    assert printed(only, tmp_path / "sheet.pdf") == 1
+    assert print_to_pdf(only, tmp_path / "sheet.pdf") == 1
     whole = tmp_path / "whole.html"
     whole.write_text(page, "utf-8")
-    assert printed(whole, tmp_path / "whole.pdf") > 1
+    assert print_to_pdf(whole, tmp_path / "whole.pdf") > 1
 
 
 def test_hundreds_of_labels_in_forty_columns_do_not_blow_a_page_up(tmp_path):
@@ -149,9 +149,9 @@ def test_hundreds_of_labels_in_forty_columns_do_not_blow_a_page_up(tmp_path):
 
 
 @pytest.mark.parametrize("algorithm", ["optimal", "mondrian"])
-def test_where_the_rows_stay_on_disk_what_was_left_out_is_said(tmp_path, algorithm):
+def test_pages_of_a_release_on_disk_say_what_was_left_out(tmp_path, algorithm):
     parquet.write_table(people(), tmp_path / "people.parquet")
-    policy = asked(NUMBERS if algorithm == "mondrian" else None, method={"algorithm": algorithm})
+    policy = policy_with(NUMBERS if algorithm == "mondrian" else None, method={"algorithm": algorithm})
     with warnings.catch_warnings(action="ignore"):
         publish(tmp_path / "people.parquet", policy, tmp_path / "out", engine="duckdb")
     public = Reader((tmp_path / "out" / "report.html").read_text("utf-8")).text
@@ -173,7 +173,7 @@ def test_weighing_distinct_rows_finds_what_all_rows_do(tmp_path):
     found = []
     for engine in ("arrow", "duckdb"):
         with warnings.catch_warnings(action="ignore"):
-            publish(tmp_path / "people.parquet", asked(), tmp_path / engine, engine=engine)
+            publish(tmp_path / "people.parquet", policy_with(), tmp_path / engine, engine=engine)
         text = Reader((tmp_path / engine / "report.html").read_text("utf-8")).text
         found.append(re.findall(r"(?:prosecutor|homogeneity|background|skewness) [0-9,]+ .*?\.", text))
     assert len(found[0]) == 4

@@ -5,7 +5,7 @@ import re
 
 import pyarrow as pa
 import pytest
-from every_release import saved
+from every_release import save_release
 
 import shoal as sh
 from shoal.report.pages.columns_section import _edges
@@ -16,7 +16,7 @@ def text_of(page):
 
 
 def test_rows_that_stood_out_are_told_by_the_promise_that_failed(tmp_path):
-    _, private = saved(tmp_path, "node")
+    _, private = save_release(tmp_path, "node")
     suppressed = json.loads((private / "manifest.json").read_text())["rows"]["suppressed"]
     text = text_of((private / "report.html").read_text("utf-8"))
     assert suppressed > 0
@@ -24,7 +24,7 @@ def test_rows_that_stood_out_are_told_by_the_promise_that_failed(tmp_path):
 
 
 def test_rows_left_out_for_a_rule_are_told_apart(tmp_path):
-    _, private = saved(tmp_path, "rows left out for rules")
+    _, private = save_release(tmp_path, "rows left out for rules")
     text = text_of((private / "report.html").read_text("utf-8"))
     counts = re.findall(
         r"(?:k-anonymity|inference channel) [0-9,]+ ([0-9,]+)", text.partition("Left out because of")[2]
@@ -48,7 +48,7 @@ def test_before_and_after_are_told_on_the_values_of_the_original(tmp_path):
 @pytest.mark.parametrize(
     ("numbers", "first"), [([1, 2, 3], [0.5, 1.5]), ([0, 47], [-0.5, 1.5]), ([0.5, 2.9], [0.5, 0.6])]
 )
-def test_bins_hold_as_many_whole_numbers(numbers, first):
+def test_every_bin_holds_equally_many_whole_numbers(numbers, first):
     import numpy as np
 
     edges = _edges(np.array(numbers, dtype=float))
@@ -57,7 +57,7 @@ def test_bins_hold_as_many_whole_numbers(numbers, first):
 
 
 def test_the_sign_off_names_the_threshold_the_adversary_and_the_population(tmp_path):
-    out, private = saved(tmp_path, "several promises")
+    out, private = save_release(tmp_path, "several promises")
     text = text_of((private / "report.html").read_text("utf-8")).partition("Sign-off ISO/IEC 27559")[2]
     for said in (
         "k-anonymity (k = 4): attained k =",

@@ -7,7 +7,7 @@ import warnings
 
 import pyarrow as pa
 import pytest
-from every_release import KINDS, saved
+from every_release import KINDS, save_release
 
 import shoal as sh
 from shoal.attacks import ATTACKS
@@ -55,7 +55,7 @@ def test_originals_that_are_released_alike_are_reported_alike(tmp_path):
 @pytest.mark.parametrize("kind", KINDS)
 def test_figures_of_the_private_part_do_not_occur(tmp_path, kind):
     """Losses, scores, searches, levels and times are in the private report and in no word of the public one."""
-    out, private = saved(tmp_path, kind)
+    out, private = save_release(tmp_path, kind)
     secret = json.loads((private / "manifest.json").read_text())
     pages = ((folder / "report.html").read_text("utf-8") for folder in (out, private))
     page, known = (page.partition("</style>")[2] for page in pages)
@@ -91,7 +91,7 @@ def _visible(page):
 
 @pytest.mark.parametrize("kind", ["node", "boxes", "cells", "groups", "rows added"])
 def test_the_verdict_is_that_of_an_attacker_who_has_nothing_else(tmp_path, kind):
-    out, private = saved(tmp_path, kind)
+    out, private = save_release(tmp_path, kind)
     shutil.rmtree(private)
     page = (out / "report.html").read_text("utf-8")
     table = page.partition("Attacks that were run</caption>")[2].partition("</table>")[0]

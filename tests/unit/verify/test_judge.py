@@ -79,7 +79,7 @@ def test_the_sizes_of_classes(said, status):
     assert verdict.attained == {"count": 2, "min": 2, "max": 3, "mean": 2.5}
 
 
-def test_true_is_no_number():
+def test_a_boolean_is_not_accepted_as_a_number():
     one = ReleasedCounts(1, classes([1, 0]))
     assert judge(claim(KAnonymity(1), rows=1, classes={"mean": 1}), one)[1].holds
     assert not judge(claim(KAnonymity(1), rows=1, classes={"mean": True}), one)[1].holds

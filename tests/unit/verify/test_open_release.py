@@ -35,7 +35,7 @@ OUTSIDE = [
 
 
 @pytest.mark.parametrize("statement", OUTSIDE)
-def test_nothing_outside_is_reached(tmp_path, statement):
+def test_statements_cannot_reach_files_outside(tmp_path, statement):
     (tmp_path / "own").mkdir()
     (tmp_path / "secret.csv").write_text("a,b\n1,2\n", "utf-8")
     with connect(tmp_path / "own", []) as db, pytest.raises(duckdb.Error):
@@ -44,17 +44,17 @@ def test_nothing_outside_is_reached(tmp_path, statement):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_was_named_is_read_whatever_it_is_called(tmp_path, name):
+def test_named_files_are_read_whatever_they_are_called(tmp_path, name):
     (tmp_path / "x y").mkdir()
     (tmp_path / "own").mkdir()
     file = tmp_path / f"{name}.parquet"
     pq.write_table(pa.table({"a": [7]}), file)
     with connect(tmp_path / "own", [file]) as db:
-        found = db.execute(f"SELECT * FROM read_parquet('{open_release.path_not_pattern(file)}')").fetchall()
+        found = db.execute(f"SELECT * FROM read_parquet('{open_release.escape_glob(file)}')").fetchall()
     assert found == [(7,)]
 
 
-def test_what_a_database_has_not_taken_in_yet_is_read(tmp_path):
+def test_rows_in_the_write_ahead_log_of_a_database_are_read(tmp_path):
     """Rows of a program that ended without a checkpoint lie in a file beside the database."""
     with duckdb.connect(tmp_path / "people.duckdb") as db:
         db.execute("CREATE TABLE people AS SELECT 1 AS age")

@@ -35,18 +35,18 @@ def streamed(rows, *, broken=False):
 WANTED = {"q0": ("town", np.arange(2, dtype=np.int32))}
 
 
-def test_counted_as_they_come():
+def test_rows_of_a_stream_are_counted():
     with duckdb.connect() as db:
         count_originals(db, streamed(3), WANTED, "source")
         assert db.sql("SELECT q0, n FROM source ORDER BY q0").fetchall() == [(0, 2), (1, 1)]
 
 
-def test_a_row_too_many():
+def test_a_stream_with_a_row_too_many_is_not_verified():
     with duckdb.connect() as db, pytest.raises(NotVerified, match="changed"):
         count_originals(db, streamed(4), WANTED, "source")
 
 
-def test_a_stream_that_breaks_off():
+def test_a_stream_that_breaks_off_is_not_verified():
     with duckdb.connect() as db, pytest.raises(NotVerified, match="could not be read again") as said:
         count_originals(db, streamed(3, broken=True), WANTED, "source")
     assert CANARY not in str(said.value)

@@ -12,7 +12,7 @@ from shoal.data.class_counts import ValueCounts
 from shoal.data.codes import encode
 from shoal.models.p_sensitive import PPlusSensitive
 from shoal.verify.claim import Claim
-from shoal.verify.released_counts import as_named
+from shoal.verify.released_counts import with_promised_names
 
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
 
@@ -20,7 +20,7 @@ AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
 def named(labels, *categories):
     values = ValueCounts(np.zeros(len(labels), int), np.arange(len(labels)), np.ones(len(labels), int), labels, 1)
     claim = Claim(["q"], ["s"], [PPlusSensitive(1, categories, "s")], 9, ["q", "s"])
-    return as_named(values, claim, "s").labels
+    return with_promised_names(values, claim, "s").labels
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_a_mean_is_close_or_it_is_wrong():
     assert why("aaa", [10**15, -(10**15), 0], ["0.001"] * 3, "mean")
 
 
-def test_of_texts_and_dates():
+def test_statistics_of_texts_and_dates():
     assert not why("aaaa", ["x", "y", "y", "z"], ["y"] * 4, "mode")
     assert not why("aaaa", ["x", "x", "y", "y"], ["x"] * 4, "median")
     assert why("aaaa", ["x", "x", "y", "y"], ["y"] * 4, "median")
@@ -160,7 +160,7 @@ def test_suppressed_rows_have_no_numbers(cell):
     assert why("aab", [3, 4, 9], ["3.5", "3.5", cell], "mean")
 
 
-def test_what_is_not_known_is_not_verified():
+def test_unknown_statistics_are_not_verified():
     with pytest.raises(NotVerified, match="column 'told'"):
         why("a", [3], ["3"], "variance")
     assert why("a", [3], ["3"], "mean", of="z") == "column 'told' tells of nothing in the original"

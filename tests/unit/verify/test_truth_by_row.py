@@ -20,7 +20,7 @@ from shoal.publish.verification import original_levels, original_table
 from shoal.verify.claim import Claim, Original
 from shoal.verify.judge import judge
 from shoal.verify.open_release import opened
-from shoal.verify.released_counts import count
+from shoal.verify.released_counts import count_released
 from shoal.verify.truth_by_level import covers
 
 INPUT = {
@@ -136,10 +136,10 @@ def test_a_null_is_covered_by_null_and_by_a_star():
         ([3, 0, 3, 1], "1 released row(s) show an original one that another row shows"),
     ],
 )
-def test_a_row_map_that_is_none(order, says):
+def test_an_invalid_row_map_is_reported(order, says):
     assert why(ROWS, order) == says
     with opened(table(ROWS), CLAIM.columns, {}, listed=True) as release:
-        count(release, CLAIM, original(order))  # says nothing, and does not fall over
+        count_released(release, CLAIM, original(order))  # says nothing, and does not fall over
 
 
 def test_a_row_that_is_released_twice():
@@ -154,12 +154,12 @@ def test_suppressed_rows_that_are_shown():
     assert why([("*", "*", "hiv", None), *ROWS[1:]], claim=replace(CLAIM, shown=1))
 
 
-def test_a_column_from_nowhere():
+def test_a_column_that_the_original_lacks_is_reported():
     claim = replace(CLAIM, columns=["age", "race", "t", "n"], sensitive=[])
     assert why(ROWS, claim=claim) == "column 't' tells of nothing in the original"
 
 
-def test_cells_are_not_told():
+def test_the_reason_names_no_cell():
     rows = changed(0, 0, "CANARY-7f3")
     assert "CANARY" not in why(rows)
 
@@ -202,7 +202,7 @@ def test_persons_behind_the_classes(people, data):
     models = [KAnonymity(1), DistinctLDiversity(1, "s")]
     claim = Claim(["q"], ["s"], models, len(order), ["q", "s"], persons=True)
     with opened(release, claim.columns, {}, listed=True) as found:
-        counted = count(found, claim, source)
+        counted = count_released(found, claim, source)
         verdicts = {v.promise: v for v in judge(claim, counted)}
         assert covers(found, claim, source).holds
     behind = {label: [people[i] for i, of in zip(order, labels, strict=True) if of == label] for label in labels}
@@ -219,7 +219,7 @@ def test_persons_behind_the_classes(people, data):
 def test_shares_are_held_against_the_original():
     claim = replace(CLAIM, models=[AlphaK(alpha=0.5, k=1, attribute="s")])
     with opened(table(ROWS), claim.columns, {}, listed=True) as release:
-        found = count(release, claim, original())
+        found = count_released(release, claim, original())
     assert found.behind is not None
     assert found.behind.sensitive["s"].overall.tolist() == [3, 1, 1]  # of all five rows, released or not
 
@@ -227,4 +227,4 @@ def test_shares_are_held_against_the_original():
 def test_no_population_beside_a_row_map():
     known = original(population=original().table)
     with opened(table(ROWS), CLAIM.columns, {}, listed=True) as release, pytest.raises(NotVerified, match="population"):
-        count(release, CLAIM, known)
+        count_released(release, CLAIM, known)

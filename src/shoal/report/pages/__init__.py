@@ -24,25 +24,31 @@ from shoal.report.pages.blocks import (
     Paragraph,
     Section,
     and_more,
-    listed,
-    many,
+    format_count,
+    join_names,
     number,
     percent,
     promise,
 )
-from shoal.report.pages.columns_section import asked, compared, recoded
-from shoal.report.pages.public_view import Visible
-from shoal.report.pages.search_section import blocked, found, left_out, lost, together
+from shoal.report.pages.columns_section import asked_section, comparison_sections, recoding_section
+from shoal.report.pages.public_view import PublicView
+from shoal.report.pages.search_section import (
+    blocking_sections,
+    how_found_section,
+    republish_sections,
+    suppression_sections,
+    utility_section,
+)
 from shoal.report.pages.shared_sections import (
     MOST_CARDS,
-    attacked,
-    distributed,
+    attacks_section,
+    class_sizes_section,
+    distribution_bars,
+    files_section,
     footer,
     limits,
-    promised,
+    promises_section,
     sign_off,
-    sized,
-    verify_it,
 )
 from shoal.report.pages.summary_cards import attacks_card, detail_card, hiding_card, rows_card, shown_card
 from shoal.runtime.events import phase
@@ -57,7 +63,7 @@ def write_reports(
     release: ReleasedTable,
     manifest: Manifest,
     told: PublicManifest,
-    visible: Visible,
+    visible: PublicView,
     audit: Audit,
     seen: Comparison | None,
 ) -> None:
@@ -77,7 +83,7 @@ def private_page(
     plan: Plan,
     policy: Policy,
     source: Source,
-    visible: Visible,
+    visible: PublicView,
     seen: Comparison | None,
 ) -> Page:
     """Build the owner's page: what was asked, done, promised and lost, and how the recoding was found.
@@ -100,21 +106,21 @@ def private_page(
             detail_card(manifest.metrics, len(plan.quasi_identifiers)),
         ),
         sections=(
-            asked(manifest, policy, plan),
-            recoded(manifest, plan, policy, source, visible),
-            *left_out(manifest, plan),
-            promised(manifest.models, persons=told.persons),
-            sized(visible, told),
-            attacked(doubted, private=True),
-            lost(manifest),
-            *compared(plan, source, visible, seen),
-            found(manifest),
-            *together(manifest),
-            *blocked(manifest),
+            asked_section(manifest, policy, plan),
+            recoding_section(manifest, plan, policy, source, visible),
+            *suppression_sections(manifest, plan),
+            promises_section(manifest.models, persons=told.persons),
+            class_sizes_section(visible, told),
+            attacks_section(doubted, private=True),
+            utility_section(manifest),
+            *comparison_sections(plan, source, visible, seen),
+            how_found_section(manifest),
+            *republish_sections(manifest),
+            *blocking_sections(manifest),
             *_notes(manifest),
             *_remedies(manifest),
             limits(told),
-            verify_it(manifest.data, private=True),
+            files_section(manifest.data, private=True),
         ),
         foot=footer(manifest.shoal),
         verdict="" if said is None else said.sentence,
@@ -169,7 +175,7 @@ def _remedies(manifest: Manifest) -> list[Section]:
 _MOST_COLUMNS = 60
 
 
-def public_page(manifest: PublicManifest, visible: Visible) -> Page:
+def public_page(manifest: PublicManifest, visible: PublicView) -> Page:
     """Build the public page: what the release is, what it promises, and what it does not."""
     return Page(
         title="About this release",
@@ -181,41 +187,42 @@ def public_page(manifest: PublicManifest, visible: Visible) -> Page:
         ),
         cards=(rows_card(manifest), hiding_card(manifest), attacks_card(visible.audit), shown_card(manifest, visible)),
         sections=(
-            _asked(manifest),
-            _done(manifest, visible),
-            promised(manifest.models, persons=manifest.persons),
-            sized(visible, manifest),
-            attacked(visible, private=False),
+            _public_asked_section(manifest),
+            _public_done_section(manifest, visible),
+            promises_section(manifest.models, persons=manifest.persons),
+            class_sizes_section(visible, manifest),
+            attacks_section(visible, private=False),
             limits(manifest),
-            verify_it(manifest.data),
+            files_section(manifest.data),
         ),
         foot=footer(manifest.shoal),
         verdict=recommend(manifest.models, visible.audit, visible.starred(manifest.quasi_identifiers), None).findings,
     )
 
 
-def _asked(manifest: PublicManifest) -> Section:
+def _public_asked_section(manifest: PublicManifest) -> Section:
     names = [promise(model.model, model.attribute, model.asked) for model in manifest.models]
     said = [
-        f"Identifying columns, which somebody may know of a person: {listed(manifest.quasi_identifiers, 12)}.",
-        f"Sensitive columns, which nobody should learn of a person: {listed(manifest.sensitive, 12)}."
+        f"Identifying columns, which somebody may know of a person: {join_names(manifest.quasi_identifiers, 12)}.",
+        f"Sensitive columns, which nobody should learn of a person: {join_names(manifest.sensitive, 12)}."
         if manifest.sensitive
         else "No column was declared sensitive: what is protected is only who is who.",
-        f"{many(len(names), 'promise')}: {'; '.join(names)}.",
+        f"{format_count(len(names), 'promise')}: {'; '.join(names)}.",
     ]
     return Section("asked", "What was asked", [Bullets(said)])
 
 
-def _done(manifest: PublicManifest, visible: Visible) -> Section:
+def _public_done_section(manifest: PublicManifest, visible: PublicView) -> Section:
     """Say what the columns show now, with figures of the release alone."""
     blocks: list[Block] = []
     if manifest.data.separate is not None:
         blocks.append(
             Paragraph(
-                f"There are two tables. {manifest.data.file} has the rows with {listed(manifest.quasi_identifiers)} "
+                f"There are two tables. {manifest.data.file} has the rows with "
+                f"{join_names(manifest.quasi_identifiers)} "
                 "as they "
                 f"are, each in one of {manifest.classes.count:,} groups; {manifest.data.separate.file} tells how "
-                f"often each value of {listed(manifest.sensitive)} occurs in each group (Anatomy)."
+                f"often each value of {join_names(manifest.sensitive)} occurs in each group (Anatomy)."
             )
         )
     else:
@@ -228,7 +235,7 @@ def _done(manifest: PublicManifest, visible: Visible) -> Section:
     if manifest.rows.suppressed:
         has, was = ("has", "was") if manifest.rows.suppressed == 1 else ("have", "were")
         how = f"{has} * in place of all identifying values" if manifest.rows.shown else f"{was} left out"
-        blocks.append(Paragraph(f"{many(manifest.rows.suppressed, 'row')} of the original {how}."))
+        blocks.append(Paragraph(f"{format_count(manifest.rows.suppressed, 'row')} of the original {how}."))
     names = [name for name in (*manifest.quasi_identifiers, *manifest.sensitive) if name in visible.tallies]
     if all(visible.tallies[name].rows is not None for name in names):
         cards = [_card(name, manifest, visible) for name in names[:MOST_CARDS]]
@@ -239,13 +246,19 @@ def _done(manifest: PublicManifest, visible: Visible) -> Section:
     return Section("done", "What was done", blocks)
 
 
-def _card(name: str, manifest: PublicManifest, visible: Visible) -> Bars:
+def _describe_bounds(name: str, manifest: PublicManifest) -> str:
+    """Say what the least and the greatest number of a rounded column stand for, where it has such bounds."""
+    bounds = {"below": (manifest.bottom or {}).get(name), "above": (manifest.top or {}).get(name)}
+    return "".join(f", those {side} {bound:g} as {bound:g}" for side, bound in bounds.items() if bound is not None)
+
+
+def _card(name: str, manifest: PublicManifest, visible: PublicView) -> Bars:
     tally = visible.tallies[name]
     step = (manifest.rounded or {}).get(name)
-    shown = "as it was" if step is None else f"rounded to multiples of {step:g}"
+    shown = "as it was" if step is None else f"rounded to multiples of {step:g}{_describe_bounds(name, manifest)}"
     kind = f"sensitive, {shown}" if name in manifest.sensitive else "identifying"
     word = "value" if name in manifest.sensitive or manifest.data.separate is not None else "label"
-    return distributed(name, tally, f"{kind}; {many(len(tally.labels), f'different {word}')}")
+    return distribution_bars(name, tally, f"{kind}; {format_count(len(tally.labels), f'different {word}')}")
 
 
 _SIGNS = {"good": "✓", "bad": "!", "open": "?", "plain": ""}

@@ -25,10 +25,10 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if _LARGE <= abs(value) < _HUGE else f"{value:,.4g}"
 
 
-def asked(parameters: Mapping[str, Any]) -> str:
+def format_parameters(parameters: Mapping[str, Any]) -> str:
     """Format the parameters of a promise, shortening those of many values.
 
-    >>> asked({"alpha": {"hiv": 0.6, "cold": 0.75}, "k": 3})
+    >>> format_parameters({"alpha": {"hiv": 0.6, "cold": 0.75}, "k": 3})
     'alpha = hiv 0.6 | cold 0.75, k = 3'
     """
     return ", ".join(f"{name} = {_parameter(value)}" for name, value in parameters.items())
@@ -40,38 +40,38 @@ def promise(model: str, attribute: str | None, parameters: Mapping[str, Any]) ->
     >>> promise("distinct-l-diversity", "disease", {"l": 3})
     'distinct-l-diversity of disease (l = 3)'
     """
-    return f"{model}{f' of {attribute}' if attribute else ''} ({asked(parameters)})"
+    return f"{model}{f' of {attribute}' if attribute else ''} ({format_parameters(parameters)})"
 
 
-def attained(figures: Mapping[str, Any]) -> str:
+def format_attained(figures: Mapping[str, Any]) -> str:
     """Format what is attained, and what is attained when compared with the release itself.
 
-    >>> attained({"t": 0.25, "release": {"t": 0.5}})
+    >>> format_attained({"t": 0.25, "release": {"t": 0.5}})
     't = 0.25 (compared with the release itself: t = 0.5)'
-    >>> attained({"release": {"t": 0.5}}), attained({})
+    >>> format_attained({"release": {"t": 0.5}}), format_attained({})
     ('t = 0.5, compared with the release itself', 'not published')
     """
-    plain = ", ".join(f"{name} = {_parameter(value)}" for name, value in figures.items() if not _many(value))
+    plain = ", ".join(f"{name} = {_parameter(value)}" for name, value in figures.items() if not _is_collection(value))
     itself = figures.get("release")
     if not isinstance(itself, Mapping):
         return plain if figures else "not published"
     compared = "compared with the release itself"
-    return f"{plain} ({compared}: {attained(itself)})" if plain else f"{attained(itself)}, {compared}"
+    return f"{plain} ({compared}: {format_attained(itself)})" if plain else f"{format_attained(itself)}, {compared}"
 
 
-def _many(value: Any) -> bool:
+def _is_collection(value: Any) -> bool:
     return isinstance(value, Mapping | list | tuple)
 
 
 def _parameter(value: Any) -> str:
     if isinstance(value, Mapping):
-        return _joined([f"{name} {_parameter(limit)}" for name, limit in value.items()])
+        return _join_first([f"{name} {_parameter(limit)}" for name, limit in value.items()])
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return _joined([_parameter(each) for each in value])
+        return _join_first([_parameter(each) for each in value])
     return value if isinstance(value, str) else number(value)
 
 
-def _joined(texts: Sequence[str]) -> str:
+def _join_first(texts: Sequence[str]) -> str:
     left = len(texts) - _MOST
     return " | ".join([*texts[:_MOST], *([f"and {left:,} more"] if left > 0 else [])])
 
@@ -262,19 +262,19 @@ def percent(part: float, whole: float = 1.0) -> str:
     return ">99.9 %" if 0.999 < share < 1 else f"{100 * share:.1f} %"
 
 
-def many(count: int, one: str, several: str | None = None) -> str:
+def format_count(count: int, one: str, several: str | None = None) -> str:
     """Format a number with its noun.
 
-    >>> many(1, "row"), many(2_000, "row"), many(2, "class", "classes")
+    >>> format_count(1, "row"), format_count(2_000, "row"), format_count(2, "class", "classes")
     ('1 row', '2,000 rows', '2 classes')
     """
     return f"{count:,} {one if count == 1 else several or one + 's'}"
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
+def join_names(names: Sequence[str], most: int = 8) -> str:
     """Format names as a list; of many only the first.
 
-    >>> listed(["age"]), listed(["age", "sex", "zip"]), listed(["a", "b", "c"], 2)
+    >>> join_names(["age"]), join_names(["age", "sex", "zip"]), join_names(["a", "b", "c"], 2)
     ('age', 'age, sex and zip', 'a, b and 1 more')
     """
     if len(names) > most:

@@ -13,6 +13,7 @@ from shoal.hierarchy.build import BUILDERS
 from shoal.metrics.comparison import Comparison, Facet
 from shoal.plan import Plan
 from shoal.policy.document import Policy
+from shoal.policy.sections import RowLimit
 from shoal.publish.manifest import Manifest
 from shoal.recoding.kinds import SENTENCES
 from shoal.report.pages.blocks import (
@@ -26,14 +27,14 @@ from shoal.report.pages.blocks import (
     Section,
     ValueShare,
     and_more,
-    listed,
-    many,
+    format_count,
+    join_names,
     number,
     percent,
     promise,
 )
-from shoal.report.pages.public_view import LabelTally, Visible
-from shoal.report.pages.shared_sections import MOST_CARDS, MOST_LABELS, labelled
+from shoal.report.pages.public_view import LabelTally, PublicView
+from shoal.report.pages.shared_sections import MOST_CARDS, MOST_LABELS, format_label
 from shoal.roles import Role
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 _MOST = 60
 """Most columns that one table lists."""
-_LISTED = frozenset({"dates", "intervals"})
 _ROLES = {
     Role.QUASI_IDENTIFIER: "Identifying together (quasi-identifiers), made coarser",
     Role.SENSITIVE: "Sensitive, protected by the promises about them",
@@ -52,27 +52,34 @@ _ROLES = {
 }
 
 
-def asked(manifest: Manifest, policy: Policy, plan: Plan) -> Section:
+def asked_section(manifest: Manifest, policy: Policy, plan: Plan) -> Section:
     """Build the section on roles, promises and what the search was allowed."""
     said = [
-        f"{words}: {listed(names, 12)}."
+        f"{words}: {join_names(names, 12)}."
         for role, words in _ROLES.items()
         if (names := [name for name, of in plan.roles.items() if of is role])
     ]
     promises = [promise(model.model, model.attribute, model.asked) for model in manifest.models]
-    said.append(f"{many(len(promises), 'promise')}: {'; '.join(promises)}.")
+    said.append(f"{format_count(len(promises), 'promise')}: {'; '.join(promises)}.")
     method = policy.method
     if method.of_cells:
         said.append(f"The algorithm {method.algorithm}, which decides class by class.")
     else:
-        allowed = method.suppression if isinstance(method.suppression, str) else percent(float(method.suppression or 0))
         said.append(
-            f"The algorithm {method.algorithm}, for the least {method.metric}; rows that may be left out: {allowed}."
+            f"The algorithm {method.algorithm}, for the least {method.metric}; rows that may be left out: "
+            f"{_format_limit(method.suppression)}."
         )
     return Section("asked", "What was asked", [Bullets(said)])
 
 
-def recoded(manifest: Manifest, plan: Plan, policy: Policy, source: Source, visible: Visible) -> Section:
+def _format_limit(suppression: float | str | RowLimit) -> str:
+    """Return how many rows may be left out, in words."""
+    if isinstance(suppression, RowLimit):
+        return format_count(suppression.rows, "row")
+    return suppression if isinstance(suppression, str) else percent(float(suppression))
+
+
+def recoding_section(manifest: Manifest, plan: Plan, policy: Policy, source: Source, visible: PublicView) -> Section:
     """Build the section on identifying columns: hierarchy, level, values and labels, and the detail left."""
     recoding = plan.recoding
     blocks: list[Block] = [Paragraph(SENTENCES[recoding.kind])]
@@ -119,7 +126,7 @@ def _hierarchy(plan: Plan, policy: Policy, name: str) -> str:
         return "made by functions"
     kind, value = next(iter(spec.items()))
     said = BUILDERS[kind].sentence if kind in BUILDERS else "of its own kind"
-    return said.format(listed([str(each) for each in value], 4) if kind in _LISTED else value)
+    return said.format(join_names([str(each) for each in value], 4) if isinstance(value, list | tuple) else value)
 
 
 Floats = NDArray[np.float64]
@@ -145,14 +152,14 @@ class Spread:
         return float(np.abs(_shares(self.before) - _shares(self.after)).sum() / 2)
 
 
-def compared(plan: Plan, source: Source, visible: Visible, seen: Comparison | None) -> list[Section]:
+def comparison_sections(plan: Plan, source: Source, visible: PublicView, seen: Comparison | None) -> list[Section]:
     """Build the section with one small picture for each identifying and each sensitive column."""
     if seen is None:
         return []
     facets = sorted(seen.facets, key=lambda facet: plan.quasi_identifiers.index(facet.name))
-    spreads = [_of_facet(seen, facet, source) for facet in facets[:MOST_CARDS]]
+    spreads = [_spread_of_facet(seen, facet, source) for facet in facets[:MOST_CARDS]]
     sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE and name in visible.tallies]
-    spreads += [_of_values(source.table[name], visible.tallies[name]) for name in sensitive[:MOST_LABELS]]
+    spreads += [_spread_of_values(source.table[name], visible.tallies[name]) for name in sensitive[:MOST_LABELS]]
     cards = [_card(spread) for spread in spreads if spread is not None]
     blocks: list[Block] = [
         Paragraph(
@@ -164,9 +171,10 @@ def compared(plan: Plan, source: Source, visible: Visible, seen: Comparison | No
     return [Section("compared", "Before and after", blocks)]
 
 
-def _of_facet(seen: Comparison, facet: Facet, source: Source) -> Spread | None:
-    """Distribution of an identifying column; None where it has too many values and labels."""
+def _spread_of_facet(seen: Comparison, facet: Facet, source: Source) -> Spread | None:
+    """Return the distribution of an identifying column; None if it has too many values and labels."""
     column, codes = source.table[facet.name], seen.points.codes(facet.name)
+    # [line]: the label that each line of the release shows
     label = facet.alike[facet.of]
     labels = int(label.max(initial=0)) + 1
     if labels * column.size > _MOST_CELLS:
@@ -175,6 +183,7 @@ def _of_facet(seen: Comparison, facet: Facet, source: Source) -> Spread | None:
     # rows[label, value]: kept rows by the label they show and the value they had
     pairs = label[seen.line[kept]].astype(np.int64) * column.size + codes[seen.point[kept]]
     rows = np.bincount(pairs, weights=seen.counts[kept], minlength=labels * column.size).reshape(labels, column.size)
+    # [label, value]: whether a kept row with the label had the value
     held = rows > 0
     # each label's rows, spread evenly over the values that rows with this label had
     each = rows.sum(axis=1) / np.maximum(held.sum(axis=1), 1)
@@ -182,8 +191,8 @@ def _of_facet(seen: Comparison, facet: Facet, source: Source) -> Spread | None:
     return Spread(column, facet.rows.astype(np.float64), each @ held, numbers)
 
 
-def _of_values(column: Column, tally: LabelTally) -> Spread | None:
-    """Distribution of a column shown as it was, which changed only by rows left out or added."""
+def _spread_of_values(column: Column, tally: LabelTally) -> Spread | None:
+    """Return the distribution of a column shown as it was, changed only by rows left out or added."""
     if tally.rows is None:
         return None
     place = {text: code for code, text in enumerate(column.texts.to_pylist())}
@@ -197,7 +206,7 @@ def _of_values(column: Column, tally: LabelTally) -> Spread | None:
 
 def _card(spread: Spread) -> Bars | Curve:
     column, values = spread.column, int(np.count_nonzero(spread.before))
-    says = f"{many(values, 'value')}; {percent(spread.moved)} of the rows moved"
+    says = f"{format_count(values, 'value')}; {percent(spread.moved)} of the rows moved"
     if spread.numbers is not None and values > MOST_LABELS:
         return _curve(spread, says)
     before, after = _shares(spread.before), _shares(spread.after)
@@ -205,7 +214,7 @@ def _card(spread: Spread) -> Bars | Curve:
     if len(order) > MOST_LABELS:
         order = np.argsort(-before, kind="stable")[: MOST_LABELS - 1]
     texts = [*column.texts.to_pylist(), None]
-    lines = [ValueShare(labelled(texts[i]), float(after[i]), float(before[i])) for i in order.tolist()]
+    lines = [ValueShare(format_label(texts[i]), float(after[i]), float(before[i])) for i in order.tolist()]
     left = values - len(lines)
     if left > 0:
         rest = float(max(1 - after[order].sum(), 0)), float(max(1 - before[order].sum(), 0))
@@ -219,13 +228,14 @@ def _curve(spread: Spread, says: str) -> Curve:
     known = ~np.isnan(spread.numbers)
     numbers = spread.numbers[known]
     edges = _edges(numbers)
+    # [bin]: share of the rows per unit of width, before and after
     before, after = (
         np.histogram(numbers, edges, weights=_shares(rows)[known])[0] / np.diff(edges)
         for rows in (spread.before, spread.after)
     )
     top = max(float(before.max()), float(after.max()), 1e-300)
-    most = (number(_plain(edges[int(heights.argmax())])) for heights in (before, after))
-    ends = number(_plain(numbers.min())), number(_plain(numbers.max()))
+    most = (number(_to_plain_number(edges[int(heights.argmax())])) for heights in (before, after))
+    ends = number(_to_plain_number(numbers.min())), number(_to_plain_number(numbers.max()))
     told = (
         f"Histogram of {spread.column.name} from {ends[0]} to {ends[1]}: most frequent from {next(most)} on before, "
         f"from {next(most)} on after"
@@ -241,7 +251,7 @@ def _edges(numbers: Floats) -> Floats:
     [-0.5, 2.5, 5.5]
     """
     least, most = float(numbers.min()), float(numbers.max())
-    if most - least <= np.spacing(max(abs(least), abs(most))) * _BINS:  # floats hardly tell them apart
+    if most - least <= np.spacing(max(abs(least), abs(most))) * _BINS:  # too close for distinct edges
         return np.array([np.nextafter(least, -np.inf), np.nextafter(most, np.inf)])
     if np.array_equal(numbers, np.round(numbers)) and most - least < 2**52:
         width = np.ceil((most - least + 1) / _BINS)
@@ -259,7 +269,7 @@ def _outline(across: Floats, heights: Floats) -> str:
     return f"M0 {_HIGH}{steps}V{_HIGH}Z"
 
 
-def _plain(value: float) -> float:
+def _to_plain_number(value: float) -> float:
     return int(value) if float(value).is_integer() else float(value)
 
 

@@ -9,15 +9,15 @@ import pyarrow as pa
 from shoal.attacks.attack import Channel
 from shoal.attacks.audit import Audit, absent_channels, quick_audit
 from shoal.attacks.release_under_attack import LabelColumn, Published, labels_of
-from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
+from shoal.data.class_counts import ClassCounts, Longs, ValueCounts, sum_counts
 from shoal.data.codes import Codes, Table, encode
-from shoal.data.packed_keys import joined
+from shoal.data.packed_keys import join_columns
 from shoal.engine_port import ReleasedRows
 from shoal.errors import BadInput
 from shoal.hierarchy.taxonomy import TOP
 from shoal.publish.manifest import PublicManifest
-from shoal.publish.release_views import Columns, published_in_memory, shown_as, texts_in_use
-from shoal.recoding.columns import Released
+from shoal.publish.release_views import ColumnRoles, column_as_read, published_from_columns, texts_in_use
+from shoal.recoding.columns import ReleasedColumn
 from shoal.runtime.events import phase
 
 
@@ -38,7 +38,7 @@ class LabelTally:
 
 
 @dataclass(frozen=True)
-class Visible:
+class PublicView:
     """A release as its readers have it."""
 
     tallies: Mapping[str, LabelTally]
@@ -55,62 +55,67 @@ class Visible:
 
 
 @phase("auditing")
-def look_at(manifest: PublicManifest, shown: ReleasedRows, separate: Mapping[str, Released] | None = None) -> Visible:
+def inspect_public_release(
+    manifest: PublicManifest, shown: ReleasedRows, separate: Mapping[str, ReleasedColumn] | None = None
+) -> PublicView:
     """Count what is shown, and run the attacks that take next to no time."""
     tallies = {name: _tally(column, shown) for name, column in shown.columns.items()}
     if separate is not None:
-        tallies |= _of_values(manifest, separate)
+        tallies |= _tally_separate_values(manifest, separate)
     try:
-        published, weighted = _published(manifest, shown, separate)
+        published, weighted = _attackers_view_of(manifest, shown, separate)
     except BadInput as why:
-        return Visible(tallies, None, _nothing(manifest, str(why)), str(why).partition(": ")[2] or str(why))
-    return Visible(tallies, published.counts.sizes, quick_audit(published, weighted=weighted))
+        return PublicView(tallies, None, _empty_audit(manifest, str(why)), str(why).partition(": ")[2] or str(why))
+    return PublicView(tallies, published.counts.sizes, quick_audit(published, weighted=weighted))
 
 
-def _tally(column: Released, shown: ReleasedRows) -> LabelTally:
+def _tally(column: ReleasedColumn, shown: ReleasedRows) -> LabelTally:
     if shown.stream is not None:
         in_use = texts_in_use(column, np.unique(column.codes))
         return LabelTally(tuple(in_use.to_pylist()), None)
-    rows = np.bincount(column.codes, weights=shown.times, minlength=len(column.texts)).astype(np.int64)
-    return _counted(column, rows)
+    rows = sum_counts(column.codes, shown.times, len(column.texts))
+    return _tally_rows(column, rows)
 
 
-def _counted(column: Released, rows: Longs) -> LabelTally:
+def _tally_rows(column: ReleasedColumn, rows: Longs) -> LabelTally:
     """Tally the labels that occur, in their own order, on which values that were left out have no effect."""
+    # codes of the labels that occur, then their sorted order
     used = np.flatnonzero(rows)
     texts = texts_in_use(column, used)
     order = np.argsort(encode("", texts).codes, kind="stable")
     return LabelTally(tuple(texts.take(pa.array(order)).to_pylist()), rows[used[order]])
 
 
-def _of_values(manifest: PublicManifest, separate: Mapping[str, Released]) -> dict[str, LabelTally]:
+def _tally_separate_values(manifest: PublicManifest, separate: Mapping[str, ReleasedColumn]) -> dict[str, LabelTally]:
     """Count each sensitive value in Anatomy's other table."""
     _, values, counts = separate.values()
+    # [row]: how often the value of each row of the other table occurs in its group
     often = counts.values.to_numpy()[counts.codes]
-    rows = np.bincount(values.codes, weights=often, minlength=len(values.texts)).astype(np.int64)
-    return {manifest.sensitive[0]: _counted(values, rows)}
+    rows = sum_counts(values.codes, often, len(values.texts))
+    return {manifest.sensitive[0]: _tally_rows(values, rows)}
 
 
-def _published(
-    manifest: PublicManifest, shown: ReleasedRows, separate: Mapping[str, Released] | None
+def _attackers_view_of(
+    manifest: PublicManifest, shown: ReleasedRows, separate: Mapping[str, ReleasedColumn] | None
 ) -> tuple[Published, bool]:
     """Return the release as an attacker has it, without hierarchies; and whether its rows are distinct and weighted."""
     if shown.stream is not None:
         raise BadInput("the release: its rows do not fit in memory")
-    roles = Columns(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
+    roles = ColumnRoles(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
     if shown.times is not None:
-        return _weighted(shown.columns, shown.times, roles), True
-    return published_in_memory("the release", shown.columns, roles, {}, separate), False
+        return _weighted_view_of(shown.columns, shown.times, roles), True
+    return published_from_columns("the release", shown.columns, roles, {}, separate), False
 
 
-def _weighted(columns: Mapping[str, Released], times: Longs, roles: Columns) -> Published:
-    """Wrap distinct rows that each stand for several; class sizes and value counts are those of all rows."""
+def _weighted_view_of(columns: Mapping[str, ReleasedColumn], times: Longs, roles: ColumnRoles) -> Published:
+    """Return the view of distinct rows that each stand for several; sizes and counts are those of all rows."""
     if not len(times):
         raise BadInput("the release: there are no records")
-    table = Table({name: shown_as(name, column) for name, column in columns.items()}, len(times))
+    table = Table({name: column_as_read(name, column) for name, column in columns.items()}, len(times))
     quasi = [table[name] for name in roles.quasi_identifiers]
-    of_row, count, _ = joined([(column.codes, column.size) for column in quasi])
-    sizes = np.bincount(of_row, weights=times, minlength=count).astype(np.int64)
+    # [row]: class of each distinct row; sizes weigh each by the rows it stands for
+    of_row, count, _ = join_columns([(column.codes, column.size) for column in quasi])
+    sizes = sum_counts(of_row, times, count)
     values = {name: _values(table, name, of_row, times, count) for name in roles.sensitive}
     faces = {column.name: LabelColumn(column.codes, labels_of(table, column.name)) for column in quasi}
     return Published("the release", table, faces, tuple(roles.sensitive), of_row, ClassCounts(sizes, values))
@@ -120,9 +125,9 @@ def _values(table: Table, name: str, of_row: Codes, times: Longs, count: int) ->
     column = table[name]
     # distinct (class, value) pairs, and the pair of each row
     pairs, at = np.unique(of_row.astype(np.int64) * column.size + column.codes, return_inverse=True)
-    rows = np.bincount(at, weights=times).astype(np.int64)
+    rows = sum_counts(at, times)
     return ValueCounts(pairs // column.size, pairs % column.size, rows, labels_of(table, name), count)
 
 
-def _nothing(manifest: PublicManifest, why: str) -> Audit:
+def _empty_audit(manifest: PublicManifest, why: str) -> Audit:
     return Audit((), {}, dict.fromkeys(Channel, why.partition(": ")[2] or why) | absent_channels(manifest.sensitive))

@@ -20,7 +20,7 @@ from shoal.report.pages.blocks import (
     Paragraph,
     Section,
     and_more,
-    many,
+    format_count,
     number,
     percent,
 )
@@ -51,14 +51,14 @@ _MOST_PAIRS = 12
 _MOST = 60
 
 
-def found(manifest: Manifest) -> Section:
+def how_found_section(manifest: Manifest) -> Section:
     """Build the section on the search: algorithm, work, time, and whether the answer is proved optimal."""
     method = manifest.method
     took = "" if method.seconds is None else f" in {method.seconds:.2f} s"
     does = WAYS[method.algorithm] if method.algorithm in WAYS else ALGORITHMS[method.algorithm].sentence
     said = f"{method.algorithm.capitalize()} {does}."
     if method.nodes is not None:
-        said += f" It checked {method.checked or 0:,} of {many(method.nodes, 'node')}{took}. {_proof(manifest)}"
+        said += f" It checked {method.checked or 0:,} of {format_count(method.nodes, 'node')}{took}. {_proof(manifest)}"
     else:
         said += f" It found this{took}. It looks for a good recoding, not for the least loss." if took else ""
         said += "" if took else " It looks for a good recoding, not for the least loss."
@@ -81,7 +81,7 @@ def _proof(manifest: Manifest) -> str:
     return f"The search was cut short; the least possible {method.metric} may be lower by up to {gap}."
 
 
-def left_out(manifest: Manifest, plan: Plan) -> list[Section]:
+def suppression_sections(manifest: Manifest, plan: Plan) -> list[Section]:
     """Build the section on suppressed rows, by the promises their classes fail; and who was alone before."""
     blocks: list[Block] = []
     before = plan.before.classes
@@ -89,7 +89,8 @@ def left_out(manifest: Manifest, plan: Plan) -> list[Section]:
         alone = int((before.counts == 1).sum())
         blocks.append(
             Paragraph(
-                f"Before, {many(alone, 'row')} of {manifest.rows.read:,} ({percent(alone, manifest.rows.read)}) had a "
+                f"Before, {format_count(alone, 'row')} of {manifest.rows.read:,} "
+                f"({percent(alone, manifest.rows.read)}) had a "
                 f"combination of identifying values that no other row had."
             )
         )
@@ -102,10 +103,11 @@ def left_out(manifest: Manifest, plan: Plan) -> list[Section]:
 
 
 def _reasons(plan: Plan) -> list[list[str]]:
-    """For each set of failed promises, the suppressed classes and rows."""
+    """Return a table row for each set of failed promises: its names, suppressed classes and suppressed rows."""
     after = plan.after
     out = np.flatnonzero(after.suppressed)
     sizes = after.classes.counts[out]
+    # [suppressed class]: bit i is set where the class fails promise i
     why = np.zeros(len(out), dtype=np.int64)
     for bit, failed in enumerate(plan.failed.values()):
         why |= failed[out].astype(np.int64) << bit
@@ -121,7 +123,7 @@ def _reasons(plan: Plan) -> list[list[str]]:
     return rows
 
 
-def together(manifest: Manifest) -> list[Section]:
+def republish_sections(manifest: Manifest) -> list[Section]:
     """Build the section on what all releases of a growing table tell together."""
     again = manifest.republish
     if again is None:
@@ -133,19 +135,28 @@ def together(manifest: Manifest) -> list[Section]:
     return [Section("together", "All releases together", [Paragraph(said)])]
 
 
-def blocked(manifest: Manifest) -> list[Section]:
+def blocking_sections(manifest: Manifest) -> list[Section]:
     """Build the section on inference channels: how many there were, what is left, and the rules."""
     done = manifest.blocking
     if done is None:
         return []
     why = f": {done.why}" if done.why else ""
     said = (
-        f"Rules of a C4.5 tree that tell a sensitive value too surely: there were {done.channels:,}, and {done.left:,} "
-        f"{'is' if done.left == 1 else 'are'} left after {many(done.passes, 'pass', 'passes')} ({done.by}){why}. Of "
+        f"Rules of a C4.5 tree that tell a sensitive value too surely: there were {done.channels:,}, and "
+        f"{done.left:,} "
+        f"{'is' if done.left == 1 else 'are'} left after {format_count(done.passes, 'pass', 'passes')} ({done.by}){why}"
+        f". Of "
         "the other "
         f"rules {percent(done.lost)} are lost, and {percent(done.ghosts)} of the rules there are now there were not."
     )
     blocks: list[Block] = [Paragraph(said)]
+    if done.exceeded is not None:
+        back = done.exceeded.taken_back
+        kept = (
+            f"{format_count(back, 'row')} changed last were taken back" if back else "the rows changed last were kept"
+        )
+        moment = f"LR {percent(done.exceeded.lost)}, GR {percent(done.exceeded.ghosts)}"
+        blocks.append(Paragraph(f"h was exceeded ({moment}); {kept}.", "warn"))
     if done.seen_without_nulls:
         blocks.append(
             Paragraph(f"Whoever drops rows without a value still sees {done.seen_without_nulls:,} of them.", "warn")
@@ -157,7 +168,7 @@ def blocked(manifest: Manifest) -> list[Section]:
     return [Section("rules", "Rules that told too much", blocks)]
 
 
-def lost(manifest: Manifest) -> Section:
+def utility_section(manifest: Manifest) -> Section:
     """Build the section on utility: in plain words, then pair by pair, then every figure."""
     metrics, measures = manifest.metrics, manifest.measures
     plain: list[list[Cell]] = [
@@ -166,7 +177,7 @@ def lost(manifest: Manifest) -> Section:
         if name in metrics
     ]
     blocks: list[Block] = [PageTable(("What", "How much"), plain)] if plain else []
-    blocks += _related(measures)
+    blocks += _association_blocks(measures)
     every: list[Block] = [_figures(manifest)]
     if "loss" in measures:
         every.append(_by_attribute(measures))
@@ -178,7 +189,7 @@ def lost(manifest: Manifest) -> Section:
     return Section("lost", "What the data lost", blocks)
 
 
-def _related(measures: Mapping[str, Any]) -> list[Block]:
+def _association_blocks(measures: Mapping[str, Any]) -> list[Block]:
     """Show which columns are associated, and whether they still are; the strongest first."""
     pairs = measures.get("contingency-change", {}).get("pairs", ())
     strongest = sorted(pairs, key=lambda pair: (-pair["before"], pair["one"], pair["other"]))

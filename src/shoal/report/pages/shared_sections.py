@@ -24,14 +24,14 @@ from shoal.report.pages.blocks import (
     Tone,
     ValueShare,
     and_more,
-    asked,
-    attained,
-    listed,
-    many,
+    format_attained,
+    format_count,
+    format_parameters,
+    join_names,
     percent,
     promise,
 )
-from shoal.report.pages.public_view import LabelTally, Visible
+from shoal.report.pages.public_view import LabelTally, PublicView
 
 if TYPE_CHECKING:
     from shoal.report.pages.blocks import Block, Cell
@@ -40,7 +40,7 @@ _MOST = 6
 """Most promises that fit on one sheet."""
 
 
-def verify_it(data: Data, *, private: bool = False) -> Section:
+def files_section(data: Data, *, private: bool = False) -> Section:
     """Build the section with the files, their hashes, and the command that checks them."""
     files = [(data.file, data.sha256)]
     if data.separate is not None:
@@ -57,14 +57,14 @@ def footer(version: str) -> str:
     return f"Made by Shoal {version}."
 
 
-def sign_off(manifest: Manifest, visible: Visible) -> Sequence[tuple[str, Sequence[str]]]:
+def sign_off(manifest: Manifest, visible: PublicView) -> Sequence[tuple[str, Sequence[str]]]:
     """Return what the person who signs has to know, under headings, short enough for one sheet."""
     models = manifest.models[:_MOST]
     left = len(manifest.models) - len(models)
     more = [f"and {left} more, in the section on guarantees"] if left > 0 else []
     rows, classes = manifest.rows, manifest.classes
     adversaries = list(dict.fromkeys(known_model(model.model).adversary for model in models))
-    asks = [f"{promise(m.model, m.attribute, m.asked)}: attained {attained(m.attained)}" for m in models]
+    asks = [f"{promise(m.model, m.attribute, m.asked)}: attained {format_attained(m.attained)}" for m in models]
     left_out = f"{rows.suppressed:,} suppressed ({percent(rows.suppressed, rows.read)})"
     worst, mean = (percent(1, max(size, 1)) for size in (classes.min, classes.mean))
     chances = f"smallest class {classes.min:,} rows: a guess is right with {worst} at most, with {mean} on average"
@@ -72,9 +72,9 @@ def sign_off(manifest: Manifest, visible: Visible) -> Sequence[tuple[str, Sequen
         chances = f"smallest class {classes.min:,} rows; a person may have several of them"
         if (least := fewest_persons([model.model_dump() for model in manifest.models])) is not None:
             at_most = percent(1, max(least, 1))
-            chances = f"at least {many(least, 'person')} in each class: a guess is right with {at_most} at most"
+            chances = f"at least {format_count(least, 'person')} in each class: a guess is right with {at_most} at most"
     elif manifest.recommendation is not None and manifest.recommendation.repeated:
-        named = listed(list(manifest.recommendation.repeated))
+        named = join_names(list(manifest.recommendation.repeated))
         chances = f"smallest class {classes.min:,} rows, which may be one person's: {named} repeats"
     if manifest.data.separate is not None:
         chances = f"smallest group {classes.min:,} rows: which of its values is whose is not told; rows are not hidden"
@@ -92,7 +92,7 @@ def _population(manifest: Manifest) -> str:
     """Say which population the models were judged with."""
     named = {str(model.asked["population"]) for model in manifest.models if "population" in model.asked}
     sizes = {int(model.asked["population_size"]) for model in manifest.models if "population_size" in model.asked}
-    told = [*sorted(named), *(many(size, "person", "persons") for size in sorted(sizes))]
+    told = [*sorted(named), *(format_count(size, "person", "persons") for size in sorted(sizes))]
     return "; ".join(told) if told else "none: everybody in the table is taken to be known to be in it"
 
 
@@ -105,16 +105,16 @@ _SMALL = 20
 _TONES: dict[str, Tone] = {"protected": "good", "exposed": "bad", "not looked at": "open"}
 
 
-def promised(models: Sequence[ModelSummary], *, persons: bool) -> Section:
+def promises_section(models: Sequence[ModelSummary], *, persons: bool) -> Section:
     """Build the section on requirements: what was asked, what is attained, and the size of the weakest class."""
     rows: list[list[Cell]] = [
         [
             f"{model.model} of {model.attribute}" if model.attribute else model.model,
             known_model(model.model).sentence,
-            asked(model.asked),
-            attained(model.attained),
+            format_parameters(model.asked),
+            format_attained(model.attained),
             "–" if model.worst is None else f"{model.worst:,}",
-            _held(model),
+            _mark_of(model),
         ]
         for model in models
     ]
@@ -132,19 +132,19 @@ def promised(models: Sequence[ModelSummary], *, persons: bool) -> Section:
     return Section("promises", "What it guarantees", [PageTable(head, rows), Paragraph(note, "soft")])
 
 
-def _held(model: ModelSummary) -> Mark:
+def _mark_of(model: ModelSummary) -> Mark:
     added = " with the added rows" if model.with_added else ""
     return Mark("good", f"holds{added}") if model.holds else Mark("bad", "fails")
 
 
-def attacked(visible: Visible, *, private: bool) -> Section:
+def attacks_section(visible: PublicView, *, private: bool) -> Section:
     """Build the section on attacks: the verdict, then which were run and which not."""
     audit = visible.audit
     rows: list[list[Cell]] = [
         [
             line.channel.question,
             Mark(_TONES[line.verdict], verdict(line)),
-            _sentence(_why(audit, line)),
+            _sentence(_explain_line(audit, line)),
         ]
         for line in audit.lines
     ]
@@ -168,10 +168,10 @@ def attacked(visible: Visible, *, private: bool) -> Section:
 
 def verdict(line: Verdict) -> str:
     """Format a verdict in one word, with the number of rows."""
-    return f"exposed: {many(line.people, 'row')}" if line.verdict == "exposed" else line.verdict
+    return f"exposed: {format_count(line.people, 'row')}" if line.verdict == "exposed" else line.verdict
 
 
-def _why(audit: Audit, line: Verdict) -> str:
+def _explain_line(audit: Audit, line: Verdict) -> str:
     """Say what was found, or else why nothing was looked for."""
     if line.verdict != "not looked at" or line.channel in audit.absent:
         return line.why
@@ -187,7 +187,7 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
-def sized(visible: Visible, manifest: PublicManifest) -> Section:
+def class_sizes_section(visible: PublicView, manifest: PublicManifest) -> Section:
     """Build the section on class sizes: the smaller a class, the likelier a guess in it is right."""
     classes, word = manifest.classes, "group" if manifest.data.separate is not None else "class"
     several = "groups" if word == "group" else "classes"
@@ -200,8 +200,8 @@ def sized(visible: Visible, manifest: PublicManifest) -> Section:
     size = f"{classes.min:,} rows each" if classes.min == classes.max else spread
     asked_of = [model.asked["k"] for model in manifest.models if model.model == "k-anonymity"]
     if manifest.persons and asked_of:
-        size += f"; each has at least {many(max(asked_of), 'person')}, as promised"
-    blocks: list[Block] = [Paragraph(f"The rows form {many(classes.count, word, several)} of {size}. {says}")]
+        size += f"; each has at least {format_count(max(asked_of), 'person')}, as promised"
+    blocks: list[Block] = [Paragraph(f"The rows form {format_count(classes.count, word, several)} of {size}. {says}")]
     if visible.sizes is not None and len(visible.sizes):
         total = int(visible.sizes.sum())
         lines = [
@@ -218,18 +218,18 @@ def _span(least: int, most: int) -> str:
     return f"{least:,}" if least == most else f"{least:,} – {most:,}"
 
 
-def distributed(name: str, tally: LabelTally, says: str = "") -> Bars:
+def distribution_bars(name: str, tally: LabelTally, says: str = "") -> Bars:
     """Show how often each label of a column occurs: all in their order, or of many the most frequent."""
     assert tally.rows is not None
     order = np.arange(len(tally.labels))
     if len(order) > MOST_LABELS:
         order = np.argsort(-tally.rows, kind="stable")[:MOST_LABELS]
     total = max(int(tally.rows.sum()), 1)
-    lines = [ValueShare(labelled(tally.labels[i]), int(tally.rows[i]) / total) for i in order.tolist()]
+    lines = [ValueShare(format_label(tally.labels[i]), int(tally.rows[i]) / total) for i in order.tolist()]
     return Bars(name, says, lines, and_more(len(tally.labels) - len(lines), "labels"))
 
 
-def labelled(label: str | None) -> str:
+def format_label(label: str | None) -> str:
     """Return a label as a page shows it."""
     if label is None:
         return "(missing)"
@@ -242,7 +242,7 @@ def limits(manifest: PublicManifest) -> Section:
 
 
 def _limits(manifest: PublicManifest) -> Iterable[str]:
-    columns = listed(manifest.quasi_identifiers, 6)
+    columns = join_names(manifest.quasi_identifiers, 6)
     if manifest.data.separate is not None:
         yield (
             f"It does not hide who is in the table: whoever knows a person's {columns} finds the row and the group. "
@@ -260,7 +260,8 @@ def _limits(manifest: PublicManifest) -> Iterable[str]:
     if others and manifest.data.separate is None:
         is_, was, these = ("is", "it was", "it") if len(others) == 1 else ("are", "they were", "them")
         yield (
-            f"{listed(others, 6)} {is_} published as {was}: whoever knows {these} of a person as well may tell rows "
+            f"{join_names(others, 6)} {is_} published as {was}: whoever knows {these} of a person as well may "
+            f"tell rows "
             "apart that look alike here."
         )
     if manifest.sensitive:
@@ -273,14 +274,16 @@ def _limits(manifest: PublicManifest) -> Iterable[str]:
     again = manifest.republish
     if manifest.rows.added and again is not None:
         yield (
-            f"{many(manifest.rows.added, 'row')} show nobody: they stand in for people who are no longer in the table, "
+            f"{format_count(manifest.rows.added, 'row')} show nobody: they stand in for people who are no longer in "
+            f"the table, "
             "and counterfeits.csv tells how many there are in each class. Counts in this table include them."
         )
     elif manifest.rows.added:
         marked = any(model.with_added for model in manifest.models)
         but = ", but for those marked so" if marked else ""
         yield (
-            f"{many(manifest.rows.added, 'row')} show nobody: they were added so that no rule tells a sensitive "
+            f"{format_count(manifest.rows.added, 'row')} show nobody: they were added so that no rule tells a "
+            f"sensitive "
             f"value too surely. Every promise holds without them too{but}. Counts in this table include them."
         )
     if again is not None and again.release > 1:

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from shoal.attacks.audit import Audit
 from shoal.publish.manifest import PublicManifest
-from shoal.report.pages.blocks import Card, Tone, listed, many, percent
-from shoal.report.pages.public_view import LabelTally, Visible
+from shoal.report.pages.blocks import Card, Tone, format_count, join_names, percent
+from shoal.report.pages.public_view import LabelTally, PublicView
 
 
 def rows_card(manifest: PublicManifest) -> Card:
@@ -13,13 +13,13 @@ def rows_card(manifest: PublicManifest) -> Card:
     rows = manifest.rows
     total, left = rows.released - rows.added + rows.suppressed, rows.suppressed
     if rows.shown:
-        says = f"{many(left, 'row')} would have stood out and have * in place of all identifying values."
+        says = f"{format_count(left, 'row')} would have stood out and have * in place of all identifying values."
     elif left:
-        says = f"{many(left, 'row')} ({percent(left, total)}) would have stood out and were left out."
+        says = f"{format_count(left, 'row')} ({percent(left, total)}) would have stood out and were left out."
     else:
         says = "No row had to be left out."
     if rows.added:
-        says += f" {many(rows.added, 'row')} of those published show nobody: they were added to hide others."
+        says += f" {format_count(rows.added, 'row')} of those published show nobody: they were added to hide others."
     own = rows.released - rows.added
     return Card("Rows published", f"{own:,} of {total:,}", says, share=own / total if total else 0.0)
 
@@ -33,10 +33,10 @@ def hiding_card(manifest: PublicManifest) -> Card:
     if manifest.data.separate is not None:
         says = (
             f"Every row stands as it was, in a group of at least {least:,}: which of the group's "
-            f"{listed(manifest.sensitive)} is whose is not told."
+            f"{join_names(manifest.sensitive)} is whose is not told."
         )
         return Card("Nobody's value is tied to a row", f"groups of {least:,} or more", says, _tone(least))
-    columns = listed(manifest.quasi_identifiers, 4)
+    columns = join_names(manifest.quasi_identifiers, 4)
     if least < 2:
         says = f"Some row can be told apart from all others by {columns}."
         return Card("Not every row hides", "alone", says, "bad")
@@ -60,25 +60,26 @@ def attacks_card(audit: Audit) -> Card:
     if not tried:
         return Card("Attacks tried", "none", f"No attack was run on this release.{rest}", "open")
     if exposed:
-        found = "; ".join(line.learned(many(line.people, "row")) for line in exposed)
+        found = "; ".join(line.describe_exposure(format_count(line.people, "row")) for line in exposed)
         says = f"{found[0].upper()}{found[1:]}.{rest}"
         return Card("Kinds of attack tried on it", f"{len(exposed)} of {len(tried)} succeed", says, "bad")
     says = f"None of those that were tried learns what the release should hide.{rest}"
     return Card("Kinds of attack tried on it", f"0 of {len(tried)} succeed", says, "good")
 
 
-def shown_card(manifest: PublicManifest, visible: Visible) -> Card:
+def shown_card(manifest: PublicManifest, visible: PublicView) -> Card:
     """Build the card on how much the release shows, by itself: nothing is compared with the original."""
     quasi = {name: visible.tallies[name] for name in manifest.quasi_identifiers if name in visible.tallies}
     labels = {name: len(tally.labels) for name, tally in quasi.items()}
     finest, coarsest = max(labels, key=labels.__getitem__), min(labels, key=labels.__getitem__)
-    says = f"{finest} shows {many(labels[finest], 'different label')}"
+    says = f"{finest} shows {format_count(labels[finest], 'different label')}"
     says += f", {coarsest} {labels[coarsest]:,}." if coarsest != finest else "."
     if any(tally.rows is None for tally in quasi.values()):
-        return Card("Labels shown", many(sum(labels.values()), "label"), says)
+        return Card("Labels shown", format_count(sum(labels.values()), "label"), says)
     share = 1 - _starred(quasi)
     says = (
-        f"of the cells in {many(len(quasi), 'identifying column')} say something, be it an interval or a group of "
+        f"of the cells in {format_count(len(quasi), 'identifying column')} say something, be it an interval or "
+        f"a group of "
         f"values; the others are *. How coarse they are, only the owner of the original can measure. {says}"
     )
     return Card("Cells that are not *", percent(share), says, share=share)
@@ -95,7 +96,7 @@ def detail_card(metrics: Mapping[str, float], columns: int) -> Card:
         return Card("Detail left", "not told", "The measures that compare with the original were left out.", "open")
     left = 1 - metrics["loss"]
     says = (
-        f"of the detail of {many(columns, 'identifying column')} is left, on average over all cells: "
+        f"of the detail of {format_count(columns, 'identifying column')} is left, on average over all cells: "
         "100 % is the original, 0 % a table of * alone."
     )
     return Card("Detail left", percent(left), says, share=left)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shoal.data.class_counts import Longs, ValueCounts
 from shoal.metrics.alpha import alphas
 from shoal.report.plots.class_plots import classes_of, classes_of_table, values_of
-from shoal.report.plots.display import Display, shortened, titled
+from shoal.report.plots.display import Display, set_titles, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ _HEADER = """<?xml version="1.0" encoding="UTF-8"?>
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def lines_of(graph: "AlphaGraph") -> Iterator[str]:
+def graphml_lines_of(graph: "AlphaGraph") -> Iterator[str]:
     """Yield the lines of a GraphML file; a large graph is written, and says so, without edges of weight 0."""
     complete = len(graph.values) * graph.counts.class_count <= COMPLETE
     yield _HEADER
@@ -54,6 +54,7 @@ def lines_of(graph: "AlphaGraph") -> Iterator[str]:
 
 
 def _edges(graph: "AlphaGraph", *, complete: bool) -> Iterator[str]:
+    # entries ordered by value, then by class; a complete graph has all pairs, from [value, class] counts
     order = np.lexsort([graph.counts.classes, graph.counts.values])
     values, classes = graph.counts.values[order], graph.counts.classes[order]
     counts = graph.counts.counts[order]
@@ -136,8 +137,8 @@ class AlphaGraph(Display):
     def matrix(self, values: Chosen = None, classes: Chosen = None) -> NDArray[np.float64]:
         """Return [value, class] shares of each value in each class, for all of them or some."""
         counts = self.counts
-        row, height = _numbered(values, len(self.values))
-        column, width = _numbered(classes, counts.class_count)
+        row, height = _renumber(values, len(self.values))
+        column, width = _renumber(classes, counts.class_count)
         # entries whose value and class are both chosen
         at = (row[counts.values] >= 0) & (column[counts.classes] >= 0)
         where = counts.classes[at]
@@ -147,26 +148,26 @@ class AlphaGraph(Display):
 
     def graphml(self) -> Iterator[str]:
         """Yield the lines of a GraphML file."""
-        return lines_of(self)
+        return graphml_lines_of(self)
 
     # --- the picture: the graph while its edges can be told apart, else a map -------------------------------------
 
     @property
     def figsize(self) -> tuple[float, float]:
         values, classes = map(len, self._shown)
-        if self._small:
+        if self._is_small:
             return 8.0, 0.9 * max(values, classes, 2)
         return max(6.0, 0.12 * classes + 3), max(2.5, 0.3 * values + 1.2)
 
     def draw(self, axes: "Axes") -> None:
-        if self._small:
+        if self._is_small:
             self._draw_graph(axes)
         else:
             self._draw_map(axes)
-        titled(axes, self._title())
+        set_titles(axes, self._title())
 
     @property
-    def _small(self) -> bool:
+    def _is_small(self) -> bool:
         return len(self.values) * self.counts.class_count <= _DRAWN_EDGES
 
     @cached_property
@@ -181,7 +182,7 @@ class AlphaGraph(Display):
 
     def _title(self) -> str:
         values, classes = map(len, self._shown)
-        said = f"Share of each value of {shortened(self.attribute)} in each class"
+        said = f"Share of each value of {shorten(self.attribute)} in each class"
         if values < len(self.values) or classes < self.counts.class_count:
             said += f"\nthe {values:,} of {len(self.values):,} values and {classes:,} of "
             said += f"{self.counts.class_count:,} classes with the largest shares"
@@ -206,7 +207,7 @@ class AlphaGraph(Display):
         axes.scatter(np.zeros(len(left)), left, s=260, color=_VALUE, edgecolors="black", zorder=3)
         axes.scatter(np.ones(len(right)), right, s=260, color=_CLASS, edgecolors="black", marker="s", zorder=3)
         for y, value, alpha in zip(left, self.values, self.alphas, strict=True):
-            axes.text(-0.06, y, f"{shortened(value, 24)}\nα = {alpha:.3g}", ha="right", va="center", size=9)
+            axes.text(-0.06, y, f"{shorten(value, 24)}\nα = {alpha:.3g}", ha="right", va="center", size=9)
         for j, (y, total) in enumerate(zip(right, self.totals.tolist(), strict=True)):
             axes.text(1.06, y, f"E{j + 1}\nof {total:,}", ha="left", va="center", size=9)
         axes.set(xlim=(-0.5, 1.4), ylim=(-0.4, high + 0.4))
@@ -216,7 +217,7 @@ class AlphaGraph(Display):
         values, classes = self._shown
         image = axes.imshow(self.matrix(values, classes), aspect="auto", cmap="Blues", vmin=0, vmax=1)
         names, alphas = self.values, self.alphas
-        labels = [f"{shortened(names[i], 24)}  α = {alphas[i]:.3g}" for i in values.tolist()]
+        labels = [f"{shorten(names[i], 24)}  α = {alphas[i]:.3g}" for i in values.tolist()]
         axes.set_yticks(range(len(values)), labels, size=8)
         step = max(len(classes) // 20, 1)
         under = [f"E{j + 1}" for j in classes[::step].tolist()]
@@ -230,7 +231,7 @@ def _places(count: int, high: int) -> NDArray[np.float64]:
     return np.linspace(high, 0, count) if count > 1 else np.full(count, high / 2)
 
 
-def _numbered(chosen: Chosen, size: int) -> tuple[NDArray[np.int64], int]:
+def _renumber(chosen: Chosen, size: int) -> tuple[NDArray[np.int64], int]:
     """Return the new number of each of `size` things, −1 where it is not chosen, and how many are chosen."""
     if chosen is None:
         return np.arange(size), size

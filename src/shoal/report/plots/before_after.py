@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal.report.plots.class_plots import faces_of
-from shoal.report.plots.display import COLOURS, Display, counted, explained, ruled, shortened, titled
+from shoal.report.plots.display import COLOURS, Display, add_legend, draw_grid, set_titles, shorten, use_whole_numbers
 from shoal.workload.generalised_table import QueriedOriginal, ShownAttribute
 from shoal.workload.queries import Among, Numbers, Predicate, Texts, Value, Within
 
@@ -59,7 +59,7 @@ class BeforeAfter(Display):
     def from_release(cls, release: "Release", name: str) -> "BeforeAfter":
         """Compare a column that is released."""
         original, shown = faces_of(release, name)
-        return _told(name, original, shown[name])
+        return _compare(name, original, shown[name])
 
     @property
     def figsize(self) -> tuple[float, float]:
@@ -67,33 +67,33 @@ class BeforeAfter(Display):
 
     def draw(self, axes: "Axes") -> None:
         before, after = (f"{when}, {rows:,} rows" for when, rows in zip(("before", "after"), self.rows, strict=True))
-        title = f"{shortened(self.name)} before and after"
+        title = f"{shorten(self.name)} before and after"
         if self.labels:
             places = np.arange(len(self.labels))
             axes.barh(places - 0.2, self.before, 0.38, color=COLOURS[5], label=before)
             axes.barh(places + 0.2, self.after, 0.38, color=COLOURS[1], label=after)
-            axes.set_yticks(places, [shortened(label, 30) for label in self.labels])
+            axes.set_yticks(places, [shorten(label, 30) for label in self.labels])
             axes.set_ylim(len(self.labels) - 0.4, -0.6)
-            titled(axes, title, "rows")
-            counted(axes.xaxis)
-            ruled(axes, "x")
+            set_titles(axes, title, "rows")
+            use_whole_numbers(axes.xaxis)
+            draw_grid(axes, "x")
         else:
             axes.stairs(self.before, self.edges, fill=True, color=COLOURS[5], alpha=0.7, label=before)
             axes.stairs(self.after, self.edges, color=COLOURS[1], lw=2, label=after)
-            titled(axes, title, self.name, "rows" if self._step == 1 else f"rows in steps of {self._step:,.4g}")
-            counted(axes.yaxis)
-            ruled(axes)
+            set_titles(axes, title, self.name, "rows" if self._step == 1 else f"rows in steps of {self._step:,.4g}")
+            use_whole_numbers(axes.yaxis)
+            draw_grid(axes)
             if self.days:
                 axes.xaxis.set_major_formatter(lambda day, _: date.fromordinal(max(int(day), 1)).isoformat())
-        explained(axes)
+        add_legend(axes)
 
     @property
     def _step(self) -> float:
         return self.edges[1] - self.edges[0]
 
 
-def _told(name: str, original: QueriedOriginal, after: ShownAttribute) -> BeforeAfter:
-    before, domain = original.shown([name]).attributes[name], original.domain(name)
+def _compare(name: str, original: QueriedOriginal, after: ShownAttribute) -> BeforeAfter:
+    before, domain = original.show_columns([name]).attributes[name], original.domain(name)
     rows = len(before.codes), len(after.codes)
     if isinstance(domain, Texts):
         frequent = np.argsort(
@@ -104,15 +104,23 @@ def _told(name: str, original: QueriedOriginal, after: ShownAttribute) -> Before
         others = tuple(domain.values[at] for at in frequent[_MOST_BARS:].tolist())
         asked += [Among(others)] if others else []
         labels = (*chosen, *([f"{len(others):,} others"] if others else []))
-        return BeforeAfter(name, _held(before, asked), _held(after, asked), rows, labels)
+        return BeforeAfter(name, _count_expected_rows(before, asked), _count_expected_rows(after, asked), rows, labels)
     edges, asked = _steps(domain)
-    return BeforeAfter(name, _held(before, asked), _held(after, asked), rows, edges=edges, days=domain.kind == "date")
+    return BeforeAfter(
+        name,
+        _count_expected_rows(before, asked),
+        _count_expected_rows(after, asked),
+        rows,
+        edges=edges,
+        days=domain.kind == "date",
+    )
 
 
-def _held(attribute: ShownAttribute, asked: Sequence[Predicate]) -> Floats:
+def _count_expected_rows(attribute: ShownAttribute, asked: Sequence[Predicate]) -> Floats:
     """Return the expected number of rows that satisfy each predicate, given what is shown of them."""
+    # [face]: rows that show each face; `share` is the part of the face that satisfies the predicate
     rows = np.bincount(attribute.codes, minlength=attribute.size)
-    return np.array([rows @ attribute.faces.see(predicate).share for predicate in asked], dtype=np.float64)
+    return np.array([rows @ attribute.faces.apply_predicate(predicate).share for predicate in asked], dtype=np.float64)
 
 
 def _steps(domain: Numbers) -> tuple[tuple[float, ...], list[Predicate]]:

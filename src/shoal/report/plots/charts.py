@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from shoal.errors import BadInput
 from shoal.explore.lattice_table import LatticeTable, NodeRow
 from shoal.explore.sweep import ParameterSweep
-from shoal.models.spec import nearest
-from shoal.report.plots.display import COLOURS, Display, counted, explained, logarithmic, ruled, titled
-from shoal.report.plots.lattice_graph import DIAMOND, STAR, label
+from shoal.models.spec import suggest_nearest
+from shoal.report.plots.display import (
+    COLOURS,
+    Display,
+    add_legend,
+    draw_grid,
+    set_titles,
+    use_log_scale,
+    use_whole_numbers,
+)
+from shoal.report.plots.lattice_graph import DIAMOND, STAR, label_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,15 +63,15 @@ class Chart(Display):
     def draw(self, axes: "Axes") -> None:
         (self._bars if self.kind == "bars" else self._lines)(axes)
         named = len(self.series) > 1
-        titled(axes, self.title, self.across, self.up, _ROOM if named else None)
-        ruled(axes)
+        set_titles(axes, self.title, self.across, self.up, _ROOM if named else None)
+        draw_grid(axes)
         if self.logarithmic:
-            logarithmic(axes, "y")
+            use_log_scale(axes, "y")
         if self.least is not None:
             axes.set_ylim(bottom=self.least)
         if named:
             # in a row between title and figures: lines cross every corner
-            explained(
+            add_legend(
                 axes, loc="lower left", bbox_to_anchor=(0, 1), ncols=len(self.series), borderaxespad=0.2, fontsize=9
             )
 
@@ -73,7 +81,7 @@ class Chart(Display):
             (axes.yaxis, [each.y for each in self.series]),
         ):
             if all(isinstance(number, int) for some in numbers for number in some):
-                counted(axis)
+                use_whole_numbers(axis)
         for i, each in enumerate(self.series):
             style = {
                 "marker": _MARKERS[i % len(_MARKERS)],
@@ -132,7 +140,9 @@ class LossCurve(Display):
         for release in releases:
             told = release.summary
             if metric not in told.metrics:
-                raise BadInput(f"a release by {told.method.algorithm} has no {metric!r}{nearest(metric, told.metrics)}")
+                raise BadInput(
+                    f"a release by {told.method.algorithm} has no {metric!r}{suggest_nearest(metric, told.metrics)}"
+                )
             lines.setdefault(told.method.algorithm, []).append((release.policy.largest_k, told.metrics[metric]))
         return cls(metric, {name: sorted(line) for name, line in lines.items()})
 
@@ -142,7 +152,7 @@ class LossCurve(Display):
         metric = metric or sweep.metric
         known = dict.fromkeys(name for run in sweep.runs for name in run.metrics)
         if metric not in known:
-            raise BadInput(f"the sweep has no {metric!r}{nearest(metric, known)}; it has {', '.join(known)}")
+            raise BadInput(f"the sweep has no {metric!r}{suggest_nearest(metric, known)}; it has {', '.join(known)}")
         pairs = [(run.value, run.metrics[metric]) for run in sweep.runs if metric in run.metrics]
         ordered = pairs if any(isinstance(value, str | bool) for value, _ in pairs) else sorted(pairs)
         return cls(metric, {sweep.algorithm: ordered}, sweep.parameter)
@@ -161,32 +171,33 @@ class LossCurve(Display):
         kind: Literal["lines", "bars"] = "bars" if named else "lines"
         Chart(f"{self.metric} against {self.across}", self.across, self.metric, series, kind).draw(axes)
         if not named:
-            _scale(axes, sorted(self.values))
+            _set_ticks(axes, sorted(self.values))
 
 
 _MOST_TICKS = 12
 
 
-def _scale(axes: "Axes", values: Sequence[Any]) -> None:
+def _set_ticks(axes: "Axes", values: Sequence[Any]) -> None:
     """Mark the values themselves where they are few; a wide range of them becomes logarithmic."""
     wide = len(values) > 1 and 0 < 10 * values[0] < values[-1]
     if wide:
-        logarithmic(axes, "x")
+        use_log_scale(axes, "x")
     if len(values) <= _MOST_TICKS:
         axes.set_xticks(values, [f"{value:,g}" for value in values])
     elif wide:
-        marked = [value for value in values if f"{value:g}".rstrip("0")[:1] in "125" and _round(value)]
-        axes.set_xticks(marked, [f"{value:,g}" for value in marked])
+        marked = [value for value in values if f"{value:e}"[0] in "125" and _is_round(value)]
+        if marked:  # else the powers of ten stay
+            axes.set_xticks(marked, [f"{value:,g}" for value in marked])
     axes.minorticks_off()
 
 
-def _round(value: float) -> bool:
+def _is_round(value: float) -> bool:
     """Return whether a number has one digit other than 0.
 
-    >>> [number for number in (2, 12, 20, 0.5, 25) if _round(number)]
-    [2, 20, 0.5]
+    >>> [number for number in (2, 12, 20, 0.5, 25, 0.00002) if _is_round(number)]
+    [2, 20, 0.5, 2e-05]
     """
-    return len(f"{value:g}".replace(".", "").strip("0")) == 1
+    return len(f"{value:.5e}".partition("e")[0].rstrip("0")) == len("2.")
 
 
 _APART = 70, 16
@@ -237,21 +248,21 @@ class ParetoFront(Display):
         best = self.table.best
         if best is not None:
             at = [best.suppressed], [best.metrics[metric]]
-            axes.scatter(*at, s=170, label=f"least {metric}: {at[1][0]:.4g} at {label(best.levels)}", **STAR)
-            explained(axes)
+            axes.scatter(*at, s=170, label=f"least {metric}: {at[1][0]:.4g} at {label_of(best.levels)}", **STAR)
+            add_legend(axes)
         else:
             axes.text(0.5, 0.5, "no node complies", ha="center", va="center", transform=axes.transAxes)
-        titled(axes, f"{metric} against suppression, {self.table.rows:,} rows", "rows suppressed", metric)
-        counted(axes.xaxis)
-        ruled(axes, "both")
-        self._name(axes)
+        set_titles(axes, f"{metric} against suppression, {self.table.rows:,} rows", "rows suppressed", metric)
+        use_whole_numbers(axes.xaxis)
+        draw_grid(axes, "both")
+        self._write_names(axes)
 
-    def _name(self, axes: "Axes") -> None:
+    def _write_names(self, axes: "Axes") -> None:
         """Write the levels beside each mark where there is room."""
         taken: list[Any] = []
         for row in self.front:
             place = row.suppressed, row.metrics[self.table.metric]
             at = axes.transData.transform(place)
             if all((abs(at - other) > _APART).any() for other in taken):
-                axes.annotate(label(row.levels), place, (6, 5), textcoords="offset points", size=8)
+                axes.annotate(label_of(row.levels), place, (6, 5), textcoords="offset points", size=8)
                 taken.append(at)

@@ -12,25 +12,33 @@ from numpy.typing import NDArray
 from shoal.data.class_counts import Longs, ValueCounts
 from shoal.data.codes import Column, Table, encode
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Reading
+from shoal.data.packed_keys import CountInterpretation
 from shoal.errors import BadInput
-from shoal.models.spec import nearest
-from shoal.publish.release_views import original_of, shown_in_memory
-from shoal.report.plots.display import COLOURS, Display, counted, explained, logarithmic, ruled, titled
+from shoal.models.spec import suggest_column
+from shoal.publish.release_views import generalised_from_columns, original_of
+from shoal.report.plots.display import (
+    COLOURS,
+    Display,
+    add_legend,
+    draw_grid,
+    set_titles,
+    use_log_scale,
+    use_whole_numbers,
+)
 from shoal.workload.generalised_table import QueriedOriginal, ShownAttribute
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from shoal.pipeline import Release
-    from shoal.recoding.columns import Released
+    from shoal.recoding.columns import ReleasedColumn
     from shoal.risk import Assessment
 
 
 def known_column(name: str, columns: Mapping[str, object], what: str) -> str:
     """Return a name if it is a column; else refuse it with a hint of what it may have been."""
     if name not in columns:
-        raise BadInput(f"{what} has no column {name!r}{nearest(name, columns)}")
+        raise BadInput(f"{what} has no column {name!r}{suggest_column(name, columns)}")
     return name
 
 
@@ -41,7 +49,7 @@ def faces_of(release: "Release", *names: str) -> tuple[QueriedOriginal, Mapping[
     for name in names:
         known_column(name, released, "the release")
     original = original_of(release.source.table, release.source.name, release.policy, release.plan.builders)
-    return original, shown_in_memory(release.row_by_row, release.plan, names, original).attributes
+    return original, generalised_from_columns(release.row_by_row, release.plan, names, original).attributes
 
 
 def classes_of(release: "Release", beside: Sequence[str] = ()) -> FrequencySet:
@@ -54,9 +62,9 @@ def classes_of(release: "Release", beside: Sequence[str] = ()) -> FrequencySet:
     return FrequencySet.count({name: coded[name] for name in columns if name in release.made}, others)
 
 
-def values_of(classes: FrequencySet, name: str, column: "Released") -> ValueCounts:
+def values_of(classes: FrequencySet, name: str, column: "ReleasedColumn") -> ValueCounts:
     """Count each value of a released column in each class."""
-    return Reading({name: column.texts.to_pylist()}).values(name, classes.long[name], len(classes))
+    return CountInterpretation({name: column.texts.to_pylist()}).value_counts(name, classes.long[name], len(classes))
 
 
 def classes_of_table(table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> ValueCounts:
@@ -69,7 +77,9 @@ def classes_of_table(table: Any, quasi_identifiers: Sequence[str], sensitive: st
     coded = {name: (column.codes, max(column.size, 1)) for name, column in columns.items()}
     secret = coded.pop(sensitive)
     classes = FrequencySet.count(coded, {sensitive: secret})
-    return Reading({sensitive: _texts(columns[sensitive])}).values(sensitive, classes.long[sensitive], len(classes))
+    return CountInterpretation({sensitive: _texts(columns[sensitive])}).value_counts(
+        sensitive, classes.long[sensitive], len(classes)
+    )
 
 
 def _texts(column: Column) -> list[str | None]:
@@ -123,20 +133,20 @@ class ClassSizes(Display):
         left = self.edges[:-1] - (0.0 if wide else 0.5)
         axes.bar(left, self.counts, np.diff(self.edges), align="edge", color=COLOURS[0], edgecolor="white", lw=0.6)
         if wide:
-            logarithmic(axes, "x")
+            use_log_scale(axes, "x")
         if self.k is not None:
             axes.axvline(self.k - (0.0 if wide else 0.5), color=COLOURS[1], linestyle="--", label=f"k = {self.k:,}")
-            explained(axes)
-        titled(
+            add_legend(axes)
+        set_titles(
             axes,
             f"Sizes of {len(self.sizes):,} classes of {int(self.sizes.sum()):,} rows",
             "rows in a class",
             "classes",
         )
         if not wide:
-            counted(axes.xaxis)
-        counted(axes.yaxis)
-        ruled(axes)
+            use_whole_numbers(axes.xaxis)
+        use_whole_numbers(axes.yaxis)
+        draw_grid(axes)
 
 
 _LINES = ("-", "--", ":", "-.")
@@ -174,6 +184,7 @@ class RiskDistribution(Display):
 
     def curve(self, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the risks that occur in one table, ascending, and the share of its rows with that risk or more."""
+        # [size]: distinct class sizes, ascending, and the classes of each; a row in a class of n has risk 1/n
         sizes, classes = np.unique(self.sizes[name], return_counts=True)
         rows = sizes * classes
         return 1 / sizes[::-1], (np.cumsum(rows) / max(rows.sum(), 1))[::-1]
@@ -190,17 +201,17 @@ class RiskDistribution(Display):
             axes.plot(risks[-1:], shares[-1:], "o", color=colour)
         if self.threshold is not None:
             axes.axvline(self.threshold, color="#8C8C8C", linestyle="--", lw=1, label=f"risk {self.threshold:.3g}")
-        logarithmic(axes, "x", lambda risk, _: f"{100 * risk:g}%")
+        use_log_scale(axes, "x", lambda risk, _: f"{100 * risk:g}%")
         axes.set_ylim(0, 1.02)
         axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
-        titled(
+        set_titles(
             axes,
             "Risk of being found",
             "risk of a row: 1 / rows of its class",
             "share of the rows with this risk or more",
         )
-        ruled(axes, "both")
-        explained(axes)
+        draw_grid(axes, "both")
+        add_legend(axes)
 
 
 def sizes_of(found: "Assessment") -> Longs:

@@ -1,6 +1,7 @@
-"""What all plots share: they hold numbers, and draw them onto anybody's axes or into the bytes of a file."""
+"""What all plots share: they hold numbers, and draw them onto axes or into files, which are checked before any work."""
 
 import io
+import os
 import warnings
 from abc import ABC, abstractmethod
 from base64 import b64encode
@@ -8,13 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from shoal.errors import BadInput
+from shoal.publish.folder import kind_of, refuse_file, write_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from shoal.report.plots.alpha_graph import AlphaGraph
 
 CHARACTER = 0.0078
 """Width of a character in inches, per point of its size."""
@@ -113,27 +118,27 @@ class Display(ABC):
         return figure.add_subplot()
 
 
-def titled(axes: "Axes", title: str, across: str = "", up: str = "", pad: float | None = None) -> None:
-    """Set the title and the names of the scales, as plain text."""
+def set_titles(axes: "Axes", title: str, across: str = "", up: str = "", pad: float | None = None) -> None:
+    """Set the title and the labels of both axes, as plain text."""
     plain: dict[str, Any] = {"parse_math": False}
     axes.set_title(title[:1].upper() + title[1:], loc="left", size=11, pad=pad, **plain)
-    axes.set_xlabel(shortened(across), **plain)
-    axes.set_ylabel(shortened(up), **plain)
+    axes.set_xlabel(shorten(across), **plain)
+    axes.set_ylabel(shorten(up), **plain)
 
 
-def ruled(axes: "Axes", along: str = "y") -> None:
+def draw_grid(axes: "Axes", along: str = "y") -> None:
     """Draw thin lines behind the figures, and no box around them."""
     axes.grid(visible=True, axis=along, alpha=0.3)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def explained(axes: "Axes", **where: Any) -> None:
+def add_legend(axes: "Axes", **where: Any) -> None:
     """Add a legend that covers what lies under it."""
     axes.legend(edgecolor="none", framealpha=0.85, **where)
 
 
-def counted(axis: Any) -> None:
+def use_whole_numbers(axis: Any) -> None:
     """Label a scale with whole numbers, thousands separated."""
     from matplotlib.ticker import MaxNLocator
 
@@ -142,7 +147,7 @@ def counted(axis: Any) -> None:
     axis.set_major_formatter(lambda number, _: f"{number:,.0f}")
 
 
-def logarithmic(axes: "Axes", which: Literal["x", "y"], label: Callable[[float, float], str] | None = None) -> None:
+def use_log_scale(axes: "Axes", which: Literal["x", "y"], label: Callable[[float, float], str] | None = None) -> None:
     """Make a logarithmic scale with labels in plain text, where matplotlib would write mathematics."""
     from matplotlib.ticker import NullFormatter
 
@@ -178,15 +183,76 @@ class Pen:
 
 
 def printable(text: str) -> str:
-    """Remove the characters that XML cannot hold."""
+    """Replace characters that cannot be printed, some of which XML cannot hold, by a replacement character."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
 
 
-def shortened(text: str, longest: int = 40) -> str:
-    """Make a text printable and at most so many characters long.
+def shorten(text: str, longest: int = 40) -> str:
+    """Make a text printable and at most `longest` characters long.
 
-    >>> shortened("Married-spouse-absent", 8)
+    >>> shorten("Married-spouse-absent", 8)
     'Married…'
     """
     clean = printable(text)
     return clean if len(clean) <= longest else f"{clean[: longest - 1]}…"
+
+
+_GRAPH_ENDINGS = (".graphml", ".svg", ".png")
+
+
+@dataclass(frozen=True)
+class GraphFile:
+    """Where the graph is written; it reveals the table, so it may be published only if the table is."""
+
+    path: Path
+
+    @classmethod
+    def choose(
+        cls, path: str | os.PathLike[str], source: Path | None, sensitive: list[str], *, force: bool
+    ) -> "GraphFile":
+        """Refuse what cannot or must not be written; the graph is about one sensitive attribute."""
+        if len(sensitive) != 1:
+            raise BadInput(f"the graph is about one sensitive attribute, and {len(sensitive)} are named")
+        refuse_file(Path(path), _GRAPH_ENDINGS, source, force=force)
+        if kind_of(Path(path)) != "graphml":
+            refuse_without_matplotlib()
+        return cls(Path(path))
+
+    def write(self, graph: "AlphaGraph") -> None:
+        kind = kind_of(self.path)
+        write_file(self.path, "".join(graph.graphml()) if kind == "graphml" else graph.render(kind))
+
+
+_LIST_ENDINGS = {"picture": (".svg", ".png"), "csv": (".csv",)}
+
+
+@dataclass(frozen=True)
+class ListFiles:
+    """Where a list and its picture are written, if at all; they reveal the original, so they are not for publishing."""
+
+    picture: Path | None = None
+    csv: Path | None = None
+
+    @classmethod
+    def choose(
+        cls,
+        picture: str | os.PathLike[str] | None,
+        csv: str | os.PathLike[str] | None,
+        source: Path | None,
+        *,
+        force: bool,
+    ) -> "ListFiles":
+        """Refuse what cannot or must not be written."""
+        chosen = {kind: Path(path) for kind, path in (("picture", picture), ("csv", csv)) if path is not None}
+        for kind, path in chosen.items():
+            refuse_file(path, _LIST_ENDINGS[kind], source, force=force)
+        if "picture" in chosen:
+            refuse_without_matplotlib()
+        return cls(**chosen)
+
+    def write(self, lines: Callable[[], str], drawn: Callable[[], Display]) -> None:
+        """Write what was asked for."""
+        if self.csv is not None:
+            write_file(self.csv, lines())
+        if self.picture is not None:
+            write_file(self.picture, drawn().render(kind_of(self.picture)))

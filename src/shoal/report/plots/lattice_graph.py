@@ -99,10 +99,10 @@ class LatticeGraph(Display):
         return [f"Lattice of {len(table.nodes):,} nodes, {complying:,} of which comply", *wrapped]
 
 
-def label(node: Node) -> str:
+def label_of(node: Node) -> str:
     """Return a node as it is written in the picture.
 
-    >>> label((1, 0))
+    >>> label_of((1, 0))
     '[1,0]'
     """
     return f"[{','.join(map(str, node))}]"
@@ -112,7 +112,7 @@ def _kind(row: NodeRow) -> str:
     return "front" if row.pareto else "complies" if row.complies else "fails"
 
 
-def _look(kind: str, line: float | None = None) -> dict[str, Any]:
+def _style_of(kind: str, line: float | None = None) -> dict[str, Any]:
     return {
         "facecolor": _FILL[kind],
         "edgecolor": _EDGE[kind],
@@ -156,8 +156,8 @@ class _Grid:
 
 def _lines(table: LatticeTable, row: NodeRow) -> list[str]:
     if len(table.nodes) > _MOST_DETAILED:
-        return [label(row.levels)]
-    return [label(row.levels), f"{row.metrics[table.metric]:.3g} | {row.suppressed:,}"]
+        return [label_of(row.levels)]
+    return [label_of(row.levels), f"{row.metrics[table.metric]:.3g} | {row.suppressed:,}"]
 
 
 def _draw_boxes(pen: Pen, table: LatticeTable, grid: _Grid, width: float) -> None:
@@ -197,7 +197,7 @@ def _draw_box(pen: Pen, table: LatticeTable, row: NodeRow, place: tuple[float, f
         high,
         boxstyle="round,pad=0,rounding_size=0.07",
         zorder=2,
-        **_look(kind),
+        **_style_of(kind),
     )
     pen.axes.add_patch(box)
     lines = _lines(table, row)
@@ -228,7 +228,7 @@ def _draw_bars(pen: Pen, table: LatticeTable) -> None:
         x = 1.65
         for kind, count in (("complies", front + other), ("fails", fails)):
             wide = 5.2 * count / longest
-            pen.axes.barh([y], [wide], 0.8 * _BAR, left=x, **_look(kind, line=0.7 if count else 0))
+            pen.axes.barh([y], [wide], 0.8 * _BAR, left=x, **_style_of(kind, line=0.7 if count else 0))
             x += wide
         said = f"{front + other:,} of {front + other + fails:,} comply" + (f", {front:,} on the front" if front else "")
         pen.text(x + 0.1, y, said, 8, va="center_baseline")
@@ -249,7 +249,7 @@ def _draw_legend(pen: Pen, table: LatticeTable) -> None:
         if mark == "front" and len(table.nodes) > MOST_BOXES:
             pen.mark(0.45, y, 45, **DIAMOND)
         elif mark in _FILL:
-            pen.axes.barh([y], [0.3], 0.16, left=0.3, **_look(mark))
+            pen.axes.barh([y], [0.3], 0.16, left=0.3, **_style_of(mark))
         elif mark == "star":
             pen.mark(0.45, y, 130, **STAR)
         pen.text(0.75, y, meaning, va="center_baseline")
@@ -263,6 +263,6 @@ def _legend(table: LatticeTable) -> Iterator[tuple[str, str]]:
     best = table.best
     if best is not None:
         value = f"{best.metrics[table.metric]:.6g}"
-        yield "star", f"least {table.metric}: {value} at {label(best.levels)}, {best.suppressed:,} rows suppressed"
+        yield "star", f"least {table.metric}: {value} at {label_of(best.levels)}, {best.suppressed:,} rows suppressed"
     if len(table.nodes) <= _MOST_DETAILED:
         yield "", f"in each box: levels, then {table.metric} | rows suppressed"

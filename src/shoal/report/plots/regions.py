@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shoal.hierarchy.taxonomy import Taxonomy
 from shoal.report.plots.class_plots import faces_of
-from shoal.report.plots.display import COLOURS, Display, explained, shortened, titled
+from shoal.report.plots.display import COLOURS, Display, add_legend, set_titles, shorten
 from shoal.workload.generalised_table import QueriedOriginal, ShownAttribute
 from shoal.workload.queries import Domain, Numbers, Texts
 from shoal.workload.selectivity import Faces, NumberFaces, Sets, TextFaces
@@ -113,29 +113,29 @@ class Boxes(Display):
             if at.any():
                 x, y = self.points[at].T
                 name = f"{int(self.weights[at].sum()):,} rows {'left out' if out else 'released'}"
-                axes.scatter(x, y, self._dots(at), linewidths=0.8, rasterized=crowded, label=name, **look)
+                axes.scatter(x, y, self._dot_sizes(at), linewidths=0.8, rasterized=crowded, label=name, **look)
         axes.margins(0.04)
         axes.autoscale_view()
-        self._scale(self.x, axes.xaxis, self.boxes[:, :2])
-        self._scale(self.y, axes.yaxis, self.boxes[:, 2:])
-        titled(axes, f"{self.title}: {len(self.boxes):,} boxes", self.x, self.y)
+        self._set_ticks(self.x, axes.xaxis, self.boxes[:, :2])
+        self._set_ticks(self.y, axes.yaxis, self.boxes[:, 2:])
+        set_titles(axes, f"{self.title}: {len(self.boxes):,} boxes", self.x, self.y)
         if self.suppressed.any():
-            explained(axes, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0, fontsize=8)
+            add_legend(axes, loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0, fontsize=8)
 
-    def _dots(self, at: NDArray[np.bool_]) -> Floats:
+    def _dot_sizes(self, at: NDArray[np.bool_]) -> Floats:
         """Return the sizes of the dots: larger for more rows, smaller where there are many points."""
         least = 22 if len(self.points) <= 200 else 6 if len(self.points) <= 2_000 else 1.5
         share = self.weights[at] / self.weights.max()
         return least * (1 + 7 * share if self.weights.max() > 1 else np.ones(len(share)))
 
-    def _scale(self, name: str, axis: Any, ends: Floats) -> None:
+    def _set_ticks(self, name: str, axis: Any, ends: Floats) -> None:
         from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
         if name in self.ticks:
             labels = self.ticks[name]
             step = -(-len(labels) // _MOST_TICKS)
             turn = {"rotation": 90} if axis.axis_name == "x" else {}
-            axis.set_ticks(range(0, len(labels), step), [shortened(each, 24) for each in labels[::step]], **turn)
+            axis.set_ticks(range(0, len(labels), step), [shorten(each, 24) for each in labels[::step]], **turn)
         elif name in self.days:
             axis.set_major_formatter(lambda day, _: date.fromordinal(max(int(day), 1)).isoformat())
         elif (ends * 2 == np.floor(ends * 2)).all():
@@ -161,7 +161,7 @@ class _Scale:
         if isinstance(domain, Numbers):
             values = np.append(domain.values, np.nan)
             return cls(domain, shown, _runs_of_numbers(shown.faces, shown.size), values[codes])
-        order = _in_order(domain, original.taxonomies.get(name), release.policy.attributes[name].order or ())
+        order = _order_texts(domain, original.taxonomies.get(name), release.policy.attributes[name].order or ())
         place = {text: at for at, text in enumerate(order)}
         at = np.array([place[text] for text in domain.values], dtype=np.float64)
         places = np.append(at[: len(domain.column.values)], np.nan)[codes]
@@ -187,6 +187,7 @@ def _runs_of_texts(faces: Faces, size: int, place: Floats) -> list[list[Run]]:
     assert isinstance(faces, TextFaces)
     runs: list[list[Run]] = [[] for _ in range(size)]
     for face, members in _members(faces.sets):
+        # sorted positions of the members, split where a position is missing in between
         at = np.sort(place[np.array(members, dtype=np.int64)])
         pieces = np.split(at, np.flatnonzero(np.diff(at) > 1) + 1)
         runs[face] = [(float(piece[0]) - 0.5, float(piece[-1]) + 0.5) for piece in pieces]
@@ -198,7 +199,7 @@ def _members(sets: Sets) -> list[tuple[int, list[float]]]:
     return [(face, piece.tolist()) for face, piece in zip(sets.faces.tolist(), pieces, strict=True)]
 
 
-def _in_order(domain: Texts, taxonomy: Taxonomy | None, given: Sequence[str]) -> list[str]:
+def _order_texts(domain: Texts, taxonomy: Taxonomy | None, given: Sequence[str]) -> list[str]:
     """Order texts so that those under one label are neighbours on every level; else as given, or sorted."""
     if taxonomy is None:
         return [*given, *sorted(set(domain.values) - set(given))]
@@ -211,6 +212,7 @@ def _in_order(domain: Texts, taxonomy: Taxonomy | None, given: Sequence[str]) ->
 
 def _boxes(x: _Scale, y: _Scale) -> tuple[Floats, NDArray[np.int64]]:
     """Return the boxes of every combination of faces that rows show, and how many rows show each."""
+    # [pair, 2]: distinct pairs of faces that rows show, and the rows of each
     pairs, counts = np.unique(np.stack([x.shown.codes, y.shown.codes], axis=1), axis=0, return_counts=True)
     found = [
         ((*across, *up), rows)

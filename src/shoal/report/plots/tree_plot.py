@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from shoal.mining.decision_tree import FittedTree, Node
-from shoal.report.plots.display import CHARACTER, Display, Pen, shortened
+from shoal.report.plots.display import CHARACTER, Display, Pen, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,11 +22,11 @@ _FILL = ("#9AD0F0", "#F5C67A", "#8FD6BE", "#F2B5D4", "#F7EE9E", "#E8A07A", "#A9C
 
 
 @dataclass
-class _Drawn:
-    """A node with those of its sons that are drawn."""
+class _DrawnNode:
+    """A node with those of its children that are drawn."""
 
     node: Node
-    sons: list["_Drawn"] = field(default_factory=list)
+    sons: list["_DrawnNode"] = field(default_factory=list)
     line: float = 0.0
     """Line from the top."""
 
@@ -52,28 +52,28 @@ class DecisionTree(Display):
     @property
     def figsize(self) -> tuple[float, float]:
         root, lines = self._chosen
-        return max(_columns(self.tree, _placed(root))[1], 6.0), lines * _LINE + 1.3
+        return max(_columns(self.tree, _place_nodes(root))[1], 6.0), lines * _LINE + 1.3
 
     def draw(self, axes: "Axes") -> None:
         width, height = self.figsize
-        pen, shown = Pen.on(axes, width, height), _placed(self._chosen[0])
+        pen, shown = Pen.on(axes, width, height), _place_nodes(self._chosen[0])
         places, _ = _columns(self.tree, shown)
         pen.text(0.3, height - 0.35, "Decision tree", 13, weight="bold", va="center_baseline")
-        pen.text(0.3, height - 0.65, _said(self.tree, shown), _SIZE, color="#333333", va="center_baseline")
+        pen.text(0.3, height - 0.65, _describe_tree(self.tree, shown), _SIZE, color="#333333", va="center_baseline")
         for each in shown:
             _draw_node(pen, self.tree, each, places, height - 1.1)
 
     @cached_property
-    def _chosen(self) -> tuple["_Drawn", int]:
-        return _chosen(self.tree)
+    def _chosen(self) -> tuple["_DrawnNode", int]:
+        return _choose_nodes(self.tree)
 
 
-def _said(tree: FittedTree, shown: list[_Drawn]) -> str:
+def _describe_tree(tree: FittedTree, shown: list[_DrawnNode]) -> str:
     said = f"{tree.n_leaves:,} leaves, {float(tree.counts[0].sum()):,.0f} rows; in each leaf: class (rows/errors)"
     return f"{said}; dashed: goes on" if any(each.node.attribute and not each.sons for each in shown) else said
 
 
-def _chosen(tree: FittedTree) -> tuple[_Drawn, int]:
+def _choose_nodes(tree: FittedTree) -> tuple[_DrawnNode, int]:
     """Choose the nodes to draw, following the heaviest first; return also how many lines they take."""
     sons: dict[int, list[Node]] = {}
     ways: list[Node] = []
@@ -82,7 +82,7 @@ def _chosen(tree: FittedTree) -> tuple[_Drawn, int]:
         if ways and node.number >= 0:
             sons.setdefault(ways[-1].number, []).append(node)
         ways.append(node)
-    root = _Drawn(next(tree.nodes()))
+    root = _DrawnNode(next(tree.nodes()))
     lines, open_nodes = 1, [(-root.node.rows, 0, root)]
     while open_nodes:
         _, _, drawn = heapq.heappop(open_nodes)
@@ -90,14 +90,14 @@ def _chosen(tree: FittedTree) -> tuple[_Drawn, int]:
         if not below or lines + len(below) - 1 > MOST_LINES:
             continue
         lines += len(below) - 1
-        drawn.sons = [_Drawn(node) for node in below]
+        drawn.sons = [_DrawnNode(node) for node in below]
         for son in drawn.sons:
             heapq.heappush(open_nodes, (-son.node.rows, son.node.number, son))
     return root, lines
 
 
-def _placed(root: _Drawn) -> list[_Drawn]:
-    """Place all that is drawn, parents first; a leaf has a line of its own, a node the middle of its sons."""
+def _place_nodes(root: _DrawnNode) -> list[_DrawnNode]:
+    """Set the line of every drawn node and return them, parents first: leaves one line each, others the middle."""
     order, stack, lines = [], [root], 0
     while stack:
         drawn = stack.pop()
@@ -112,8 +112,8 @@ def _placed(root: _Drawn) -> list[_Drawn]:
     return order
 
 
-def _columns(tree: FittedTree, shown: list[_Drawn]) -> tuple[Mapping[int, tuple[float, float]], float]:
-    """Return, by depth, where branches and boxes begin; and where everything ends."""
+def _columns(tree: FittedTree, shown: list[_DrawnNode]) -> tuple[Mapping[int, tuple[float, float]], float]:
+    """Return, by depth, the x at which branches and boxes begin; and the total width."""
     places, x = {}, 0.3
     for depth in range(max(drawn.depth for drawn in shown) + 1):
         here = [drawn for drawn in shown if drawn.depth == depth]
@@ -123,22 +123,22 @@ def _columns(tree: FittedTree, shown: list[_Drawn]) -> tuple[Mapping[int, tuple[
     return places, x + 0.2
 
 
-def _branch(drawn: _Drawn) -> str:
+def _branch(drawn: _DrawnNode) -> str:
     if not drawn.node.path:
         return ""
     test = drawn.node.path[-1]
-    return shortened(f"{test.operator} {test.value}")
+    return shorten(f"{test.operator} {test.value}")
 
 
-def _label(tree: FittedTree, drawn: _Drawn) -> str:
+def _label(tree: FittedTree, drawn: _DrawnNode) -> str:
     node = drawn.node
     if node.attribute is None:
-        return f"{shortened(str(tree.classes[node.label]))} {node.counted}"
-    return shortened(node.attribute) if drawn.sons else f"{shortened(node.attribute)} … {node.counted}"
+        return f"{shorten(str(tree.classes[node.label]))} {node.weights_text}"
+    return shorten(node.attribute) if drawn.sons else f"{shorten(node.attribute)} … {node.weights_text}"
 
 
 def _draw_node(
-    pen: Pen, tree: FittedTree, drawn: _Drawn, places: Mapping[int, tuple[float, float]], top: float
+    pen: Pen, tree: FittedTree, drawn: _DrawnNode, places: Mapping[int, tuple[float, float]], top: float
 ) -> None:
     from matplotlib.patches import FancyBboxPatch
 

@@ -10,7 +10,7 @@ from shoal.data.class_counts import ValueCounts
 from shoal.errors import BadInput, BadOutput
 from shoal.report.plots import alpha_graph as graphml
 from shoal.report.plots.alpha_graph import AlphaGraph
-from shoal.report.plots.plot_files import GraphFile
+from shoal.report.plots.display import GraphFile
 
 SPACE = "{http://graphml.graphdrawing.org/xmlns}"
 
@@ -115,7 +115,7 @@ def by_loop(rows, quasi, sensitive):
     return [sorted(some.count(value) / len(some) for some in held.values()) for value in values]
 
 
-def test_of_a_release(release):
+def test_the_graph_of_a_release(release):
     found = AlphaGraph.from_release(release, "ill")
     expected = by_loop(release.data.to_pylist(), ["age", "$town"], "ill")
     assert found.values == ["x", "y", "z"]
@@ -123,7 +123,7 @@ def test_of_a_release(release):
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars", "dict"])
-def test_of_a_table_of_any_kind(people, kind):
+def test_the_graph_of_a_table_of_any_kind(people, kind):
     frame = {
         "arrow": lambda: people,
         "pandas": people.to_pandas,

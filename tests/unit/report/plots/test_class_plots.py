@@ -29,13 +29,13 @@ def test_before_and_after(release, people):
     assert max(after) <= 1 / 12 < max(before)
 
 
-def test_nobody_has_more_than_the_greatest():
+def test_the_curve_falls_to_zero_beyond_the_greatest_risk():
     line = sh.plot.RiskDistribution({"t": np.array([4, 2])}).plot().lines[0]
     assert line.get_xdata().tolist() == [0.25, 0.5, 1.0]
     assert line.get_ydata().tolist() == [1.0, pytest.approx(1 / 3), 0.0]
 
 
-def test_of_an_assessment():
+def test_the_risk_distribution_of_an_assessment():
     found = sh.risk(pa.table({"sex": list("fffmm")}), quasi_identifiers="sex", threshold=0.4)
     shown = sh.plot.RiskDistribution.from_risk(found)
     assert shown.threshold == 0.4

@@ -14,7 +14,7 @@ def bars(axes):
     return [(bar.get_x(), bar.get_x() + bar.get_width(), bar.get_height()) for bar in axes.patches]
 
 
-def test_of_a_release(release):
+def test_class_sizes_of_a_release(release):
     rows = release.data.to_pylist()
     sizes = Counter((row["age"], row["$town"]) for row in rows)
     shown = sh.plot.ClassSizes.from_release(release)
@@ -29,7 +29,7 @@ def test_of_a_release(release):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_of_many_sizes(seed):
+def test_many_class_sizes_are_binned(seed):
     sizes = np.random.default_rng(seed).geometric(0.01, 5_000)
     shown = sh.plot.ClassSizes(sizes)
     assert shown.counts.sum() == 5_000
@@ -40,6 +40,6 @@ def test_of_many_sizes(seed):
     assert shown.plot().get_xscale() == "log"
 
 
-def test_of_a_table_as_it_is():
+def test_class_sizes_of_an_original_table():
     found = sh.risk(pa.table({"sex": list("fffmm")}), quasi_identifiers="sex")
     assert sorted(sh.plot.ClassSizes.from_risk(found).sizes.tolist()) == [2, 3]

@@ -41,7 +41,7 @@ def displays(release, boxed, nodes):
     return every(release, boxed, nodes)
 
 
-def test_all_are_looked_at(displays):
+def test_every_display_is_tested(displays):
     assert sorted(displays) == sorted(NAMES)
     assert all(isinstance(each, Display) for each in displays.values())
 
@@ -97,7 +97,7 @@ def few(rows):
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_little_will_do(rows):
+def test_displays_of_little_data_can_be_drawn(rows):
     for each in few(rows):
         each.plot().figure.canvas.draw()
 
@@ -112,7 +112,7 @@ def test_a_table_of_one_row():
 
 
 @pytest.mark.thorough
-def test_much_will_do():
+def test_displays_of_much_data_stay_small():
     rng = np.random.default_rng(0)
     corners = np.sort(rng.random((6_000, 2, 2)), axis=2).reshape(-1, 4)
     ones = np.ones(6_000, int)
@@ -121,7 +121,7 @@ def test_much_will_do():
     assert len(sh.plot.ClassSizes(rng.geometric(0.001, 200_000)).plot().patches) <= 40
 
 
-def test_pyplot_only_where_a_figure_is_asked_of_it():
+def test_pyplot_is_loaded_by_plot_and_not_by_render():
     script = (
         "import sys, numpy as np, shoal as sh\n"
         "shown = sh.plot.ClassSizes(np.array([1, 2]))\n"
@@ -134,7 +134,7 @@ def test_pyplot_only_where_a_figure_is_asked_of_it():
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_columns_that_are_not_there_are_said(release):
+def test_missing_columns_are_named(release):
     with pytest.raises(BadInput, match=r"the release has no column 'agee'.*'age'"):
         sh.plot.BeforeAfter.from_release(release, "agee")
     with pytest.raises(BadInput, match="the release has no column 'name'"):

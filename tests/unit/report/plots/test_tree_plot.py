@@ -44,7 +44,7 @@ def test_names_may_hold_anything():
     assert "x" * 90 not in picture
 
 
-def test_same_bytes():
+def test_the_same_tree_gives_the_same_bytes():
     tree = grown(3)
     assert DecisionTree(tree).render("png") == DecisionTree(tree).render("png")
 
@@ -52,7 +52,7 @@ def test_same_bytes():
 def test_boxes_are_the_nodes_of_the_tree_in_their_order():  # S1.1
     tree = grown(3)
     axes = DecisionTree(tree).plot()
-    leaves = [f"{tree.classes[node.label]} {node.counted}" for node in tree.nodes() if node.attribute is None]
+    leaves = [f"{tree.classes[node.label]} {node.weights_text}" for node in tree.nodes() if node.attribute is None]
     inner = [node.attribute for node in tree.nodes() if node.attribute is not None]
     said = [text.get_text() for text in axes.texts[2:]]
     assert [text for text in said if text.endswith(")")] == leaves

@@ -23,11 +23,11 @@ def _example(request: pytest.FixtureRequest, doctest_namespace: dict[str, Any]) 
 
         from shoal.pipeline import make_release
         from shoal.policy.document import Policy
-        from shoal.publish.summary import seen_of
+        from shoal.publish.summary import compare_with_original
 
         age = {"role": "quasi-identifier", "hierarchy": {"intervals": [2]}, "min-level": 1, "max-level": 1}
         sex = {"role": "quasi-identifier", "hierarchy": {"flat": True}, "max-level": 0}
         require = [{"model": "k-anonymity", "k": 2}]
         policy = Policy(attributes={"age": age, "sex": sex}, require=require, method={"suppression": 0.2})
         release = make_release(pa.table({"age": [1, 2, 3, 2, 3], "sex": list("fffmm")}), policy)
-        doctest_namespace["seen"] = seen_of(release.plan, policy, release.source)
+        doctest_namespace["seen"] = compare_with_original(release.plan, policy, release.source)

@@ -18,7 +18,7 @@ from run import SHARED, Row, cpu, process
 
 from shoal.data.class_counts import ClassCounts
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Reading
+from shoal.data.packed_keys import CountInterpretation
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.explore.measure import measure_table
@@ -106,7 +106,7 @@ def generated() -> ClassCounts:
     classes = (CLASSES * random.random(ROWS) ** 2).astype(np.int32)
     values = (VALUES * random.random(ROWS) ** 2).astype(np.int32)
     found = FrequencySet.count({"class": (classes, CLASSES)}, {"value": (values, VALUES)})
-    counts = found.class_counts(Reading({"value": [str(value) for value in range(VALUES)]}))
+    counts = found.class_counts(CountInterpretation({"value": [str(value) for value in range(VALUES)]}))
     levels = [np.arange(VALUES) // width for width in (1, 10, 100, VALUES)]
     return replace(counts, sensitive={"value": replace(counts.sensitive["value"], levels=levels)})
 

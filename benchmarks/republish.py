@@ -19,7 +19,7 @@ from common import HERE, SHOAL, cpu, measured_on, process
 from generated import SURVEY, Column, people
 from pyarrow import csv
 
-from shoal.api.next_releases import again
+from shoal.api.next_releases import prepare_next_release
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.pipeline import make_release
@@ -94,13 +94,13 @@ def measure(way: str) -> list[str]:
             csv.write_csv(table, place / f"{name}.csv")
             read[name] = ArrowEngine().read(place / f"{name}.csv", ReadOptions())
         make_release(read["first"], rules).save(place / "out")
-        following = again(place / "out.private")
+        following = prepare_next_release(place / "out.private")
         reading = cpu(lambda: ArrowEngine().read(place / "changed.csv", ReadOptions()), times=1)
         afresh = cpu(lambda: make_release(read["changed"], rules), times=1)
         planned = [cpu(partial(make_release, read[name], following), times=1) for name in ("first", "more", "changed")]
         release = make_release(read["changed"], following)
         release.save(place / "second")
-        third = again(place / "second.private")
+        third = prepare_next_release(place / "second.private")
         later = [cpu(partial(make_release, read[name], third), times=1) for name in ("changed", "later")]
         command = ["--policy", place / "policy.toml", "--force"]
         whole, _ = process([SHOAL, "anonymize", place / "changed.csv", *command, "--out", place / "new"], times=1)

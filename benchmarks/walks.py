@@ -11,7 +11,7 @@ from shoal.methods import ALGORITHMS
 from shoal.metrics.catalogue import METRICS
 from shoal.policy.document import Policy
 from shoal.problem import Problem
-from shoal.search.driver import decide
+from shoal.search.driver import drive_walk
 from shoal.search.full_domain import LatticeSearch
 from shoal.search.oracle import Oracle, Tally
 from shoal.search.walks import Setting
@@ -35,10 +35,10 @@ class Walked:
 def walked(task: LatticeSearch, algorithm: str, *, infer: bool = True) -> Walked:
     """An algorithm from the grouped table on, with nothing known beforehand."""
     oracle = fresh(task.oracle, infer=infer)
-    lattice = oracle.pruned(task.lattice) if algorithm == "incognito" else task.lattice
+    lattice = oracle.prune(task.lattice) if algorithm == "incognito" else task.lattice
     heights: Counter[int] = Counter()
     walk = ALGORITHMS[algorithm].load()(Setting(lattice, task.oracle.before))
-    nodes = decide(walk, oracle, lambda ask, _: heights.update([sum(ask.node)]))
+    nodes = drive_walk(walk, oracle, lambda ask, _: heights.update([sum(ask.node)]))
     return Walked(nodes, oracle.tally, heights)
 
 

@@ -19,8 +19,8 @@ from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import read_options
 from shoal.pipeline import Release, make_release
 from shoal.policy.document import Policy
-from shoal.publish.release_views import original_of, shown_in_memory
-from shoal.workload.answers import answers
+from shoal.publish.release_views import generalised_from_columns, original_of
+from shoal.workload.answers import answer_queries
 from shoal.workload.queries import attributes_of
 from shoal.workload.query_files import random_queries, toml_of
 
@@ -64,9 +64,9 @@ def answered(release: Release, table: Table, attributes: int) -> list[str]:
     queries, drawing = spent(lambda: random_queries(table, list(EIGHT), QUERIES, attributes=attributes))
     original = original_of(table, "people", release.policy, release.plan.builders)
     names = attributes_of(queries)
-    shown, reading = spent(lambda: shown_in_memory(release.columns, release.plan, names, original))
-    found, ours = spent(lambda: answers(shown, queries))
-    truth, theirs = spent(lambda: answers(original.shown(names), queries))
+    shown, reading = spent(lambda: generalised_from_columns(release.columns, release.plan, names, original))
+    found, ours = spent(lambda: answer_queries(shown, queries))
+    truth, theirs = spent(lambda: answer_queries(original.shown(names), queries))
     error = (abs(found.values - truth.values) / truth.values.clip(0.001 * ROWS)).mean()
     return [str(attributes), drawing, reading, ours, theirs, f"{error:.4f}"]
 

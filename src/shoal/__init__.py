@@ -30,6 +30,7 @@ _HOME = {
     "apply": "api",
     "attack": "api",
     "audit": "api",
+    "block": "api",
     "compare": "api",
     "draft": "api",
     "lattice": "api",
@@ -70,6 +71,7 @@ __all__ = [
     "attack",
     "attacks",
     "audit",
+    "block",
     "compare",
     "datasets",
     "draft",
@@ -95,7 +97,7 @@ if TYPE_CHECKING:
     from shoal.api.analysis import compare, draft, lattice, learn, measure, risk, sweep, workload
     from shoal.api.attack_and_audit import attack, audit
     from shoal.api.next_releases import remove, republish
-    from shoal.api.releases import anonymize, apply, verify
+    from shoal.api.releases import anonymize, apply, block, verify
     from shoal.engines.postgres.connection import Postgres
     from shoal.errors import (
         BadData,

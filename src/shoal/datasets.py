@@ -194,18 +194,18 @@ def census(rows: int = 30_000, *, seed: int = 0) -> pa.Table:
     age = years[_draw(rng, [np.interp(years, list(AGES), list(AGES.values()))], anyone)]
     sex = _draw(rng, [[1, 1]], anyone)
     country = _draw(rng, [[w for countries in COUNTRIES.values() for w in countries.values()]], anyone)
-    race = _draw(rng, list(RACE_BY_CONTINENT.values()), _group(RACE_BY_CONTINENT, "country", country))
-    education = _draw(rng, list(EDUCATION_BY_AGE.values()), _band(EDUCATION_BY_AGE, age))
-    marital = _draw(rng, _by_sex(MARITAL_BY_AGE, MARITAL_OF_MEN), _band(MARITAL_BY_AGE, age), sex)
-    stage = _group(OCCUPATION_BY_EDUCATION, "education", education)
+    race = _draw(rng, list(RACE_BY_CONTINENT.values()), _rows_of_groups(RACE_BY_CONTINENT, "country", country))
+    education = _draw(rng, list(EDUCATION_BY_AGE.values()), _age_band_of(EDUCATION_BY_AGE, age))
+    marital = _draw(rng, _by_sex(MARITAL_BY_AGE, MARITAL_OF_MEN), _age_band_of(MARITAL_BY_AGE, age), sex)
+    stage = _rows_of_groups(OCCUPATION_BY_EDUCATION, "education", education)
     occupation = _draw(rng, _by_sex(OCCUPATION_BY_EDUCATION, OCCUPATION_OF_MEN), stage, sex)
-    trade = _group(WORKCLASS_BY_OCCUPATION, "occupation", occupation)
+    trade = _rows_of_groups(WORKCLASS_BY_OCCUPATION, "occupation", occupation)
     workclass = _draw(rng, list(WORKCLASS_BY_OCCUPATION.values()), trade)
-    income = _income(rng, age, sex, education, occupation)
-    disease = _draw(rng, _by_sex(DISEASE_BY_AGE, DISEASE_OF_MEN), _band(DISEASE_BY_AGE, age), sex)
+    income = _draw_income(rng, age, sex, education, occupation)
+    disease = _draw(rng, _by_sex(DISEASE_BY_AGE, DISEASE_OF_MEN), _age_band_of(DISEASE_BY_AGE, age), sex)
     drawn = zip(TREES, (sex, race, education, marital, country, workclass, occupation), strict=True)
-    columns = {"age": pa.array(age)} | {name: _named(codes, _leaves(name)) for name, codes in drawn}
-    return pa.table(columns | {"income": _named(income, INCOMES), "disease": _named(disease, DISEASES)})
+    columns = {"age": pa.array(age)} | {name: _decode(codes, _leaves(name)) for name, codes in drawn}
+    return pa.table(columns | {"income": _decode(income, INCOMES), "disease": _decode(disease, DISEASES)})
 
 
 def census_hierarchies() -> dict[str, list[list[str]]]:
@@ -217,7 +217,7 @@ def census_hierarchies() -> dict[str, list[list[str]]]:
     [['Female', '*'], ['Male', '*']]
     """
     ages = [[str(age), *(_interval(age, width) for width in (5, 10, 20)), "*"] for age in range(100)]
-    return {"age": ages} | {name: _rows(tree) for name, tree in TREES.items()}
+    return {"age": ages} | {name: _hierarchy_rows(tree) for name, tree in TREES.items()}
 
 
 def write_census(folder: Path, rows: int = 30_000, seed: int = 0, k: int | None = None) -> Path:
@@ -284,7 +284,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _draw(rng: np.random.Generator, weights: ArrayLike, *given: Ints) -> Ints:
-    """Draw an outcome (last axis of the weights) per person, given the person's place on the other axes."""
+    """Draw an outcome per person: weights[..., outcome], with the person's index on each other axis in `given`."""
     table = np.asarray(weights, dtype=np.float64)
     outcomes = table.shape[-1]
     ends = table.reshape(-1, outcomes).cumsum(axis=1)
@@ -301,39 +301,39 @@ def _by_sex(table: ByAge | ByGroup, men: list[float]) -> Floats:
     return np.stack([women, women * np.array(men)], axis=1)
 
 
-def _band(table: ByAge, age: Ints) -> Ints:
+def _age_band_of(table: ByAge, age: Ints) -> Ints:
     return (np.searchsorted(list(table), age, "right") - 1).astype(np.int64)
 
 
-def _group(table: Mapping[str, object], column: str, codes: Ints) -> Ints:
-    """Find the row of a table that is keyed by the column's labels of level 1."""
+def _rows_of_groups(table: Mapping[str, object], column: str, codes: Ints) -> Ints:
+    """Return each person's row of a table that is keyed by the column's labels of level 1."""
     row = {label: i for i, label in enumerate(table)}
-    return np.array([row[label] for _, label, *_ in _rows(TREES[column])], dtype=np.int64)[codes]
+    return np.array([row[label] for _, label, *_ in _hierarchy_rows(TREES[column])], dtype=np.int64)[codes]
 
 
-def _income(rng: np.random.Generator, age: Ints, sex: Ints, education: Ints, occupation: Ints) -> Ints:
+def _draw_income(rng: np.random.Generator, age: Ints, sex: Ints, education: Ints, occupation: Ints) -> Ints:
     hours = rng.normal(np.array(list(WEEKLY_HOURS.values()))[sex], 9)
     odds = 0.05 * (hours - 40) - ((age - BEST_AGE) / 18) ** 2
     for table, column, codes in (
         (INCOME_BY_EDUCATION, "education", education),
         (INCOME_BY_OCCUPATION, "occupation", occupation),
     ):
-        odds += np.array(list(table.values()))[_group(table, column, codes)]
+        odds += np.array(list(table.values()))[_rows_of_groups(table, column, codes)]
     return (rng.random(len(age)) < 1 / (1 + np.exp(-odds))).astype(np.int64)
 
 
-def _named(codes: Ints, names: Sequence[str]) -> pa.StringArray:
+def _decode(codes: Ints, names: Sequence[str]) -> pa.StringArray:
     return pa.DictionaryArray.from_arrays(codes, names).dictionary_decode()
 
 
-def _rows(tree: Tree, above: tuple[str, ...] = ("*",)) -> list[list[str]]:
+def _hierarchy_rows(tree: Tree, above: tuple[str, ...] = ("*",)) -> list[list[str]]:
     if isinstance(tree, Mapping):
-        return [row for label, branch in tree.items() for row in _rows(branch, (label, *above))]
+        return [row for label, branch in tree.items() for row in _hierarchy_rows(branch, (label, *above))]
     return [[leaf, *above] for leaf in tree]
 
 
 def _leaves(column: str) -> list[str]:
-    return [row[0] for row in _rows(TREES[column])]
+    return [row[0] for row in _hierarchy_rows(TREES[column])]
 
 
 def _interval(age: int, width: int) -> str:
@@ -355,7 +355,7 @@ def _read_adult(path: Path) -> list[list[str | None]]:
 
 
 def _download_adult() -> Path:
-    """Fetch what the cache lacks or holds otherwise than published, and return the cache."""
+    """Download the files that are missing from the cache or have another hash, and return the cache folder."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shoal"
     for name, sha256 in ADULT_SHA256.items():
         path = cache / name
@@ -366,7 +366,7 @@ def _download_adult() -> Path:
                 content: bytes = answer.read()
             if hashlib.sha256(content).hexdigest() != sha256:
                 raise OSError("its SHA-256 is not the known one")  # noqa: TRY301  one advice for all causes
-            _write_whole(path, content)
+            _write_atomically(path, content)
         except (OSError, HTTPException) as error:
             raise BadData(
                 f"{name} could not be fetched from {ADULT_URL} into {cache} ({error}); "
@@ -375,8 +375,8 @@ def _download_adult() -> Path:
     return cache
 
 
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it."""
+def _write_atomically(path: Path, content: bytes) -> None:
+    """Write a file atomically: first a temporary one, which then replaces it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
         part = Path(scratch) / path.name

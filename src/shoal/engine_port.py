@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.data.codes import Table
+from shoal.data.codes import Bounds, Table
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import Counted
 from shoal.hierarchy.taxonomy import Hierarchy
-from shoal.recoding.columns import Released
+from shoal.recoding.columns import ReleasedColumn
 from shoal.recoding.kinds import Recoding
 
 
@@ -44,7 +44,7 @@ class Ability(StrEnum):
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read; None means: find out."""
+    """How to read a table; None means that it is detected."""
 
     missing: tuple[str, ...] = ("",)
     delimiter: str | None = None
@@ -57,12 +57,21 @@ class ReadOptions:
     normalise: bool = False
     rounding: tuple[tuple[str, Fraction], ...] = ()
     """Columns that are rounded, and to multiples of what."""
+    bounds: tuple[tuple[str, Bounds], ...] = ()
+    """The least and the greatest number of rounded columns that have such bounds."""
     guess_encoding: bool = False
-    """Whether the encoding of a CSV that is not UTF-8 is guessed, and said, instead of asked for."""
+    """Whether the encoding of a CSV that is not UTF-8 is guessed and reported, instead of having to be given."""
+
+    row_names_settled: bool = False
+    """Whether a policy says what becomes of a first column without a name, so that nobody need be told of it."""
 
     def step(self, title: str) -> Fraction | None:
-        """Return what a column is rounded to multiples of, if anything."""
+        """Return the step to whose multiples a column is rounded; None where it is not rounded."""
         return dict(self.rounding).get(title)
+
+    def bounds_of(self, title: str) -> Bounds:
+        """Return the least and the greatest number that a rounded column shows; None where there is no bound."""
+        return dict(self.bounds).get(title, (None, None))
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,7 @@ class Source:
     index: tuple[str, ...] = ()
     """Columns of `table` that were the index of a pandas frame."""
     guessed: Mapping[str, str | int] = field(default_factory=dict)
-    """What was found out, by its key under [data], for people to check: {"delimiter": ";", …}."""
+    """What was detected, by its key under [data], for people to check: {"delimiter": ";", …}."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """What the caller said about reading, by its key under [data], where a policy is drafted from it."""
     room: int | None = None
@@ -101,19 +110,19 @@ class WriteOptions:
     keep_order: bool = False
     spreadsheet_safe: bool = True
     quote: str = '"'
-    """Quote of the policy, not of the input: how that quotes its cells may tell of columns that are not released."""
+    """Quote of the policy, not of the input, whose quoting may give away columns that are not released."""
 
 
 class Frame(Protocol):
-    """A release whose rows stay where they are, as the kind of frame that came in."""
+    """A release whose rows stay outside memory, as the kind of frame that came in."""
 
     @property
     def data(self) -> Any:
-        """The frame itself; its rows are made when somebody asks for them."""
+        """The frame itself; its rows are computed on demand."""
         ...
 
     def counted(self) -> tuple[pa.Table, NDArray[np.int64]]:
-        """The distinct rows of the frame as it is handed out, and how often each occurs."""
+        """Return the distinct rows of the frame as it is handed out, and how often each occurs."""
         ...
 
 
@@ -127,15 +136,15 @@ class RowStream(Protocol):
     def schema(self) -> Any: ...
 
     def rows(self) -> Iterator[Any]:
-        """All rows, as batches of Arrow."""
+        """Yield all rows as Arrow batches."""
         ...
 
     def holds(self, name: str, texts: Sequence[str]) -> bool:
-        """Whether one of these texts is in a column."""
+        """Whether a column contains one of these texts."""
         ...
 
     def defused(self) -> int:
-        """How many cells a spreadsheet would run as a formula."""
+        """Count the cells that a spreadsheet would run as a formula."""
         ...
 
 
@@ -143,7 +152,7 @@ class RowStream(Protocol):
 class ReleasedRows:
     """A table as it will be published, not yet in its order."""
 
-    columns: dict[str, Released]
+    columns: dict[str, ReleasedColumn]
     """Released columns, with a code for every row or, where there are `times`, for every distinct one."""
     rows: NDArray[np.int64] | None = None
     """The input row of each released row; negative where it was added. None where the engine has no row map."""

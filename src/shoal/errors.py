@@ -7,7 +7,8 @@ ShoalError              a ValueError, so that who knows nothing of Shoal can cat
 │   ├── BadHierarchy
 │   └── BadOutput
 ├── Infeasible          exit 3   the policy cannot be met
-└── NotVerified         exit 4   a release does not keep what it promises
+├── NotVerified         exit 4   a release does not keep what it promises
+└── NotAdvised          exit 5   a release was made, but the verdict is not "publish"; only where that is asked for
 
 A message is one sentence for a person: file, column, row number, what is wrong, what to do.
 It never holds the content of a cell: values written in the policy may be named, values of the data may not.
@@ -62,6 +63,12 @@ class NotVerified(ShoalError):
     exit_code = 4
 
 
+class NotAdvised(ShoalError):
+    """A release was made and keeps its promises, but the verdict does not advise to publish it."""
+
+    exit_code = 5
+
+
 NAME_QUASI_IDENTIFIERS = "name the quasi-identifiers, e.g. --qi age,sex (in Python quasi_identifiers=['age', 'sex'])"
 REPLACE_IT = "use --force (in Python force=True) to replace it"
 """What messages of several modules advise, for the command line and for Python."""
@@ -74,7 +81,7 @@ class ShoalWarning(UserWarning):
 KINDS: Mapping[str, int] = {
     "BadUsage": 2,
     **{kind.__name__: kind.exit_code for kind in (BadInput, BadData, BadPolicy, BadHierarchy, BadOutput)},
-    **{kind.__name__: kind.exit_code for kind in (Infeasible, NotVerified)},
+    **{kind.__name__: kind.exit_code for kind in (Infeasible, NotVerified, NotAdvised)},
     "Interrupted": 130,
     "Terminated": 143,
     "InternalError": 1,

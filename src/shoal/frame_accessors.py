@@ -27,26 +27,26 @@ class ShoalAccessor:
     def measure(
         self, quasi_identifiers: str | Sequence[str], sensitive: str | Sequence[str] = (), **further: Any
     ) -> TableMeasurement:
-        """Every model's attained value for the frame as it is: `shoal.measure`."""
+        """Return every model's attained value for the frame as it is: `shoal.measure`."""
         return api.measure(self._frame, quasi_identifiers, sensitive, **further)
 
     def risk(
         self, quasi_identifiers: str | Sequence[str] = (), sensitive: str | Sequence[str] = (), **further: Any
     ) -> Assessment:
-        """How easily people are found in the frame: `shoal.risk`."""
+        """Return how easily people are re-identified in the frame: `shoal.risk`."""
         return api.risk(self._frame, quasi_identifiers, sensitive, **further)
 
     def draft(self, k: int = 5) -> PolicyDraft:
-        """A first policy for the frame: `shoal.draft`."""
+        """Return a first policy for the frame: `shoal.draft`."""
         return api.draft(self._frame, k)
 
     def anonymize(self, policy: PolicyLike, **further: Any) -> Release:
-        """The release of least loss that keeps a policy: `shoal.anonymize`."""
+        """Return the release of least loss that keeps a policy: `shoal.anonymize`."""
         return api.anonymize(self._frame, policy, **further)
 
 
 def _register() -> None:
-    """Give `df.shoal` to the frames of the libraries that are installed."""
+    """Register `df.shoal` for the frames of pandas and polars, where installed."""
     if find_spec("pandas") is not None:
         from pandas.api.extensions import register_dataframe_accessor
 

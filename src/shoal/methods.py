@@ -4,7 +4,7 @@ Nothing is imported until it is used. Another package adds an algorithm by an en
 `shoal.algorithms`, or by `shoal.register_algorithm`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
@@ -25,7 +25,7 @@ class Shape(StrEnum):
     BOXES = "boxes"
     """Ranges, or labels of a hierarchy, for each box: a problem in, a partitioning out."""
     CLUSTERS = "clusters"
-    """Rows near to each other, which show their means or medians."""
+    """Groups of rows near to each other, which show their means or medians."""
     CELLS = "cells"
     """Labels of its own for every class."""
     GROUPS = "groups"
@@ -140,6 +140,7 @@ ALGORITHMS: Registry[Algorithm] = Registry(
             _ATTRIBUTE,
             f"{_BOXES}:single_boxes",
             source="LeFevre, DeWitt, Ramakrishnan, ICDE 2006",
+            options=("empty_sides",),
         ),
         Algorithm(
             "local",
@@ -214,25 +215,54 @@ PAIRS: tuple[Pair, ...] = (
 )
 """The nine models of S2.3, and that of Anatomy."""
 
+NINE_MODELS: dict[str, Pair] = {
+    "AG_TS": ("attribute", "tuple"),
+    "AG_AS": ("attribute", "attribute"),
+    "AG_CS": ("attribute", "cell"),
+    "AG_": ("attribute", "none"),
+    "CG_CS": ("cell", "cell"),
+    "CG_": ("cell", "none"),
+    "_TS": ("none", "tuple"),
+    "_AS": ("none", "attribute"),
+    "_CS": ("none", "cell"),
+}
+"""The names that the survey of Ciriani et al. gives to pairs of `generalise` and `suppress` (S2.3)."""
 
-def serving(pair: Pair) -> tuple[str, ...]:
-    """Return the algorithms for a pair; the first is the default.
 
-    >>> serving(("attribute", "cell")), serving(("cell", "tuple"))
+VARIANTS: Mapping[str, Mapping[str, str]] = {
+    "cell-suppression": {"algorithm": "optimal", "generalise": "attribute", "suppress": "cell"},
+    "suppress-cells": {"algorithm": "suppress", "generalise": "none", "suppress": "cell"},
+}
+"""What comparisons name and no algorithm is: single cells become `*`, after generalisation or without it."""
+
+
+def options_of_variant(name: str) -> str:
+    """Return what a policy says under [method] to get a variant.
+
+    >>> options_of_variant("cell-suppression")
+    'generalise = "attribute" and suppress = "cell"'
+    """
+    return " and ".join(f'{key} = "{VARIANTS[name][key]}"' for key in ("generalise", "suppress"))
+
+
+def algorithms_for(pair: Pair) -> tuple[str, ...]:
+    """Return the names of the algorithms that serve a pair of options; the first is the default.
+
+    >>> algorithms_for(("attribute", "cell")), algorithms_for(("cell", "tuple"))
     (('optimal',), ())
     """
     return tuple(name for name, algorithm in ALGORITHMS.items() if pair in algorithm.pairs)
 
 
 def searches() -> tuple[str, ...]:
-    """Return the names of the searches of the lattice: one level per attribute."""
-    return tuple(name for name in ALGORITHMS if name in serving(_ATTRIBUTE[0]) and is_search(name))
+    """Return the names of the algorithms that search the lattice for one level per attribute."""
+    return tuple(name for name in ALGORITHMS if name in algorithms_for(_ATTRIBUTE[0]) and is_search(name))
 
 
 def is_search(name: str) -> bool:
     return ALGORITHMS[name].shape is Shape.SEARCH
 
 
-def readers_of(option: str) -> tuple[str, ...]:
-    """Return the algorithms that read an option; empty where all do."""
+def algorithms_reading(option: str) -> tuple[str, ...]:
+    """Return the names of the algorithms that read a special option; empty for an option that all read."""
     return tuple(name for name, algorithm in ALGORITHMS.items() if option in algorithm.options)

@@ -1,7 +1,7 @@
-"""From a file to a published folder, top to bottom: read, problem, solve, recode; then write, verify, publish.
+"""The whole way from a file to a published folder: read, problem, solve, recode; then write, verify, publish.
 
-`anonymize` and `publish` go the whole way. `apply` fixes the recoding of an earlier release, `republish` and `remove`
-follow the history of one, a dry run writes nothing, `lattice` and `compare` end at the problem and at the plan.
+`anonymize` and `publish` take every step. `apply` reuses the recoding of an earlier release, `republish` and `remove`
+continue its history, a dry run writes nothing, `lattice` stops at the problem and `compare` at the plan.
 """
 
 import warnings
@@ -12,26 +12,26 @@ from pathlib import Path
 
 from shoal.blocking.block import block_channels
 from shoal.engine_port import Engine, Source
-from shoal.engines.choice import choose_engine, read_for, recode, refuse_lacking
-from shoal.engines.postgres.tables import storing
+from shoal.engines.choice import choose_engine, read_with_population, recode, refuse_missing_abilities
+from shoal.engines.postgres.tables import storage_transaction
 from shoal.errors import BadOutput, ShoalWarning
-from shoal.explore.advice import advise, audit_by_maker, seeking
+from shoal.explore.advice import advice_time_budget, advise, audit_with_original
 from shoal.inputs import PathLike, PolicyLike, SourceLike, TargetLike, collect_warnings, path_of, policy_of, target_of
 from shoal.problem import Problem, with_margin
-from shoal.publish.contents import told_of, write_private, write_public, write_recommendation
-from shoal.publish.data_files import notes_on, store_rows, write_data, write_options
+from shoal.publish.contents import public_manifest_of, write_private, write_public, write_recommendation
+from shoal.publish.data_files import choose_write_options, list_notes, store_rows, write_data
 from shoal.publish.fixed_recoding import EarlierRelease
 from shoal.publish.folder import Places
 from shoal.publish.manifest import Manifest
 from shoal.publish.released_table import Frame, ReleasedTable
-from shoal.publish.summary import counterfeits_of, seen_if_few, summarise
+from shoal.publish.summary import compare_if_cheap, counterfeits_csv_of, summarise
 from shoal.publish.verification import judge_files
 from shoal.report.pages import write_reports
-from shoal.report.pages.public_view import look_at
+from shoal.report.pages.public_view import inspect_public_release
 from shoal.republish.next_release import plan_next_release
 from shoal.runtime.events import log_event
 from shoal.runtime.memory import bytes_of
-from shoal.search.driver import Stop, Watch, never, unwatched
+from shoal.search.driver import Stop, Watch, ignore_progress, never_stop
 from shoal.solve import make_plan, solve
 from shoal.verify.open_release import Room
 
@@ -51,13 +51,13 @@ class Release(ReleasedTable[Frame]):
         partition_by: Sequence[str] = (),
         advise: float | None = None,
     ) -> Manifest:
-        """Write `out/` and `out.private/`, both or none, verified as re-read from disk.
+        """Write `out/` and `out.private/`, both or none, after verifying them as re-read from disk.
 
-        With `partition_by`, Parquet in folders named after what these columns show; with `to`, e.g. "postgres:a.b",
-        stored there too, re-read and compared before all is put into place. `advise` seconds may go into remedies.
+        `partition_by` writes Parquet in folders named after the values of these columns; `to`, e.g. "postgres:a.b",
+        also stores the rows there, re-read and compared before publishing. `advise` is the seconds spent on remedies.
         """
         places = Places.choose(out, private, self.path, force=force, earlier=self.earlier)
-        with places.held() as held, seeking(advise):
+        with places.reserve() as held, advice_time_budget(advise):
             return publish_release(self, held, format, partition_by, to, reproducible=reproducible)
 
 
@@ -72,23 +72,23 @@ def make_release(
     master: str | None = None,
     spill: Path | None = None,
 ) -> Release:
-    """Read → problem → solve → recode: a release that was not judged yet.
+    """Read → problem → solve → recode: return a release that is not yet verified.
 
-    What does not fit in memory is spilled into a private folder in `spill`.
+    What does not fit in memory is spilled into a private folder inside `spill`.
     """
     earlier = policy if isinstance(policy, EarlierRelease) else None
     with collect_warnings() as ignored:
         policy = policy_of(policy.policy if isinstance(policy, EarlierRelease) else policy)
     if earlier is None:
         policy.refuse_questions()
-    asked, watch, stop = engine, watch or unwatched, stop or never
+    asked, watch, stop = engine, watch or ignore_progress, stop or never_stop
     engine = choose_engine(engine, memory, source, spill, master) if isinstance(engine, str) else engine
-    refuse_lacking(policy, engine, () if earlier is None else earlier.needs)
-    with nullcontext() if earlier is None else earlier.explained(), collect_warnings() as notes:
+    refuse_missing_abilities(policy, engine, () if earlier is None else earlier.needs)
+    with nullcontext() if earlier is None else earlier.explain_errors(), collect_warnings() as notes:
         if asked == "auto" and engine.name != "arrow":
             warnings.warn(ShoalWarning(f"the table was read where it is, by the {engine.name} engine"), stacklevel=2)
-        table = source if isinstance(source, Source) else read_for(source, policy, engine)
-        log_event("read", **_about(table), engine=engine.name)
+        table = source if isinstance(source, Source) else read_with_population(source, policy, engine)
+        log_event("read", **_describe_table(table), engine=engine.name)
         if policy.republish is None:
             problem = Problem.of(table, with_margin(policy), engine, watch, stop)
             plan = solve(problem) if earlier is None else earlier.solve(problem)
@@ -102,10 +102,10 @@ def make_release(
             warnings.warn(ShoalWarning("order = 'keep': the order of the rows can identify people"), stacklevel=2)
     released = recode(table, plan, policy, engine)
     log_event("recoded", released=released.count, suppressed=plan.after.suppressed_rows, added=released.added)
-    said = tuple(dict.fromkeys([*ignored, *notes, *(() if earlier is None else earlier.notes)]))
+    all_notes = tuple(dict.fromkeys([*ignored, *notes, *(() if earlier is None else earlier.notes)]))
     room = Room(None if memory is None else bytes_of(memory), spill)
     folder = None if earlier is None else earlier.folder
-    return Release(policy, table, plan, released, said, engine, path_of(source), room, folder)
+    return Release(policy, table, plan, released, all_notes, engine, path_of(source), room, folder)
 
 
 def publish_release(
@@ -117,33 +117,33 @@ def publish_release(
     *,
     reproducible: bool = False,
 ) -> Manifest:
-    """Write → verify → publish: both folders, and the table of a database where one is named, or nothing at all."""
-    options, target = write_options(release, format, partition_by), target_of(to)
+    """Write → verify → publish: both folders, and the database table if one is named, or nothing at all."""
+    options, target = choose_write_options(release, format, partition_by), target_of(to)
     if target is not None and release.separate is not None:
         raise BadOutput(f"{target.name}: a release in two tables is written into folders only")
     plan, policy, source = release.plan, release.policy, release.source
     with ExitStack() as stack:
-        stored = None if target is None else stack.enter_context(storing(target, force=places.force))
-        public, private = stack.enter_context(places.filled(None if stored is None else stored.commit))
+        stored = None if target is None else stack.enter_context(storage_transaction(target, force=places.force))
+        public, private = stack.enter_context(places.staging_folders(None if stored is None else stored.commit))
         written = write_data(release, public, options, partition_by)
         verdicts = judge_files(release, written)
-        compared = seen_if_few(plan, policy, source)
-        manifest = summarise(plan, policy, source, verdicts, written.data, notes_on(release, written.data), compared)
+        compared = compare_if_cheap(plan, policy, source)
+        manifest = summarise(plan, policy, source, verdicts, written.data, list_notes(release, written.data), compared)
         manifest = manifest.without_times() if reproducible else manifest
-        told = told_of(manifest, plan, verdicts, release.shown, release.separate)
-        write_public(public, told, counterfeits_of(plan))
+        public_manifest = public_manifest_of(manifest, plan, verdicts, release.shown, release.separate)
+        write_public(public, public_manifest, counterfeits_csv_of(plan))
         manifest = write_private(private, manifest, plan, policy, source, written.rows)
         if stored is not None:
             store_rows(release, written, stored)
-    with places.reported():  # the release is on disk: no report can sink it
-        visible = look_at(told, release.shown, release.separate)
-        starred = visible.starred(told.quasi_identifiers)
-        audit = audit_by_maker(release, visible.audit)
-        manifest = advise(release, manifest, audit, starred, reproducible=reproducible)
-        write_recommendation(places.private, manifest)
-        write_reports(places, release, manifest, told, visible, audit, compared)
+    with places.explain_report_errors():  # the release is on disk: a report that fails cannot undo it
+        visible = inspect_public_release(public_manifest, release.shown, release.separate)
+        starred = visible.starred(public_manifest.quasi_identifiers)
+        audit = audit_with_original(release, visible.audit)
+        for manifest in advise(release, manifest, audit, starred, reproducible=reproducible):  # noqa: B020 - told more
+            write_recommendation(places, manifest)
+            write_reports(places, release, manifest, public_manifest, visible, audit, compared)
     return manifest
 
 
-def _about(table: Source) -> dict[str, str | int | None]:
+def _describe_table(table: Source) -> dict[str, str | int | None]:
     return {"name": table.name, "format": table.format, "rows": table.table.rows, "columns": len(table.table.columns)}

@@ -1,4 +1,4 @@
-"""A plan: what was decided about a table, and how."""
+"""A plan: how a table is to be recoded, and how that was found."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.data.codes import Codes
-from shoal.data.packed_keys import Reading
+from shoal.data.packed_keys import CountInterpretation
 from shoal.hierarchy.build import Builder
 from shoal.hierarchy.lattice import Lattice
 from shoal.hierarchy.taxonomy import Hierarchy
@@ -21,7 +21,7 @@ from shoal.roles import Role
 if TYPE_CHECKING:
     from shoal.blocking.algorithm import Blocked
     from shoal.republish.context import HistoryUpdate
-    from shoal.search.driver import Found
+    from shoal.search.driver import SearchResult
     from shoal.search.oracle import Tally
 
 
@@ -30,14 +30,14 @@ class Searched:
     """How a search of the lattice ended."""
 
     lattice: Lattice
-    found: "Found"
+    found: "SearchResult"
     gap: float
     """Proven bound of the distance between the score and the optimum."""
     tally: "Tally"
 
 
 @dataclass(frozen=True)
-class Added:
+class AddedRows:
     """Added rows that stand for nobody: each copies a row of the input except for one sensitive value."""
 
     attribute: str
@@ -49,7 +49,7 @@ class Added:
 
 @dataclass(frozen=True)
 class Plan:
-    """What was decided about a table."""
+    """The recoding chosen for a table, with what it costs and how it was found."""
 
     roles: Mapping[str, Role]
     builders: Mapping[str, Builder]
@@ -67,8 +67,8 @@ class Plan:
     """Classes of `after` that fail each required model."""
     class_of_row: Codes
     """Class in `after` of each row of the input; of each class of `before` where rows are not in memory."""
-    reading: Reading
-    """How what models count beside the classes was read."""
+    reading: CountInterpretation
+    """How to read the values that models count in each class."""
     search: Searched | None = None
     """The search, where one level per attribute was searched for."""
     statistics: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -77,14 +77,14 @@ class Plan:
     """Released columns whose ranges are the least and the greatest value of each class."""
     blocked: "Blocked | None" = None
     """What was done about inference channels, where that was asked for."""
-    added: Added | None = None
+    added: AddedRows | None = None
     """Rows that blocking added."""
     by_label: bool = False
     """Whether `observed` ranges are the least and greatest value of all rows with the same label, not of a class."""
     grown: "HistoryUpdate | None" = None
     """What a later release must know, where the table is or will be published again."""
     known_classes: pa.Table | None = None
-    """Where rows were put into the classes of an earlier release: these, as its private folder lists them."""
+    """The classes of the earlier release that rows were put into, as its private folder lists them."""
 
     @property
     def released_as(self) -> dict[str, tuple[str, ...]]:
@@ -93,7 +93,7 @@ class Plan:
 
     @property
     def effort(self) -> dict[str, int | None]:
-        """How large the lattice was, and how many of its nodes were checked, where one was searched."""
+        """Number of nodes of the lattice and of nodes checked; None where no lattice was searched."""
         if self.search is None:
             return {"nodes": None, "checked": None}
         return {"nodes": self.search.lattice.size, "checked": self.search.tally.checked}

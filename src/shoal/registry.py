@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 def name_of(entry: Any) -> str:
-    """The name that an entry gives itself."""
+    """Return the name that an entry gives itself."""
     name: str = entry.name
     return name
 
@@ -39,7 +39,7 @@ class Registry(Mapping[str, T], Generic[T]):
         self._searched = False
 
     def register(self, entry: T) -> T:
-        """Add an entry; as a decorator, too. A name that is taken is refused."""
+        """Add an entry and return it, so that this works as a decorator; a name that is taken is refused."""
         name = self._named(entry)
         if self._entries.get(name, entry) is not entry:
             raise BadInput(f"{self.group}: there is another {name!r}; give it a name of its own")
@@ -47,29 +47,29 @@ class Registry(Mapping[str, T], Generic[T]):
         return entry
 
     def unregister(self, name: str) -> None:
-        """Take an entry out again, as tests do."""
+        """Remove an entry, as tests do."""
         del self._entries[name]
 
     def __getitem__(self, name: str) -> T:
         if name not in self._entries:
-            self._search()
+            self._load_entry_points()
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:
         if name not in self._entries:
-            self._search()
+            self._load_entry_points()
         return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
-        self._search()
+        self._load_entry_points()
         return iter(list(self._entries))
 
     def __len__(self) -> int:
-        self._search()
+        self._load_entry_points()
         return len(self._entries)
 
-    def _search(self) -> None:
-        """Load what other packages declare, once."""
+    def _load_entry_points(self) -> None:
+        """Load the entry points that other packages declare, once."""
         if self._searched:
             return
         self._searched = True

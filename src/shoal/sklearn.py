@@ -20,16 +20,17 @@ from shoal.engines.frame_output import to_native
 from shoal.engines.table_writer import to_table
 from shoal.errors import BadData, BadInput
 from shoal.hierarchy.build import Builder, build, pinned
-from shoal.inputs import PathLike, policy_of, several
-from shoal.mining.held_out_rows import place
+from shoal.inputs import PathLike, policy_of, unique_names
+from shoal.mining.held_out_rows import assign_to_boxes
 from shoal.policy.document import Policy
-from shoal.recoding.columns import Released, shown_values, starred
+from shoal.policy.sections import SuppressionLike
+from shoal.recoding.columns import ReleasedColumn, star_rows, unchanged_column
 from shoal.recoding.kinds import NodeRecoding, PartRecoding, Recoding
 
 
 @dataclass(frozen=True)
 class LearnedRecoding:
-    """What a release tells of how rows are shown, without the rows: hierarchies, levels, labels of classes."""
+    """How a release shows rows, without the rows themselves: hierarchies, levels, labels of classes."""
 
     builders: Mapping[str, Builder]
     levels: Mapping[str, int] | None
@@ -40,35 +41,38 @@ class LearnedRecoding:
     @classmethod
     def of(cls, release: Release) -> "LearnedRecoding":
         plan, kept = release.plan, np.flatnonzero(~release.plan.recoding.suppressed)
-        levels = plan.recoding.by_kind(node=_levels, parts=_no_levels, stored=_refuse, groups=_refuse)
+        levels = plan.recoding.by_kind(
+            node=_levels, parts=_refuse_unless_boxes, stored=_refuse_recoding, groups=_refuse_recoding
+        )
         if plan.statistics or plan.added is not None or plan.grown is not None:
-            raise _refusal()
+            raise _unsupported_error()
         labels = {name: release.columns[name] for name in plan.quasi_identifiers}
         shown = pa.table({name: each.texts.take(pa.array(each.codes[kept])) for name, each in labels.items()})
         builders = {name: pinned(builder, release.source.table[name]) for name, builder in plan.builders.items()}
         return cls(builders, levels, shown.group_by(shown.column_names).aggregate([]).to_pydict())
 
-    def show(self, table: Table) -> dict[str, Released]:
-        """Return what the quasi-identifiers of rows show: the labels of a released class, or `*` in all of them."""
-        shown, hidden = self._in_boxes(table) if self.levels is None else self._at_levels(table, self.levels)
-        return {name: starred(column, hidden) if hidden.any() else column for name, column in shown.items()}
+    def show(self, table: Table) -> dict[str, ReleasedColumn]:
+        """Return the quasi-identifiers of rows as released: the labels of a released class, or `*` in all of them."""
+        shown, hidden = self._show_in_boxes(table) if self.levels is None else self._show_at_levels(table, self.levels)
+        return {name: star_rows(column, hidden) if hidden.any() else column for name, column in shown.items()}
 
-    def _at_levels(self, table: Table, levels: Mapping[str, int]) -> tuple[dict[str, Released], Flags]:
+    def _show_at_levels(self, table: Table, levels: Mapping[str, int]) -> tuple[dict[str, ReleasedColumn], Flags]:
         hierarchies = {name: build(table[name], builder) for name, builder in self.builders.items()}
         node = NodeRecoding(levels, np.zeros(table.rows, dtype=bool))
         shown = {name: node.show(table[name], hierarchies)[name] for name in self.classes}
-        # [combination of codes, attribute] and which combination each row has
+        # codes[combination, attribute], and which combination each row has
         codes, at = np.unique(np.stack([each.codes for each in shown.values()], axis=1), axis=0, return_inverse=True)
         labels = [each.texts.to_pylist() for each in shown.values()]
         known = set(zip(*self.classes.values(), strict=True))
         strange = [tuple(text[code] for text, code in zip(labels, row, strict=True)) not in known for row in codes]
         return shown, np.array(strange, dtype=bool)[at.ravel()]
 
-    def _in_boxes(self, table: Table) -> tuple[dict[str, Released], Flags]:
+    def _show_in_boxes(self, table: Table) -> tuple[dict[str, ReleasedColumn], Flags]:
         hierarchies = {name: build(table[name], builder) for name, builder in self.builders.items()}
+        # number of each released class, which is one box
         every = np.arange(len(next(iter(self.classes.values()))), dtype=np.int32)
-        boxes = {name: {name: Released.of(every, labels)} for name, labels in self.classes.items()}
-        part, outside = place(PartRecoding("boxes", every, boxes), list(boxes), table, table, hierarchies)
+        boxes = {name: {name: ReleasedColumn.of(every, labels)} for name, labels in self.classes.items()}
+        part, outside = assign_to_boxes(PartRecoding("boxes", every, boxes), list(boxes), table, table, hierarchies)
         placed = PartRecoding("boxes", part, boxes)
         return {name: placed.show(table[name], hierarchies)[name] for name in boxes}, outside
 
@@ -77,17 +81,17 @@ def _levels(recoding: NodeRecoding) -> Mapping[str, int]:
     return dict(recoding.levels)
 
 
-def _no_levels(recoding: PartRecoding) -> None:
+def _refuse_unless_boxes(recoding: PartRecoding) -> None:
     if recoding.kind != "boxes":
-        raise _refusal()
+        raise _unsupported_error()
 
 
-def _refuse(recoding: Recoding) -> None:
+def _refuse_recoding(recoding: Recoding) -> None:
     del recoding
-    raise _refusal()
+    raise _unsupported_error()
 
 
-def _refusal() -> BadInput:
+def _unsupported_error() -> BadInput:
     return BadInput(
         "a transformer shows new rows as the training rows were shown: choose an algorithm that finds levels or boxes, "
         "such as optimal or mondrian, without statistics, added rows or earlier releases"
@@ -125,7 +129,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         insensitive: str | Sequence[str] = (),
         *,
         k: int = 5,
-        suppression: float | None = None,
+        suppression: SuppressionLike | None = None,
         hierarchies: Mapping[str, Any] | None = None,
         algorithm: str = "optimal",
         policy: Policy | PathLike | Mapping[str, Any] | None = None,
@@ -143,7 +147,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
     def fit(self, X: Any, y: Any = None) -> "Anonymizer":  # noqa: N803 - scikit-learn's name
         """Learn from the training rows how rows are shown; `y` is not looked at."""
         del y
-        self._release(X)
+        self._fit_release(X)
         return self
 
     def transform(self, X: Any) -> Any:  # noqa: N803
@@ -152,14 +156,16 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         frame = self._frame(X, reset=False)
         read = ArrowEngine().read(frame, read_options(self.policy_))
         shown = self.recoding_.show(read.table)
-        columns = {n: shown[n] if n in shown else shown_values(read.table[n]) for n in self._names if n in self._kept}
-        return self._given_back(X, read, columns)
+        columns = {
+            n: shown[n] if n in shown else unchanged_column(read.table[n]) for n in self._names if n in self._kept
+        }
+        return self._to_input_type(X, read, columns)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: N803
         """Learn from the training rows, and return their release."""
         del y
-        release = self._release(X)
-        return self._given_back(X, release.source, release.columns)
+        release = self._fit_release(X)
+        return self._to_input_type(X, release.source, release.columns)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns that are shown."""
@@ -177,27 +183,27 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def _release(self, given: Any) -> Release:
-        """Anonymize the training rows, and keep what others need."""
+    def _fit_release(self, given: Any) -> Release:
+        """Anonymize the training rows, and keep the recoding and the policy for `transform`."""
         frame = self._frame(given, reset=True)
         policy = self._policy()
-        _refuse_few(len(frame), policy.largest_k)
+        _refuse_too_few_rows(len(frame), policy.largest_k)
         release = anonymize(frame, policy, engine="arrow")
         self.recoding_, self.policy_ = LearnedRecoding.of(release), policy
         self._kept = frozenset(release.columns)
         return release
 
     def _policy(self) -> Policy:
-        """The policy that was given, or that the parameters mean; suppressed rows stay, as `*`."""
+        """Return the given policy, or one made from the parameters; suppressed rows stay, as `*`."""
         if self.policy is not None:
             policy = policy_of(self.policy)
             return policy.model_copy(update={"release": policy.release.model_copy(update={"suppressed": "show"})})
-        sensitive, insensitive = several(self.sensitive), several(self.insensitive)
+        sensitive, insensitive = unique_names(self.sensitive), unique_names(self.insensitive)
         others = [name for name in self._names if name not in {*sensitive, *insensitive}]
-        quasi = others if self.quasi_identifiers is None else several(self.quasi_identifiers)
+        quasi = others if self.quasi_identifiers is None else unique_names(self.quasi_identifiers)
         forms = self.hierarchies or {}
-        attributes = {name: {"role": "quasi-identifier"} | _form(forms, name) for name in quasi}
-        attributes |= {name: {"role": "sensitive"} | _form(forms, name) for name in sensitive}
+        attributes = {name: {"role": "quasi-identifier"} | _hierarchy_entry(forms, name) for name in quasi}
+        attributes |= {name: {"role": "sensitive"} | _hierarchy_entry(forms, name) for name in sensitive}
         attributes |= {name: {"role": "insensitive"} for name in insensitive}
         return Policy(
             attributes=attributes,
@@ -208,7 +214,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         )
 
     def _frame(self, given: Any, *, reset: bool) -> Any:
-        """The rows as a frame with text for names; checked as scikit-learn checks them."""
+        """Return the rows as a frame, checked by scikit-learn; with `reset`, remember the names of its columns."""
         if _is_frame(given):
             validate_data(self, given, reset=reset, skip_check_array=True)
             frame = given.reset_index(drop=True) if hasattr(given, "reset_index") else given
@@ -221,8 +227,8 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
             self._names = tuple(map(str, getattr(frame, "column_names", None) or frame.columns))
         return frame
 
-    def _given_back(self, given: Any, read: Source, columns: Mapping[str, Released]) -> Any:
-        """The same kind of rows as came in."""
+    def _to_input_type(self, given: Any, read: Source, columns: Mapping[str, ReleasedColumn]) -> Any:
+        """Return the released columns as the type that was given: a frame of its kind with its index, or an array."""
         table = to_table(dict(columns))
         if not _is_frame(given):
             return np.array([column.to_pylist() for column in table.columns], dtype=object).T
@@ -232,7 +238,7 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scik
         return frame
 
 
-def _form(forms: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _hierarchy_entry(forms: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {"hierarchy": forms[name]} if name in forms else {}
 
 
@@ -240,6 +246,6 @@ def _is_frame(given: Any) -> bool:
     return isinstance(given, pa.Table) or hasattr(given, "columns")
 
 
-def _refuse_few(rows: int, k: int) -> None:
+def _refuse_too_few_rows(rows: int, k: int) -> None:
     if rows < k:
         raise BadData(f"n_samples = {rows}, and k = {k} needs at least {k} rows")

@@ -27,5 +27,5 @@ def make_plan(
     watch: Watch = lambda *_: None,
     stop: Stop = lambda: False,
 ) -> Plan:
-    """State the problem, with the margin that the policy asks for, and solve it; `stop` ends a search early."""
+    """Build the problem, with the margin that the policy asks for, and solve it; `stop` ends a search early."""
     return solve(Problem.of(source, with_margin(policy), engine, watch, stop))

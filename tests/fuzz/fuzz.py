@@ -33,7 +33,7 @@ REPORTS = 20
 """Of so many cases, one makes reports and advice."""
 
 
-def tried(case: Case, reports: int = REPORTS) -> str:
+def run_with_limit(case: Case, reports: int = REPORTS) -> str:
     """Run a case; one that does not end is interrupted and counts as a failure.
 
     What counts is the time of the processor, since a busy machine makes everything slow; waiting has a limit, too.
@@ -59,13 +59,13 @@ def tried(case: Case, reports: int = REPORTS) -> str:
 def kind_of(case: Case) -> str | None:
     """The kind of failure of a case; None where it ends well."""
     try:
-        tried(case)
+        run_with_limit(case)
     except Failure as failure:
         return failure.kind
     return None
 
 
-def smaller(case: Case, kind: str, most: int = 150) -> Case:
+def shrunk(case: Case, kind: str, most: int = 150) -> Case:
     """Return a smaller case that fails in the same way."""
     best, tries, progress = case, 0, True
     while progress and tries < most:
@@ -183,14 +183,14 @@ def main() -> int:
         case = case_of(seed)
         seed += 1
         try:
-            tally.count(case, tried(case, given.reports))
+            tally.count(case, run_with_limit(case, given.reports))
         except Failure as failure:
             tally.failed[failure.kind] += 1
             print(f"seed {case.seed}: {failure}", flush=True)
             if tally.failed[failure.kind] <= 3:
                 if failure.__cause__ is not None:
                     traceback.print_exception(failure.__cause__, limit=-3)
-                smaller(case, failure.kind).write(given.out / f"{failure.kind.replace(' ', '-')}-{case.seed}")
+                shrunk(case, failure.kind).write(given.out / f"{failure.kind.replace(' ', '-')}-{case.seed}")
     cases, worked = seed - first, time.process_time() - worked
     print("\n".join(tally.lines()))
     told = ", ".join(f"{count:,} {outcome}" for outcome, count in tally.outcomes.most_common())

@@ -158,14 +158,14 @@ def case_of(seed: int) -> Case:
     case.policy["release"] = _release(draw, algorithm)
     if draw.random() < 0.03:
         data["others"] = draw.choice(["insensitive", "drop"])
-        _forget(draw, case, roles)
+        _leave_out_a_column(draw, case, roles)
     if data:
         case.policy["data"] = data
-    _written(draw, case, roles, algorithm)
+    _draw_output(draw, case, roles, algorithm)
     return case
 
 
-def _forget(draw: Random, case: Case, roles: dict[str, str]) -> None:
+def _leave_out_a_column(draw: Random, case: Case, roles: dict[str, str]) -> None:
     """Leave a column that nothing else names out of the policy."""
     spare = [name for name, role in roles.items() if role in {"insensitive", "identifier"}]
     named = json.dumps(case.policy["require"])
@@ -296,7 +296,7 @@ def _encode(draw: Random, case: Case, data: Table) -> None:
             data["encoding"] = drawn
 
 
-def _written(draw: Random, case: Case, roles: dict[str, str], algorithm: str) -> None:
+def _draw_output(draw: Random, case: Case, roles: dict[str, str], algorithm: str) -> None:
     """Draw the engine and the format of the release."""
     if algorithm in {*SEARCHES, "suppress", "mondrian"} and draw.random() < 0.2:
         case.engine = "duckdb"
@@ -424,10 +424,10 @@ def _method(draw: Random, case: Case, drawn: Table, sensitive: list[str]) -> Tab
         method["weighting"] = "paper"
     if algorithm == "mondrian-workload":
         method |= _workload(draw, case, sensitive)
-    return method | _chances(draw, method)
+    return method | _common_options(draw, method)
 
 
-def _chances(draw: Random, method: Table) -> Table:
+def _common_options(draw: Random, method: Table) -> Table:
     """Options that every algorithm reads: random ties, a random margin, a limit of time."""
     method = dict(method)
     if draw.random() < 0.1:
@@ -489,13 +489,13 @@ def _model(draw: Random, case: Case, name: str, sensitive: list[str]) -> Table:
     """A model with parameters of which a small table keeps most."""
     if name in OF_VALUES and sensitive:
         attribute = draw.choice(sensitive)
-        parameters = _of_values(draw, case, name, attribute)
+        parameters = _value_parameters(draw, case, name, attribute)
         left_out = draw.random() < 0.05 and name != "personalised"
         return {"model": name, **parameters, **({} if left_out else {"attribute": attribute})}
-    return {"model": name, **_of_the_table(draw, case, name)}
+    return {"model": name, **_table_parameters(draw, case, name)}
 
 
-def _of_the_table(draw: Random, case: Case, name: str) -> Table:
+def _table_parameters(draw: Random, case: Case, name: str) -> Table:
     roles = {column: about["role"] for column, about in case.policy["attributes"].items()}
     share = draw.choice([0.2, 0.5, 0.75, 0.9, 1])
     quasi = [column for column, role in roles.items() if role == QUASI]
@@ -525,7 +525,7 @@ def _of_the_table(draw: Random, case: Case, name: str) -> Table:
     }.get(name, dict)()
 
 
-def _of_values(draw: Random, case: Case, name: str, attribute: str) -> Table:
+def _value_parameters(draw: Random, case: Case, name: str, attribute: str) -> Table:
     values = sorted({cell for cell in case.columns[attribute] if cell is not None})
     share = draw.choice([0.5, 0.75, 0.9, 1, 1])
     half = max(len(values) // 2, 1)

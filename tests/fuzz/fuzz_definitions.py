@@ -59,7 +59,7 @@ def broken(model: Model, held: Classes) -> Iterator[str]:
         yield f"classes of {sorted(map(len, held.classes))} rows"
     if name == "x-y-privacy" and held.source is not None:
         yield from _unlinked(model, held)
-    if name not in OF_VALUES or "others" in model or _is_told_too_little(held):
+    if name not in OF_VALUES or "others" in model or _cannot_be_compared(held):
         return
     sensitive = [each for each, about in held.case.policy["attributes"].items() if about["role"] == "sensitive"]
     for attribute in [model["attribute"]] if "attribute" in model else sensitive:
@@ -71,7 +71,7 @@ def broken(model: Model, held: Classes) -> Iterator[str]:
         yield from _leaking(model, held, sensitive)
 
 
-def _is_told_too_little(held: Classes) -> bool:
+def _cannot_be_compared(held: Classes) -> bool:
     """Whether released values cannot be compared with original ones: no row map, and another spelling."""
     safe = held.case.format == "csv" and held.case.policy["release"].get("spreadsheet-safe", True)
     return held.source is None and (safe or bool(held.case.types) or "data" in held.case.policy)

@@ -44,9 +44,9 @@ class Failure(Exception):
 
 
 LATE: dict[str, Any] = {
-    "look_at": lambda *_: SimpleNamespace(audit=None, starred=lambda _: None),
-    "audit_by_maker": lambda *_: None,
-    "advise": lambda _, manifest, *__, **___: manifest,
+    "inspect_public_release": lambda *_: SimpleNamespace(audit=None, starred=lambda _: None),
+    "audit_with_original": lambda *_: None,
+    "advise": lambda _, manifest, *__, **___: [manifest],
     "write_recommendation": lambda *_: None,
     "write_reports": lambda *_: None,
 }
@@ -98,7 +98,7 @@ def _run(case: Case, folder: Path) -> str:
         try:
             _publish(case, data, out)
         except sh.ShoalError as refusal:
-            _refuse_a_bad_refusal(str(refusal), before, folder)
+            _check_refusal(str(refusal), before, folder)
             return type(refusal).__name__
         _verify(case, data, out)
     if left := _listing(folder) - before - {"out", "out.private"}:
@@ -148,7 +148,7 @@ def _listing(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
-def _refuse_a_bad_refusal(sentence: str, before: set[str], folder: Path) -> None:
+def _check_refusal(sentence: str, before: set[str], folder: Path) -> None:
     if _listing(folder) != before:
         raise Failure("leftover file", f"after a refusal: {sorted(_listing(folder) - before)}")
     if not sentence.strip() or "\n" in sentence.strip() or "Traceback" in sentence:
@@ -171,12 +171,19 @@ class AsRead:
 
     @cached_property
     def is_numeric(self) -> bool:
-        """Whether all values are plain numbers, written with the decimal mark of the table."""
-        known = [cell for cell in self.cells if cell is not None]
+        """Whether all values are plain numbers, written with the decimal mark of the table; -0 is none."""
+        return self.is_written_in_digits and not any(map(MINUS_ZERO.fullmatch, self._plain))
+
+    @cached_property
+    def is_written_in_digits(self) -> bool:
+        """Whether all values look like numbers with the decimal mark, -0 too."""
         foreign = "." if self.decimal == "," and not self.typed else "\0"
-        plain = [cell.replace(self.decimal, ".") for cell in known]
-        minus_zero = any(map(MINUS_ZERO.fullmatch, plain))
-        return all(map(NUMBER.fullmatch, plain)) and not any(foreign in cell for cell in known) and not minus_zero
+        known = [cell for cell in self.cells if cell is not None]
+        return all(map(NUMBER.fullmatch, self._plain)) and not any(foreign in cell for cell in known)
+
+    @property
+    def _plain(self) -> list[str]:
+        return [cell.replace(self.decimal, ".") for cell in self.cells if cell is not None]
 
     @cached_property
     def numbers(self) -> Cells:
@@ -227,7 +234,7 @@ def _as_read(case: Case, name: str) -> AsRead:
     if "decimal" in data:
         return AsRead(cells, data["decimal"], typed, spellings if typed else ())
     guessed = AsRead(cells, ",")
-    sniffed = case.source == "csv" and case.delimiter != "," and guessed.is_numeric
+    sniffed = case.source == "csv" and case.delimiter != "," and guessed.is_written_in_digits
     if sniffed and any("," in cell for cell in cells if cell is not None):
         return guessed
     return AsRead(cells, ".", typed, spellings if typed else ())

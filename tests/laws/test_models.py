@@ -59,6 +59,7 @@ PARAMETERS = {
     "estimator": st.sampled_from(["dankar", "zayatz", "pitman", "snb"]),
     "max": st.sampled_from([0.05, 0.2, 0.3333333333333333, 0.5, 1.0]),
     "null_is_value": st.booleans(),
+    "suppressed_counts": st.booleans(),
     "c": st.sampled_from([0.5, 1, 1.5, 2.0, 4]),
     "p": st.integers(1, 4),
     "a": st.sampled_from([0.25, 0.3333333333333333, 0.5, 0.75, 1]),
@@ -208,7 +209,7 @@ def run(check, *strategies, most=200, fewest=naive.QUICK):
 
 
 @every_model
-def test_is_a_model(name):
+def test_every_registered_class_is_a_model(name):
     assert MODELS[name].name == name
     has_attribute = "attribute" in [field.name for field in fields(MODELS[name])]
     assert has_attribute == MODELS[name].per_attribute
@@ -252,7 +253,7 @@ def test_closure_is_as_declared(name):
 
 
 @every_model
-def test_what_is_about_the_table_suppresses_nothing(name):
+def test_table_wide_models_suppress_no_class(name):
     def check(model, rows):
         if model.table_wide:
             assert all(complies(model, rows))
@@ -272,7 +273,7 @@ def test_what_is_attained_is_json(name):
 
 
 @every_model
-def test_a_policy_can_say_it(name):
+def test_a_model_survives_the_policy_file(name):
     def check(model):
         assert spec.model_of(spec.table_of(model)) == model
         assert type(model)(**asked(model)) == model
@@ -281,7 +282,7 @@ def test_a_policy_can_say_it(name):
 
 
 @every_model
-def test_parts_are_a_conjunction(name):
+def test_a_model_is_the_conjunction_of_its_parts(name):
     def check(model, rows):
         together = [all(flags) for flags in zip(*(complies(part, rows) for part in model.parts()), strict=True)]
         assert together == complies(model, rows)
@@ -313,7 +314,7 @@ def test_what_is_attained_complies_and_more_does_not(name):
 
 
 @every_model
-def test_probes_are_the_weakest(name):
+def test_probes_are_the_weakest_promises(name):
     unmeasured = MODELS[name].probes.__func__ is Model.probes.__func__  # `measure` does not ask it
 
     def check(model, rows):
@@ -329,7 +330,7 @@ def test_probes_are_the_weakest(name):
 
 
 @every_model
-def test_order_of_classes_and_codes_of_values_are_nothing(name):
+def test_the_order_of_classes_and_the_codes_of_values_do_not_matter(name):
     def check(model, rows, classes, values):
         order = [i for i in classes if i < len(rows)]
         moved = counts([[rows[i][v] for v in values] for i in order], [LABELS[v] for v in values])

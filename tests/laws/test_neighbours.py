@@ -264,7 +264,7 @@ def eighteen(ill):
 
 
 @pytest.mark.parametrize("engine", ["arrow", "duckdb"])
-def test_nothing_in_public_tells_the_illness_of_who_was_left_out(tmp_path, engine):
+def test_nothing_public_tells_the_illness_of_a_suppressed_person(tmp_path, engine):
     """18 rows, one suppressed, k, t and β: the figures of the original named the disease with certainty."""
     age = {"role": QUASI, "hierarchy": {"intervals": [2]}, "max-level": 1}
     policy = {
@@ -311,7 +311,7 @@ def test_public_figures_are_those_of_the_release(tmp_path):
     assert (verdict.status, verdict.why) == ("fails", "the manifest says that it attains something else")
 
 
-def test_the_hour_of_who_was_left_out_does_not_show(tmp_path):
+def test_times_of_suppressed_rows_do_not_decide_the_format_of_times(tmp_path):
     """Whether times are shown as days is decided by those that are released, in the pages of a typed file too."""
     start = datetime.fromisoformat("2020-01-01 00:00")
     age = {"role": QUASI, "hierarchy": {"intervals": [10]}, "max-level": 1}

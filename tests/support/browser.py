@@ -1,4 +1,4 @@
-"""Pages in the Chromium that is installed: what it complains of, what it fetches, what axe-core finds, how they look.
+"""Open pages in the installed Chromium: what it reports and fetches, what axe-core finds, and how the pages look.
 
 Nothing is downloaded: `playwright` drives the browser that is there (`SHOAL_CHROMIUM`, or one on the path), and
 `axe-playwright-python` brings axe-core along. A test that calls `look` is skipped where one of them is missing.
@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 WIDTHS = (1280, 390)
-"""A desk and a phone."""
+"""A desktop and a phone."""
 SCHEMES = ("light", "dark")
 SERIOUS = ("serious", "critical")
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -33,11 +33,11 @@ class Look:
     width: int
     scheme: str
     errors: tuple[str, ...]
-    """What the console complains of, and what the scripts raised."""
+    """Messages of the console, and errors that scripts raised."""
     outside: tuple[str, ...]
-    """Addresses asked for that are not beside the page."""
+    """Requested addresses that are not beside the page."""
     violations: tuple[str, ...]
-    """Rules of axe-core that the page breaks seriously, with the first place of each."""
+    """Rules of axe-core that the page seriously violates, with the first place of each."""
     wider: int
     """Pixels by which the page is wider than the window."""
 
@@ -67,13 +67,13 @@ def look(
                 context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
                 for page in pages:
                     shot = None if shots is None else shots / f"{_name(page, site)}-{width}-{scheme}.png"
-                    looks.append(_looked(context, page, site, home, width, scheme, shot))
+                    looks.append(_look_at(context, page, site, home, width, scheme, shot))
                 context.close()
         return looks
 
 
-def printed(page: Path, pdf: Path) -> int:
-    """Print a page to a PDF file of A4 sheets; how many there are."""
+def print_to_pdf(page: Path, pdf: Path) -> int:
+    """Print a page to a PDF file of A4 sheets, and return their number."""
     with _browser() as browser:
         tab = browser.new_page()
         tab.goto(page.resolve().as_uri())
@@ -90,7 +90,7 @@ _HANDLERS = """[...document.querySelectorAll("*")].flatMap(each => [...each.attr
 def scripts_run_by(*pages: Path) -> list[str]:
     """Open pages and point at all they show; return the calls of `hacked`, the dialogs and the handlers.
 
-    Texts that pretend to be programs call `hacked` when they run. Pages of ours have no attribute that is a program.
+    Hostile texts call `hacked` when they run as scripts. Our own pages have no attribute that holds a script.
     """
     seen: list[str] = []
     with _browser() as browser:
@@ -113,7 +113,9 @@ def _dismiss(seen: list[str], dialog: Any) -> None:
     dialog.dismiss()
 
 
-def _looked(context: Any, page: Path, site: Path | None, home: str, width: int, scheme: str, shot: Path | None) -> Look:
+def _look_at(
+    context: Any, page: Path, site: Path | None, home: str, width: int, scheme: str, shot: Path | None
+) -> Look:
     from axe_playwright_python.sync_playwright import Axe
 
     tab = context.new_page()
@@ -123,7 +125,7 @@ def _looked(context: Any, page: Path, site: Path | None, home: str, width: int, 
     tab.on("console", lambda said: errors.append(said.text) if said.type in {"error", "warning"} else None)
     tab.on("pageerror", lambda raised: errors.append(str(raised)))
     tab.on("requestfailed", lambda asked: errors.append(f"{asked.url} could not be had"))
-    tab.on("request", lambda asked: None if _near(asked.url, near) else outside.append(asked.url))
+    tab.on("request", lambda asked: None if _is_beside(asked.url, near) else outside.append(asked.url))
     tab.goto(f"{home}/{page.resolve().relative_to(site.resolve())}" if site else page.resolve().as_uri())
     tab.wait_for_load_state("networkidle")
     tab.add_style_tag(content=_MOTIONLESS)
@@ -141,12 +143,12 @@ def _looked(context: Any, page: Path, site: Path | None, home: str, width: int, 
     return Look(_name(page, site), width, scheme, tuple(errors), tuple(outside), broken, wider)
 
 
-def _near(address: str, near: str) -> bool:
+def _is_beside(address: str, near: str) -> bool:
     return address.startswith((f"{near}/", "data:", "blob:"))
 
 
 def _name(page: Path, site: Path | None) -> str:
-    """The page as a file name tells it."""
+    """A file name for the page."""
     where = page.resolve().relative_to(site.resolve()) if site else Path(page.name)
     return "-".join(where.with_suffix("").parts)
 
@@ -169,11 +171,11 @@ def _browser() -> Iterator[Any]:
 
 @contextmanager
 def _served(folder: Path | None) -> Iterator[str]:
-    """Where a browser of this machine finds the folder: scripts may not read their neighbours from plain files."""
+    """Serve a folder and yield its address: scripts may not read neighbouring files from `file:` pages."""
     if folder is None:
         yield ""
         return
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_QuietHandler, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}"
@@ -181,6 +183,6 @@ def _served(folder: Path | None) -> Iterator[str]:
             server.shutdown()
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class _QuietHandler(SimpleHTTPRequestHandler):
     def log_message(self, *_said: object) -> None:
-        """Tests have a quiet console."""
+        """Print nothing during tests."""

@@ -52,7 +52,7 @@ def people(rows: int = 240, seed: int = 7) -> pa.Table:
     )
 
 
-def asked(
+def policy_with(
     attributes: dict[str, Any] | None = None,
     require: Sequence[dict[str, Any]] = (K,),
     method: dict[str, Any] | None = None,
@@ -62,40 +62,40 @@ def asked(
 
 
 KINDS = {
-    "node": asked(method={"suppression": 0.05}),
-    "nothing left out": asked(method={"suppression": 0}),
-    "suppressed shown": asked(method={"suppression": 0.3}, release={"suppressed": "show"}),
-    "datafly": asked(method={"algorithm": "datafly"}),
-    "several promises": asked(
+    "node": policy_with(method={"suppression": 0.05}),
+    "nothing left out": policy_with(method={"suppression": 0}),
+    "suppressed shown": policy_with(method={"suppression": 0.3}, release={"suppressed": "show"}),
+    "datafly": policy_with(method={"algorithm": "datafly"}),
+    "several promises": policy_with(
         require=[K, DIVERSE, {"model": "t-closeness", "t": 0.5}, {"model": "average-risk", "max": 0.2}]
     ),
-    "boxes": asked(NUMBERS, method={"algorithm": "mondrian"}),
-    "relaxed boxes": asked(NUMBERS, method={"algorithm": "mondrian-relaxed"}),
-    "cut one by one": asked(NUMBERS, method={"algorithm": "mondrian-single"}),
-    "cells": asked(method={"algorithm": "local"}),
-    "clusters": asked(
+    "boxes": policy_with(NUMBERS, method={"algorithm": "mondrian"}),
+    "relaxed boxes": policy_with(NUMBERS, method={"algorithm": "mondrian-relaxed"}),
+    "cut one by one": policy_with(NUMBERS, method={"algorithm": "mondrian-single"}),
+    "cells": policy_with(method={"algorithm": "local"}),
+    "clusters": policy_with(
         {**NUMBERS, "zip": QUASI, "sex": "identifier"},
         [{"model": "k-anonymity", "k": 6}],
         {"algorithm": "microaggregation"},
     ),
-    "groups": asked(require=[DIVERSE], method={"algorithm": "anatomy"}),
-    "rows suppressed": asked(
+    "groups": policy_with(require=[DIVERSE], method={"algorithm": "anatomy"}),
+    "rows suppressed": policy_with(
         {**PLAIN, "age": "identifier"},
         [{"model": "k-anonymity", "k": 13}],
-        {"generalise": "none", "suppress": "tuple", "suppression": 1},
+        {"generalise": "none", "suppress": "tuple", "suppression": 1.0},
     ),
-    "columns suppressed": asked(method={"generalise": "none", "suppress": "attribute"}),
-    "cells suppressed": asked(method={"generalise": "none", "suppress": "cell"}),
-    "rows added": asked(blocking={"confidence": 0.9, "by": "absent"}, method={"suppression": 0.05}),
-    "rows left out for rules": asked(blocking={"confidence": 0.9, "by": "suppress"}, method={"suppression": 0.5}),
-    "persons": asked({**PLAIN, "name": "unit"}),
-    "no sensitive column": asked({**PLAIN, "ill": "identifier"}),
+    "columns suppressed": policy_with(method={"generalise": "none", "suppress": "attribute"}),
+    "cells suppressed": policy_with(method={"generalise": "none", "suppress": "cell"}),
+    "rows added": policy_with(blocking={"confidence": 0.9, "by": "absent"}, method={"suppression": 0.05}),
+    "rows left out for rules": policy_with(blocking={"confidence": 0.9, "by": "suppress"}, method={"suppression": 0.5}),
+    "persons": policy_with({**PLAIN, "name": "unit"}),
+    "no sensitive column": policy_with({**PLAIN, "ill": "identifier"}),
 }
-"""A policy for each way to release, which the people above can be released by."""
+"""A policy for each kind of release of the people above."""
 
 
-def saved(folder: Path, kind: str, table: Any = None, **how: Any) -> tuple[Path, Path]:
-    """The two folders of a release of some kind."""
+def save_release(folder: Path, kind: str, table: Any = None, **how: Any) -> tuple[Path, Path]:
+    """Save a release of some kind, and return its two folders."""
     with warnings.catch_warnings(action="ignore"):
         sh.anonymize(people() if table is None else table, KINDS[kind], **how).save(folder / "out")
     return folder / "out", folder / "out.private"

@@ -1,8 +1,8 @@
-"""The examples of our pages: fenced blocks, run in the order they stand in, and held to what they show.
+"""The examples of our pages: fenced blocks that are run in order, and compared with the output that they show.
 
 A block with a title is a file. A `console` block has commands after `$`, each followed by what it prints; a `python`
 block is run, and the `text` block right after it is what it prints; a `toml` block without a title is a part of a
-policy. No other block may look like something that can be run, so no example escapes.
+policy. No other block may look like something that can be run, so every example is tested.
 """
 
 import contextlib
@@ -62,16 +62,16 @@ def blocks(page: str) -> list[Block]:
 
 
 def masked(text: str) -> str:
-    """What may differ from run to run is taken out: elapsed times and our version."""
+    """Mask what may differ from run to run: elapsed times and our version."""
     for pattern, instead in _MASKS:
         text = pattern.sub(instead, text)
     return "\n".join(line.rstrip() for line in text.rstrip().splitlines())
 
 
 class Reader:
-    """Somebody who does what a page says, in a folder of their own.
+    """A reader who follows a page in a folder of their own.
 
-    `shoal` runs one command line and gives what it prints; without it, every command is a process.
+    `shoal` runs one command line and returns what it prints; without it, every command is a process.
     """
 
     def __init__(self, folder: Path, shoal: Callable[[list[str]], str] | None = None) -> None:
@@ -80,7 +80,7 @@ class Reader:
         self._names: dict[str, object] = {"__name__": "example"}
 
     def read(self, page: str) -> str:
-        """Run every example; the page with what really came out, which is the page itself if it tells the truth."""
+        """Run every example, and return the page with the real output: the same page if what it shows is true."""
         fresh: list[str] = []
         upto, printed = 0, None
         for block in blocks(page):

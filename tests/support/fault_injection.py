@@ -1,7 +1,7 @@
-"""Faults at every system call that writes: `shoal anonymize --force` over an older release, and what is there then.
+"""Faults at every system call that writes, in `shoal anonymize --force` over an older release, and their outcome.
 
 strace attaches to the process, counts the calls of each kind and, at the n-th, sends a signal or returns an error in
-its place. So every write is met, also those of Arrow's and DuckDB's threads.
+its place. So every write is covered, including those of Arrow's and DuckDB's threads.
 """
 
 import hashlib
@@ -43,11 +43,11 @@ MARKING = ("chmod", "fchmod", "fchmodat", "chown", "fchown", "fchownat", "utimen
 OPENING = ("open", "openat", "creat")
 SENDING = ("sendto", "sendmsg")
 CALLS = (*MAKING, *MOVING, *REMOVING, *SYNCING, *FILLING, *MARKING, *OPENING, *SENDING)
-"""System calls that write, and `flock`, which decides who may."""
+"""System calls that write, and `flock`, which decides who may write."""
 SIGNALS = {"SIGKILL": -signal.SIGKILL, "SIGTERM": 143, "SIGINT": 130}
-"""Signals, and the exit code that each must end a command with."""
+"""Signals, and the exit code that each must give a command."""
 CRASHES = {-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS}
-"""How a library ends the process that gets no memory where it does not look for that."""
+"""How a process ends when a library does not handle a lack of memory."""
 ERRORS = {"ENOSPC": "No space left on device", "EIO": "Input/output error"}
 
 PEOPLE = "name,age,sex,disease\n" + "".join(
@@ -65,7 +65,7 @@ READERS = {
     "apply": ("apply", "out.private", "people.csv", "--out", "again", "--reproducible"),
     "audit": ("audit", "out"),
 }
-"""Commands that read a release, each of which may be the first to meet what a killed run left."""
+"""Commands that read a release; each may be the first to find what a killed run left behind."""
 _SAID = re.compile(r"shoal: [^\n]+\n")
 _CALLED = re.compile(r"(\d+) +(\w+)\((.*)")
 
@@ -81,7 +81,7 @@ class Call:
 
     @property
     def stops(self) -> bool:
-        """Whether a process can be stopped here: what it prints at its end is too late for anything to happen."""
+        """Whether a process can be stopped here: when it prints its last output, nothing more can happen."""
         return not (self.name in FILLING and self.where.startswith(("1<", "2<")))
 
     @property
@@ -143,7 +143,7 @@ class Server:
         log.write_text("")
         tracer = _attached(pid, log, inject) if traced or inject else None
         self.ask("go", pid=pid)
-        if stopped is not None and _stands(pid, log):
+        if stopped is not None and _wait_until_stopped(pid, log):
             stopped()
             os.kill(pid, signal.SIGCONT)
         code = self.ask("wait", pid=pid)["code"]
@@ -166,7 +166,7 @@ def serving() -> Iterator[Server]:
         pytest.skip("strace may not trace processes here: ptrace is forbidden, as in some containers")
     command = [sys.executable, str(Path(__file__).with_name("fault_server.py"))]
     alone = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
-    clean = {**os.environ, "PYTHONHASHSEED": "0", **alone}  # a fork takes no threads along
+    clean = {**os.environ, "PYTHONHASHSEED": "0", **alone}  # a fork does not copy threads
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=clean) as process:
         yield Server(process)
         assert process.stdin is not None
@@ -184,8 +184,8 @@ def _attached(pid: int, log: Path, inject: str | None) -> "subprocess.Popen[byte
     return tracer
 
 
-def _stands(pid: int, log: Path) -> bool:
-    """Wait until the process stands still, or has ended without having been stopped."""
+def _wait_until_stopped(pid: int, log: Path) -> bool:
+    """Wait until the process has stopped, or has ended without having been stopped."""
     while "stopped by SIGSTOP" not in log.read_text(errors="replace"):
         if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
             return False
@@ -267,7 +267,7 @@ class Site:
     _made: int = 0
     _learnt: set[str] = field(default_factory=set)
     _read: set[str] = field(default_factory=set)
-    """Contents, met with nothing left over beside them, for which a reader and a next run were tried already."""
+    """Contents, with nothing left over beside them, for which a reader and a next run have already been tried."""
 
     def __post_init__(self) -> None:
         first = self.root / "template"
@@ -287,7 +287,7 @@ class Site:
         (folder / "policy.toml").write_text(tomli_w.dumps(document))
 
     def _run(self, words: Sequence[str], folder: Path, told: str = "without a fault") -> None:
-        """Run a command that must succeed; what it imports, the first of its kind imports for all that follow."""
+        """Run a command that must succeed; the modules that the first one imports are imported for all later ones."""
         loaded = self.root / "modules.json"
         first = words[0] not in self._learnt
         how: dict[str, Any] = {"modules": str(loaded)} if first else {}
@@ -325,7 +325,7 @@ class Site:
         return outcome
 
     def disturb(self, what: str, point: tuple[str, int], reader: str = "verify", **how: Any) -> Outcome:
-        """Stop the run after a call, do something to its folder, let it go on, undo that, and judge what is there."""
+        """Stop the run after a call, disturb its folder, let it go on, undo the disturbance, and judge the outcome."""
         folder, (call, number) = self.copy(), point
         user = None if os.geteuid() or what != "read-only" else NOBODY
         if user is not None:
@@ -347,7 +347,7 @@ class Site:
         return DISTURBANCES
 
     def limit(self, what: str, amount: int, reader: str = "verify") -> Outcome:
-        """Run the release with so many bytes of memory beyond those of the imports, or at most so many in a file."""
+        """Run the release with `amount` bytes of memory beyond the imports, or with files of at most that size."""
         folder = self.copy()
         how: dict[str, Any] = {what: amount}
         ended = self.server.run(self.release, folder, traced=True, env=self.env, **how)
@@ -356,7 +356,7 @@ class Site:
         return outcome
 
     def judge(self, fault: str, call: str, ended: Ended, folder: Path, reader: str = "verify") -> Outcome:
-        """Check that one whole release is there for all who read it, what was said of it, what the next run does."""
+        """Check that the reader finds one whole release, what the run said, and what the next run does."""
         told = f"{fault} at {call}, {ended.phase}: code {ended.code}, {ended.err!r}"
         left = bool(self.left_in(folder))
         met = json.dumps([reader, self._trees(folder)])
@@ -365,6 +365,9 @@ class Site:
             self._drop_second(folder)
         release = self.release_in(folder, told)
         _check_words(fault, ended, release, told)
+        if "and published, " in ended.err:
+            manifest = json.loads((folder / "out.private" / "manifest.json").read_text("utf-8"))
+            assert ("no verdict yet" in ended.err) == ("recommendation" not in manifest), told
         if left or met not in self._read:
             self._run(self.release, folder, told)
             assert not self.left_in(folder), f"{told}; left: {self.left_in(folder)}"
@@ -374,7 +377,7 @@ class Site:
         return Outcome(fault, call, ended.phase, release, ended.code, ended.err, left)
 
     def left_in(self, folder: Path) -> list[str]:
-        """Names of what a run left over, in the folder and in that for temporary files."""
+        """Names of files that a run left over, in its folder and in the folder for temporary files."""
         known = {"people.csv", "policy.toml", "out", "out.private", "tmp", "again", "again.private"}
         beside = [path.name for path in folder.iterdir() if path.name not in known]
         return sorted(beside + [f"tmp/{path.name}" for path in (folder / "tmp").iterdir()])
@@ -407,7 +410,7 @@ def _read_only(_: Site, folder: Path) -> Iterator[None]:
     folder.chmod(0o755)
 
 
-def _gone(_: Site, folder: Path) -> Iterator[None]:
+def _folder_moved_away(_: Site, folder: Path) -> Iterator[None]:
     elsewhere = folder.rename(folder.with_name(folder.name + ".gone"))
     yield
     elsewhere.rename(folder)
@@ -420,7 +423,7 @@ def _cut_short(_: Site, folder: Path) -> Iterator[None]:
 
 
 def _second_run(site: Site, folder: Path) -> Iterator[None]:
-    """A second command into the same folder: refused while the first has it, else it takes its turn."""
+    """A second command into the same folder: refused while the first holds it, else it runs."""
     second = site.server.run(site.release, folder, env=site.env, impatient=True)
     assert second.code in {0, 2}, second.err
     assert second.code == 0 or "another run is" in second.err, second.err
@@ -430,11 +433,11 @@ def _second_run(site: Site, folder: Path) -> Iterator[None]:
 Disturbance = Callable[[Any, Path], Iterator[None]]
 DISTURBANCES: dict[str, Disturbance] = {
     "read-only": _read_only,
-    "gone": _gone,
+    "gone": _folder_moved_away,
     "input cut short": _cut_short,
     "second run": _second_run,
 }
-"""What may be done to a folder while a run stands still; the generator's second step undoes it."""
+"""Disturbances of a folder while a run is stopped; the generator's second step undoes them."""
 
 
 def _contents(folder: Path) -> dict[str, str]:
@@ -448,7 +451,7 @@ def _contents(folder: Path) -> dict[str, str]:
 
 
 def _without_report(trees: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Both folders without what is put in last: the pages, and the advice in the private manifest."""
+    """Both folders without what is added last: the pages, and the advice in the private manifest."""
     kept = {name: {file: text for file, text in tree.items() if file != "report.html"} for name, tree in trees.items()}
     manifest = json.loads(kept["out.private"].get("manifest.json", "{}"))
     manifest.pop("recommendation", None)
@@ -514,7 +517,7 @@ RELEASES = {
     "new without its report": "new, report missing",
     "new folders, old table": "new folders, older table",
 }
-"""Which release is there after a fault, and how the table calls it."""
+"""Which release is there after a fault, and what the table calls it."""
 
 
 def _row(fault: str, phase: str, outcomes: Sequence[Outcome]) -> str:

@@ -51,7 +51,7 @@ LOSS_BEFORE = {
     "DoctorContacts": 0.487,
     "thornton_hiv": 0.670,
 }
-"""The loss of the drafted release before the draft was made for use."""
+"""The loss of the drafted release before drafts were made more useful."""
 
 
 _FILES = {
@@ -85,7 +85,7 @@ def table(name: str) -> Any:
 
 @cache
 def _packed(path: Path) -> Mapping[str, bytes]:
-    """The tables with labels of an archive, unpacked once for all of them."""
+    """The labelled tables of an archive, unpacked once."""
     with tarfile.open(path) as archive:
         wanted = [each for each in archive if each.name.endswith(".csv") and Path(each.name).stem in LABELS]
         opened = {Path(each.name).stem: archive.extractfile(each) for each in wanted}

@@ -18,19 +18,19 @@ LONG = "x" * 300
 
 @dataclass(frozen=True)
 class Mutation:
-    """A change of a folder: what it is called, and what makes it."""
+    """A change of a folder: its name, and the function that makes it."""
 
     name: str
     make: Callable[[Path], None] = field(compare=False)
     """Changes the folder, in which the file lies."""
     document: Any = None
-    """The manifest that comes of it, where it still is one."""
+    """The resulting manifest, where it still is one."""
     path: tuple[str | int, ...] = ()
     """The field of the manifest that it changes."""
 
 
-class Twice(dict[str, Any]):
-    """An object of JSON with one of its keys twice."""
+class DoubledKey(dict[str, Any]):
+    """A JSON object with one of its keys twice."""
 
     def __init__(self, given: dict[str, Any], key: str, other: Any) -> None:
         super().__init__(given)
@@ -53,7 +53,7 @@ def fields_of(document: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple
 
 
 def other_values(value: Any) -> dict[str, Any]:
-    """Values to put in the place of one, by what is wrong with them."""
+    """Values to put in place of one, by what is wrong with them."""
     found: dict[str, Any] = {
         "null": None,
         "a wrong text": "CANARY-7f3",
@@ -167,7 +167,7 @@ def _without(document: Any, path: tuple[str | int, ...]) -> Any:
 
 def _doubled(document: Any, path: tuple[str | int, ...], other: Any) -> Any:
     made = deepcopy(document)
-    twice = Twice(_at(made, path[:-1]), str(path[-1]), other)
+    twice = DoubledKey(_at(made, path[:-1]), str(path[-1]), other)
     return twice if len(path) == 1 else _with(made, path[:-1], twice)
 
 
@@ -176,7 +176,7 @@ def _writes(file: str, document: Any) -> Callable[[Path], None]:
 
 
 def as_json(document: Any) -> str:
-    """The text of a document, also of one that JSON does not allow."""
+    """The text of a document, even of one that JSON does not allow."""
     if isinstance(document, dict):
         return "{" + ", ".join(f"{json.dumps(key)}: {as_json(value)}" for key, value in document.items()) + "}"
     if isinstance(document, list | tuple):
@@ -214,7 +214,7 @@ def _renamed(path: Path, outside: Path) -> None:
 
 
 def _linked(path: Path, outside: Path) -> None:
-    """Leave a link to a true copy outside: whoever follows it finds nothing wrong."""
+    """Leave a link to a true copy outside: a reader that follows it finds nothing wrong."""
     kept = outside / path.name
     shutil.move(path, kept)
     path.symlink_to(kept)

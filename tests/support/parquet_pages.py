@@ -1,4 +1,4 @@
-"""What lies in a Parquet file once its pages are unpacked: a search of its bytes alone finds no text that is packed."""
+"""The contents of a Parquet file with its pages unpacked: a search of the raw bytes finds no compressed text."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,7 +31,7 @@ def pages_of(path: Path) -> Iterator[tuple[str, int, bytes]]:
 def _struct(content: bytes, at: int) -> tuple[dict[int, int], int]:
     """Read a struct of Thrift's compact protocol: its integer fields by number, and where it ends.
 
-    A field begins with a byte: what its number is above the last one's (else the number follows), and its type.
+    A field begins with a byte: the step from the last field's number (if 0, the number follows), and its type.
     """
     fields: dict[int, int] = {}
     number = 0
@@ -54,7 +54,7 @@ def _struct(content: bytes, at: int) -> tuple[dict[int, int], int]:
         elif of == 12:
             _, at = _struct(content, at)
         else:
-            assert of in {1, 2}, f"a type of Thrift that no head of a page has: {of}"
+            assert of in {1, 2}, f"a type of Thrift that no page header has: {of}"
     return fields, at + 1
 
 

@@ -20,13 +20,13 @@ SECRET = "CANARY-" + secrets.token_hex(8)
 
 
 def programs() -> Path | None:
-    """Of the newest version that Debian's packages have installed."""
+    """The programs of the newest version that Debian's packages have installed."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[4]))
     return found[-1].parent if found else None
 
 
 def owner() -> pwd.struct_passwd | None:
-    """Who runs the server, which refuses to run as root."""
+    """The user who runs the server, which refuses to run as root."""
     if os.geteuid():
         return None
     try:
@@ -41,7 +41,7 @@ def as_user(who: pwd.struct_passwd | None) -> dict[str, Any]:
 
 
 def end_with_parent() -> None:
-    """Whatever ends these tests ends the server: SIGQUIT, its immediate shutdown, comes when the parent is gone."""
+    """End the server with the tests, however they end: it gets SIGQUIT, its immediate shutdown, without its parent."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGQUIT)
 
 

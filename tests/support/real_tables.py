@@ -30,4 +30,4 @@ def real_table(name: str) -> tuple[list[Column], FrequencySet, FrequencySet]:
         table = csv.read_csv(DATA / name / f"{name}.csv", parse_options=csv.ParseOptions(delimiter=";"))
     columns = [encode(column, table[column]) for column in table.column_names]
     coded = {column.name: (column.codes, column.size) for column in columns}
-    return columns, FrequencySet.listed(coded), FrequencySet.count(coded)
+    return columns, FrequencySet.from_rows(coded), FrequencySet.count(coded)

@@ -52,7 +52,7 @@ def _cell(cell: float | str | None, width: int, is_text: bool) -> bytes:
 
 
 def _texts(texts: Sequence[str]) -> tuple[bytes, list[tuple[int, int]]]:
-    """Lay texts side by side, and tell where each begins, and how long it is."""
+    """Lay texts side by side, and return where each begins and how long it is."""
     laid, places = bytearray(26), []
     for text in texts:
         places.append((len(laid) + 2, len(text.encode())))

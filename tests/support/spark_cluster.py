@@ -26,7 +26,7 @@ spark.driver.maxResultSize {most}
 """A core of each worker for an application, so that there is room for a second one. The last of them: a table that was
 collected to the driver would not get there."""
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""Each machine lives for a few small tables: compiling its code for the long run would take longer than they do."""
+"""Each JVM lives for a few small tables: optimising its code would take longer than they do."""
 
 
 class Cluster:
@@ -57,7 +57,7 @@ class Cluster:
         self.workers.append(process)
 
     def kill_worker(self) -> None:
-        """The oldest, with its executors, without a word: a later one may have nothing to do yet."""
+        """Kill the oldest worker with its executors, without warning: a later one may have nothing to do yet."""
         process = self.workers.pop(0)
         self._end(process)
 
@@ -67,7 +67,7 @@ class Cluster:
         self.log.close()
 
     def _end(self, process: "subprocess.Popen[bytes]") -> None:
-        # until it is waited for, nobody else can have its number
+        # until it is waited for, its number is not reused
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         self.processes.remove(process)
@@ -110,7 +110,7 @@ def wait_for(until: Callable[[], bool], otherwise: str, seconds: float = 120) ->
 
 @contextmanager
 def running(folder: Path, workers: int = 2, memory: int = 512, most: str = "4m") -> Iterator[Cluster]:
-    """A cluster that ends whatever happens, and the environment that a driver needs to reach it."""
+    """Yield a cluster that is always ended, and set the environment that a driver needs to reach it."""
     (folder / "conf").mkdir()
     (folder / "conf" / "spark-defaults.conf").write_text(
         DEFAULTS.format(memory=memory, workers=workers, most=most, java=_JAVA), "ascii"
@@ -133,7 +133,7 @@ def running(folder: Path, workers: int = 2, memory: int = 512, most: str = "4m")
 
 
 def slowed(make: Callable[..., Any], seconds: float) -> Callable[..., Any]:
-    """The same work, but each task takes a while."""
+    """The same work, but each task takes at least `seconds`."""
 
     def slow(*given: Any) -> Callable[[Any], Iterator[Any]]:
         inner = make(*given)
@@ -149,8 +149,8 @@ def slowed(make: Callable[..., Any], seconds: float) -> Callable[..., Any]:
     return slow
 
 
-def killed_in_the_middle(cluster: Cluster, spark: Any, work: Callable[[], Any]) -> Any:
-    """Run something, and kill a worker once some tasks are done and others run; it must still end well."""
+def kill_worker_during(cluster: Cluster, spark: Any, work: Callable[[], Any]) -> Any:
+    """Run some work, and kill a worker while some tasks are done and others run; the work must still succeed."""
     done: list[Any] = []
     thread = threading.Thread(target=lambda: done.append(work()))
     status = spark.sparkContext.statusTracker()

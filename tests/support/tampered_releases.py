@@ -44,7 +44,7 @@ def people(rows: int = 48, seed: int = 3) -> pa.Table:
 
 @dataclass(frozen=True)
 class Kind:
-    """A way to release the people."""
+    """A kind of release of the people."""
 
     policy: dict[str, Any]
     how: dict[str, Any] = field(default_factory=dict)
@@ -91,6 +91,7 @@ KINDS: dict[str, Kind] = {
         _policy(
             {**PLAIN, "paid": "identifier"},
             [DIVERSE],
+            method={"suppression": 0.2},
             republish={"key": "name", "way": "m-invariance", "m": 2, "counterfeits": 0.5},
         )
     ),

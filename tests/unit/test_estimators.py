@@ -29,7 +29,7 @@ BAD = {1: 20, 2: 10, 3: 5, 5: 3}
 
 
 def test_the_histogram():
-    sample = Sample.counted(EXAMPLE, 1620)
+    sample = Sample.from_histogram(EXAMPLE, 1620)
     assert (sample.rows, sample.count, sample.fraction, sample.of_size(7)) == (162, 88, 0.1, 0)
     again = Sample.of(np.repeat(list(EXAMPLE), list(EXAMPLE.values())), 1620)
     assert dict(zip(again.sizes.tolist(), again.classes.tolist(), strict=True)) == EXAMPLE
@@ -37,7 +37,7 @@ def test_the_histogram():
 
 def test_pitman_of_the_example():
     """models.md 1.20: θ = 23.958, α = 0.52024, uniques 215.7, exactly summed 214.2."""
-    sample = Sample.counted(EXAMPLE, 1620)
+    sample = Sample.from_histogram(EXAMPLE, 1620)
     theta, alpha = pitman_parameters(sample)
     assert (theta, alpha) == (pytest.approx(23.958, abs=5e-4), pytest.approx(0.52024, abs=5e-6))
     assert pitman(sample) == pytest.approx(215.7, abs=0.05)
@@ -48,7 +48,7 @@ def test_pitman_of_the_example():
 
 def test_pitman_solves_its_equations():
     """Both likelihood equations of models.md 1.20, summed term by term."""
-    theta, alpha = pitman_parameters(Sample.counted(EXAMPLE, 1620))
+    theta, alpha = pitman_parameters(Sample.from_histogram(EXAMPLE, 1620))
     left = sum(1 / (theta + i * alpha) for i in range(1, 88))
     assert left == pytest.approx(sum(1 / (theta + i) for i in range(1, 162)), rel=1e-10)
     left = sum(i / (theta + i * alpha) for i in range(1, 88))
@@ -58,7 +58,7 @@ def test_pitman_solves_its_equations():
 
 def test_zayatz_of_the_example():
     """models.md 1.20: 0.48361 of the unique rows are unique in the population: 290.2 people."""
-    sample = Sample.counted(EXAMPLE, 1620)
+    sample = Sample.from_histogram(EXAMPLE, 1620)
     assert zayatz_conditional(sample) == pytest.approx(0.48361, abs=5e-6)
     assert zayatz(sample) == pytest.approx(290.2, abs=0.05)
 
@@ -66,12 +66,12 @@ def test_zayatz_of_the_example():
 def test_zayatz_by_exact_binomials():
     once = {i: i * comb(1000 - i, 69) / comb(1000, 70) for i in BAD}
     expected = 20 * once[1] / sum(c * once[i] for i, c in BAD.items())
-    assert zayatz_conditional(Sample.counted(BAD, 1000)) == pytest.approx(expected, rel=1e-9)
+    assert zayatz_conditional(Sample.from_histogram(BAD, 1000)) == pytest.approx(expected, rel=1e-9)
 
 
 def test_where_pitman_has_no_solution():
     """models.md 1.20: the bad case has no 0 <= α < 1, so the rule falls back to Zayatz: 0.318, 90.9 people."""
-    sample = Sample.counted(BAD, 1000)
+    sample = Sample.from_histogram(BAD, 1000)
     assert pitman_parameters(sample) is None
     assert population_uniques(sample, "pitman") is None
     assert zayatz_conditional(sample) == pytest.approx(0.318, abs=5e-4)
@@ -92,7 +92,7 @@ def test_expected_classes_of_the_negative_binomial():
 
 def test_shlosser_is_haas_and_stokes():
     """models.md 1.20: 129.2 classes, not the 49.6 of a slipped bracket."""
-    assert shlosser(Sample.counted(BAD, 1000)) == pytest.approx(129.2, abs=0.05)
+    assert shlosser(Sample.from_histogram(BAD, 1000)) == pytest.approx(129.2, abs=0.05)
 
 
 @naive.examples(300)
@@ -105,38 +105,38 @@ def test_snb_finds_its_parameters_again(a, b, f):
     assert (float(again[0]), float(again[1])) == pytest.approx((float(one), float(two)), abs=1e-9)
 
 
-def test_the_rule():
+def test_the_rule_that_chooses_the_estimator():
     """Dankar: up to a tenth sampled, Pitman; beyond, the less of Zayatz and SNB."""
-    assert population_uniques(Sample.counted(EXAMPLE, 1620)).estimator == "pitman"
-    more = Sample.counted(EXAMPLE, 1619)
+    assert population_uniques(Sample.from_histogram(EXAMPLE, 1620)).estimator == "pitman"
+    more = Sample.from_histogram(EXAMPLE, 1619)
     assert population_uniques(more) == (min(zayatz(more), snb(more)), "snb")
-    nobody = population_uniques(Sample.counted({2: 3, 5: 1}, 100))
+    nobody = population_uniques(Sample.from_histogram({2: 3, 5: 1}, 100))
     assert nobody.uniques == 0
 
 
 @pytest.mark.parametrize("estimator", ["dankar", *ESTIMATORS])
-def test_no_sample_of_the_population_has_no_estimate(estimator):
-    assert population_uniques(Sample.counted({1: 5, 2: 3}, 10), estimator) is None
+def test_a_sample_that_cannot_come_from_the_population_has_no_estimate(estimator):
+    assert population_uniques(Sample.from_histogram({1: 5, 2: 3}, 10), estimator) is None
 
 
 @pytest.mark.parametrize("histogram", [{1: 5}, {1: 1}, {1: 1, 5: 1}, {1: 3, 3: 1}])
-def test_no_solution_is_none_never_nothing(histogram):
+def test_a_missing_solution_is_none_and_not_zero(histogram):
     """Without classes of two rows SNB cannot tell, and uniques alone say nothing to Pitman."""
-    sample = Sample.counted(histogram, 50)
+    sample = Sample.from_histogram(histogram, 50)
     assert population_uniques(sample, "snb") is None
     assert population_uniques(sample, "pitman") is None
     assert population_uniques(sample).estimator == "zayatz"
 
 
-def test_everybody_sampled():
+def test_uniques_of_a_whole_population_are_counted():
     """Who is unique in a table of everybody is unique."""
-    assert population_uniques(Sample.counted({1: 5, 2: 1}, 7)).uniques == pytest.approx(5)
+    assert population_uniques(Sample.from_histogram({1: 5, 2: 1}, 7)).uniques == pytest.approx(5)
 
 
 @naive.examples(300)
 @given(st.dictionaries(st.integers(1, 30), st.integers(1, 40), min_size=1, max_size=8), st.integers(1, 200))
 def test_every_estimate_is_a_number_of_people(histogram, times):
-    sample = Sample.counted(histogram, times * sum(i * c for i, c in histogram.items()))
+    sample = Sample.from_histogram(histogram, times * sum(i * c for i, c in histogram.items()))
     for estimator in ("dankar", *ESTIMATORS):
         found = population_uniques(sample, estimator)
         assert found is None or 0 <= found.uniques <= sample.population
@@ -156,8 +156,8 @@ def test_a_million_classes():
 @pytest.mark.parametrize(
     "classes", [{1: 2, 2: 1, 8: 1}, {1: 2, 2: 1, 4: 2}, {1: 5, 2: 2, 3: 1}, {1: 10, 2: 1}, {1: 4, 2: 4}], ids=str
 )
-def test_few_places_are_tried_where_the_negative_binomial_does_not_fit(classes):
+def test_few_starting_points_are_tried_where_the_negative_binomial_does_not_fit(classes):
     """It was looked for from every point of a grid, which took minutes for a table of twelve rows."""
-    sample = Sample.counted(classes, 10_000)
+    sample = Sample.from_histogram(classes, 10_000)
     expected = [log(classes[size] / shlosser(sample)) for size in (1, 2)]
     assert len(list(_starts(sample.fraction, *expected))) <= 4

@@ -39,7 +39,7 @@ def test_an_accessor_shows_no_cell(kind):
 
 
 @pytest.mark.parametrize("missing", ["pandas", "polars"])
-def test_one_library_is_enough(missing):
+def test_accessors_work_with_one_library_installed(missing):
     other = {"pandas": "polars", "polars": "pandas"}[missing]
     code = (
         f"import importlib.util as u; found = u.find_spec; u.find_spec = lambda n, *a: None if n == {missing!r} else "

@@ -126,7 +126,7 @@ def test_what_was_learned_holds_no_row():
     assert "CANARY" not in repr(learner)
 
 
-def test_in_a_pipeline_with_a_grid():
+def test_the_anonymizer_works_in_a_pipeline_with_a_grid_search():
     features, y = people().drop(columns=["name", "ill"]), people()["ill"]
     train, test, y_train, y_test = train_test_split(features, y, random_state=0)
     steps = make_pipeline(Anonymizer(k=5), OneHotEncoder(handle_unknown="ignore"), LogisticRegression())
@@ -159,7 +159,7 @@ def test_roles_by_parameters():
         (Anonymizer(policy=policy(algorithm="local")), "levels or boxes"),
     ],
 )
-def test_what_is_refused(learner, why):
+def test_bad_parameters_are_refused(learner, why):
     with pytest.raises(sh.BadInput, match=why):
         learner.fit(people() if learner.policy else people()[["age", "town"]])
 

@@ -46,7 +46,7 @@ def planned(columns=None, attributes=None, require=(K2,), **sections):
     return make_plan(source_of(PEOPLE if columns is None else columns), policy, ArrowEngine())
 
 
-def test_the_way_of_the_data():
+def test_a_table_is_planned_from_data_to_levels():
     plan = planned()
     assert plan.recoding.levels == {"age": 1, "sex": 0}
     assert plan.after.kept.tolist() == [2] * 6
@@ -75,7 +75,7 @@ def test_a_column_without_a_role_is_an_error():
 
 
 @pytest.mark.parametrize(("others", "role"), [("drop", Role.IDENTIFIER), ("insensitive", Role.INSENSITIVE)])
-def test_others(others, role):
+def test_the_role_of_other_columns(others, role):
     plan = planned(attributes={"age": AGE}, data={"others": others})
     assert plan.roles == {"age": Role.QUASI_IDENTIFIER, "sex": role, "disease": role}
 
@@ -99,7 +99,7 @@ def test_a_column_of_many_unique_values_needs_confirmation(unique, rows, refused
     assign_roles(source_of(columns).table, Policy(attributes=confirmed, require=[K2]))
 
 
-def test_others_need_confirmation_too():
+def test_other_columns_of_many_unique_values_need_confirmation():
     with pytest.raises(BadPolicy, match=r"attributes\.age: 12 of 12"):
         planned(attributes={"sex": SEX}, data={"others": "insensitive"})
 
@@ -128,7 +128,7 @@ def test_k_1_warns():
         ),
     ],
 )
-def test_the_impossible_is_said_before_the_search(require, why, monkeypatch):
+def test_impossible_promises_are_refused_before_the_search(require, why, monkeypatch):
     monkeypatch.setattr(planning, "find", None)
     with pytest.raises(Infeasible) as caught:
         planned(require=[require])
@@ -141,7 +141,7 @@ def test_a_value_is_never_named():
     assert "flu" not in str(caught.value)
 
 
-def test_what_only_the_search_finds_names_the_model():
+def test_a_refusal_after_the_search_names_the_model():
     low = {**AGE, "max-level": 0}
     with pytest.raises(Infeasible) as caught:
         planned(
@@ -232,7 +232,7 @@ def test_nothing_is_suppressed_unless_tuples_may_be(suppress):
     assert Policy(attributes={"age": AGE}, require=[K2], method={"suppress": suppress}).suppressible(100) == 0
 
 
-def test_29_of_100_rows():
+def test_a_suppression_of_0_29_allows_29_of_100_rows():
     """0.29 · 100 is 28.999999999999996 in floats."""
     columns = {"age": [*map(str, range(29)), *["50"] * 71]}
     attributes = {"age": {**SEX, "max-level": 0}}
@@ -311,7 +311,7 @@ ZIP = ["94142", "94141", "94139", "94139", "94139", "94138", "94139", "94139", "
 
 
 @pytest.mark.parametrize("algorithm", ["datafly", "greedy"])
-def test_who_walks_up_past_what_complies_does_not_say_that_nothing_does(algorithm):
+def test_a_walk_that_misses_complying_nodes_does_not_say_that_nothing_complies(algorithm):
     """S2.6, S3.4: the walk lifts age first, which merges too much; with sex lifted instead the policy is kept."""
     columns = {"age": list("aabbccdd"), "sex": list("abababab")}
     attributes = {"age": {**SEX, "importance": 0.1}, "sex": {**SEX, "importance": 1.0}}
@@ -326,13 +326,13 @@ def test_who_walks_up_past_what_complies_does_not_say_that_nothing_does(algorith
 
 
 @pytest.mark.parametrize("algorithm", ["datafly", "greedy", "samarati", "incognito", "hybrid", "optimal"])
-def test_of_a_closed_policy_it_is_said_that_nothing_complies(algorithm):
+def test_for_a_closed_policy_it_is_said_that_nothing_complies(algorithm):
     low = {"age": {**AGE, "max-level": 0}, "sex": SEX, "disease": SICK}
     with pytest.raises(Infeasible, match="no node keeps the policy: even at the most general one 12 of 12 rows fail"):
         planned(attributes=low, method={"algorithm": algorithm})
 
 
-def test_of_a_large_lattice_too(monkeypatch):
+def test_for_a_large_lattice_it_is_said_that_nothing_complies(monkeypatch):
     """Its top fails, so everything does: no time is asked for."""
     monkeypatch.setattr(searching, "LARGEST_EXHAUSTED", 2)
     ranges = {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4, 8]}, "max-level": 2}

@@ -113,7 +113,7 @@ def test_directions_of_adult(adult, name):
 # directions are told from figures: other figures, other verdicts
 
 
-def test_homogeneity_turned_round(small):
+def test_reversed_homogeneity_figures_are_judged_false(small):
     by_size, by_k = (sheet.rows for sheet in small("homogeneity").sheets)
 
     def turned(rows):
@@ -125,7 +125,7 @@ def test_homogeneity_turned_round(small):
     assert homogeneity._directions(by_size, same)[1].holds is None
 
 
-def test_searches_turned_round(small):
+def test_swapped_search_figures_are_judged_false(small):
     swapped = {"datafly": "incognito", "incognito": "datafly"}
     by_k, by_rows = (
         [(row[0], swapped.get(row[1], row[1]), *row[2:]) for row in sheet.rows] for sheet in small("searches").sheets
@@ -135,11 +135,11 @@ def test_searches_turned_round(small):
     assert "above it at k = 2" in fewest.measured
 
 
-def test_leakage_turned_round(small):
+def test_swapped_leakage_figures_are_judged_false(small):
     found = {name: [] for name in ("k-anonymity", "(alp, dif)")}
     for row in sheets(small("leakage"))["by-k"]:
         if row["model"] in found:
-            measured = leakage.Measured(*(float(row[column]) for column in leakage._HEADER))
+            measured = leakage.LeakageFigures(*(float(row[column]) for column in leakage._HEADER))
             found[row["model"]].append(measured)
     other = {"k-anonymity": found["(alp, dif)"], "(alp, dif)": found["k-anonymity"]}
     turned = {each.paper: each.holds for each in leakage._against_k(other)}
@@ -150,20 +150,30 @@ def test_leakage_turned_round(small):
     assert turned["figure 4: attacked records fall with k (k-anonymity)"] is False
 
 
-def test_partitions_turned_round(small):
+@pytest.mark.parametrize(("real", "side"), [(3, "more than SE."), (1, "fewer than SE."), (2, "as many as SE.")])
+def test_the_note_on_homogeneous_classes_compares_in_english(real, side):
+    assert f"are homogeneous: {side} Its" in homogeneity._note((100, 2, 2.5, real, 9, 5, 0.1), 4)
+
+
+def test_swapped_partition_figures_are_judged_false(small):
     swapped = {"mondrian": "mondrian-single", "mondrian-single": "mondrian"}
     rows = [(row[0], swapped.get(row[1], row[1]), *row[2:]) for row in small("partitions").sheets[0].rows]
     assert [each.holds for each in partitions._directions(rows)[:3]] == [False] * 3
 
 
-def test_inference_turned_round():
+def test_bad_inference_figures_are_judged_false():
     people = replace(People.of(None, rows=10), real=True)
     good = {"initial": [0.9, 0.91, 0.92], "10-anonymous": [0.8, 0.81, 0.82], "blocked": [0.7, 0.71, 0.72]}
-    assert [each.holds for each in inference._of_accuracy(good, people)] == [True, True, False]
+    assert [each.holds for each in inference._accuracy_directions(good, people)] == [True, True, False]
     bad = {"initial": good["blocked"], "10-anonymous": good["10-anonymous"], "blocked": good["blocked"]}
-    assert [each.holds for each in inference._of_accuracy(bad, people)][:2] == [False, True]
+    reversed_, _ = [*inference._accuracy_directions(bad, people)][:2]
+    assert (reversed_.holds, reversed_.why) == (False, "")  # the whole interval lies below 0
+    assert [each.holds for each in inference._accuracy_directions(bad, people)][:2] == [False, True]
+    unclear = {"initial": [0.8, 0.9], "10-anonymous": [0.9, 0.8], "blocked": [0.7, 0.71]}
+    open_ = next(inference._accuracy_directions(unclear, people))
+    assert (open_.holds, open_.why[:20]) == (None, "the interval holds 0")
     paper = {name: [value / 100, value / 100 + 1e-4] for name, value in inference.REPORTED.items()}
-    assert [each.holds for each in inference._of_accuracy(paper, people)] == [True, True, True]
+    assert [each.holds for each in inference._accuracy_directions(paper, people)] == [True, True, True]
 
 
 # what is written
@@ -207,7 +217,7 @@ def test_every_study_is_listed(desk):
 
 
 @pytest.mark.thorough
-def test_all_of_them_make_one_page(desk, small, monkeypatch):
+def test_study_all_makes_one_page(desk, small, monkeypatch):
     found = {name: small(name) for name in STUDIES}
     for name in STUDIES:
         monkeypatch.setitem(STUDIES, name, lambda *_, name=name: found[name])
@@ -224,7 +234,7 @@ def test_all_of_them_make_one_page(desk, small, monkeypatch):
             assert (out / name / f"{figure}.svg").is_file()
 
 
-def test_people_see_verdicts(desk):
+def test_the_study_command_prints_verdicts(desk):
     ran = desk.run("study", "homogeneity", "--rows", "300")
     assert ran.code == 0, ran.err
     assert "SE falls with k" in ran.out

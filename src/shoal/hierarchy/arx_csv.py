@@ -26,7 +26,7 @@ def from_lines(lines: Lines, where: Callable[[int], str], name: str) -> Taxonomy
     if not lines:
         raise BadHierarchy(f"{name} is empty; write one line per value: value;level 1;level 2;…")
     _refuse_uneven(lines, where)
-    kept = _once_each(lines, where)
+    kept = _unique_lines(lines, where)
     leaves, *levels = (list(column) for column in zip(*(lines[i] for i in kept), strict=True))
     return Taxonomy(leaves, levels, lambda leaf: where(kept[leaf]), name)
 
@@ -43,6 +43,7 @@ def warn_of_open_top(taxonomy: Taxonomy, name: str) -> None:
 
 
 def _refuse_uneven(lines: Lines, where: Callable[[int], str]) -> None:
+    """Refuse lines of different lengths, without levels, or with empty labels."""
     width = len(lines[0])
     for i, line in enumerate(lines):
         if len(line) != width:
@@ -56,8 +57,8 @@ def _refuse_uneven(lines: Lines, where: Callable[[int], str]) -> None:
             raise BadHierarchy(f"{where(i)} has an empty label at level {line.index('', 1)}; name it, or write *")
 
 
-def _once_each(lines: Lines, where: Callable[[int], str]) -> list[int]:
-    """Return the positions of the lines, exact repetitions left out."""
+def _unique_lines(lines: Lines, where: Callable[[int], str]) -> list[int]:
+    """Return the positions of the lines without exact repetitions; refuse a value with two different lines."""
     first: dict[str, int] = {}
     for i, line in enumerate(lines):
         before = first.setdefault(line[0], i)
@@ -105,10 +106,11 @@ class Csv:
 
     def seen_from(self, folder: Path) -> "Csv":
         """Return the same file with its path written for a policy in another folder; an absolute path stays."""
-        path = written_for(self.path, self.base, folder)
+        path = rewrite_path(self.path, self.base, folder)
         return self if path == self.path else Csv(path, folder)
 
     def _text(self) -> str:
+        """Read the file; refuse one that cannot be read or is not text in UTF-8."""
         try:
             text = (self.base / self.path).read_bytes().decode("utf-8-sig")
         except OSError as error:
@@ -140,7 +142,7 @@ class Csv:
         return lines, numbers
 
 
-def written_for(path: str, base: Path, folder: Path) -> str:
+def rewrite_path(path: str, base: Path, folder: Path) -> str:
     """Rewrite a path relative to `base` for another folder; an absolute path stays."""
     here, there = os.path.realpath(base), os.path.realpath(folder)
     if Path(path).is_absolute() or here == there:
@@ -153,6 +155,7 @@ def written_for(path: str, base: Path, folder: Path) -> str:
 
 
 def _is_path(value: Any) -> bool:
+    """Return whether a value can be a path: not empty, and without a null character."""
     return isinstance(value, str | Path) and str(value) != "" and "\0" not in str(value)
 
 

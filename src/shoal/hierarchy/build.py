@@ -97,7 +97,7 @@ def from_levels(levels: Mapping[int, Any]) -> Rows:
         raise BadHierarchy(
             f"levels {sorted(levels)} of a hierarchy are not 0, 1, 2, …; number them so, 0 for the values"
         )
-    columns = [_listed(levels[h], h) for h in range(len(levels))]
+    columns = [_to_list(levels[h], h) for h in range(len(levels))]
     for h, column in enumerate(columns):
         if len(column) != len(columns[0]):
             raise BadHierarchy(
@@ -126,18 +126,21 @@ def _text(value: Any) -> str | None:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _listed(labels: Any, level: int) -> list[Any]:
+def _to_list(labels: Any, level: int) -> list[Any]:
+    """Return the labels of a level as a list; refuse what is not a list of labels."""
     if isinstance(labels, str) or not hasattr(labels, "__iter__"):
         raise BadHierarchy(f"level {level} of a hierarchy is not a list of labels; give one label per value")
     return list(labels)
 
 
 def _label(value: Any) -> str:
+    """Return a value as a label; None and nan are the top."""
     text = _text(value)
     return TOP if text is None else text
 
 
 def _labels(column: Column, values: list[Any], function: Label, level: int) -> list[str]:
+    """Apply the function of a level to all values; name the row where it fails, but not its value."""
     labels = []
     for code, value in enumerate(values):
         try:
@@ -238,10 +241,11 @@ def build(column: Column, builder: Builder) -> Hierarchy:
 
 def pinned(builder: Builder, column: Column) -> Builder:
     """Return a builder that labels other rows as it labels this column; only a mask depends on other rows."""
-    return builder.fitted(column) if isinstance(builder, Mask) else builder
+    return builder.fit(column) if isinstance(builder, Mask) else builder
 
 
 def _from_table(table: Mapping[Any, Any], base: Path) -> Builder:
+    """Return the builder that a table of a policy means; refuse unknown keys and those that do not go together."""
     known = known_keys()
     for key in table:
         if key not in known:

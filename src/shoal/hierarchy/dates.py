@@ -18,7 +18,7 @@ from shoal.hierarchy.value_columns import built, first_row
 
 
 def _span(years: int) -> Callable[[date], str]:
-    """Return what names the span of so many years that a date lies in: `1980-1999`."""
+    """Return a function that names the span of so many years in which a date lies: `1980-1999`."""
     return lambda d: f"{d.year // years * years:04}-{d.year // years * years + years - 1:04}"
 
 
@@ -61,7 +61,7 @@ class Dates:
                 f"dates = {list(self.units)}: units must grow; write them in the order {', '.join(names)}"
             )
         object.__setattr__(self, "units", tuple(self.units))
-        if self.format is not None and not _tells(self.format, self.units[0]):
+        if self.format is not None and not _can_read_back(self.format, self.units[0]):
             raise BadHierarchy(
                 f"format = {self.format!r} does not tell the {self.units[0]} of a date; write one such as '%d/%m/%Y'"
             )
@@ -128,8 +128,8 @@ def formats_of(texts: Sequence[str], latest: int) -> list[str]:
     return [format_ for format_ in every if fits(format_, texts[:_FEW]) and fits(format_, texts)]
 
 
-def _tells(format_: Any, unit: str) -> bool:
-    """Whether a date written in this format can be read back to its unit."""
+def _can_read_back(format_: Any, unit: str) -> bool:
+    """Return whether a date written in this format can be read back to its unit."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # a format without a year is what is asked about

@@ -75,7 +75,10 @@ def reason(column: Column, builder: Builder) -> str:
 
 
 def _looks_like_codes(column: Column) -> bool:
-    """Whether texts look like codes: many, of one length, mostly digits; if named a postcode, few or numbers, too."""
+    """Return whether texts look like codes: many, of one length, mostly digits.
+
+    A column that is named as a postcode may have few values, or numbers.
+    """
     named = bool(_POSTCODE_NAME.search(column.name))
     if len(column.texts) < (2 if named else _MANY_CODES) or (column.kind is Kind.NUMBER and not named):
         return False
@@ -86,7 +89,7 @@ def _looks_like_codes(column: Column) -> bool:
 
 
 def _lost_a_zero(column: Column) -> bool:
-    """Whether postcodes were read as numbers, so that those of a leading zero are a digit shorter."""
+    """Return whether postcodes were read as numbers, so that those with a leading zero are a digit shorter."""
     if column.kind is not Kind.NUMBER or not _POSTCODE_NAME.search(column.name):
         return False
     whole = pc.all(pc.match_substring_regex(column.texts, _LEADING_ZERO)).as_py()
@@ -94,12 +97,14 @@ def _lost_a_zero(column: Column) -> bool:
 
 
 def _longest(column: Column) -> int:
+    """Return the length of the longest text."""
     longest: int = pc.max(pc.utf8_length(column.texts)).as_py()
     return longest
 
 
 def _intervals(column: Column, fewest: int) -> Intervals | None:
     """Draft intervals; their widths follow the range that starts `fewest` rows from either end."""
+    # [value] rows up to and including it
     below = np.cumsum(column.counts[: len(column.values)])
     if below[-1] < 2 * fewest:
         return None
@@ -139,18 +144,20 @@ def _nested(fine: Fraction, coarse: Fraction) -> list[Fraction]:
     """
     last = _step(max(coarse, fine))
     while last % fine:
-        last = _after(last)
-    widths, step = [fine], _after(fine)
+        last = _next_step(last)
+    widths, step = [fine], _next_step(fine)
     while step < last:
         if step % widths[-1] == 0 and last % step == 0:
             widths.append(step)
-        step = _after(step)
+        step = _next_step(step)
     return [*widths, last] if last > fine else widths
 
 
-def _after(step: Fraction) -> Fraction:
+def _next_step(step: Fraction) -> Fraction:
+    """Return the 1-2-5 step after this one."""
     return _step(step * Fraction(11, 10))
 
 
 def _plain(number: Fraction) -> Number:
+    """Return a number as TOML has it: an integer if it is whole, else a float."""
     return number.numerator if number.denominator == 1 else float(number)

@@ -45,6 +45,7 @@ class Hipaa:
 
 
 def _zip3(column: Column) -> Taxonomy:
+    """Return the taxonomy of ZIP codes by their first three digits; refuse other texts."""
     row = first_row(column, pc.invert(pc.match_substring_regex(column.texts, _ZIP)))
     if row is not None:
         raise BadHierarchy(

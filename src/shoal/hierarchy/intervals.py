@@ -9,7 +9,7 @@ from typing import Any
 
 from shoal.data.codes import Column
 from shoal.errors import BadHierarchy
-from shoal.hierarchy.exact_numbers import Number, cut, exact, is_list, ordered, plain_list
+from shoal.hierarchy.exact_numbers import Number, check_tails, exact, is_list, label_intervals, require_numbers
 from shoal.hierarchy.taxonomy import Taxonomy
 from shoal.hierarchy.value_columns import built, numbers_of
 
@@ -33,8 +33,8 @@ class Intervals:
     top: Number | None = None
 
     def __post_init__(self) -> None:
-        widths = plain_list(self.widths, "intervals")
-        bottom, top = ordered(self.bottom, self.top)
+        widths = require_numbers(self.widths, "intervals")
+        bottom, top = check_tails(self.bottom, self.top)
         if any(width <= 0 for width in widths):
             raise BadHierarchy(f"intervals = {list(widths)}: a width must be above 0")
         for fine, coarse in pairwise(widths):
@@ -48,13 +48,14 @@ class Intervals:
 
     def taxonomy(self, column: Column) -> Taxonomy:
         numbers = numbers_of(column, "intervals")
-        return built(column, [cut(numbers, partial(self._cell, exact(width))) for width in self.widths])
+        return built(column, [label_intervals(numbers, partial(self._cell, exact(width))) for width in self.widths])
 
     def spec(self) -> dict[str, Any]:
         tails = {"bottom": self.bottom, "top": self.top}
         return {"intervals": list(self.widths)} | {k: v for k, v in tails.items() if v is not None}
 
     def _cell(self, width: Fraction, number: Fraction) -> Cell:
+        """Return the ends of the interval that a number lies in; an open end is None."""
         low = number // width * width
         high = low + width
         if self.bottom is not None:
@@ -85,7 +86,7 @@ class Edges:
     def __post_init__(self) -> None:
         given: Any = self.edges
         nested = is_list(given) and given and all(is_list(level) for level in given)
-        edges = tuple(plain_list(level, "edges") for level in given) if nested else plain_list(given, "edges")
+        edges = tuple(require_numbers(level, "edges") for level in given) if nested else require_numbers(given, "edges")
         object.__setattr__(self, "edges", edges)
         for level in self._levels():
             if any(low >= high for low, high in pairwise(level)):
@@ -98,17 +99,19 @@ class Edges:
 
     def taxonomy(self, column: Column) -> Taxonomy:
         numbers = numbers_of(column, "edges")
-        return built(column, [cut(numbers, partial(_between, level)) for level in self._levels()])
+        return built(column, [label_intervals(numbers, partial(_between, level)) for level in self._levels()])
 
     def spec(self) -> dict[str, Any]:
         return {"edges": [list(edge) if isinstance(edge, tuple) else edge for edge in self.edges]}
 
     def _levels(self) -> list[list[Fraction]]:
+        """Return the exact edges of each level."""
         levels = [level for level in self.edges if isinstance(level, tuple)]
         flat = tuple(edge for edge in self.edges if not isinstance(edge, tuple))
         return [[exact(edge) for edge in level] for level in levels or [flat]]
 
 
 def _between(edges: list[Fraction], number: Fraction) -> Cell:
+    """Return the two edges that a number lies between; an open end is None."""
     at = bisect_right(edges, number)
     return (edges[at - 1] if at else None), (edges[at] if at < len(edges) else None)

@@ -53,10 +53,10 @@ class Lattice:
         >>> list(Lattice(("pin", "sex"), (0, 0), (2, 1)).at(2))
         [(1, 1), (2, 0)]
         """
-        yield from _summing(list(zip(self.bottom, self.top, strict=True)), height)
+        yield from _tuples_with_sum(list(zip(self.bottom, self.top, strict=True)), height)
 
 
-def _summing(ranges: list[tuple[int, int]], total: int) -> Iterator[Node]:
+def _tuples_with_sum(ranges: list[tuple[int, int]], total: int) -> Iterator[Node]:
     """Yield the tuples within the ranges that add up to a total."""
     if not ranges:
         if total == 0:
@@ -65,5 +65,5 @@ def _summing(ranges: list[tuple[int, int]], total: int) -> Iterator[Node]:
     (low, high), rest = ranges[0], ranges[1:]
     least, most = (sum(ends) for ends in zip(*rest, strict=True)) if rest else (0, 0)
     for level in range(max(low, total - most), min(high, total - least) + 1):
-        for others in _summing(rest, total - level):
+        for others in _tuples_with_sum(rest, total - level):
             yield (level, *others)

@@ -54,11 +54,11 @@ class Mask:
         refuse_explosion(column, longest)
         return built(column, [self._level(column.texts, lengths, longest - h, h) for h in range(1, longest)])
 
-    def fitted(self, column: Column) -> "Mask":
+    def fit(self, column: Column) -> "Mask":
         """Return a mask that hides of any row what it hides of this column's rows.
 
         >>> from shoal.data.codes import encode
-        >>> Mask().fitted(encode("zip", pa.array(["021", "02567"]))).length
+        >>> Mask().fit(encode("zip", pa.array(["021", "02567"]))).length
         5
         """
         return self if self.length else replace(self, length=max(_longest(pc.utf8_length(column.texts)), 1))
@@ -68,6 +68,7 @@ class Mask:
         return {"mask": self.side} | char | ({"length": self.length} if self.length else {})
 
     def _level(self, texts: pa.StringArray, lengths: pa.Array, keep: int, hide: int) -> list[str]:
+        """Return the labels of a level: `keep` characters and `hide` masks; a text shorter than `keep` stays."""
         fill = pa.scalar(self.char * hide)
         if self.side == "right":
             masked = pc.binary_join_element_wise(pc.utf8_slice_codeunits(texts, 0, keep), fill, "")
@@ -78,10 +79,12 @@ class Mask:
 
 
 def _is_visible(char: Any) -> bool:
+    """Return whether a value is one visible character."""
     return isinstance(char, str) and len(char) == 1 and char.isprintable() and not char.isspace()
 
 
 def _length(value: Any) -> int:
+    """Return a length as an int; refuse anything that is not a whole number in the allowed range."""
     if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) <= MAX_LENGTH:
         raise BadHierarchy(f"length = {value!r} is not a whole number from 1 to {MAX_LENGTH}; write one such as 5")
     return int(value)
@@ -92,6 +95,7 @@ def _longest(lengths: pa.Array) -> int:
 
 
 def _refuse_longer(column: Column, lengths: pa.Array, length: int) -> None:
+    """Refuse values that are longer than the mask."""
     longer = np.flatnonzero(pc.greater(lengths, length).to_numpy(zero_copy_only=False))
     if len(longer):
         rows = sorted(column.first_rows[longer].tolist())

@@ -117,6 +117,7 @@ def compile_taxonomy(column: Column, taxonomy: Taxonomy) -> Hierarchy:
 
 
 def _leaf_of_each_code(column: Column, leaves: pa.StringArray, name: str) -> NDArray[np.int64]:
+    """Return the leaf of each code but null; refuse values that the taxonomy lacks."""
     at = pc.index_in(column.texts, value_set=leaves)
     if at.null_count:
         absent = np.flatnonzero(at.is_null().to_numpy(zero_copy_only=False))
@@ -131,7 +132,9 @@ def _leaf_of_each_code(column: Column, leaves: pa.StringArray, name: str) -> NDA
 
 
 def _refuse_split_after_merge(attribute: str, groups: list[Codes], where: Callable[[int], str]) -> None:
+    """Refuse levels that are not nested: leaves of one group must stay together at every higher level."""
     for h in range(len(groups) - 1):
+        # [group] the group at the next level of its first leaf, which all its leaves must share
         parent = np.full(int(groups[h].max(initial=-1)) + 1, -1, dtype=np.int32)
         first = np.unique(groups[h], return_index=True)
         parent[first[0]] = groups[h + 1][first[1]]
@@ -165,7 +168,7 @@ def _refuse_other_numbers(column: Column, scale: Scale, h: int, group: Codes, na
     """Refuse a label that reads as one number of the column and stands for others: `1` for 1.0 and 11.5."""
     read = [g for g in np.unique(group).tolist() if scale.number(names[g]) is not None and scale.is_value(names[g])]
     for g in read:
-        other = np.setdiff1d(np.flatnonzero(group == g), scale.same(names[g]))
+        other = np.setdiff1d(np.flatnonzero(group == g), scale.codes_of_text(names[g]))
         if len(other):
             row = column.first_rows[other].min()
             raise BadHierarchy(

@@ -5,7 +5,7 @@ from typing import Any
 
 from shoal.data.codes import Column
 from shoal.errors import BadHierarchy
-from shoal.hierarchy.exact_numbers import Number, exact, interval, ordered
+from shoal.hierarchy.exact_numbers import Number, check_tails, exact, interval_label
 from shoal.hierarchy.taxonomy import Taxonomy
 from shoal.hierarchy.value_columns import built, numbers_of
 
@@ -26,7 +26,7 @@ class TopBottom:
     def __post_init__(self) -> None:
         if self.bottom is None and self.top is None:
             raise BadHierarchy("top and bottom coding needs bottom, top or both; give one of them")
-        bottom, top = ordered(self.bottom, self.top)
+        bottom, top = check_tails(self.bottom, self.top)
         object.__setattr__(self, "bottom", bottom)
         object.__setattr__(self, "top", top)
 
@@ -35,10 +35,12 @@ class TopBottom:
         numbers = numbers_of(column, "top and bottom coding")
         if self.bottom is not None:
             low = exact(self.bottom)
-            labels = [interval(None, low) if x < low else label for x, label in zip(numbers, labels, strict=True)]
+            labels = [interval_label(None, low) if x < low else label for x, label in zip(numbers, labels, strict=True)]
         if self.top is not None:
             high = exact(self.top)
-            labels = [interval(high, None) if x >= high else label for x, label in zip(numbers, labels, strict=True)]
+            labels = [
+                interval_label(high, None) if x >= high else label for x, label in zip(numbers, labels, strict=True)
+            ]
         return built(column, [labels])
 
     def spec(self) -> dict[str, Any]:

@@ -35,9 +35,9 @@ def built(column: Column, levels: Sequence[Sequence[str]]) -> Taxonomy:
 
 
 def first_row(column: Column, wrong: Sequence[bool] | pa.BooleanArray) -> int | None:
-    """Return the first row, counted from 1, whose value is marked wrong, null never is; 0 where only others have it.
+    """Return the first row, counted from 1, whose value is marked wrong; None if no value is. Null is never wrong.
 
-    The values of a population are among those of the column, though no row of the table may have them.
+    It is 0 where no row has a wrong value: a column also has the values of a population, which rows may lack.
 
     >>> from shoal.data.codes import encode
     >>> first_row(encode("age", pa.array(["b", None, "a"])), [True, False])

@@ -50,24 +50,24 @@ def parse_label(label: str) -> Interval | Members | None:
     if found := _TAIL.fullmatch(label):
         return _interval(None, found[2]) if found[1] == "<" else _interval(found[2], None)
     if found := _SET.fullmatch(label):
-        values = [_value(text) for text in _MEMBER.findall(found[1])]
+        values = [_unquote(text) for text in _MEMBER.findall(found[1])]
         known = tuple(value for value in values if value is not None)
         return Members(known) if len(known) == len(values) else None
     return None
 
 
 def _interval(low: str | None, high: str | None, *, closed: bool = False) -> Interval | None:
-    """Interval between ends as they are written; None if only one of two stands in quotes, or an end is no value."""
+    """Return the interval between written ends; None if only one of two is in quotes, or an end is no value."""
     written = [end for end in (low, high) if end is not None]
     quoted = {end[:1] == '"' for end in written}
-    if len(quoted) > 1 or any(_value(end) is None for end in written):
+    if len(quoted) > 1 or any(_unquote(end) is None for end in written):
         return None
-    first, last = (None if end is None else _value(end) for end in (low, high))
+    first, last = (None if end is None else _unquote(end) for end in (low, high))
     return Interval(first, last, closed, quoted.pop())
 
 
-def _value(written: str) -> str | None:
-    """A written value without its quotes; None if it begins or ends with spaces and has none."""
+def _unquote(written: str) -> str | None:
+    """Return a written value without its quotes; None if it has none, but begins or ends with spaces."""
     if written[:1] == '"':
         return written[1:-1].replace('""', '"')
     return written if written == written.strip() else None
@@ -78,7 +78,7 @@ _MASKED = re.compile(r"(-?[0-9]+)(\*+)")
 
 
 def ends_of(label: str, *, whole: bool, read: Callable[[str], float] = float) -> tuple[float, float] | None:
-    """Least and greatest number behind a label: an open end is nan; None for a label that tells no number.
+    """Return the least and greatest number behind a label: nan for an open end; None if it stands for no number.
 
     Among whole numbers, `[20, 30)` ends with 29; elsewhere it comes as near to 30 as one likes.
 
@@ -100,13 +100,14 @@ def ends_of(label: str, *, whole: bool, read: Callable[[str], float] = float) ->
 
 
 def _ends(interval: Interval, read: Callable[[str], float], *, whole: bool) -> tuple[float, float]:
+    """Return the ends of an interval; an excluded upper end is 1 less among whole numbers."""
     low = nan if interval.low is None else read(interval.low)
     high = nan if interval.high is None else read(interval.high) - (whole and not interval.closed)
     return low, high
 
 
 def _numbers_of(label: str, meaning: Members | None) -> Sequence[str]:
-    """The values of a set, the first and the last of a masked number, or the value itself."""
+    """Return the values of a set, the first and the last of a masked number, or the value itself."""
     if meaning is not None:
         return meaning.values
     masked = _MASKED.fullmatch(label)
@@ -114,7 +115,9 @@ def _numbers_of(label: str, meaning: Members | None) -> Sequence[str]:
 
 
 def middle(ends: tuple[float, float], least: float = nan, greatest: float = nan) -> float:
-    """Middle between two ends; an open end lies at `least` or `greatest` where that is known, else at the other end.
+    """Return the middle between two ends.
+
+    An open end lies at `least` or `greatest` where that is known, else at the other end.
 
     >>> middle((20.0, 29.0)), middle((80.0, nan), 17.0, 90.0), middle((80.0, nan)), middle((nan, nan))
     (24.5, 85.0, 80.0, nan)

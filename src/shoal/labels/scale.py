@@ -44,7 +44,7 @@ _UNITS = {"s": _SECOND, "ms": 10**6, "us": 10**3, "ns": 1}
 _MIDNIGHT = " 00:00:00"
 
 
-class Sort(StrEnum):
+class ValueKind(StrEnum):
     """What all values of a column are."""
 
     NUMBER = "number"
@@ -54,7 +54,7 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True)
 class Moment:
-    """A day or a point in time, in nanoseconds since 1970; a day is told by its beginning."""
+    """A day or a point in time, in nanoseconds since 1970; a day stands at its beginning."""
 
     at: int
     is_day: bool = False
@@ -79,11 +79,11 @@ class OrderedValues:
         return bool((np.diff(self.codes) == 1).all())
 
     def below(self, key: Any) -> int:
-        """Number of keys that are less than this one."""
+        """Return the number of keys that are less than this one."""
         return bisect_left(self.keys, key)
 
     def up_to(self, key: Any) -> int:
-        """Number of keys that are less than or equal to this one."""
+        """Return the number of keys that are less than or equal to this one."""
         return bisect_right(self.keys, key)
 
 
@@ -94,7 +94,7 @@ class Scale:
     >>> ages = Scale(pa.array(["9", "30.0", "30", "41", "100"]))
     >>> ages.sort.value, ages.covered(Interval("30", "100")).tolist()
     ('number', [False, True, True, True, False])
-    >>> ages.same("30").tolist(), ages.ranks.tolist()
+    >>> ages.codes_of_text("30").tolist(), ages.ranks.tolist()
     ([1, 2], [0, 1, 1, 2, 3])
     """
 
@@ -106,20 +106,24 @@ class Scale:
     @cached_property
     def texts(self) -> list[str]:
         """Each value as a person would write it."""
-        texts: list[str] = words(self.values).to_pylist()
+        texts: list[str] = to_texts(self.values).to_pylist()
         return texts
 
     @cached_property
-    def sort(self) -> Sort:
+    def sort(self) -> ValueKind:
         """Numbers or moments where all of them are; else texts."""
         if len(self.numbers.keys) == len(self.values) and not any(_MINUS_ZERO.fullmatch(t) for t in self._plain):
-            return Sort.NUMBER if len(self.values) else Sort.TEXT
-        return Sort.MOMENT if len(self.instants.keys) == len(self.values) else Sort.TEXT
+            return ValueKind.NUMBER if len(self.values) else ValueKind.TEXT
+        return ValueKind.MOMENT if len(self.instants.keys) == len(self.values) else ValueKind.TEXT
 
     @cached_property
     def ranks(self) -> Codes:
         """The place of each value in the order of its sort; values that are one number have one rank."""
-        line = {Sort.NUMBER: lambda: self.numbers, Sort.MOMENT: lambda: self.instants, Sort.TEXT: lambda: self._by_text}
+        line = {
+            ValueKind.NUMBER: lambda: self.numbers,
+            ValueKind.MOMENT: lambda: self.instants,
+            ValueKind.TEXT: lambda: self._by_text,
+        }
         ordered = line[self.sort]()
         # [place] whether a key differs from the one before it: their running sum is the rank
         steps = [0, *(before != after for before, after in pairwise(ordered.keys))]
@@ -134,24 +138,24 @@ class Scale:
         return np.asarray(first, dtype=np.int64)
 
     def rank(self, text: str) -> int | None:
-        """Rank of the value that a text stands for; None if there is none."""
-        found = self.same(text)
+        """Return the rank of the value that a text stands for; None if there is none."""
+        found = self.codes_of_text(text)
         return int(self.ranks[found[0]]) if len(found) else None
 
     @cached_property
-    def _written(self) -> frozenset[str]:
+    def _text_set(self) -> frozenset[str]:
         return frozenset(self.texts)
 
     def is_value(self, text: str) -> bool:
-        """Whether a value is written just so, or is this number; a day is no value of a column of times."""
-        return text in self._written or (self.sort is Sort.NUMBER and len(self.same(text)) > 0)
+        """Return whether a value is written just so, or is this number; a day is no value of a column of times."""
+        return text in self._text_set or (self.sort is ValueKind.NUMBER and len(self.codes_of_text(text)) > 0)
 
-    def same(self, text: str) -> Codes:
-        """Codes of the values that a text stands for: numbers and moments compared by meaning, texts by spelling."""
-        if self.sort is Sort.NUMBER and (number := self.number(text)) is not None:
+    def codes_of_text(self, text: str) -> Codes:
+        """Return the codes of the values that a text stands for: numbers and moments by meaning, texts by spelling."""
+        if self.sort is ValueKind.NUMBER and (number := self.number(text)) is not None:
             start, stop = self.numbers.below(key := number * self.unit), self.numbers.up_to(key)
             return np.sort(self.numbers.codes[start:stop])
-        if self.sort is Sort.MOMENT and (moment := read_moment(text)) is not None:
+        if self.sort is ValueKind.MOMENT and (moment := read_moment(text)) is not None:
             start, stop = self.instants.below(moment.at), self.instants.up_to(moment.at)
             return np.sort(self.instants.codes[start:stop])
         code = self._spellings.get(text)
@@ -160,7 +164,7 @@ class Scale:
     # --- intervals -------------------------------------------------------------------------------------------------
 
     def covered(self, interval: Interval) -> NDArray[np.bool_]:
-        """Which values lie in an interval; one that no value can be compared with covers nothing."""
+        """Flag the values that lie in an interval; one that no value can be compared with covers nothing."""
         flags = np.zeros(len(self.values), dtype=bool)
         if (found := self._between(interval)) is not None:
             line, start, stop = found
@@ -168,7 +172,7 @@ class Scale:
         return flags
 
     def runs(self, interval: Interval) -> list[Run] | None:
-        """Values in an interval, as runs of codes; None where no value can be compared with it."""
+        """Return the values in an interval as runs of codes; None where no value can be compared with it."""
         found = self._between(interval)
         if found is None:
             return None
@@ -181,27 +185,28 @@ class Scale:
         return runs_of(line.codes[start:stop])
 
     def _between(self, interval: Interval) -> tuple[OrderedValues, int, int] | None:
-        """Ordered values that an interval is compared with, and from where to where it covers them.
+        """Return the ordered values that an interval is compared with, and from where to where it covers them.
 
         Ends in quotes are texts; others are numbers if all are, else moments if all are. Ends that are neither are
         texts where the column holds texts, as other tools write them.
         """
         ends = interval.ends
         if interval.quoted:
-            return self._reach(interval, self._by_text, str, str)
+            return self._locate_interval(interval, self._by_text, str, str)
         if all(self.number(end) is not None for end in ends):
-            return self._reach(interval, self.numbers, self._units_from, self._units_up_to)
+            return self._locate_interval(interval, self.numbers, self._units_from, self._units_up_to)
         moments = [moment for end in ends if (moment := read_moment(end)) is not None]
         if len(moments) == len(ends):
             line = self.days if all(moment.is_day for moment in moments) else self.instants
-            return self._reach(interval, line, _instant, _last_instant)
-        if self.sort is Sort.TEXT and not moments and not any(self.number(end) is not None for end in ends):
-            return self._reach(interval, self._by_text, str, str)
+            return self._locate_interval(interval, line, _instant, _last_instant)
+        if self.sort is ValueKind.TEXT and not moments and not any(self.number(end) is not None for end in ends):
+            return self._locate_interval(interval, self._by_text, str, str)
         return None
 
-    def _reach(
+    def _locate_interval(
         self, interval: Interval, line: OrderedValues, low: Callable[[str], Any], high: Callable[[str], Any]
     ) -> tuple[OrderedValues, int, int] | None:
+        """Return where an interval begins and ends among ordered values; `low` and `high` turn its ends into keys."""
         if not len(line.keys) and len(self.values):
             return None
         start = 0 if interval.low is None else line.below(low(interval.low))
@@ -213,7 +218,7 @@ class Scale:
     # --- numbers ---------------------------------------------------------------------------------------------------
 
     def number(self, text: str) -> Fraction | None:
-        """Exact number that a text stands for; None if it is none."""
+        """Return the exact number that a text stands for; None if it is none."""
         return read_number(text, self.decimal)
 
     @cached_property
@@ -234,17 +239,19 @@ class Scale:
         return OrderedValues.of(keys, self._numeric)
 
     def number_of(self, code: int) -> Fraction:
-        """The number behind a code that has one."""
+        """Return the number behind a code that has one."""
         found = self.number(self._plain[code])
         assert found is not None
         return found
 
     def _units_from(self, text: str) -> int:
+        """Return a number in units, rounded up."""
         number = self.number(text)
         assert number is not None
         return ceil(number * self.unit)
 
     def _units_up_to(self, text: str) -> int:
+        """Return a number in units, rounded down."""
         number = self.number(text)
         assert number is not None
         return floor(number * self.unit)
@@ -273,7 +280,7 @@ class Scale:
     @cached_property
     def _scientific(self) -> list[tuple[int, int]]:
         """Each of the `_numeric` values as (digits, exponent): it is digits × 10^exponent."""
-        return [_digits(self._plain[code]) for code in self._numeric]
+        return [_split_exponent(self._plain[code]) for code in self._numeric]
 
     # --- moments and texts -----------------------------------------------------------------------------------------
 
@@ -319,7 +326,7 @@ class Scale:
 
 
 def runs_of(codes: NDArray[np.integer[Any]]) -> list[Run]:
-    """Runs of consecutive codes, given codes in any order.
+    """Return runs of consecutive codes, given codes in any order.
 
     >>> runs_of(np.array([4, 0, 1, 0]))
     [(0, 2), (4, 5)]
@@ -375,10 +382,10 @@ def read_time(text: str) -> int | str | None:
     return None if moment is None else moment.at
 
 
-def words(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Each value as text, however its type is stored: 12:30:00 and 12:30:00.000 are one time.
+def to_texts(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return each value as text, however its type is stored: 12:30:00 and 12:30:00.000 are one time.
 
-    >>> words(pa.array([1500, 2000], pa.timestamp("ms", "UTC"))).to_pylist()
+    >>> to_texts(pa.array([1500, 2000], pa.timestamp("ms", "UTC"))).to_pylist()
     ['1970-01-01 00:00:01.5Z', '1970-01-01 00:00:02Z']
     """
     texts = values.cast(pa.string())
@@ -388,10 +395,10 @@ def words(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return texts
 
 
-def _digits(text: str) -> tuple[int, int]:
-    """A number as a whole number of digits and the power of ten that it is multiplied by.
+def _split_exponent(text: str) -> tuple[int, int]:
+    """Split a number into a whole number and the power of ten that it is multiplied by.
 
-    >>> _digits("-1.50"), _digits("2e+3")
+    >>> _split_exponent("-1.50"), _split_exponent("2e+3")
     ((-150, -2), (2, 3))
     """
     if text.removeprefix("-").isdecimal():
@@ -402,6 +409,7 @@ def _digits(text: str) -> tuple[int, int]:
 
 
 def _offset(zone: str | None) -> int:
+    """Return the offset of a time zone in nanoseconds."""
     if zone is None or zone == "Z":
         return 0
     minutes = int(zone[1:3]) * 60 + int(zone[-2:])
@@ -409,13 +417,14 @@ def _offset(zone: str | None) -> int:
 
 
 def _instant(text: str) -> int:
+    """Return the point in time that a text stands for; of a day, its beginning."""
     moment = read_moment(text)
     assert moment is not None
     return moment.at
 
 
 def _last_instant(text: str) -> int:
-    """The end of a day, or the point in time itself."""
+    """Return the last instant of a day, or the point in time itself."""
     moment = read_moment(text)
     assert moment is not None
     return moment.at + _DAY - 1 if moment.is_day else moment.at
@@ -465,13 +474,13 @@ class Coverage:
         return flags
 
     def runs(self, label: str | None) -> list[Run]:
-        """Codes that a label covers, as runs from least to greatest."""
+        """Return the codes that a label covers, as runs from least to greatest."""
         if label is None or label == TOP:
             first = 0 if label == TOP else len(self.scale.values)
             return [(first, self.size)] if first < self.size else []
         # a value may look like a label, and a label of days like the midnight that begins one of them
         if self.scale.is_value(label) or label not in self._groups:
-            if len(codes := self.scale.same(label)):
+            if len(codes := self.scale.codes_of_text(label)):
                 return runs_of(codes)
         else:
             return runs_of(np.concatenate([np.flatnonzero(level == group) for level, group in self._groups[label]]))
@@ -479,12 +488,12 @@ class Coverage:
             case Interval() as interval:
                 return self.scale.runs(interval) or []
             case Members(values):
-                return runs_of(np.concatenate([self.scale.same(value) for value in values]))
+                return runs_of(np.concatenate([self.scale.codes_of_text(value) for value in values]))
         return []
 
     @cached_property
     def _groups(self) -> dict[str, list[tuple[NDArray[np.integer[Any]], int]]]:
-        """(level, group) pairs of the hierarchy that bear each label; all mean the same, but on top null may join."""
+        """Pairs of level and group that have each label; all cover the same values, but at the top null may join."""
         found: dict[str, list[tuple[NDArray[np.integer[Any]], int]]] = {}
         for level, labels in zip(self.hierarchy.levels, self.hierarchy.labels, strict=True) if self.hierarchy else ():
             for group, label in enumerate(labels):

@@ -58,7 +58,7 @@ class PrecisionLoss(Metric):
     source: ClassVar[str] = "Sweeney 2002"
 
     def on(self, before: Before) -> "AdditiveScorer":
-        return AdditiveScorer(before, [_lifted(h) for h in before.hierarchies])
+        return AdditiveScorer(before, [_level_shares(h) for h in before.hierarchies])
 
 
 class Height(Metric):
@@ -73,13 +73,14 @@ class Height(Metric):
         return HeightScorer(before)
 
 
-def _lifted(hierarchy: Hierarchy) -> tuple[Floats, ...]:
+def _level_shares(hierarchy: Hierarchy) -> tuple[Floats, ...]:
+    """Return costs[level][group]: level / height, the share of the hierarchy below the level."""
     top = max(hierarchy.height, 1)
     return tuple(np.full(hierarchy.groups(h), h / top) for h in range(hierarchy.height + 1))
 
 
 def mean_losses(before: Before, after: RecodedCells) -> Floats:
-    """Mean loss of each attribute over all rows."""
+    """Return the mean loss of each attribute over all rows."""
     return np.asarray(after.sizes @ after.losses / before.rows)
 
 
@@ -97,7 +98,7 @@ class AdditiveScorer:
             means = np.array([rows @ cost[h][hierarchy.levels[h]] for h in range(len(cost))]) / self.rows
             self.means.append(np.append(means, 0.0))  # left out, it costs nothing
         self.costs = costs
-        self.dearest = [_dearest(h, cost) for h, cost in zip(before.hierarchies, costs, strict=True)]
+        self.dearest = [_highest_costs(h, cost) for h, cost in zip(before.hierarchies, costs, strict=True)]
         self.floors: Floors = tuple(self._scaled(i, mean) for i, mean in enumerate(self.means))
 
     def judge(self, after: After, doomed: Flags) -> Judgement:
@@ -109,7 +110,9 @@ class AdditiveScorer:
     def score(self, after: After) -> float:
         means = np.array([mean[level] for mean, level in zip(self.means, after.node, strict=True)])
         if after.any_suppressed:
-            rows, begins = after.lost(self.hierarchies)
+            # [label, attribute after attribute] suppressed rows under it, and where each attribute begins:
+            # these rows cost 1 instead of the cost of their label
+            rows, begins = after.suppressed_marginals(self.hierarchies)
             costs = np.concatenate([cost[level] for cost, level in zip(self.costs, after.node, strict=True)])
             means += (after.suppressed_rows - np.add.reduceat(costs * rows, begins)) / self.rows
         return float(self.weights @ (np.log1p(means) if self.geometric else means))
@@ -118,7 +121,7 @@ class AdditiveScorer:
         return float(np.expm1(score)) if self.geometric else score
 
     def _floors(self, after: After, out: Flags) -> Floors:
-        """Lower bounds per attribute, for each level up to the node's, if the rows of `out` cost 1.
+        """Return lower bounds per attribute, for each level up to the node's, if the rows of `out` cost 1.
 
         The other rows cost what they cost there; those of `out` are replaced, at a finer level by the dearest label
         that lies under theirs. At the node's own level this is exact.
@@ -140,12 +143,13 @@ class AdditiveScorer:
         )
 
     def _scaled(self, i: int, mean: Floats) -> Floats:
+        """Return mean costs of attribute i on the additive scale, weighted."""
         scaled: Floats = self.weights[i] * (np.log1p(mean) if self.geometric else mean)
         return scaled
 
 
-def _dearest(hierarchy: Hierarchy, cost: tuple[Floats, ...]) -> list[Floats]:
-    """dearest[h][low, group]: the highest cost at level `low` among the labels under a group of level h."""
+def _highest_costs(hierarchy: Hierarchy, cost: tuple[Floats, ...]) -> list[Floats]:
+    """Return dearest[h][low, group]: the highest cost at level `low` among the labels under a group of level h."""
     out = []
     for h in range(len(cost)):
         most = np.zeros((h + 1, hierarchy.groups(h)))

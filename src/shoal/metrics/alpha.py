@@ -30,7 +30,7 @@ class AlphaMax(Metric):
         return self.on(before).score(after)
 
     def on(self, before: Before) -> "AlphaScorer":
-        return AlphaScorer(before, largest)
+        return AlphaScorer(before, largest_alpha)
 
 
 class AlphaSpread(Metric):
@@ -49,7 +49,7 @@ class AlphaSpread(Metric):
         return self.on(before).score(after)
 
     def on(self, before: Before) -> "AlphaScorer":
-        return AlphaScorer(before, spread)
+        return AlphaScorer(before, alpha_spread)
 
 
 def alphas(values: ValueCounts) -> Floats:
@@ -65,14 +65,14 @@ def alphas(values: ValueCounts) -> Floats:
     return most
 
 
-def largest(alpha: Floats) -> float:
+def largest_alpha(alpha: Floats) -> float:
     """Return the largest α; 0 where there is none."""
     return float(np.fmax.reduce(alpha)) if np.isfinite(alpha).any() else 0.0
 
 
-def spread(alpha: Floats) -> float:
+def alpha_spread(alpha: Floats) -> float:
     """Return the largest less the smallest α; 0 where there is none."""
-    return largest(alpha) - float(np.fmin.reduce(alpha)) if np.isfinite(alpha).any() else 0.0
+    return largest_alpha(alpha) - float(np.fmin.reduce(alpha)) if np.isfinite(alpha).any() else 0.0
 
 
 @dataclass
@@ -100,5 +100,5 @@ class AlphaScorer:
     def _released(self, after: Outcome) -> Iterator[ValueCounts]:
         """Yield each sensitive attribute's counts in the kept classes."""
         assert self.before.sensitive is not None
-        counts = after.classes.class_counts(self.before.sensitive).kept(~after.suppressed)
+        counts = after.classes.class_counts(self.before.sensitive).select_classes(~after.suppressed)
         yield from counts.sensitive.values()

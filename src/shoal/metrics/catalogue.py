@@ -93,6 +93,7 @@ def lost_in_cells(before: Before, after: RecodedCells) -> dict[str, float]:
 
 
 def _fitting(before: Before) -> list[Metric]:
+    """Return the metrics that this table has all counts for."""
     return [metric for metric in METRICS.values() if before.sensitive is not None or not metric.of_sensitive]
 
 
@@ -122,15 +123,15 @@ class Entry:
         }
 
 
-def _minimised(name: str, measure: Measure | None = None) -> Entry:
+def _entry_of_metric(name: str, measure: Measure | None = None) -> Entry:
     """Return the entry of a metric that searches minimise, with the metric's own words."""
     metric = METRICS[name]
     return Entry(name, metric.tells, metric.range, metric.source, measure)
 
 
 _ENTRIES: tuple[Entry, ...] = (
-    _minimised("loss", loss),
-    _minimised("loss-geometric"),
+    _entry_of_metric("loss", loss),
+    _entry_of_metric("loss-geometric"),
     Entry(
         "ncp",
         "Normalised certainty penalty: the sum of a record's losses, on average.",
@@ -174,9 +175,9 @@ _ENTRIES: tuple[Entry, ...] = (
         "Sweeney 2002",
         prec_full_domain,
     ),
-    _minimised("precision-loss"),
-    _minimised("height"),
-    _minimised("discernibility", discernibility),
+    _entry_of_metric("precision-loss"),
+    _entry_of_metric("height"),
+    _entry_of_metric("discernibility", discernibility),
     Entry(
         "discernibility-star",
         "C_DM*: the squares of all classes, as if none was suppressed.",
@@ -184,7 +185,7 @@ _ENTRIES: tuple[Entry, ...] = (
         "El Emam et al., JAMIA 2009; ARX",
         discernibility_star,
     ),
-    _minimised("average-class", average_class),
+    _entry_of_metric("average-class", average_class),
     Entry(
         "c-avg",
         "C_AVG: released rows per released class, over the largest k that was asked.",
@@ -263,15 +264,15 @@ _ENTRIES: tuple[Entry, ...] = (
         "Cramér 1946",
         contingency_change,
     ),
-    _minimised("alpha-max"),
-    _minimised("alpha-spread"),
+    _entry_of_metric("alpha-max"),
+    _entry_of_metric("alpha-spread"),
 )
 
 
 def catalogue() -> tuple[Entry, ...]:
     """Return every figure, with the metrics that other packages registered last."""
     known = {entry.name for entry in _ENTRIES}
-    return (*_ENTRIES, *(_minimised(name) for name in METRICS if name not in known))
+    return (*_ENTRIES, *(_entry_of_metric(name) for name in METRICS if name not in known))
 
 
 def measured(seen: Comparison) -> dict[str, Measurement]:

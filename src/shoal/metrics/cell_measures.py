@@ -8,7 +8,7 @@ from shoal.metrics.metric import Floats
 
 
 def _losses(seen: Comparison) -> dict[str, float]:
-    """Per attribute, the mean share of its leaves that a cell cannot tell apart."""
+    """Return, per attribute, the mean share of its leaves that a cell cannot tell apart."""
     return {facet.name: facet.mean(facet.covers.losses) for facet in seen.facets}
 
 
@@ -101,17 +101,19 @@ def non_uniform_entropy_share(seen: Comparison) -> Measurement:
     >>> round(non_uniform_entropy_share(seen).total, 3)
     0.566
     """
-    bits, most = non_uniform_entropy(seen).attributes, {facet.name: _most(facet) for facet in seen.facets}
+    bits, most = non_uniform_entropy(seen).attributes, {facet.name: _most_bits(facet) for facet in seen.facets}
     whole = sum(most.values())
     shares = {name: each / most[name] if most[name] else 0.0 for name, each in bits.items()}
     return Measurement(sum(bits.values()) / whole if whole else 0.0, shares)
 
 
 def _bits(facet: Facet) -> float:
+    """Return the non-uniform entropy of an attribute: Σ log2 f(label) - Σ log2 f(value) over its cells."""
     return max(float(facet.shown @ _log2(facet.covers.held) - facet.rows @ _log2(facet.rows)), 0.0)
 
 
-def _most(facet: Facet) -> float:
+def _most_bits(facet: Facet) -> float:
+    """Return the non-uniform entropy of an attribute if all its cells were `*`."""
     rows = facet.rows.sum(keepdims=True)
     return max(float(rows @ _log2(rows) - facet.rows @ _log2(facet.rows)), 0.0)
 

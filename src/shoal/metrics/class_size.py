@@ -1,4 +1,4 @@
-"""What the sizes of the classes tell: discernibility, average class size, and what is told of them afterwards."""
+"""Metrics and measures of class sizes: discernibility, average class size, and a histogram."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.class_counts import Longs
+from shoal.data.class_counts import Longs, sum_counts
 from shoal.metrics.comparison import Bucket, Comparison, Measurement
 from shoal.metrics.metric import Floors, Judgement, Metric
 from shoal.models.model import Flags
@@ -73,7 +73,7 @@ class ClassScorer:
 
     def judge(self, after: After, doomed: Flags) -> Judgement:
         below = [np.zeros(level + 1) for level in after.node]
-        below[0] += self.finer(after.rows_of(doomed))
+        below[0] += self.finer(after.count_rows(doomed))
         return Judgement(self.score(after), tuple(below), self.coarser(after))
 
     def value(self, score: float) -> float:
@@ -137,12 +137,13 @@ def histogram(sizes: Longs) -> tuple[Bucket, ...]:
     while steps[-1] <= sizes.max():
         steps.append(steps[-1] * 5 // 2 if str(steps[-1]).startswith("2") else steps[-1] * 2)
     at = np.searchsorted(steps, sizes, side="right") - 1
-    classes, rows = np.bincount(at), np.bincount(at, weights=sizes)
+    classes, rows = np.bincount(at), sum_counts(at, sizes)
     return tuple(
         Bucket(steps[i], steps[i + 1] - 1, int(classes[i]), int(rows[i])) for i in range(at.min(), len(classes))
     )
 
 
 def _squares(sizes: Longs) -> float:
+    """Return the sum of the squared sizes as a float."""
     each = sizes.astype(np.float64)
     return float(each @ each)

@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.data.class_counts import Flags, Longs
+from shoal.data.class_counts import Flags, Longs, sum_counts
 from shoal.data.codes import Codes, Column, Kind, Table
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Long, joined
+from shoal.data.packed_keys import LongCounts, join_columns
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
 from shoal.labels.grammar import ends_of, middle
 from shoal.metrics.metric import Floats
-from shoal.recoding.columns import Released
-from shoal.recoding.kinds import GroupRecoding, NodeRecoding, PartRecoding, Recoding, never
+from shoal.recoding.columns import ReleasedColumn
+from shoal.recoding.kinds import GroupRecoding, NodeRecoding, PartRecoding, Recoding, fail_for_kind
 from shoal.recoding.outcome import After, Before, Covers, RecodedCells
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ class Middles:
         return float(all(number.denominator == 1 for number in self.column.numbers))
 
     def of_texts(self, texts: Sequence[str | None]) -> Floats:
-        """Midpoint of each label's range; nan for null and for labels that give no range."""
+        """Return the midpoint of each label's range; nan for null and for labels that give no range."""
         values = dict(zip(self.column.texts.to_pylist(), self.originals.tolist(), strict=False))
         return np.array([np.nan if text is None else values.get(text, self._middle(text)) for text in texts])
 
-    def of_columns(self, columns: Mapping[str, Released], kinds: Mapping[str, str]) -> Floats:
-        """Number that released columns give each part: the mean if shown, else another statistic, else a midpoint."""
+    def of_columns(self, columns: Mapping[str, ReleasedColumn], kinds: Mapping[str, str]) -> Floats:
+        """Return the number shown for each part: the mean if there is one, else another statistic, else a midpoint."""
         by_kind = {kinds.get(name, "range"): column for name, column in columns.items()}
         for kind in ("mean", "median", "mode"):
             if kind in by_kind:
@@ -70,8 +70,8 @@ class Middles:
         high = self._numbers(by_kind["max"]) if "max" in by_kind else self._numbers(by_kind["hi"]) - self.step
         return self._between(low, high)
 
-    def _numbers(self, column: Released | None) -> Floats:
-        """Number of each part; nan where there is none. Values with an order of their own are shown as texts."""
+    def _numbers(self, column: ReleasedColumn | None) -> Floats:
+        """Return the number of each part, nan for none; values in an order given by hand are released as texts."""
         assert column is not None
         values = column.values
         if pa.types.is_string(values.type):
@@ -79,6 +79,7 @@ class Middles:
         return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)[column.codes]
 
     def _middle(self, text: str) -> float:
+        """Return the midpoint of the range of a label; nan if it gives none."""
         ends = ends_of(text, whole=bool(self.step))
         return nan if ends is None else middle(ends, *self._range)
 
@@ -87,6 +88,7 @@ class Middles:
         return float(np.nanmin(self.originals)), float(np.nanmax(self.originals))
 
     def _between(self, low: Floats, high: Floats) -> Floats:
+        """Return the midpoints of ranges; an end that is nan is the least or greatest number of the column."""
         least, greatest = self._range
         ends = np.where(np.isnan(low), least, low), np.where(np.isnan(high), greatest, high)
         return np.asarray((ends[0] + ends[1]) / 2)
@@ -97,10 +99,10 @@ def middles_of(column: Column) -> Middles | None:
     return Middles(column) if column.kind is Kind.NUMBER and len(column.values) else None
 
 
-def filled(numbers: Floats, labels: Codes, originals: Floats) -> Floats:
-    """Fill in labels without a number: the middle of the least and greatest original number shown so.
+def fill_missing_numbers(numbers: Floats, labels: Codes, originals: Floats) -> Floats:
+    """Fill in labels without a number by the middle of the least and greatest original number that they show.
 
-    >>> filled(np.array([np.nan, 7.0]), np.array([0, 0, 1], np.int32), np.array([1.0, 2.0, 6.0])).tolist()
+    >>> fill_missing_numbers(np.array([np.nan, 7.0]), np.array([0, 0, 1], np.int32), np.array([1.0, 2.0, 6.0])).tolist()
     [1.5, 7.0]
     """
     # per label, the least and the greatest original number that it shows
@@ -139,7 +141,7 @@ class Facet:
     """For a numeric attribute: the number behind each code, and the number that each label stands for."""
 
     def mean(self, costs: Floats) -> float:
-        """Mean over all rows of what each label costs."""
+        """Return the mean cost of a row, given the cost of each label."""
         rows = self.shown.astype(np.float64)
         return float(rows @ costs / rows.sum())
 
@@ -166,7 +168,7 @@ class Comparison:
     """Rows of each class, suppressed classes included."""
     suppressed: Flags
     """Flags the classes that are suppressed."""
-    beside: Mapping[str, Long]
+    beside: Mapping[str, LongCounts]
     """Counts of each sensitive attribute per item, where the release shows them row by row."""
     k: int
     """The largest k that was asked for; 1 if none was."""
@@ -178,7 +180,7 @@ class Comparison:
     @property
     def lines(self) -> Longs:
         """Rows of each line."""
-        return np.bincount(self.line, weights=self.counts, minlength=len(self.out)).astype(np.int64)
+        return sum_counts(self.line, self.counts, len(self.out))
 
     @property
     def kept(self) -> Longs:
@@ -186,7 +188,7 @@ class Comparison:
         return self.sizes[~self.suppressed]
 
     @property
-    def foremost(self) -> tuple[Facet, ...]:
+    def most_important(self) -> tuple[Facet, ...]:
         """The most important attributes, whose pairs are measured; the number of pairs is limited that way."""
         return tuple(sorted(self.facets, key=lambda facet: -facet.weight)[:_MOST_PAIRED])
 
@@ -214,15 +216,15 @@ def see(
     sensitive: Collection[str],
     k: int,
 ) -> Comparison:
-    """Put a release beside its original.
+    """Return the comparison of a release with its original.
 
-    `statistics` are the released columns that tell a number of a quasi-identifier: of which one, and which number.
+    `statistics` gives, for each released column that shows a statistic, its quasi-identifier and the kind of statistic.
     """
     points, own = before.classes, recoding.keeps_values
     told = () if own else tuple(sensitive)
-    if recoding.levels is not None and _shown_alike(points, class_of_row):
+    if recoding.levels is not None and _is_shown_alike(points, class_of_row):
         assert isinstance(after, After)
-        points, after, line_of_point = _in_order(points, after, class_of_row)
+        points, after, line_of_point = _sort_points_and_classes(points, after, class_of_row)
         out = after.suppressed
         items = _items_of_points(table, points, line_of_point, len(out), told)
     else:
@@ -235,25 +237,25 @@ def see(
     # an item is a (point, line) pair that rows have in common
     point, line = items.codes("point"), items.codes("line")
     # rows of each line
-    lines = np.bincount(line, weights=items.counts, minlength=len(out)).astype(np.int64)
+    lines = sum_counts(line, items.counts, len(out))
     facets = []
     for i, name in enumerate(points.attributes):
         column, codes = table[name], points.codes(name)
-        rows = np.bincount(codes, weights=points.counts, minlength=column.size).astype(np.int64)
+        rows = sum_counts(codes, points.counts, column.size)
         labels = recoding.by_kind(
-            node=partial(_of_node, column, hierarchies, after, rows),
-            parts=partial(_of_parts, column, i, after, class_of_row, statistics),
-            stored=never,
-            groups=partial(_of_values, column, codes, rows),
+            node=partial(_labels_of_node, column, hierarchies, after, rows),
+            parts=partial(_labels_of_parts, column, i, after, class_of_row, statistics),
+            stored=fail_for_kind,
+            groups=partial(_labels_of_values, column, codes, rows),
         )
         numbers = None
         if (middles := middles_of(column)) is not None and labels.middles is not None:
             originals = middles.originals
-            numbers = originals, filled(labels.middles, labels.of[line], originals[codes[point]])
+            numbers = originals, fill_missing_numbers(labels.middles, labels.of[line], originals[codes[point]])
             if max(np.nanmax(np.abs(each), initial=0.0) for each in numbers) > _LARGEST:
                 numbers = None
         # rows of each label
-        shown = np.bincount(labels.of, weights=lines, minlength=len(labels.stars)).astype(np.int64)
+        shown = sum_counts(labels.of, lines, len(labels.stars))
         facets.append(
             Facet(
                 name,
@@ -273,8 +275,8 @@ def see(
     return Comparison(points, point, line, items.counts, out, tuple(facets), sizes, suppressed, beside, k)
 
 
-def _shown_alike(points: FrequencySet, class_of: Codes) -> bool:
-    """Whether all rows of a point are shown alike: true at a node, unless some rows were left out for a rule."""
+def _is_shown_alike(points: FrequencySet, class_of: Codes) -> bool:
+    """Return whether all rows of a point are shown alike: so at a node, unless a rule left out some rows."""
     if points.classes is None:
         return True
     of = np.empty(len(points), dtype=np.int32)
@@ -282,14 +284,15 @@ def _shown_alike(points: FrequencySet, class_of: Codes) -> bool:
     return bool(np.array_equal(of[points.classes], class_of))
 
 
-def _in_order(points: FrequencySet, after: After, class_of: Codes) -> tuple[FrequencySet, After, Codes]:
+def _sort_points_and_classes(points: FrequencySet, after: After, class_of: Codes) -> tuple[FrequencySet, After, Codes]:
     """Sort points and classes, since sums of floats depend on the order; return also the line of each point."""
     of = class_of
     if points.classes is not None:  # of each row: at a node, rows of one point are shown alike
         of = np.empty(len(points), dtype=np.int32)
         of[points.classes] = class_of
-    points, place = points.sorted()
-    classes, new = after.classes.sorted()
+    points, place = points.sort_by_key()
+    classes, new = after.classes.sort_by_key()
+    # `place` and `new` are the new numbers of points and classes
     suppressed, line = np.empty_like(after.suppressed), np.empty_like(of)
     suppressed[new], line[place] = after.suppressed, new[of]
     return points, After(after.node, classes, suppressed), line
@@ -298,14 +301,14 @@ def _in_order(points: FrequencySet, after: After, class_of: Codes) -> tuple[Freq
 def _items_of_points(
     table: Table, points: FrequencySet, line: Codes, lines: int, told: Collection[str]
 ) -> FrequencySet:
-    """Make each point an item, shown as one line."""
+    """Return items of one point each, given the line that shows it; `told` are the columns counted per item."""
     every = np.arange(len(points), dtype=np.int32)
-    items = FrequencySet.listed({"point": (every, len(points)), "line": (line, lines)})
-    long: dict[Counted, Long] = {name: points.long[name] for name in told if name in points.long}
+    items = FrequencySet.from_rows({"point": (every, len(points)), "line": (line, lines)})
+    long: dict[Counted, LongCounts] = {name: points.long[name] for name in told if name in points.long}
     for name in told:
         if name not in long:
             assert points.classes is not None
-            entries = Long.count(points.classes, table[name].codes, table[name].size)
+            entries = LongCounts.count(points.classes, table[name].codes, table[name].size)
             order = np.lexsort((entries.values, entries.classes))
             long[name] = replace(
                 entries,
@@ -316,14 +319,14 @@ def _items_of_points(
     return replace(items, counts=points.counts, long=long)
 
 
-def _of_node(
+def _labels_of_node(
     column: Column,
     hierarchies: Mapping[str, Hierarchy],
     after: After | RecodedCells,
     rows: Longs,
     recoding: NodeRecoding,
 ) -> _AttributeLabels:
-    """Labels of the attribute's level and, last, the `*` of suppressed rows."""
+    """Return the labels of the attribute's level and, last, the `*` of suppressed rows."""
     hierarchy, level = hierarchies[column.name], recoding.levels[column.name]
     groups = hierarchy.groups(level)
     # some code of each group of the level, from which its label is found
@@ -334,14 +337,14 @@ def _of_node(
     middles = middles_of(column)
     return _AttributeLabels(
         np.where(after.suppressed, np.int32(groups), after.classes.codes(column.name)),
-        covers.starred(int(rows.sum()), null=column.has_null),
+        covers.with_suppressed(int(rows.sum()), null=column.has_null),
         np.arange(groups + 1, dtype=np.int32),
         np.array([text == TOP for text in texts]),
         None if middles is None else middles.of_texts(texts),
     )
 
 
-def _of_parts(
+def _labels_of_parts(
     column: Column,
     attribute: int,
     after: After | RecodedCells,
@@ -349,27 +352,27 @@ def _of_parts(
     statistics: Mapping[str, tuple[str, str]],
     recoding: PartRecoding,
 ) -> _AttributeLabels:
-    """Labels of every class; all parts of a class show the same."""
+    """Return the label of every class; all parts of a class show the same."""
     assert isinstance(after, RecodedCells)
     # a part of each class: all its parts show the same
     part = np.empty(int(class_of_row.max()) + 1, dtype=np.int32)
     part[class_of_row] = recoding.part
     columns = recoding.shown[column.name]
-    alike, _, _ = joined([(each.codes[part], len(each.texts)) for each in columns.values()])
+    alike, _, _ = join_columns([(each.codes[part], len(each.texts)) for each in columns.values()])
     first = next(iter(columns.values()))
     middles = middles_of(column)
     kinds = {name: kind for name, (_, kind) in statistics.items()}
     return _AttributeLabels(
         np.arange(len(part), dtype=np.int32),
-        after.covers[attribute].at(part),
+        after.covers[attribute].take(part),
         alike,
         np.array([text == TOP for text in first.texts.to_pylist()])[first.codes[part]],
         None if middles is None else middles.of_columns(columns, kinds)[part],
     )
 
 
-def _of_values(column: Column, codes: Codes, rows: Longs, _: GroupRecoding) -> _AttributeLabels:
-    """Labels of a column whose values are shown as they are."""
+def _labels_of_values(column: Column, codes: Codes, rows: Longs, _: GroupRecoding) -> _AttributeLabels:
+    """Return the labels of a column whose values are shown as they are."""
     none, every = np.zeros(len(rows), dtype=bool), np.arange(len(rows), dtype=np.int32)
     nothing = np.zeros(len(rows))
     covers = Covers(nothing, np.ones(len(rows), dtype=np.int64), rows, none, nothing, max(len(column.values), 1))

@@ -27,7 +27,8 @@ def contingency_change(seen: Comparison) -> Measurement:
 
 
 def _pairs(seen: Comparison) -> Iterator[MeasuredPair]:
-    few = [facet for facet in seen.foremost if _categories(facet) <= MOST]
+    """Yield Cramér's V before and after for every pair that has one before."""
+    few = [facet for facet in seen.most_important if _categories(facet) <= MOST]
     values = {facet.name: seen.points.codes(facet.name) for facet in few}
     labels = {facet.name: facet.alike[facet.of] for facet in few}
     kept = np.where(seen.out, 0, seen.lines)
@@ -47,7 +48,7 @@ def _pairs(seen: Comparison) -> Iterator[MeasuredPair]:
 
 
 def _categories(facet: Facet) -> int:
-    """Number of categories, before or after, whichever is greater."""
+    """Return the number of categories, before or after, whichever is greater."""
     return max(int(np.count_nonzero(facet.rows)), len(np.unique(facet.alike[facet.of])))
 
 
@@ -112,11 +113,11 @@ def correlation_change(seen: Comparison) -> Measurement:
     Numbers as for SSE; what does not vary correlates with nothing. Of at most 16 quasi-identifiers, the most important
     ones.
     """
-    numeric = [facet for facet in seen.foremost if facet.numbers is not None]
+    numeric = [facet for facet in seen.most_important if facet.numbers is not None]
     if len(numeric) < 2:
         return Measurement(None)
-    before = correlations([_before(seen, facet) for facet in numeric], seen.points.counts)
-    after = correlations([_shown(facet)[facet.of] for facet in numeric], np.where(seen.out, 0, seen.lines))
+    before = correlations([_original_numbers(seen, facet) for facet in numeric], seen.points.counts)
+    after = correlations([_shown_numbers(facet)[facet.of] for facet in numeric], np.where(seen.out, 0, seen.lines))
     pairs = tuple(
         MeasuredPair(one.name, other.name, float(before[i, j]), float(np.nan_to_num(after[i, j])))
         for (i, one), (j, other) in combinations(enumerate(numeric), 2)
@@ -134,11 +135,12 @@ def correlations(columns: Sequence[Floats], counts: Longs) -> Floats:
     >>> correlations(columns, np.array([1, 1, 0, 1]))[0].tolist()
     [1.0, 1.0, nan]
     """
+    # [line, column] numbers, and 1 where they are known, else 0
     x = np.stack(columns, axis=1)
     known = (~np.isnan(x) & (counts[:, None] > 0)).astype(np.float64)
     x = np.where(known > 0, x, 0)
     weights = counts.astype(np.float64)
-    # from the middle on, so that squares of large numbers do not swallow their differences
+    # as distances from the mean, so that squares of large numbers do not swallow their differences
     x -= (weights @ x) / np.maximum(weights @ known, 1)
     x *= known
     weighted = x * weights[:, None]
@@ -154,28 +156,29 @@ def correlations(columns: Sequence[Floats], counts: Longs) -> Floats:
 
 
 def _errors(seen: Comparison) -> dict[str, float]:
+    """Return the sum of squared errors of each numeric attribute."""
     errors = {}
     for facet in seen.facets:
         if facet.numbers is not None:
-            apart = _before(seen, facet)[seen.point] - _shown(facet)[facet.of][seen.line]
+            apart = _original_numbers(seen, facet)[seen.point] - _shown_numbers(facet)[facet.of][seen.line]
             errors[facet.name] = float(np.nansum(seen.counts * apart * apart))
     return errors
 
 
-def _before(seen: Comparison, facet: Facet) -> Floats:
-    """Original number of each point."""
+def _original_numbers(seen: Comparison, facet: Facet) -> Floats:
+    """Return the original number of each point."""
     assert facet.numbers is not None
     return facet.numbers[0][seen.points.codes(facet.name)]
 
 
-def _shown(facet: Facet) -> Floats:
-    """The number that each label stands for."""
+def _shown_numbers(facet: Facet) -> Floats:
+    """Return the number that each label stands for."""
     assert facet.numbers is not None
     return facet.numbers[1]
 
 
 def _spread(numbers: Floats, rows: Longs) -> float:
-    """SST: the sum of squared distances from the mean."""
+    """Return SST, the sum of squared distances from the mean."""
     known = ~np.isnan(numbers) & (rows > 0)
     if not known.any():
         return 0.0
@@ -184,7 +187,7 @@ def _spread(numbers: Floats, rows: Longs) -> float:
 
 
 def _volumes(seen: Comparison) -> Floats:
-    """log2 of the number of points that each line may stand for."""
+    """Return log2 of the number of points that each line may stand for."""
     bits = np.zeros(len(seen.out))
     for facet in seen.facets:
         bits += np.where(seen.out, np.log2(facet.values), np.log2(facet.covers.values)[facet.of])

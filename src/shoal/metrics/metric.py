@@ -42,7 +42,9 @@ class Scorer(Protocol):
         """Return the same score without bounds, for callers that look at many nodes and search none."""
         ...
 
-    def value(self, score: float) -> float: ...
+    def value(self, score: float) -> float:
+        """Return a score on the metric's own scale."""
+        ...
 
 
 class Metric(ABC):
@@ -66,5 +68,5 @@ class Metric(ABC):
         """Return a scorer for the nodes of one table."""
 
     def of_cells(self, before: Before, after: RecodedCells) -> float | None:  # noqa: ARG002
-        """Value for a recoding without a level per attribute; None where the metric counts levels."""
+        """Return the value for a recoding without a level per attribute; None where the metric counts levels."""
         return None

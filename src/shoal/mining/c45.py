@@ -13,7 +13,7 @@ from shoal.data.codes import Codes, Column, Table, encode
 from shoal.errors import BadData, BadInput
 from shoal.kernels._core import c45
 from shoal.mining.attributes import Cells, TreeAttribute
-from shoal.mining.decision_tree import FittedTree, Floats, Rule, first_most, rules_of
+from shoal.mining.decision_tree import FittedTree, Floats, Rule, argmax_of_rows, rules_of
 
 _TWICE = "two columns have the same name; rename one"
 
@@ -30,7 +30,7 @@ def cells_of(frame: Any) -> tuple[dict[str, Cells], int]:
     if isinstance(frame, Mapping):
         return {str(name): column for name, column in frame.items()}, len(next(iter(frame.values())).codes)
     if isinstance(frame, np.ndarray | list | tuple):
-        return _matrix(frame)
+        return _columns_of_matrix(frame)
     import narwhals as nw
 
     if isinstance(frame, pa.RecordBatch):
@@ -47,7 +47,7 @@ def cells_of(frame: Any) -> tuple[dict[str, Cells], int]:
     names = [str(name) for name in eager.columns]
     if len(set(names)) < len(names):  # 1 and "1"
         raise BadData(_TWICE)
-    return {name: _column(name, each) for name, each in zip(names, series, strict=True)}, len(eager)
+    return {name: _encode_column(name, each) for name, each in zip(names, series, strict=True)}, len(eager)
 
 
 def classes_of(target: Any) -> tuple[NDArray[Any], Codes]:
@@ -73,14 +73,14 @@ def classes_of(target: Any) -> tuple[NDArray[Any], Codes]:
     return classes, np.append(ranks, -1).astype(np.int32)[codes]
 
 
-def _column(name: str, series: Any) -> Column:
+def _encode_column(name: str, series: Any) -> Column:
     try:
         return encode(name, series.to_arrow())
     except (pa.ArrowException, TypeError, ValueError):  # what they say may hold cells
         raise BadData(f"column {name!r} holds values that are not plain; turn it into text") from None
 
 
-def _matrix(given: Any) -> tuple[dict[str, Cells], int]:
+def _columns_of_matrix(given: Any) -> tuple[dict[str, Cells], int]:
     try:
         matrix = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
@@ -139,12 +139,12 @@ class C45:
 
     def predict(self, frame: Any) -> NDArray[Any]:
         """Return the most probable class of each row; the first of equally probable ones."""
-        best = first_most(self.predict_proba(frame))
+        best = argmax_of_rows(self.predict_proba(frame))
         return self.classes_[best]
 
     def predict_proba(self, frame: Any) -> Floats:
         """Return the probability of each class, in the order of `classes_`."""
-        codes, rows = self._coded(frame)
+        codes, rows = self._encode_rows(frame)
         return self.tree_.shares(codes, rows)
 
     def leaf_of(self, columns: Any) -> Codes:
@@ -152,19 +152,20 @@ class C45:
 
         A row without a value takes the heaviest branch; -1 stands for one that no training row took.
         """
-        codes, rows = self._coded(columns)
+        codes, rows = self._encode_rows(columns)
+        # number of the rule of each node; the last entry, which index -1 reads, stays -1
         of_node = np.full(len(self.tree_.attribute) + 1, -1, dtype=np.int32)
         leaves = [leaf.number for leaf in self.tree_.leaves() if leaf.number >= 0]
         of_node[leaves] = np.arange(len(leaves))
-        return of_node[self.tree_.ends(codes, rows)]
+        return of_node[self.tree_.find_leaves(codes, rows)]
 
     def rules(self) -> tuple[Rule, ...]:
         """Return one rule for each path from the root to a leaf."""
-        return rules_of(self._tree())
+        return rules_of(self._require_tree())
 
     def text(self) -> str:
         """Return the tree as J48 writes it."""
-        return self._tree().text()
+        return self._require_tree().text()
 
     def score(self, frame: Any, y: Any) -> float:
         """Return the share of rows whose class is predicted."""
@@ -199,7 +200,7 @@ class C45:
         )
 
     def _learn(self, cells: Mapping[str, Cells], target: Codes, classes: NDArray[Any]) -> "C45":
-        numeric = self._checked(cells)
+        numeric = self._check_parameters(cells)
         if not ((target >= 0) & (target < len(classes))).any():
             raise BadInput("there is no row with a class to learn from")
         parts = [TreeAttribute.of(name, each, labels=name in numeric) for name, each in cells.items()]
@@ -215,7 +216,7 @@ class C45:
         self.n_nodes_, self.n_leaves_ = self.tree_.n_nodes, self.tree_.n_leaves
         return self
 
-    def _checked(self, cells: Mapping[str, Cells]) -> frozenset[str]:
+    def _check_parameters(self, cells: Mapping[str, Cells]) -> frozenset[str]:
         if not 0 < self.confidence <= 0.5:
             raise BadInput("confidence must be above 0 and at most 0.5")
         if self.minimum < 1:
@@ -227,18 +228,18 @@ class C45:
             raise BadInput(f"numeric names a column that is not there: {', '.join(map(repr, unknown))}")
         return numeric
 
-    def _tree(self) -> FittedTree:
+    def _require_tree(self) -> FittedTree:
         if not self.__sklearn_is_fitted__():
             raise BadInput("this C45 has learned nothing yet; call fit first")
         return self.tree_
 
-    def _coded(self, frame: Any) -> tuple[list[Codes], int]:
+    def _encode_rows(self, frame: Any) -> tuple[list[Codes], int]:
         """Encode rows with the codes of the training rows."""
-        attributes = self._tree().attributes
+        attributes = self._require_tree().attributes
         cells, rows = cells_of(frame)
         if len(cells) < len(attributes):
             raise BadInput(f"X has {len(cells)} features, but C45 is expecting {len(attributes)} features as input")
         for attribute in attributes:
             if attribute.name not in cells:
                 raise BadInput(f"column {attribute.name!r} of the training rows is not there")
-        return [attribute.coded(cells[attribute.name]) for attribute in attributes], rows
+        return [attribute.encode_cells(cells[attribute.name]) for attribute in attributes], rows

@@ -8,27 +8,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.codes import Codes, Table, rows_of
+from shoal.data.codes import Codes, Table, select_table_rows
 from shoal.errors import BadInput
 from shoal.hierarchy.taxonomy import Hierarchy
-from shoal.mining.attributes import Rows, ShownColumns, as_it_is, some_of
+from shoal.mining.attributes import Rows, ShownColumns, show_unchanged, take_rows
 from shoal.mining.features import Encoding, Matrix
-from shoal.mining.held_out_rows import How, Training
-from shoal.mining.learners import predictions
-from shoal.runtime import Glance
+from shoal.mining.held_out_rows import HeldOutDisplay, TrainingRecoding
+from shoal.mining.learners import train_and_predict
+from shoal.runtime import SummaryRepr
 
 FEWEST = 2
 
 
-def dealt(classes: Codes, folds: int, seed: int, persons: Codes | None = None) -> Codes:
+def assign_folds(classes: Codes, folds: int, seed: int, persons: Codes | None = None) -> Codes:
     """Assign every row to a fold: shuffled, each class dealt out evenly, all rows of a person in one fold.
 
-    >>> folds = dealt(np.array([0, 0, 0, 0, 1, 1]), 2, seed=0)
+    >>> folds = assign_folds(np.array([0, 0, 0, 0, 1, 1]), 2, seed=0)
     >>> sorted(zip(folds.tolist(), [0, 0, 0, 0, 1, 1]))
     [(0, 0), (0, 0), (0, 1), (1, 0), (1, 0), (1, 1)]
     """
+    # person of each row, numbered from 0; without persons every row is one
     of_row = np.arange(len(classes)) if persons is None else np.unique(persons, return_inverse=True)[1]
-    first = np.unique(of_row, return_index=True)[1]  # a person has the class of his first row
+    first = np.unique(of_row, return_index=True)[1]  # a person has the class of their first row
     if not FEWEST <= folds <= len(first):
         many = "rows" if persons is None else "persons"
         raise BadInput(f"folds = {folds}: there must be at least {FEWEST}, and at most as many as {many}: {len(first)}")
@@ -48,10 +49,10 @@ class Accuracy:
     deviation: float
 
     @classmethod
-    def over(cls, folds: Sequence[float]) -> "Accuracy":
+    def from_folds(cls, folds: Sequence[float]) -> "Accuracy":
         """Summarise one number per fold.
 
-        >>> Accuracy.over([0.5, 1.0])
+        >>> Accuracy.from_folds([0.5, 1.0])
         Accuracy(mean=0.75, deviation=0.3535533905932738)
         """
         return cls(float(np.mean(folds)), float(np.std(folds, ddof=1)))
@@ -74,7 +75,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Learned(Glance):
+class Learned(SummaryRepr):
     """What learners predict of a target when trained on the original and on a release, by cross-validation."""
 
     target: str
@@ -86,7 +87,7 @@ class Learned(Glance):
     majority: Accuracy
     """Accuracy of always guessing the most frequent class."""
     scores: tuple[Score, ...]
-    how: How
+    how: HeldOutDisplay
     """How held-out rows were shown to the classifiers trained on the release."""
     outside: int
     """Held-out rows that lay in no box of the training rows, and were shown as the nearest box."""
@@ -117,12 +118,12 @@ class Learned(Glance):
         return {**document, "held_out": held_out, "learners": list(scores)}
 
 
-Recode = Callable[[int, Rows], Training]
+Recode = Callable[[int, Rows], TrainingRecoding]
 """Anonymizes the training rows of a fold; held-out rows have no part in it."""
 
 
 @dataclass(frozen=True)
-class Lesson:
+class PredictionTask:
     """A prediction task: the same folds for every release, and the original is learned from once.
 
     Each fold is anonymized by itself: split first, then recoded, so that held-out rows have no say in the recoding.
@@ -146,32 +147,32 @@ class Lesson:
 
     @cached_property
     def fold(self) -> Codes:
-        """Fold of every row."""
+        """The fold of every row."""
         persons = None if self.unit is None else self.table[self.unit].codes
-        return dealt(self.classes, self.folds, self.seed, persons)
+        return assign_folds(self.classes, self.folds, self.seed, persons)
 
     @property
     def classes(self) -> Codes:
         return self.table[self.target].codes
 
-    def learned(self, recode: Recode, tell: Callable[[float], None] = lambda _: None) -> Learned:
+    def cross_validate(self, recode: Recode, tell: Callable[[float], None] = lambda _: None) -> Learned:
         """Train on the original and on the release of each fold's training rows; `tell` receives the share done."""
         majority, original, release, outside, suppressed = [], [], [], 0, 0
         for at in range(self.folds):
             train, test = np.flatnonzero(self.fold != at), np.flatnonzero(self.fold == at)
             training = recode(at, train)
-            held_out = training.held_out(rows_of(self.table, test), self.features, self.quasi)
+            held_out = training.show_held_out(select_table_rows(self.table, test), self.features, self.quasi)
             if at not in self._original:
-                self._original[at] = self._on_original(at, train, test)
+                self._original[at] = self._learn_from_original(at, train, test)
             original.append(self._original[at])
-            shown = training.shown(self.features, self.quasi)
+            shown = training.show_kept(self.features, self.quasi)
             release.append(self._accuracies(at, train, np.flatnonzero(training.kept), shown, test, held_out.shown))
             majority.append(float((self.classes[test] == _most_frequent(self.classes[train])).mean()))
             outside += int(held_out.outside.sum())
             suppressed += int((~training.kept).sum())
             tell((at + 1) / self.folds)
-        guessed = Accuracy.over(majority)
-        pairs = zip(self.learners, _over(original), _over(release), strict=True)
+        guessed = Accuracy.from_folds(majority)
+        pairs = zip(self.learners, _summarise_folds(original), _summarise_folds(release), strict=True)
         return Learned(
             self.target,
             self.features,
@@ -185,10 +186,10 @@ class Lesson:
             suppressed,
         )
 
-    def _on_original(self, at: int, train: Rows, test: Rows) -> list[float]:
-        shown = {name: as_it_is(self.table[name]) for name in self.features}
-        before = {name: some_of(each, train) for name, each in shown.items()}
-        after = {name: some_of(each, test) for name, each in shown.items()}
+    def _learn_from_original(self, at: int, train: Rows, test: Rows) -> list[float]:
+        shown = {name: show_unchanged(self.table[name]) for name in self.features}
+        before = {name: take_rows(each, train) for name, each in shown.items()}
+        after = {name: take_rows(each, test) for name, each in shown.items()}
         return self._accuracies(at, train, np.arange(len(train)), before, test, after)
 
     def _accuracies(
@@ -200,43 +201,44 @@ class Lesson:
         test: Rows,
         held_out: Mapping[str, ShownColumns],
     ) -> list[float]:
-        """Accuracy of each learner; `shown` is what the `kept` training rows show."""
-        some = self._drawn(at, len(train), kept)
+        """Return the accuracy of each learner on the held-out rows; `shown` is what the `kept` training rows show."""
+        some = self._draw_rows(at, len(train), kept)
         encoding = Encoding.of(self.table, self.features, self.hierarchies, train)
-        lesson = encoding.encoded({name: some_of(each, some) for name, each in shown.items()})
-        exam, classes = encoding.encoded(held_out), self.classes[train[kept[some]]]
-        varying = _varying(lesson)
-        lesson, exam = _chosen(lesson, varying), _chosen(exam, varying)
+        lesson = encoding.encode_rows({name: take_rows(each, some) for name, each in shown.items()})
+        exam, classes = encoding.encode_rows(held_out), self.classes[train[kept[some]]]
+        varying = _find_varying_columns(lesson)
+        lesson, exam = _select_columns(lesson, varying), _select_columns(exam, varying)
         if not len(varying) or not np.ptp(classes):  # nothing to tell rows apart by, or nothing to tell apart
             return [float((self.classes[test] == _most_frequent(classes)).mean())] * len(self.learners)
-        predicted = predictions(self.learners, self.seed, lesson, classes, exam)
+        predicted = train_and_predict(self.learners, self.seed, lesson, classes, exam)
         return [float((self.classes[test] == each).mean()) for each in predicted]
 
-    def _drawn(self, at: int, rows: int, kept: Rows) -> Rows:
-        """Choose kept rows to train on: the first ones in one random order of all rows."""
+    def _draw_rows(self, at: int, rows: int, kept: Rows) -> Rows:
+        """Return positions in `kept` of the rows to train on: the first ones in a random order of all training rows."""
         if self.rows is None or self.rows >= len(kept):
             return np.arange(len(kept))
+        # place of each training row in the random order, the same for the original and every release
         place = np.empty(rows, dtype=np.int64)
         place[np.random.default_rng([self.seed, at]).permutation(rows)] = np.arange(rows)
         return np.sort(np.argsort(place[kept])[: self.rows])
 
 
-def _over(folds: Sequence[Sequence[float]]) -> list[Accuracy]:
-    """Accuracy of each learner over the folds."""
-    return [Accuracy.over(each) for each in zip(*folds, strict=True)]
+def _summarise_folds(folds: Sequence[Sequence[float]]) -> list[Accuracy]:
+    """Return the accuracy of each learner over the folds, given folds[fold][learner]."""
+    return [Accuracy.from_folds(each) for each in zip(*folds, strict=True)]
 
 
 def _most_frequent(classes: Codes) -> int:
     return int(np.bincount(classes).argmax())
 
 
-def _varying(features: Matrix) -> NDArray[np.intp]:
-    """Columns of features that vary between rows; constant ones teach nothing."""
+def _find_varying_columns(features: Matrix) -> NDArray[np.intp]:
+    """Return the columns of features that vary between rows; constant ones teach nothing."""
     ends = [end.toarray() if hasattr(end, "toarray") else end for end in (features.min(axis=0), features.max(axis=0))]
     return np.flatnonzero(np.ravel(ends[0]) != np.ravel(ends[1]))
 
 
-def _chosen(features: Matrix, columns: NDArray[np.intp]) -> Matrix:
+def _select_columns(features: Matrix, columns: NDArray[np.intp]) -> Matrix:
     some = features[:, columns]
     if hasattr(some, "indptr"):  # scikit-learn's trees take no other integers
         some.indices, some.indptr = some.indices.astype(np.int32), some.indptr.astype(np.int32)

@@ -49,8 +49,8 @@ class Node:
     """Weight of those that have its class."""
 
     @property
-    def counted(self) -> str:
-        """Return rows and errors as J48 writes them: `(12.0/3.0)`."""
+    def weights_text(self) -> str:
+        """Weights of rows and of errors, as J48 writes them: `(12.0/3.0)`."""
         wrong = self.rows - self.correct
         return f"({round(self.rows, 2)}/{round(wrong, 2)})" if wrong > SMALL else f"({round(self.rows, 2)})"
 
@@ -112,7 +112,7 @@ class FittedTree:
         for node in self.nodes():
             said = f"{'|   ' * (len(node.path) - 1)}{node.path[-1]}" if node.path else ""
             if node.attribute is None:
-                lines.append(f"{said}: {self.classes[node.label]} {node.counted}")
+                lines.append(f"{said}: {self.classes[node.label]} {node.weights_text}")
             elif said:
                 lines.append(said)
         return "\n".join(lines)
@@ -121,11 +121,11 @@ class FittedTree:
         return self.text()
 
     def shares(self, codes: Sequence[Codes], rows: int) -> Floats:
-        """shares[row, class] at the leaf of each row; a row without a value goes down all branches, by their weight."""
+        """Return shares[row, class] at the leaf of each row; a missing value follows all branches, by their weight."""
         return c45_shares(self._arrays, codes, self._numeric, rows)
 
-    def ends(self, codes: Sequence[Codes], rows: int) -> Codes:
-        """Leaf of each row, -1 for a branch without training rows; a missing value takes the heaviest branch."""
+    def find_leaves(self, codes: Sequence[Codes], rows: int) -> Codes:
+        """Return the leaf of each row, -1 where no training row went; a missing value takes the heaviest branch."""
         return c45_leaves(self._arrays, codes, self._numeric, rows)
 
     @property
@@ -143,7 +143,7 @@ class FittedTree:
 
     @cached_property
     def _majority(self) -> NDArray[np.intp]:
-        return first_most(self.counts)
+        return argmax_of_rows(self.counts)
 
     def _node(self, number: int, path: tuple[Test, ...], above: int) -> Node:
         if number < 0 or (path and self._totals[number] <= SMALL):
@@ -167,10 +167,10 @@ class FittedTree:
         return [Test(attribute.name, "<=", value), Test(attribute.name, ">", value)]
 
 
-def first_most(shares: Floats) -> NDArray[np.intp]:
-    """Column of the greatest share of each row; the first of nearly equal ones.
+def argmax_of_rows(shares: Floats) -> NDArray[np.intp]:
+    """Return the column of the greatest share of each row; the first of nearly equal ones.
 
-    >>> first_most(np.array([[0.25, 0.5, 0.5 + 1e-9], [1, 0, 0]])).tolist()
+    >>> argmax_of_rows(np.array([[0.25, 0.5, 0.5 + 1e-9], [1, 0, 0]])).tolist()
     [1, 0]
     """
     best = np.zeros(len(shares), dtype=np.intp)
@@ -207,12 +207,12 @@ class Rule:
 
     @property
     def lift(self) -> float:
-        """How many times more often the class is met here than among all rows."""
+        """Confidence over prior: how many times more frequent the class is here than among all rows."""
         return self.confidence / self.prior
 
     @property
-    def same(self) -> tuple[frozenset[Test], Hashable]:
-        """Key that two rules share if they say the same, whatever their support and the order of their tests."""
+    def comparison_key(self) -> tuple[frozenset[Test], Hashable]:
+        """Key that is equal for two rules with the same tests, in any order, and the same class."""
         return frozenset(self.antecedent), self.consequent
 
     def __str__(self) -> str:
@@ -236,11 +236,11 @@ _CLOSE = Fraction(1, 10**9)
 
 
 @dataclass(frozen=True)
-class Sensitive:
+class ChannelCriterion:
     """Which rules about a sensitive attribute are channels: by default the perfect ones.
 
     >>> rule = Rule((), "flu", support=4.0, correct=3.0, prior=0.5)
-    >>> Sensitive().tells(rule), Sensitive(at=Fraction(3, 4)).tells(rule)
+    >>> ChannelCriterion().is_channel(rule), ChannelCriterion(at=Fraction(3, 4)).is_channel(rule)
     (False, True)
     """
 
@@ -251,13 +251,13 @@ class Sensitive:
     values: frozenset[str] = frozenset()
     """The values that must not be told; none named: all."""
 
-    def tells(self, rule: Rule) -> bool:
+    def is_channel(self, rule: Rule) -> bool:
         """Whether a rule is a channel."""
         if self.values and str(rule.consequent) not in self.values:
             return False
         rows, right = Fraction(rule.support), Fraction(rule.correct)
         return rows >= self.support - _CLOSE and rows > 0 and right >= self.at * rows - _CLOSE
 
-    def among(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
-        """The channels among some rules."""
-        return tuple(rule for rule in rules if self.tells(rule))
+    def select_channels(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+        """Return the rules that are channels."""
+        return tuple(rule for rule in rules if self.is_channel(rule))

@@ -12,14 +12,14 @@ from shoal.data.codes import Codes, Kind, Table
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
 from shoal.hierarchy.value_columns import Labels
 from shoal.mining.attributes import RANGE, Quantity, Rows, ShownColumns
-from shoal.mining.learners import from_extra
+from shoal.mining.learners import import_extra
 
 Weights = dict[int, float]
 """Weights of the features that are not 0, by feature."""
 
 
 @dataclass(frozen=True)
-class Paths:
+class PathFeatures:
     """One feature for every label: 1 for what is shown and for all above it, so that coarse and fine rows compare.
 
     Below a label nothing is known. A set is the mean of its members, `*` only the top; null has a feature of its own.
@@ -28,7 +28,8 @@ class Paths:
     >>> from shoal.data.codes import encode
     >>> from shoal.hierarchy import Tree, build
     >>> column = encode("job", pa.array(["nurse", "doctor", "baker"]))
-    >>> paths = Paths(Labels(column, build(column, Tree({"*": {"health": ["doctor", "nurse"], "food": ["baker"]}}))))
+    >>> tree = Tree({"*": {"health": ["doctor", "nurse"], "food": ["baker"]}})
+    >>> paths = PathFeatures(Labels(column, build(column, tree)))
     >>> paths.names
     ('baker', 'doctor', 'nurse', 'health', 'food', '*', 'job is missing')
     >>> [paths.weights(label) for label in ("nurse", "health", "{baker | nurse}")]
@@ -51,12 +52,13 @@ class Paths:
         if label is None:
             return {self._top: 1.0, self._top + 1: 1.0}
         if label in self._lowest:
-            return dict.fromkeys(self._up(*self._lowest[label]), 1.0)
+            return dict.fromkeys(self._features_upwards(*self._lowest[label]), 1.0)
+        # codes of the values that the label covers, for sets and other labels that no level has
         held = np.flatnonzero(self.labels.covered(label)[: len(self.labels.column.values)]).tolist()
         if label == TOP or not held:
             return {self._top: 1.0}
         out: Weights = {}
-        for feature in chain.from_iterable(self._up(0, code) for code in held):
+        for feature in chain.from_iterable(self._features_upwards(0, code) for code in held):
             out[feature] = out.get(feature, 0.0) + 1 / len(held)
         return {feature: round(weight, 12) for feature, weight in out.items()}
 
@@ -75,29 +77,30 @@ class Paths:
         return len(self.names) - 2
 
     @cached_property
-    def _at(self) -> dict[str | None, int]:
+    def _feature_by_label(self) -> dict[str | None, int]:
         return {name: at for at, name in enumerate(self.names[:-1])}
 
     @cached_property
     def _lowest(self) -> dict[str | None, tuple[int, int]]:
-        """For each label, the lowest level that has it and a code below it."""
+        """For each label, the lowest level that has it and the first code below it there."""
         found: dict[str | None, tuple[int, int]] = {}
         hierarchy = self.labels.hierarchy
         for level, labels in enumerate(self._levels):
             groups = hierarchy.levels[level] if hierarchy else np.arange(len(labels))
+            # first code of each group of this level
             first = np.unique(groups, return_index=True)[1].tolist()
             for label, code in zip(labels, first, strict=True):
                 if label not in (None, TOP):
                     found.setdefault(label, (level, code))
         return found
 
-    def _up(self, level: int, code: int) -> Iterable[int]:
+    def _features_upwards(self, level: int, code: int) -> Iterable[int]:
         """Return the features of a code's labels from a level upwards."""
         hierarchy = self.labels.hierarchy
         if hierarchy is None:
             return (code, self._top)
         labels = (hierarchy.labels[h][hierarchy.levels[h][code]] for h in range(level, hierarchy.height + 1))
-        return dict.fromkeys([*(self._at[label] for label in labels if label is not None), self._top])
+        return dict.fromkeys([*(self._feature_by_label[label] for label in labels if label is not None), self._top])
 
 
 _MOST_CELLS = 20_000_000
@@ -112,45 +115,46 @@ class Encoding:
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
-    >>> from shoal.mining.attributes import as_it_is
+    >>> from shoal.mining.attributes import show_unchanged
     >>> people = {"age": [20, 30, 40], "sex": ["f", "m", "f"]}
     >>> table = Table({name: encode(name, pa.array(values)) for name, values in people.items()}, 3)
     >>> encoding = Encoding.of(table, ["age", "sex"], {}, np.arange(3))
     >>> encoding.names
     ('age', 'width of age', 'age is missing', 'f', 'm', '*', 'sex is missing')
-    >>> encoding.encoded({name: as_it_is(table[name]) for name in ("age", "sex")})[1].tolist()
+    >>> encoding.encode_rows({name: show_unchanged(table[name]) for name in ("age", "sex")})[1].tolist()
     [0.5, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0]
     """
 
-    attributes: Mapping[str, Quantity | Paths]
+    attributes: Mapping[str, Quantity | PathFeatures]
 
     @classmethod
     def of(
         cls, table: Table, features: Sequence[str], hierarchies: Mapping[str, Hierarchy], training: Rows
     ) -> "Encoding":
-        attributes: dict[str, Quantity | Paths] = {}
+        attributes: dict[str, Quantity | PathFeatures] = {}
         for name in features:
             labels = Labels(table[name], hierarchies.get(name))
             text = table[name].kind is Kind.TEXT
-            attributes[name] = Paths(labels) if text else Quantity.of(labels, table[name].codes[training])
+            attributes[name] = PathFeatures(labels) if text else Quantity.of(labels, table[name].codes[training])
         return cls(attributes)
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(name for attribute in self.attributes.values() for name in attribute.names)
 
-    def encoded(self, shown: Mapping[str, ShownColumns]) -> Matrix:
+    def encode_rows(self, shown: Mapping[str, ShownColumns]) -> Matrix:
         """Return the features of every row: [row, feature]."""
-        sparse = from_extra("scipy.sparse")
-        blocks = [_block(attribute, shown[name]) for name, attribute in self.attributes.items()]
+        sparse = import_extra("scipy.sparse")
+        blocks = [_encode_attribute(attribute, shown[name]) for name, attribute in self.attributes.items()]
         matrix = sparse.hstack(blocks, format="csr")
         return matrix.toarray() if matrix.shape[0] * matrix.shape[1] <= _MOST_CELLS else matrix
 
 
-def _block(attribute: Quantity | Paths, shown: ShownColumns) -> Matrix:
-    sparse = from_extra("scipy.sparse")
+def _encode_attribute(attribute: Quantity | PathFeatures, shown: ShownColumns) -> Matrix:
+    sparse = import_extra("scipy.sparse")
     if isinstance(attribute, Quantity):
-        return sparse.csr_array(attribute.dense(shown))
+        return sparse.csr_array(attribute.to_features(shown))
+    # one sparse row for each distinct label, then repeated for the rows that show it
     weights, codes = attribute.rows(shown)
     ends = np.cumsum([0, *(len(each) for each in weights)])
     at = np.array([feature for each in weights for feature in each], dtype=np.int32)

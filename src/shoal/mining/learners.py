@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 
 from shoal.errors import BadInput
 from shoal.mining.c45 import C45
-from shoal.models.spec import nearest
+from shoal.models.spec import suggest_nearest
 from shoal.registry import Registry
 
 _TREES = 100
 
 
 class Classifier(Protocol):
-    """What scikit-learn calls an estimator."""
+    """The part of a scikit-learn classifier that is used here."""
 
     def fit(self, features: Any, classes: NDArray[np.int32]) -> Any: ...
 
     def predict(self, features: Any) -> NDArray[np.int32]: ...
 
 
-def from_extra(module: str) -> Any:
-    """Import a module that the extra `learn` installs."""
+def import_extra(module: str) -> Any:
+    """Import a module that the extra `learn` installs; refuse where it is missing."""
     try:
         return import_module(module)
     except ImportError:
@@ -33,21 +33,21 @@ def from_extra(module: str) -> Any:
 
 
 def _logistic(seed: int) -> Classifier:
-    """Logistic regression; features are shares of one, so they need no scaling."""
-    made: Classifier = from_extra("sklearn.linear_model").LogisticRegression(max_iter=2000, random_state=seed)
+    """Make a logistic regression; features are shares of one, so they need no scaling."""
+    made: Classifier = import_extra("sklearn.linear_model").LogisticRegression(max_iter=2000, random_state=seed)
     return made
 
 
 def _forest(seed: int) -> Classifier:
-    """Random forest with one job: several would add votes in any order, so that ties fall differently."""
-    made: Classifier = from_extra("sklearn.ensemble").RandomForestClassifier(
+    """Make a random forest with one job: several would add votes in any order, so that ties fall differently."""
+    made: Classifier = import_extra("sklearn.ensemble").RandomForestClassifier(
         n_estimators=_TREES, min_samples_leaf=2, n_jobs=1, random_state=seed
     )
     return made
 
 
 def _boosting(seed: int) -> Classifier:
-    return _Dense(from_extra("sklearn.ensemble").HistGradientBoostingClassifier(random_state=seed))
+    return _Dense(import_extra("sklearn.ensemble").HistGradientBoostingClassifier(random_state=seed))
 
 
 def _c45(seed: int) -> Classifier:  # noqa: ARG001 - nothing in it is drawn at random
@@ -55,19 +55,19 @@ def _c45(seed: int) -> Classifier:  # noqa: ARG001 - nothing in it is drawn at r
 
 
 class _Dense:
-    """A classifier that does not take sparse features."""
+    """Wraps a classifier that takes no sparse features: makes them dense first."""
 
     def __init__(self, classifier: Classifier) -> None:
         self._classifier = classifier
 
     def fit(self, features: Any, classes: NDArray[np.int32]) -> Any:
-        return self._classifier.fit(_dense(features), classes)
+        return self._classifier.fit(_to_dense(features), classes)
 
     def predict(self, features: Any) -> NDArray[np.int32]:
-        return self._classifier.predict(_dense(features))
+        return self._classifier.predict(_to_dense(features))
 
 
-def _dense(features: Any) -> NDArray[np.float64]:
+def _to_dense(features: Any) -> NDArray[np.float64]:
     return np.asarray(features.toarray() if hasattr(features, "toarray") else features)
 
 
@@ -93,12 +93,12 @@ LEARNERS: Registry[Learner] = Registry(
 )
 
 
-def predictions(
+def train_and_predict(
     names: Sequence[str], seed: int, features: Any, classes: NDArray[np.int32], asked: Any
 ) -> list[NDArray[np.int32]]:
-    """Train each learner on rows with their classes, and return what it predicts of the rows asked."""
-    # one thread: sums come out the same on every machine, and where cores are busy threads wait for each other
-    with from_extra("threadpoolctl").threadpool_limits(1):
+    """Train each learner on features and classes, and return the classes it predicts for the rows `asked`."""
+    # one thread: sums are the same on every machine, and threads do not wait for each other on busy cores
+    with import_extra("threadpoolctl").threadpool_limits(1):
         made = [LEARNERS[name].make(seed) for name in names]
         for classifier in made:
             classifier.fit(features, classes)
@@ -106,7 +106,7 @@ def predictions(
 
 
 def known_learners(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the learners to ask, each once; refuse unknown names.
+    """Return the names of learners without repetitions; refuse unknown names.
 
     >>> known_learners(["forest", "logistic", "forest"])
     ('forest', 'logistic')
@@ -116,5 +116,5 @@ def known_learners(names: Sequence[str]) -> tuple[str, ...]:
         raise BadInput(f"name at least one learner; known: {known}")
     for name in names:
         if name not in LEARNERS:
-            raise BadInput(f"learner {name!r} is not known{nearest(name, LEARNERS)}; known: {known}")
+            raise BadInput(f"learner {name!r} is not known{suggest_nearest(name, LEARNERS)}; known: {known}")
     return tuple(dict.fromkeys(names))

@@ -15,7 +15,7 @@ from shoal.metrics.catalogue import lost_in_cells
 from shoal.models.model import Model
 from shoal.partition.condition import condition_of, rows_as_items
 from shoal.plan import Plan
-from shoal.problem import Problem, failed_by
+from shoal.problem import Problem, find_failing_classes
 from shoal.recoding.kinds import GroupRecoding
 from shoal.recoding.outcome import RecodedCells
 from shoal.roles import Role
@@ -39,11 +39,11 @@ def anatomy(values: Codes, l: int, seed: int = 0) -> Codes:
     shuffled = rng.permutation(len(values))
     # [row] bucket by bucket, in random order within each
     bucketed = shuffled[np.argsort(values[shuffled], kind="stable")]
-    drawn = _drawn(counts, l)
+    drawn = _draw_values(counts, l)
     groups = np.full(len(values), -1, dtype=np.int32)
     # draws sorted by value match the drawn rows bucket by bucket; draw i belongs to group i // l
     by_value = np.argsort(drawn, kind="stable")
-    groups[_heads(bucketed, counts, np.bincount(drawn, minlength=len(counts)))] = by_value // l
+    groups[_first_rows_of_buckets(bucketed, counts, np.bincount(drawn, minlength=len(counts)))] = by_value // l
     for row in np.flatnonzero(groups < 0):
         lacking = np.ones(len(drawn) // l, dtype=bool)
         there = groups[values == values[row]]
@@ -61,7 +61,7 @@ def _refuse_frequent(most: int, rows: int, l: int) -> None:
         )
 
 
-def _drawn(counts: NDArray[np.int64], l: int) -> Codes:
+def _draw_values(counts: NDArray[np.int64], l: int) -> Codes:
     """Return the values of all groups, l for each, group by group: those of the l largest buckets, ties by code."""
     size = len(counts)
     # a bucket is one number that sorts by size, then by code; taking a row adds `size`, and an empty one is >= 0
@@ -77,8 +77,9 @@ def _drawn(counts: NDArray[np.int64], l: int) -> Codes:
     return np.mod(np.array(drawn, dtype=np.int64), max(size, 1)).astype(np.int32)
 
 
-def _heads(bucketed: Rows, counts: NDArray[np.int64], taken: NDArray[np.int64]) -> Rows:
+def _first_rows_of_buckets(bucketed: Rows, counts: NDArray[np.int64], taken: NDArray[np.int64]) -> Rows:
     """Return the first `taken` rows of each bucket, given rows that lie bucket by bucket."""
+    # [row] its place within its bucket: its index less that of the first row of the bucket
     within = np.arange(len(bucketed)) - np.repeat(np.cumsum(counts) - counts, counts)
     return bucketed[within < np.repeat(taken, counts)]
 
@@ -92,7 +93,7 @@ def plan_groups(problem: Problem) -> Plan:
     items, item = rows_as_items(problem)
     (sensitive,) = problem.policy.named(Role.SENSITIVE)
     condition = condition_of(problem, items)
-    l = max(_least(model) for model in problem.policy.models)
+    l = max(_required_diversity(model) for model in problem.policy.models)
     while True:
         group = anatomy(problem.table[sensitive].codes[np.argsort(item)], l, problem.policy.method.seed)
         groups = int(group.max()) + 1
@@ -105,7 +106,7 @@ def plan_groups(problem: Problem) -> Plan:
             )
     name = next(name for name in _NAMES if name not in problem.table.columns)
     sizes = np.bincount(group).astype(np.int64)
-    after = RecodedCells(items.parted(group, groups), sizes, np.zeros((groups, len(problem.quasi))))
+    after = RecodedCells(items.merge_into_parts(group, groups), sizes, np.zeros((groups, len(problem.quasi))))
     metrics = lost_in_cells(problem.before, after)
     return Plan(
         roles=problem.roles,
@@ -117,13 +118,13 @@ def plan_groups(problem: Problem) -> Plan:
         score=metrics["loss"],
         metrics=metrics,
         seconds=perf_counter() - started,
-        failed=failed_by(problem.policy.models, condition.counts(group, groups)),
+        failed=find_failing_classes(problem.policy.models, condition.counts(group, groups)),
         class_of_row=group[item],
         reading=problem.reading,
     )
 
 
-def _least(model: Model) -> int:
+def _required_diversity(model: Model) -> int:
     """Return the least number of different values that a model requires of a group."""
     many: Any = getattr(model, "l", None) or getattr(model, "p", None) or 2
     alpha: Any = getattr(model, "alpha", None)

@@ -46,6 +46,7 @@ class Axis:
     def codes(self) -> Codes:
         """The code at each position; where several share it, the first."""
         codes = np.empty(self.size, dtype=np.int32)
+        # assigned in reverse, so that the first code of each position is written last
         codes[self.positions[::-1]] = np.arange(len(self.positions), dtype=np.int32)[::-1]
         return codes
 
@@ -58,6 +59,7 @@ class Axis:
     @cached_property
     def ranks(self) -> Codes:
         """Along a hierarchy: ranks[h, position] numbers the groups of level h from left to right."""
+        # [level][position] whether a new group begins here: the running sum numbers the groups
         steps = [np.diff(level, prepend=level[:1]) != 0 for level in self.levels]
         return np.cumsum(steps, axis=1, dtype=np.int32)
 
@@ -82,6 +84,7 @@ class Axis:
 
         It is one above the top where the ends differ even there: then the attribute is not shown at all.
         """
+        # [range] from the top down, so that the lowest level that fits is written last
         level = np.full(len(low), len(self.levels), dtype=np.int32)
         for h in reversed(range(len(self.levels))):
             level[self.levels[h][low] == self.levels[h][high]] = h
@@ -104,8 +107,11 @@ class Axis:
         wide[mixed] = np.inf
         return np.asarray(wide)
 
-    def shown(self, low: Codes, high: Codes, least: Codes, most: Codes) -> tuple[Codes, Codes]:
-        """Return the edges to show for regions that hold `least` to `most`; null only where it occurs (design 7)."""
+    def edges_to_show(self, low: Codes, high: Codes, least: Codes, most: Codes) -> tuple[Codes, Codes]:
+        """Return the edges to show for regions from `low` to `high` whose items lie from `least` to `most`.
+
+        Along a hierarchy they are the positions held; on an ordered axis null is shown only where it occurs (design 7).
+        """
         if self.hierarchy is not None:
             return least, most
         if self.null is None:
@@ -130,7 +136,7 @@ def ordered_axis(column: Column, importance: float = 1.0) -> Axis:
         # [code] whether the number differs from the one before: equal numbers share a position
         fresh = np.array([True, *(low != high for low, high in pairwise(numbers))][: len(numbers)], dtype=bool)
         positions = (np.cumsum(np.append(fresh, True)) - 1).astype(np.int32)[: column.size]
-        values = _lengths(column, fresh)
+        values = _finite_floats(column, fresh)
     elif column.kind is Kind.DATE:
         values = np.array([float(date.toordinal()) for date in column.dates])
     else:
@@ -145,12 +151,12 @@ def ordered_axis(column: Column, importance: float = 1.0) -> Axis:
     )
 
 
-def _lengths(column: Column, chosen: Flags) -> Floats:
+def _finite_floats(column: Column, chosen: Flags) -> Floats:
     """Return the chosen numbers as floats, or as shares of their range where it is too wide for floats.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
-    >>> _lengths(encode("v", pa.array(["-1" + "0" * 400, "0", "1" + "0" * 400])), np.ones(3, dtype=bool)).tolist()
+    >>> _finite_floats(encode("v", pa.array(["-1" + "0" * 400, "0", "1" + "0" * 400])), np.ones(3, dtype=bool)).tolist()
     [0.0, 0.5, 1.0]
     """
     floats = column.floats[chosen]
@@ -169,7 +175,7 @@ def hierarchy_axis(hierarchy: Hierarchy, importance: float = 1.0) -> Axis:
     return Axis(hierarchy.attribute, positions, np.zeros(0), None, hierarchy, True, importance)
 
 
-def order_of_axes(axes: Iterable[Axis]) -> list[Axis]:
+def sort_axes(axes: Iterable[Axis]) -> list[Axis]:
     """Sort axes in the order that decides ties: categorical before numeric, fewer values first, then by name (S4.1)."""
     return sorted(axes, key=lambda axis: (not axis.categorical, axis.size, axis.attribute))
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from shoal.data.codes import Codes, Column, Kind
 from shoal.errors import BadData
-from shoal.hierarchy.exact_numbers import interval, show
+from shoal.hierarchy.exact_numbers import interval_label, show
 from shoal.hierarchy.taxonomy import TOP
 from shoal.partition.axes import Axis, Floats
-from shoal.recoding.columns import Released
+from shoal.recoding.columns import ReleasedColumn
 
 _LONGEST_SET = 12
 """Most texts that a label lists; where texts are in their natural order, more of them become an interval."""
@@ -23,7 +23,7 @@ _SPECIAL = frozenset(',|{}[]()"<≥*')
 class BoxLabels:
     """A label for every part, and the share of the attribute's values that each cannot tell apart."""
 
-    released: Released
+    released: ReleasedColumn
     losses: Floats
 
 
@@ -45,8 +45,9 @@ def show_boxes(axis: Axis, column: Column, low: Codes, high: Codes, held: Sequen
     """
     if axis.hierarchy is None and held is not None and axis.categorical:
         first, last, which = low, high, np.arange(len(low))
-        texts = [_listed(axis, column, codes) for codes in held]
+        texts = [_label_of_codes(axis, column, codes) for codes in held]
     else:
+        # every distinct range is labelled once: ends[range, 2], and [part] the index of its range
         ends, which = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
         first, last = ends[:, 0], ends[:, 1]
         name = _label_of if axis.hierarchy is not None else _range_of if held is None else _closed_range_of
@@ -57,7 +58,7 @@ def show_boxes(axis: Axis, column: Column, low: Codes, high: Codes, held: Sequen
     labels = list(dict.fromkeys(texts))
     number = {label: code for code, label in enumerate(labels)}
     codes = np.array([number[text] for text in texts], dtype=np.int32)
-    return BoxLabels(Released.of(codes[which.ravel()], labels), losses[which.ravel()])
+    return BoxLabels(ReleasedColumn.of(codes[which.ravel()], labels), losses[which.ravel()])
 
 
 def _label_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
@@ -73,13 +74,13 @@ def _range_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
     last = len(axis.values) - 1
     if high in (low, axis.null) or axis.categorical:
         whole = low == 0 and high == last and low != high
-        return TOP if whole else _listed(axis, column, axis.codes[low : high + 1])
+        return TOP if whole else _label_of_codes(axis, column, axis.codes[low : high + 1])
     if column.kind is Kind.NUMBER:
         ends = (
             None if low == 0 else _number(axis, column, low),
             None if high == last else _number(axis, column, high + 1),
         )
-        return interval(*ends)
+        return interval_label(*ends)
     end = _edge(column, high + 1) if high < last else ""
     if low == 0:
         return f"<{end}" if end else TOP
@@ -89,13 +90,14 @@ def _range_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
 def _closed_range_of(axis: Axis, column: Column, low: int, high: int) -> str | None:
     """Return the label of a range by the least and the greatest value in it."""
     if high in (low, axis.null):
-        return _listed(axis, column, axis.codes[low : high + 1])
+        return _label_of_codes(axis, column, axis.codes[low : high + 1])
     if column.kind is Kind.NUMBER:
         return f"[{show(_number(axis, column, low))}, {show(_number(axis, column, high))}]"
     return f"[{column.texts[low]}, {column.texts[high]}]"
 
 
 def _number(axis: Axis, column: Column, position: int) -> Fraction:
+    """Return the exact number at a position."""
     return column.numbers[int(axis.codes[position])]
 
 
@@ -107,7 +109,7 @@ def _edge(column: Column, at: int) -> str:
     return column.dates[at].isoformat()
 
 
-def _listed(axis: Axis, column: Column, codes: Codes) -> str | None:
+def _label_of_codes(axis: Axis, column: Column, codes: Codes) -> str | None:
     """Return the label of exactly these values, in the order of the axis; null together with values is `*`."""
     if column.null_code in codes.tolist():
         return None if len(codes) == 1 else TOP
@@ -126,10 +128,10 @@ def set_label(texts: Iterable[str]) -> str:
     >>> set_label(["a", "b | c"])
     '{a | "b | c"}'
     """
-    return "{" + " | ".join(quoted(text) for text in texts) + "}"
+    return "{" + " | ".join(quote_if_needed(text) for text in texts) + "}"
 
 
-def quoted(text: str) -> str:
+def quote_if_needed(text: str) -> str:
     """Return a value for use inside a label, in quotes where it could be read as syntax."""
     return text if text.strip() == text and not _SPECIAL & set(text) else in_quotes(text)
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
-from shoal.data.packed_keys import joined
+from shoal.data.packed_keys import join_columns
 from shoal.models.model import Flags
 from shoal.partition.condition import Condition
 from shoal.recoding.outcome import Before
@@ -50,10 +50,12 @@ class Cells:
 
     @classmethod
     def of(cls, before: Before) -> "Cells":
+        """Sort the classes of a table, and tabulate the group and the loss of each code at each level."""
         codes = np.stack([before.classes.codes(name) for name in before.classes.attributes], axis=1)
         order = np.lexsort(codes.T[::-1])
         groups, losses = [], []
         for hierarchy, weight in zip(before.hierarchies, before.weights, strict=True):
+            # [level][code] group of each code, and the weighted loss of that group
             levels = list(hierarchy.levels)
             costs = [weight * cost[group] for cost, group in zip(hierarchy.losses, levels, strict=True)]
             if hierarchy.groups(hierarchy.height) > 1:
@@ -91,6 +93,7 @@ class Cells:
 
     def first(self, part: Codes, parts: int) -> NDArray[np.intp]:
         """Return the first point of each part."""
+        # assigned in reverse, so that the first point of each part is written last
         first = np.zeros(parts, dtype=np.intp)
         first[part[::-1]] = np.arange(len(part))[::-1]
         return first
@@ -98,10 +101,11 @@ class Cells:
     def loss(self, part: Codes, parts: int) -> float:
         """Return the mean loss of a row (NCP: Xu et al., KDD 2006)."""
         levels, codes = self.levels(part, parts), self.codes[self.first(part, parts)]
+        # [part] loss of one of its rows
         costs = sum(self.losses[i][codes[:, i], levels[:, i]] for i in range(self.width))
         return float(np.bincount(part, weights=self.rows, minlength=parts) @ costs / self.rows.sum())
 
-    def merged(self, part: Codes, parts: int) -> tuple[Codes, int]:
+    def merge_equal_labels(self, part: Codes, parts: int) -> tuple[Codes, int]:
         """Merge parts of equal labels, which are one class of the release, and number them in the order of the points.
 
         A part shows the lowest level it can, so labels are equal where levels and groups are.
@@ -112,8 +116,8 @@ class Cells:
             size = int(groups.max(initial=0)) + 1
             # [part] one code for each pair of level and group
             labels.append((levels[:, i] * size + groups[codes[:, i], levels[:, i]], size * groups.shape[1]))
-        same = joined(labels)[0][part]
-        return numbered(same)
+        same = join_columns(labels)[0][part]
+        return renumber_parts(same)
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,7 @@ class Judge:
                 flags = flags & (np.bincount(some, weights=group != one[some], minlength=parts) == 0)
         return flags
 
-    def keeps(self, part: Codes, parts: int) -> bool:
+    def is_releasable(self, part: Codes, parts: int) -> bool:
         """Return whether these parts may be released."""
         if not self.complies(part, parts).all():
             return False
@@ -154,14 +158,15 @@ class Judge:
         return self.condition.holds(items, parts)
 
 
-def numbered(part: Codes) -> tuple[Codes, int]:
+def renumber_parts(part: Codes) -> tuple[Codes, int]:
     """Renumber parts from 0 in the order in which they appear, keeping -1; return also how many there are.
 
-    >>> numbered(np.array([7, -1, 3, 7], np.int32))[0].tolist()
+    >>> renumber_parts(np.array([7, -1, 3, 7], np.int32))[0].tolist()
     [0, -1, 1, 0]
     """
     inside = part >= 0
     values, first, of = np.unique(part[inside], return_index=True, return_inverse=True)
+    # [old number] its place in the order of first appearance
     number = np.empty(len(values), dtype=np.int32)
     number[np.argsort(first)] = np.arange(len(values), dtype=np.int32)
     fresh = np.full(len(part), -1, dtype=np.int32)

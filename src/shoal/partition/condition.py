@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.data.class_counts import ClassCounts
+from shoal.data.class_counts import ClassCounts, sum_counts
 from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Reading, joined
+from shoal.data.packed_keys import CountInterpretation, join_columns
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.model import Flags, Model
-from shoal.problem import Problem, counted
+from shoal.problem import Problem, columns_to_count
 from shoal.search.driver import Ask
 from shoal.search.oracle import Tally
 
@@ -33,7 +33,7 @@ class Condition:
 
     items: FrequencySet
     models: Sequence[Model]
-    reading: Reading = Reading()  # noqa: RUF009 frozen
+    reading: CountInterpretation = CountInterpretation()  # noqa: RUF009 frozen
 
     @cached_property
     def parts(self) -> list[Model]:
@@ -60,7 +60,7 @@ class Condition:
         """Return which parts keep every model of single classes; each number below `parts` occurs, -1 is left out."""
         if self.k is not None:
             inside = part >= 0
-            sizes = np.bincount(part[inside], weights=self.items.counts[inside], minlength=parts)
+            sizes = sum_counts(part[inside], self.items.counts[inside], parts)
             return np.asarray(sizes >= self.k)
         flags = np.ones(parts, dtype=bool)
         counts = self.counts(part, parts)
@@ -77,8 +77,8 @@ class Condition:
         return all(model.holds(counts) for model in self.parts if model.table_wide)
 
     def counts(self, part: Codes, parts: int) -> ClassCounts:
-        """Return what models read of the parts."""
-        counts = self.items.parted(part, parts).class_counts(self.reading)
+        """Return the counts that models are checked against, with one class per part."""
+        counts = self.items.merge_into_parts(part, parts).class_counts(self.reading)
         shown = np.arange(parts, dtype=np.int32)
         return replace(counts, released=dict.fromkeys(self.items.attributes, shown) if counts.joint else {})
 
@@ -92,20 +92,21 @@ def rows_as_items(problem: Problem) -> tuple[FrequencySet, Codes]:
     """Return every row as an item, sorted by value so that the table's order does not matter; and each row's item."""
     table, quasi = problem.table, problem.quasi
     others = [name for name in table.columns if name not in quasi]
+    # [item] its row: sorted by the quasi-identifiers first, then by the other columns
     order = np.lexsort([table[name].codes for name in reversed([*quasi, *others])])
 
     def coded(name: str) -> tuple[Codes, int]:
         return table[name].codes[order], table[name].size
 
     beside: Beside = {
-        one: coded(one) if isinstance(one, str) else joined([coded(name) for name in one])
-        for one in counted(problem.policy, quasi)
+        one: coded(one) if isinstance(one, str) else join_columns([coded(name) for name in one])
+        for one in columns_to_count(problem.policy, quasi)
     }
     item = np.empty(len(order), dtype=np.int32)  # the inverse of the order
     item[order] = np.arange(len(order), dtype=np.int32)
-    return FrequencySet.listed({name: coded(name) for name in quasi}, beside), item
+    return FrequencySet.from_rows({name: coded(name) for name in quasi}, beside), item
 
 
-def tell_share(problem: Problem) -> Callable[[float], None]:
+def progress_reporter_of(problem: Problem) -> Callable[[float], None]:
     """Return a function that reports the share of the work that is done."""
     return lambda share: problem.watch(Ask((), share), Tally())

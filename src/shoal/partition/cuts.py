@@ -1,4 +1,4 @@
-"""Parts of a table, processed together, and what a proposed cut of each would do."""
+"""Parts of a table, processed together, and the sides that a proposed cut of each part would have."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -122,7 +122,7 @@ class Cuts:
 
 
 def propose(axes: Sequence[Axis], parts: Parts, axis: Codes, at: Codes) -> Cuts:
-    """Return what a cut of each part would do, given its axis and its position or `At`."""
+    """Return the sides that a cut of each part would have, given its axis and its position or `At`."""
     values = parts.values(axis)
     # [part] last position of the left side
     last, below = at.copy(), at == At.BELOW_MEDIAN
@@ -131,26 +131,28 @@ def propose(axes: Sequence[Axis], parts: Parts, axis: Codes, at: Codes) -> Cuts:
         last[to_median] = (parts.medians(values) - below)[to_median]
     cuts = Cuts(axis, (values > last[parts.part]).astype(np.int32), last, last + 1)
     if (at == At.CHILDREN).any():
-        cuts = _to_children(axes, parts, values, at == At.CHILDREN, cuts)
-    return _halved(parts, values, at == At.HALVES, cuts) if (at == At.HALVES).any() else cuts
+        cuts = _cut_into_children(axes, parts, values, at == At.CHILDREN, cuts)
+    return _cut_into_halves(parts, values, at == At.HALVES, cuts) if (at == At.HALVES).any() else cuts
 
 
-def _to_children(axes: Sequence[Axis], parts: Parts, values: Codes, chosen: Flags, cuts: Cuts) -> Cuts:
+def _cut_into_children(axes: Sequence[Axis], parts: Parts, values: Codes, chosen: Flags, cuts: Cuts) -> Cuts:
     """Cut the chosen parts along their hierarchy: the groups below the label are the sides."""
     side = cuts.side.copy()
     for a in np.unique(cuts.axis[chosen]):
         inside = (chosen & (cuts.axis == a))[parts.part]
+        # [part] the level below that of its label; [item] its group at that level is its side
         below = axes[a].level(parts.low[:, a], parts.high[:, a]) - 1
         side[inside] = axes[a].ranks[below[parts.part[inside]], values[inside]]
     return replace(cuts, side=side)
 
 
-def _halved(parts: Parts, values: Codes, chosen: Flags, cuts: Cuts) -> Cuts:
+def _cut_into_halves(parts: Parts, values: Codes, chosen: Flags, cuts: Cuts) -> Cuts:
     """Halve the chosen parts: items are sorted by value, then by position on all axes, then by number."""
     on_all = parts.points.at[parts.items]
     # [item] sorted within each part; [part] where its second half begins
     order = np.lexsort(np.stack([parts.items, *on_all.T[::-1], values, parts.part]))
     middle = parts.begin[:-1] + (np.diff(parts.begin) + 1) // 2
+    # [item] whether it lies in the second half of its part; [part] the last position of the first half
     late = np.empty(len(values), dtype=bool)
     late[order] = np.arange(len(values)) >= middle[parts.part]
     last = values[order[middle - 1]]
@@ -163,10 +165,10 @@ def _halved(parts: Parts, values: Codes, chosen: Flags, cuts: Cuts) -> Cuts:
     )
 
 
-def settled(axes: Sequence[Axis], points: Points, part: Codes, low: Codes, high: Codes) -> Regions:
+def finalise_regions(axes: Sequence[Axis], points: Points, part: Codes, low: Codes, high: Codes) -> Regions:
     """Return the regions as they are shown: along a hierarchy what the part holds; null only where it occurs."""
     parts = Parts.of(points, part, np.ones(len(low), dtype=bool))
     low, high = low.copy(), high.copy()
     for a, axis in enumerate(axes):
-        low[:, a], high[:, a] = axis.shown(low[:, a], high[:, a], parts.low[:, a], parts.high[:, a])
+        low[:, a], high[:, a] = axis.edges_to_show(low[:, a], high[:, a], parts.low[:, a], parts.high[:, a])
     return Regions(part, low, high)

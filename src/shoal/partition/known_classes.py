@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.data.class_counts import Longs
-from shoal.data.codes import Codes, Column, Kind, encode, united
+from shoal.data.class_counts import Longs, sum_counts
+from shoal.data.codes import Codes, Column, Kind, encode, encode_together
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import joined
+from shoal.data.packed_keys import join_columns
 from shoal.hierarchy.build import Builder, build
 from shoal.hierarchy.exact_numbers import show
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
@@ -50,8 +50,9 @@ class KnownClasses:
     @classmethod
     def of(cls, lines: pa.Table, quasi: Sequence[str]) -> "KnownClasses":
         """Number the classes: by their loss and, where that is equal, by what they show."""
-        shown = {name: _encoded(lines[f"shown.{name}"]) for name in quasi}
-        number, count, behind = joined([(codes, len(texts)) for codes, texts in shown.values()])
+        shown = {name: _encode_texts(lines[f"shown.{name}"]) for name in quasi}
+        # [line] its class, numbered in any order; `behind` are the codes of the texts that each class shows
+        number, count, behind = join_columns([(codes, len(texts)) for codes, texts in shown.values()])
         loss = np.zeros(count)
         loss[number] = lines["loss"].to_numpy()
         labels = {
@@ -60,6 +61,7 @@ class KnownClasses:
         }
         said = [tuple(text or "" for text in row) for row in zip(*labels.values(), strict=True)]
         order = sorted(range(count), key=lambda each: (loss[each], said[each]))
+        # [class] its number in the order of loss and texts
         place = np.empty(count, dtype=np.int32)
         place[order] = np.arange(count, dtype=np.int32)
         return cls(lines, place[number], {name: [texts[each] for each in order] for name, texts in labels.items()})
@@ -70,50 +72,54 @@ class KnownClasses:
     def assign(self, problem: Problem, hierarchies: Mapping[str, Hierarchy]) -> tuple[FrequencySet, Codes, Codes]:
         """Return the items of a table, the item of each row, and the class of each item; -1 where none covers it.
 
-        Values that the earlier table had are shown as they were. Where equal rows were shown differently, so they are
-        again: in the order of their other columns, as many for each class, over and over. All else is shown as the
+        Values that the earlier table had get the class that they had. Where equal rows had several classes, items of
+        these values take turns in the same proportions, in the order of their other columns. Any other item gets the
         first class that covers it.
         """
         at, codes = self._lines_in(problem)
         items, of_row = problem.classes, problem.classes.classes
         sizes = {name: problem.table[name].size for name in problem.quasi}
-        if len(at) and joined([(codes[name], size) for name, size in sizes.items()])[1] < len(at):
+        if len(at) and join_columns([(codes[name], size) for name, size in sizes.items()])[1] < len(at):
             items, of_row = rows_as_items(problem)
         assert of_row is not None
-        part = self._remembered(items, at, codes, sizes)
+        part = self._find_earlier_classes(items, at, codes, sizes)
         unknown = np.flatnonzero(part < 0)
         labels = {name: Labels(problem.table[name], hierarchies.get(name)) for name in problem.quasi}
-        part[unknown] = self._covering(labels, {name: items.codes(name)[unknown] for name in problem.quasi})
+        part[unknown] = self._find_covering_classes(
+            labels, {name: items.codes(name)[unknown] for name in problem.quasi}
+        )
         return items, of_row, part
 
     def _lines_in(self, problem: Problem) -> tuple[Longs, dict[str, Codes]]:
-        """Return the lines whose values the table has, one by one, and the codes of these values."""
+        """Return the lines each of whose values occurs in the table, and the codes of these values."""
         codes = {name: _codes_in(problem.table[name], self.lines[f"original.{name}"]) for name in problem.quasi}
         at = np.flatnonzero(np.all([each >= 0 for each in codes.values()], axis=0))
         return at, {name: each[at] for name, each in codes.items()}
 
-    def _remembered(
+    def _find_earlier_classes(
         self, items: FrequencySet, at: Longs, codes: Mapping[str, Codes], sizes: Mapping[str, int]
     ) -> Codes:
-        """Return the class that the values of each item had; -1 where they were not there."""
+        """Return the class that the values of each item had earlier; -1 where the earlier table did not have them."""
         both = [(np.concatenate([codes[name], items.codes(name)]), size) for name, size in sizes.items()]
-        point, points, _ = joined(both)
+        point, points, _ = join_columns(both)
+        # [line] and [item] the point that its values are; lines sorted by their point
         known, mine = point[: len(at)], point[len(at) :]
         order = np.argsort(known, kind="stable")
         many = self.lines["rows"].to_numpy()[at][order]
         # [line] rows up to its end; [point] rows of all its lines, and those before them
         ends = np.cumsum(many)
-        total = np.bincount(known[order], weights=many, minlength=points).astype(np.int64)
+        total = sum_counts(known[order], many, points)
         begin = np.cumsum(total) - total
         # [item] its turn among the items of its point, which follow each other
         first = np.full(points, len(items), dtype=np.int64)
         np.minimum.at(first, mine, np.arange(len(items)))
         turn = (np.arange(len(items)) - first[mine]) % np.maximum(total[mine], 1)
+        # [item] the line whose rows its turn falls into, and the class of that line
         line = np.append(order, -1)[np.searchsorted(ends, begin[mine] + turn, side="right")]
         part = np.append(self.of_line[at], np.int32(-1))[line]
         return np.where(total[mine] > 0, part, -1).astype(np.int32)
 
-    def _covering(self, labels: Mapping[str, Labels], codes: Mapping[str, Codes]) -> Codes:
+    def _find_covering_classes(self, labels: Mapping[str, Labels], codes: Mapping[str, Codes]) -> Codes:
         """Return the first class that covers each combination of codes; -1 where none does."""
         many = len(next(iter(codes.values())))
         found = np.full(many, -1, dtype=np.int32)
@@ -121,7 +127,7 @@ class KnownClasses:
             return found
         covered = {}
         for name, own in labels.items():
-            of_class, texts = _numbered(self.texts[name])
+            of_class, texts = _number_texts(self.texts[name])
             # [code, label] whether the label covers it
             covered[name] = of_class, np.stack([own.covered(text) for text in texts], axis=1)
         step = max(_CELLS_AT_ONCE // len(self), 1)
@@ -132,16 +138,17 @@ class KnownClasses:
                 # [code, class] in bits, so that the first set bit of a row is the class that comes first
                 bits = np.packbits(flags[used][:, of_class], axis=1)[which.ravel()]
                 fits = fits & bits
+            # [row] the first byte with a class that covers it, and the first set bit in that byte
             byte = (fits != 0).argmax(axis=1)
             held = fits[np.arange(len(fits)), byte]
             bit = np.unpackbits(held[:, None], axis=1).argmax(axis=1)
             found[rows] = np.where(held > 0, byte * 8 + bit, -1)
         return found
 
-    def widened(
+    def widen_to_cover(
         self, problem: Problem, builders: Mapping[str, Builder], condition: Condition, part: Codes
     ) -> tuple[Codes, Mapping[str, Texts]]:
-        """Put what no class covers into the nearest class that complies, and widen its labels until they enclose it.
+        """Assign items that no class covers to the nearest complying class, and widen its labels to enclose them.
 
         The nearest class is the one whose labels have to be widened least. Return the class of each item, and what
         each class shows; nothing changes where no class complies.
@@ -150,6 +157,7 @@ class KnownClasses:
         used, at = np.unique(part[inside], return_inverse=True)
         if not len(outside) or not len(used):
             return part, self.texts
+        # [item] its class, numbered among those in use; -1 for items that no class covers
         among = np.full(len(part), -1, dtype=np.int32)
         among[inside] = at
         fit = used[condition.complies(among, len(used))]
@@ -157,42 +165,45 @@ class KnownClasses:
             return part, self.texts
         stretches, codes, gaps = {}, {}, []
         for name, weight in zip(problem.quasi, problem.before.weights.tolist(), strict=True):
-            stretch, own = self._stretch(problem, builders.get(name), name)
+            stretch, own = self._widener_of(problem, builders.get(name), name)
             stretches[name], codes[name] = stretch, own[condition.items.codes(name)[outside]]
             used_codes, of_item = np.unique(codes[name], return_inverse=True)
             # [class that complies, value] how far its label is from the value
-            away = weight * stretch.gaps(used_codes)[_numbered(self.texts[name])[0][fit]]
+            away = weight * stretch.gaps(used_codes)[_number_texts(self.texts[name])[0][fit]]
             gaps.append((away, of_item.ravel()))
-        chosen = _least(gaps, len(outside))
+        chosen = _nearest_classes(gaps, len(outside))
         part = part.copy()
         part[outside] = fit[chosen]
         labels = {name: list(texts) for name, texts in self.texts.items()}
         for each in np.unique(chosen).tolist():
             for name, stretch in stretches.items():
                 held = np.unique(codes[name][chosen == each])
-                labels[name][fit[each]] = stretch.enclosing(self.texts[name][fit[each]], held)
+                labels[name][fit[each]] = stretch.widen_label(self.texts[name][fit[each]], held)
         return part, labels
 
-    def _stretch(self, problem: Problem, builder: Builder | None, name: str) -> tuple["Stretch", Codes]:
-        """Return how labels of an attribute are widened, and the code that each code of the table has there."""
+    def _widener_of(self, problem: Problem, builder: Builder | None, name: str) -> tuple["LabelWidener", Codes]:
+        """Return how to widen the labels of an attribute, and the code there of each code of the table."""
         mine, texts = problem.table[name], self.lines[f"original.{name}"]
         every = np.arange(mine.size, dtype=np.int32)
-        now, then = united(
+        now, then = encode_together(
             Column(name, every, mine.values, mine.texts, mine.kind, mine.has_null, mine.decimal),
             encode(name, texts, decimal=mine.decimal),
         )
-        of_class, labels = _numbered(self.texts[name])
+        of_class, labels = _number_texts(self.texts[name])
+        # [label] some value that it was shown for
         member = np.zeros(len(labels), dtype=np.int32)
         member[of_class[self.of_line]] = then.codes
         hierarchy = None if builder is None else build(now, builder)
         order = problem.policy.attributes[name].order
-        return Stretch(now, hierarchy, tuple(labels), member, order), now.codes
+        return LabelWidener(now, hierarchy, tuple(labels), member, order), now.codes
 
 
-def _least(gaps: Sequence[tuple[Floats, Longs]], items: int) -> Longs:
-    """Return the class of the least sum of gaps for each item, the first of several; gaps[class, value], [item] value.
+def _nearest_classes(gaps: Sequence[tuple[Floats, Longs]], items: int) -> Longs:
+    """Return the class with the least sum of gaps for each item; at a tie the first.
 
-    >>> _least([(np.array([[0.0, 0.5], [0.2, 0.2]]), np.array([0, 1, 1]))], 3).tolist()
+    Each entry of `gaps` is for one attribute: gap[class, value], and the value of each item.
+
+    >>> _nearest_classes([(np.array([[0.0, 0.5], [0.2, 0.2]]), np.array([0, 1, 1]))], 3).tolist()
     [0, 1, 1]
     """
     chosen = np.zeros(items, dtype=np.int64)
@@ -202,13 +213,13 @@ def _least(gaps: Sequence[tuple[Floats, Longs]], items: int) -> Longs:
     return chosen
 
 
-def _encoded(texts: pa.ChunkedArray) -> tuple[Codes, Texts]:
+def _encode_texts(texts: pa.ChunkedArray) -> tuple[Codes, Texts]:
     """Number the texts of a column; null is one of them."""
     column = texts.combine_chunks().dictionary_encode(null_encoding="encode")
     return column.indices.to_numpy().astype(np.int32), column.dictionary.to_pylist()
 
 
-def _numbered(texts: Texts) -> tuple[Codes, Texts]:
+def _number_texts(texts: Texts) -> tuple[Codes, Texts]:
     """Return the number of each text, and the different ones."""
     different = list(dict.fromkeys(texts))
     number = {text: code for code, text in enumerate(different)}
@@ -223,7 +234,7 @@ def _codes_in(column: Column, texts: pa.ChunkedArray) -> Codes:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class LabelWidener:
     """How far the labels of an attribute are from other values, and the labels that enclose both."""
 
     column: Column
@@ -237,7 +248,7 @@ class Stretch:
     """The order of the values that the policy gives."""
 
     @property
-    def _by_name(self) -> bool:
+    def _is_categorical(self) -> bool:
         """Whether values are listed in labels, and have no distance."""
         return self.column.kind is Kind.TEXT or self.order is not None
 
@@ -248,15 +259,17 @@ class Stretch:
     def gaps(self, codes: Codes) -> Floats:
         """Return gaps[label, code]: the share of the attribute's values by which the label has to be widened."""
         if self.hierarchy is not None:
+            # [label] its level; [label, code] the level at which both have one label, never below that of the label
             level = np.array([self.level(at) for at in range(len(self.texts))])
-            meet = np.maximum(self._meeting(self.member[:, None], codes[None, :]), level[:, None])
+            meet = np.maximum(self._common_level(self.member[:, None], codes[None, :]), level[:, None])
             losses = self._losses
             return np.asarray(losses[self.member[:, None], meet] - losses[self.member, level][:, None])
+        # [label, code] whether the label covers it; `some` are the labels that cover any value but null
         covered = np.stack([self._labels.covered(text) for text in self.texts])
         known = len(self.column.values)
         gaps = np.where(covered, 0.0, 1.0)
         some = np.flatnonzero(covered[:, :known].any(axis=1))
-        if self._by_name:
+        if self._is_categorical:
             gaps[some, :known] *= 1 / max(known - 1, 1)
         elif known:
             axis = ordered_axis(self.column)
@@ -268,14 +281,14 @@ class Stretch:
             gaps[some, :known] = np.where(covered[some, :known], 0.0, far / axis.span)
         return np.asarray(gaps[:, codes])
 
-    def enclosing(self, text: str | None, codes: Codes) -> str | None:
-        """Return the label that covers what another covers and some values beside; `*` where nothing less does."""
+    def widen_label(self, text: str | None, codes: Codes) -> str | None:
+        """Return a label that covers all that a label covers and some further values; `*` if no other label does."""
         wanted = self._labels.covered(text)
         if wanted[codes].all():
             return text
         if self.hierarchy is not None:
             at = self.texts.index(text)
-            level = max(int(self._meeting(self.member[at], codes).max()), self.level(at))
+            level = max(int(self._common_level(self.member[at], codes).max()), self.level(at))
             if level > self.hierarchy.height:
                 return TOP
             return self.hierarchy.labels[level][int(self.hierarchy.levels[level][self.member[at]])]
@@ -284,30 +297,30 @@ class Stretch:
         if text is None or (null is not None and wanted[null]):
             return TOP
         values = [str(each) for each in self.column.texts.take(pa.array(codes)).to_pylist()]
-        made = self._listing(text, values) if self._by_name else self._between(text, values)
+        made = self._extend_set(text, values) if self._is_categorical else self._extend_interval(text, values)
         return made if made is not None and self._labels.covered(made)[wanted].all() else TOP
 
     # --- along a hierarchy -----------------------------------------------------------------------------------------
 
     @cached_property
     def _groups(self) -> Codes:
-        """[code, level]"""
+        """Group of each code at each level: [code, level]."""
         assert self.hierarchy is not None
         return np.stack(self.hierarchy.levels, axis=1)
 
     @cached_property
     def _losses(self) -> Floats:
-        """[code, level] loss of the label of a code; at the level above the top nothing is left."""
+        """Loss of the label of each code at each level: [code, level]; at the level above the top it is 1."""
         assert self.hierarchy is not None
         lost = [loss[group] for loss, group in zip(self.hierarchy.losses, self.hierarchy.levels, strict=True)]
         return np.stack([*lost, np.ones(len(lost[0]))], axis=1)
 
-    def _meeting(self, one: Codes, others: Codes) -> Codes:
-        """Return the level at which codes have one label: levels are nested, so as many differ as lie below it."""
+    def _common_level(self, one: Codes, others: Codes) -> Codes:
+        """Return the lowest level at which codes share a label: as levels are nested, the number that differ."""
         return np.asarray((self._groups[one] != self._groups[others]).sum(axis=-1))
 
     def level(self, at: int) -> int:
-        """Return the lowest level at which a label is that of its member; above the top for a `*` of its own."""
+        """Return the lowest level at which the member of a label has that label; one above the top if it never has."""
         assert self.hierarchy is not None
         code = int(self.member[at])
         levels = zip(self.hierarchy.labels, self.hierarchy.levels, strict=True)
@@ -316,8 +329,8 @@ class Stretch:
 
     # --- along an order --------------------------------------------------------------------------------------------
 
-    def _listing(self, text: str, values: Sequence[str]) -> str | None:
-        """Return the set, or the range of texts in quotes, with these values too; None where that cannot be said."""
+    def _extend_set(self, text: str, values: Sequence[str]) -> str | None:
+        """Return the set, or the range of texts in quotes, extended by values; None for any other range."""
         meaning = None if self._labels.scale.is_value(text) else parse_label(text)
         if isinstance(meaning, Interval):
             every = [*meaning.ends, *values]
@@ -338,14 +351,17 @@ class Stretch:
         return found
 
     def _key(self, text: str) -> Fraction | int | None:
-        """What an end is compared by: a number, or a moment; None where it is neither."""
+        """Return the number or the moment by which an end is compared; None where it is neither."""
         if self.column.kind is Kind.NUMBER:
             return self._labels.scale.number(text)
         moment = read_moment(text)
         return None if moment is None else moment.at
 
-    def _between(self, text: str, values: Sequence[str]) -> str | None:
-        """Return the interval from one end of a known label to another, or open, that covers these values too."""
+    def _extend_interval(self, text: str, values: Sequence[str]) -> str | None:
+        """Return an interval that covers a label and these values; None where they cannot be compared.
+
+        Its ends are ends of known labels, or open.
+        """
         meaning = parse_label(text)
         ends = meaning if isinstance(meaning, Interval) else Interval(text, text, closed=True)
         keys = [self._key(each) for each in (*ends.ends, *values)]
@@ -372,24 +388,26 @@ class Stretch:
 
 def covers_of(column: Column, hierarchy: Hierarchy | None, texts: Texts, rows: Longs) -> Covers:
     """Describe what labels stand for in a table, each by a value that it covers; `rows` is per code."""
-    of, different = _numbered(texts)
+    of, different = _number_texts(texts)
     labels = Labels(column, hierarchy)
     covered = np.stack([labels.covered(text) for text in different]) if different else np.zeros((0, column.size), bool)
     if hierarchy is not None:
         member = covered.argmax(axis=1).astype(np.int32)
-        stretch = Stretch(column, hierarchy, tuple(different), member)
+        stretch = LabelWidener(column, hierarchy, tuple(different), member)
         level = np.array([stretch.level(at) for at in range(len(different))], dtype=np.int64)
-        return Covers.along(hierarchy, member, level, rows).at(of)
-    return _covers_in_order(column, covered, rows).at(of)
+        return Covers.along(hierarchy, member, level, rows).take(of)
+    return _covers_in_order(column, covered, rows).take(of)
 
 
 def _covers_in_order(column: Column, covered: Flags, rows: Longs) -> Covers:
+    """Describe what labels stand for on an ordered column: covered[label, code], rows[code]."""
     axis = ordered_axis(column)
     known = len(axis.values)
     # [label, position] whether it is covered: spellings of one number are one position
     flags = np.zeros((len(covered), axis.size), dtype=bool)
     np.logical_or.at(flags.T, axis.positions, covered.T)
     some, null = flags[:, :known].any(axis=1), flags[:, known:].any(axis=1)
+    # [label] whether it covers both values and null; how many positions of values, the first and the last
     mixed, leaves = np.asarray(some & null), flags[:, :known].sum(axis=1)
     first, last = flags.argmax(axis=1), known - 1 - flags[:, :known][:, ::-1].argmax(axis=1) if known else 0
     size = max(known, 1)
@@ -397,7 +415,7 @@ def _covers_in_order(column: Column, covered: Flags, rows: Longs) -> Covers:
         losses = np.maximum(leaves - 1, 0) / max(size - 1, 1)
     else:
         losses = np.where(some, (axis.ends[last] - axis.ends[first]) / axis.span, 0.0)
-    at_each = np.bincount(axis.positions, weights=rows, minlength=axis.size).astype(np.int64)
+    at_each = sum_counts(axis.positions, rows, axis.size)
     return Covers(
         np.where(mixed, 1.0, np.minimum(losses, 1.0)),
         np.where(mixed, size, np.maximum(leaves, 1)).astype(np.int64),

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.data.codes import Codes
-from shoal.data.packed_keys import joined
+from shoal.data.packed_keys import join_columns
 from shoal.errors import Infeasible
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.model import Flags
-from shoal.partition.cell_labels import Cells, Floats, Judge, numbered
+from shoal.partition.cell_labels import Cells, Floats, Judge, renumber_parts
 from shoal.partition.condition import Condition
 from shoal.recoding.outcome import Before
 
@@ -39,12 +39,12 @@ def better_node(judge: Judge, loss: float) -> Codes | None:
     below = np.flatnonzero(flat < loss)
     by_loss = below[np.argsort(flat[below], kind="stable")]
     if not judge.merging_is_safe:
-        return next((part for node in by_loss if (part := _kept_at(judge, shape, node)) is not None), None)
+        return next((part for node in by_loss if (part := _releasable_parts_at(judge, shape, node)) is not None), None)
     # a node below a failing one fails too: from the costliest down, most nodes need no check
     failed, best = np.zeros(tuple(shape), dtype=bool), None
     for node in by_loss[::-1]:
         at = np.unravel_index(node, failed.shape)
-        part = None if _fails_above(failed, at) else _kept_at(judge, shape, node)
+        part = None if _fails_above(failed, at) else _releasable_parts_at(judge, shape, node)
         failed[at] = part is None
         best = best if part is None else part
     return best
@@ -56,23 +56,23 @@ def _fails_above(failed: Flags, at: tuple[np.intp, ...]) -> bool:
     return any(failed[step] for step in steps)
 
 
-def _kept_at(judge: Judge, shape: Codes, node: np.intp) -> Codes | None:
+def _releasable_parts_at(judge: Judge, shape: Codes, node: np.intp) -> Codes | None:
     """Return the parts of a node if they may be released, else None."""
-    part, parts = _at(judge.cells, np.unravel_index(node, tuple(shape)))
-    return part if judge.keeps(part, parts) else None
+    part, parts = _parts_at(judge.cells, np.unravel_index(node, tuple(shape)))
+    return part if judge.is_releasable(part, parts) else None
 
 
-def top(cells: Cells) -> Codes:
+def parts_at_top(cells: Cells) -> Codes:
     """Return the parts of the highest node: a single one where every hierarchy has one top."""
-    return _at(cells, cells.highest)[0]
+    return _parts_at(cells, cells.highest)[0]
 
 
-def _at(cells: Cells, node: object) -> tuple[Codes, int]:
+def _parts_at(cells: Cells, node: object) -> tuple[Codes, int]:
     """Return the part of each point at a node, and the number of parts."""
     columns = []
     for groups, codes, level in zip(cells.groups, cells.codes.T, node, strict=True):  # type: ignore[call-overload]
         columns.append((np.ascontiguousarray(groups[codes, level]), int(groups.max(initial=0)) + 1))
-    part, parts, _ = joined(columns)
+    part, parts, _ = join_columns(columns)
     return part, parts
 
 
@@ -101,9 +101,9 @@ def assemble(judge: Judge, least: int, seed: int, watch: Watch, stop: Stop) -> C
         open_ = np.flatnonzero(part < 0)
         if not len(open_):
             break
-        part[open_] = part.max() + 1 + clustered(cells, open_, size, seed, watch, stop)
-        part = _complying(judge, part)
-    return part if (part >= 0).all() else _with_rest(judge, part)
+        part[open_] = part.max() + 1 + cluster_points(cells, open_, size, seed, watch, stop)
+        part = _keep_complying(judge, part)
+    return part if (part >= 0).all() else _assign_rest(judge, part)
 
 
 def _sizes(judge: Judge, least: int) -> Iterator[int]:
@@ -116,7 +116,7 @@ def _sizes(judge: Judge, least: int) -> Iterator[int]:
         yield size
 
 
-def clustered(cells: Cells, some: NDArray[np.intp], least: int, seed: int, watch: Watch, stop: Stop) -> Codes:
+def cluster_points(cells: Cells, some: NDArray[np.intp], least: int, seed: int, watch: Watch, stop: Stop) -> Codes:
     """Return the cluster of some points: at least `least` rows each, with little loss."""
     if cells.rows[some].sum() < 2 * least:  # there cannot be two
         return np.zeros(len(some), dtype=np.int32)
@@ -145,44 +145,44 @@ def clustered(cells: Cells, some: NDArray[np.intp], least: int, seed: int, watch
     return clusters.clusters()
 
 
-def _complying(judge: Judge, part: Codes) -> Codes:
-    """Merge parts of equal labels, and open those that do not comply again (-1)."""
-    part, parts = judge.cells.merged(*numbered(part))
+def _keep_complying(judge: Judge, part: Codes) -> Codes:
+    """Merge parts of equal labels, and dissolve those that do not comply: their points become open (-1)."""
+    part, parts = judge.cells.merge_equal_labels(*renumber_parts(part))
     return np.where(judge.complies(part, parts)[part], part, -1).astype(np.int32)
 
 
-def _with_rest(judge: Judge, part: Codes) -> Codes:
+def _assign_rest(judge: Judge, part: Codes) -> Codes:
     """Assign the points left over: each to the part that is cheapest to widen, or all together with ever more parts."""
-    part = _joined(judge, part)
-    roof = top(judge.cells)
+    part = _join_open_points(judge, part)
+    roof = parts_at_top(judge.cells)
     for group in np.unique(roof[part < 0]):
         rest = (part < 0) & (roof == group)
         # absorb the nearest parts, doubling their number, until the rest complies
-        near = _nearest(judge.cells, part, np.flatnonzero(rest), np.unique(part[(roof == group) & (part >= 0)]))
+        near = _sort_by_cost(judge.cells, part, np.flatnonzero(rest), np.unique(part[(roof == group) & (part >= 0)]))
         taken = 0
         while taken < len(near) and not judge.complies(np.where(rest, 0, -1).astype(np.int32), 1).all():
             more = near[taken : 2 * taken + 1]
             taken += len(more)
             rest |= np.isin(part, more)
         part[rest] = part.max() + 1
-    return numbered(part)[0]
+    return renumber_parts(part)[0]
 
 
-def _nearest(cells: Cells, part: Codes, rest: NDArray[np.intp], parts: Codes) -> Codes:
+def _sort_by_cost(cells: Cells, part: Codes, rest: NDArray[np.intp], parts: Codes) -> Codes:
     """Sort parts by what it costs to widen them by the first of the points."""
     if not len(parts):
         return parts
-    costs = _widening(cells, part, rest[:1])[0]
+    costs = _widening_costs(cells, part, rest[:1])[0]
     return parts[np.argsort(costs[parts], kind="stable")]
 
 
-def _joined(judge: Judge, part: Codes) -> Codes:
+def _join_open_points(judge: Judge, part: Codes) -> Codes:
     """Put open points into the parts that are cheapest to widen and still comply; a few tries for each point."""
-    part, parts = numbered(part)
+    part, parts = renumber_parts(part)
     rest = np.flatnonzero(part < 0)
     if parts == 0 or len(rest) * parts > MOST_PAIRS:
         return part
-    costs = _widening(judge.cells, part, rest)
+    costs = _widening_costs(judge.cells, part, rest)
     for _ in range(TRIES):
         # [open point] its cheapest part; at most one point joins each part per round
         choice = costs.argmin(axis=1)
@@ -198,7 +198,7 @@ def _joined(judge: Judge, part: Codes) -> Codes:
     return part
 
 
-def _widening(cells: Cells, part: Codes, points: NDArray[np.intp]) -> Floats:
+def _widening_costs(cells: Cells, part: Codes, points: NDArray[np.intp]) -> Floats:
     """Return costs[point, part]: the additional loss of all rows concerned if the point joins the part."""
     part, parts = np.where(part < 0, part.max() + 1, part).astype(np.int32), int(part.max()) + 1
     # open points are one more part, cut off again; [part, attribute] level and a member's code
@@ -223,57 +223,58 @@ def split_all(judge: Judge, part: Codes) -> tuple[Codes, int]:
     Every split lowers a level and none raises one, so this ends. Parts of equal labels become one.
     """
     cells = judge.cells
-    part, parts = cells.merged(*numbered(part))
+    part, parts = cells.merge_equal_labels(*renumber_parts(part))
     while True:
         before = part
         for i in range(cells.width):
             part, parts = _split_along(judge, i, part, parts)
-        part, parts = cells.merged(part, parts)
+        part, parts = cells.merge_equal_labels(part, parts)
         if np.array_equal(part, before):
             return part, parts
 
 
 def _split_along(judge: Judge, i: int, part: Codes, parts: int) -> tuple[Codes, int]:
-    """Split all parts along attribute i whose children comply."""
+    """Split along attribute i every part whose children all comply."""
     cells = judge.cells
     level = cells.level(i, part, parts)
     tall = level > 0
     if not tall.any():
         return part, parts
     children = _children(cells, i, part, np.where(tall, level, 0))
-    asked, count = numbered(np.where(tall[part], children, -1).astype(np.int32))
+    asked, count = renumber_parts(np.where(tall[part], children, -1).astype(np.int32))
     inside = asked >= 0
     fine = judge.complies(asked, count)
     # [part] number of points whose child does not comply
     bad = np.bincount(part[inside], weights=~fine[asked[inside]], minlength=parts)
-    return _accepted(judge, part, children, np.flatnonzero(tall & (bad == 0)))
+    return _accept_splits(judge, part, children, np.flatnonzero(tall & (bad == 0)))
 
 
 def _children(cells: Cells, i: int, part: Codes, level: Codes) -> Codes:
     """Return the child of each point: its part split along attribute i into the groups below the label."""
+    # [point] the level below that of its label, and its group there; each pair of part and group is a child
     below = np.maximum(level - 1, 0)[part]
     group = cells.groups[i][cells.codes[:, i], below].astype(np.int64)
     _, child = np.unique(part * (group.max() + 1) + group, return_inverse=True)
     return child.astype(np.int32)
 
 
-def _accepted(judge: Judge, part: Codes, children: Codes, chosen: Chosen) -> tuple[Codes, int]:
+def _accept_splits(judge: Judge, part: Codes, children: Codes, chosen: Chosen) -> tuple[Codes, int]:
     """Split the chosen parts; where that breaks the condition as a whole, try each half of them separately."""
     if not len(chosen):
-        return numbered(part)
+        return renumber_parts(part)
     offset = np.int32(part.max() + 1)
     trial = np.where(np.isin(part, chosen), children + offset, part).astype(np.int32)
     if judge.merging_is_safe:
-        return numbered(trial)
-    if judge.keeps(*judge.cells.merged(*numbered(trial))):
-        return numbered(trial)
+        return renumber_parts(trial)
+    if judge.is_releasable(*judge.cells.merge_equal_labels(*renumber_parts(trial))):
+        return renumber_parts(trial)
     if len(chosen) == 1:
-        return numbered(part)
+        return renumber_parts(part)
     half = len(chosen) // 2
     # parts are renumbered by every split: one of its points finds a part again
     firsts = judge.cells.first(part, int(offset))[chosen[half:]]
-    some, _ = _accepted(judge, part, children, chosen[:half])
-    return _accepted(judge, some, children, some[firsts].astype(np.intp))
+    some, _ = _accept_splits(judge, part, children, chosen[:half])
+    return _accept_splits(judge, some, children, some[firsts].astype(np.intp))
 
 
 LEAST_SIZES = (1, 4, 16, 64)
@@ -334,12 +335,12 @@ def _first_parts(judge: Judge, seed: int, watch: Callable[[float], None], stop: 
     """Return parts that may be released: clusters, or else the highest node, or else any node."""
     for least in LEAST_SIZES:
         part = assemble(judge, least, seed, watch, stop)
-        if judge.keeps(*judge.cells.merged(part, int(part.max()) + 1)):
+        if judge.is_releasable(*judge.cells.merge_equal_labels(part, int(part.max()) + 1)):
             return part
         if judge.condition.k is not None:
             break
-    highest = top(judge.cells)
-    if judge.keeps(highest, int(highest.max()) + 1):
+    highest = parts_at_top(judge.cells)
+    if judge.is_releasable(highest, int(highest.max()) + 1):
         return highest
     node = better_node(judge, np.inf)
     if node is None:

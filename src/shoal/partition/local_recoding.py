@@ -10,9 +10,9 @@ from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
 from shoal.errors import BadHierarchy, Infeasible
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
-from shoal.partition.condition import condition_of, tell_share
+from shoal.partition.condition import condition_of, progress_reporter_of
 from shoal.partition.local import local
-from shoal.partition.released_labels import Partitioning, Showing, show_levels
+from shoal.partition.released_labels import Partitioning, ShownParts, show_levels
 from shoal.problem import Problem
 from shoal.recoding.outcome import Before, Covers
 from shoal.search.full_domain import search_lattice
@@ -23,9 +23,9 @@ _SHARES = (Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1))
 
 def recode_locally(problem: Problem) -> Partitioning:
     """Generalise every cell only as far as its class needs (CG_ of S2.3); between the value and `*` only, _CS."""
-    hierarchies = {name: with_one_top(hierarchy) for name, hierarchy in problem.hierarchies.items()}
+    hierarchies = {name: require_one_top(hierarchy) for name, hierarchy in problem.hierarchies.items()}
     assert problem.classes.classes is not None
-    made = _along(problem, problem.classes, problem.classes.classes, list(hierarchies.values()))
+    made = _recode_along(problem, problem.classes, problem.classes.classes, list(hierarchies.values()))
     return replace(made, builders=dict(problem.builders), hierarchies=hierarchies)
 
 
@@ -57,12 +57,12 @@ def _suppress_cells(problem: Problem, before: Before, levels: Mapping[str, int])
     steps = {name: problem.hierarchies[name].levels[levels[name]] for name in problem.quasi}
     classes = problem.classes.rollup(steps, want_classes=True)
     assert classes.classes is not None
-    made = _along(problem, classes, classes.classes[problem.classes.classes], flat)
-    _lift(made.showing, before, levels, made.part[classes.classes])
+    made = _recode_along(problem, classes, classes.classes[problem.classes.classes], flat)
+    _restore_covers(made.showing, before, levels, made.part[classes.classes])
     return replace(made, builders=dict(problem.builders), hierarchies=dict(problem.hierarchies))
 
 
-def _lift(showing: Showing, before: Before, levels: Mapping[str, int], part: Codes) -> None:
+def _restore_covers(showing: ShownParts, before: Before, levels: Mapping[str, int], part: Codes) -> None:
     """Replace the covers of flat hierarchies (a label or `*`) by covers along the real ones; `part` is per class.
 
     `*` is above all labels, even where a hierarchy has several at its top.
@@ -75,14 +75,16 @@ def _lift(showing: Showing, before: Before, levels: Mapping[str, int], part: Cod
         showing.covers[name] = Covers.along(hierarchy, classes.codes(name)[member], each, before.marginal(i))
 
 
-def _along(problem: Problem, classes: FrequencySet, of_row: Codes, hierarchies: Sequence[Hierarchy]) -> Partitioning:
+def _recode_along(
+    problem: Problem, classes: FrequencySet, of_row: Codes, hierarchies: Sequence[Hierarchy]
+) -> Partitioning:
     """Recode some classes locally along these hierarchies."""
     before = replace(problem.before, classes=classes, hierarchies=tuple(hierarchies))
     found = local(
         before,
         condition_of(problem, classes),
         seed=problem.policy.method.seed,
-        watch=tell_share(problem),
+        watch=progress_reporter_of(problem),
         stop=problem.stop,
     )
     showing = show_levels(classes, found.part, found.levels, hierarchies)
@@ -106,7 +108,7 @@ def _value_or_star(hierarchy: Hierarchy, level: int) -> Hierarchy:
     )
 
 
-def with_one_top(hierarchy: Hierarchy) -> Hierarchy:
+def require_one_top(hierarchy: Hierarchy) -> Hierarchy:
     """Return the hierarchy; refuse one with several labels at the top."""
     if hierarchy.groups(hierarchy.height) > 1:
         raise BadHierarchy(

@@ -28,7 +28,7 @@ def mdav(points: Floats, k: int, watch: Callable[[float], None] = lambda _: None
     axes = np.ascontiguousarray(points.T)  # [axis, row], so that one axis is contiguous in memory
     found = 0
     while len(rows) >= 2 * k:
-        for members in _ends(axes, k) if len(rows) >= 3 * k else [_outermost(axes, k)]:
+        for members in _opposite_clusters(axes, k) if len(rows) >= 3 * k else [_outermost(axes, k)]:
             clusters[rows[members]] = found
             rows[members] = -1
             found += 1
@@ -39,10 +39,10 @@ def mdav(points: Floats, k: int, watch: Callable[[float], None] = lambda _: None
     return clusters
 
 
-def standardised(columns: Sequence[Floats], importance: Sequence[float] | None = None) -> Floats:
+def standardise(columns: Sequence[Floats], importance: Sequence[float] | None = None) -> Floats:
     """Return points [row, column] of mean 0 and variance 1 times the importance of the column; no NaN allowed.
 
-    >>> standardised([np.array([1.0, 3.0]), np.array([7.0, 7.0])], [4, 1]).tolist()
+    >>> standardise([np.array([1.0, 3.0]), np.array([7.0, 7.0])], [4, 1]).tolist()
     [[-2.0, 0.0], [2.0, 0.0]]
     """
     points = np.stack(columns, axis=1)
@@ -52,15 +52,15 @@ def standardised(columns: Sequence[Floats], importance: Sequence[float] | None =
     return np.asarray(points / np.where(spread > 0, spread, 1.0) * np.sqrt(1.0 if importance is None else importance))
 
 
-def _ends(axes: Floats, k: int) -> tuple[Rows, Rows]:
+def _opposite_clusters(axes: Floats, k: int) -> tuple[Rows, Rows]:
     """Return the k rows around the one farthest from the centroid, and the k around the row farthest from that."""
-    first = int(_squares(axes, axes.mean(axis=1)).argmax())
-    near = _squares(axes, axes[:, first])
+    first = int(_squared_distances(axes, axes.mean(axis=1)).argmax())
+    near = _squared_distances(axes, axes[:, first])
     near[first] = -1  # a cluster always contains its own centre
     second = int(near.argmax())
     near[second] = np.inf  # reserved for the other cluster, even where many rows are equal
     one = _nearest(near, k)
-    near = _squares(axes, axes[:, second])
+    near = _squared_distances(axes, axes[:, second])
     near[second] = -1
     near[one] = np.inf
     return one, _nearest(near, k)
@@ -68,13 +68,13 @@ def _ends(axes: Floats, k: int) -> tuple[Rows, Rows]:
 
 def _outermost(axes: Floats, k: int) -> Rows:
     """Return the row farthest from the centroid and its k-1 nearest rows."""
-    first = int(_squares(axes, axes.mean(axis=1)).argmax())
-    near = _squares(axes, axes[:, first])
+    first = int(_squared_distances(axes, axes.mean(axis=1)).argmax())
+    near = _squared_distances(axes, axes[:, first])
     near[first] = -1
     return _nearest(near, k)
 
 
-def _squares(axes: Floats, point: Floats) -> Floats:
+def _squared_distances(axes: Floats, point: Floats) -> Floats:
     """Return the squared distance of every row from a point."""
     total, gap = np.zeros(axes.shape[1]), np.empty(axes.shape[1])
     for axis, at in zip(axes, point, strict=True):
@@ -86,12 +86,13 @@ def _squares(axes: Floats, point: Floats) -> Floats:
 
 def _nearest(squares: Floats, k: int) -> Rows:
     """Return the rows of the k least values; at a tie the first ones."""
+    # the k-th least value: all lesser ones are taken, then as many equal to it as are still needed
     last = np.partition(squares, k - 1)[k - 1]
     nearer = np.flatnonzero(squares < last)
     return np.append(nearer, np.flatnonzero(squares == last)[: k - len(nearer)])
 
 
-def merged_until(condition: Condition, clusters: Codes, points: Floats) -> Codes:
+def merge_until_complying(condition: Condition, clusters: Codes, points: Floats) -> Codes:
     """Merge each failing cluster with the one of nearest centroid until all comply or one is left.
 
     In each round every cluster takes part in one merger at most, so that none grows more than it must; ties go to the
@@ -101,31 +102,32 @@ def merged_until(condition: Condition, clusters: Codes, points: Floats) -> Codes
     >>> from shoal.models import KAnonymity
     >>> rows = FrequencySet.count({"age": (np.arange(4, dtype=np.int32), 4)})
     >>> ages = np.array([[20.0], [21], [40], [90]])
-    >>> merged_until(Condition(rows, [KAnonymity(2)]), np.array([0, 1, 2, 2], np.int32), ages).tolist()
+    >>> merge_until_complying(Condition(rows, [KAnonymity(2)]), np.array([0, 1, 2, 2], np.int32), ages).tolist()
     [0, 0, 1, 1]
     """
-    clusters = _numbered(clusters)
+    clusters = _renumber(clusters)
     while (count := int(clusters.max(initial=-1)) + 1) > 1:
         failing = np.flatnonzero(~condition.complies(clusters, count))
         if not len(failing):
             break
         centroids = _centroids(condition.items.counts, clusters, points, count)
-        clusters = _numbered(_paired(failing, centroids)[clusters])
+        clusters = _renumber(_pair_failing(failing, centroids)[clusters])
     return clusters
 
 
-def _numbered(clusters: Codes) -> Codes:
+def _renumber(clusters: Codes) -> Codes:
     """Renumber the clusters from 0 without gaps, in the same order."""
     return np.unique(clusters, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
 def _centroids(rows: "NDArray[np.int64]", clusters: Codes, points: Floats, count: int) -> Floats:
+    """Return the centroid of each cluster, every item weighted by its rows: [cluster, axis]."""
     weights = np.bincount(clusters, weights=rows, minlength=count)
     sums = [np.bincount(clusters, weights=axis * rows, minlength=count) for axis in points.T]
     return np.stack(sums, axis=1) / weights[:, None]
 
 
-def _paired(failing: "NDArray[np.intp]", centroids: Floats) -> Codes:
+def _pair_failing(failing: "NDArray[np.intp]", centroids: Floats) -> Codes:
     """Return the number that each cluster gets in this round of mergers."""
     becomes = np.arange(len(centroids), dtype=np.int32)
     free = np.ones(len(centroids), dtype=bool)

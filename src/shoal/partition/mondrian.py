@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.data.class_counts import Longs
+from shoal.data.class_counts import Longs, sum_counts
 from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
 from shoal.models.model import Flags
 from shoal.partition.axes import Axis, Floats, Regions
 from shoal.partition.condition import Condition
-from shoal.partition.cuts import At, Cuts, Parts, Points, propose, settled
+from shoal.partition.cuts import At, Cuts, Parts, Points, finalise_regions, propose
 
 Words = NDArray[np.uint64]
 AxisArrays = tuple[Codes, Floats, float, float, int, Codes | None, Floats | None]
 """Positions, ends, span, importance and position of null (-1: none); along a hierarchy also its ranks and losses."""
 
 
-def compiled_form(
+def kernel_arguments_of(
     items: FrequencySet, axes: Sequence[Axis]
 ) -> tuple[Words, Longs, Codes, Codes, Words, list[AxisArrays]]:
     """Return what the compiled kernels take: packed keys, counts, word, shift and mask of each axis, and the axes."""
@@ -32,6 +32,7 @@ def compiled_form(
 
 
 def _arrays(axis: Axis) -> AxisArrays:
+    """Return an axis in the form that the compiled kernels take."""
     ordered = axis.hierarchy is None
     return (
         axis.positions,
@@ -45,15 +46,15 @@ def _arrays(axis: Axis) -> AxisArrays:
 
 
 Watch = Callable[[float], None]
-"""Is called with the share of the items whose part is final."""
+"""Called with the share of the items whose part is final."""
 
 
-def unwatched(share: float) -> None:
+def ignore_progress(share: float) -> None:
     """Ignore progress: the default where nobody watches."""
 
 
 @dataclass(frozen=True)
-class Tries:
+class PlannedCuts:
     """The cuts to try on each part, best first; the rest of each line is `At.NOWHERE`."""
 
     axis: Codes
@@ -62,7 +63,7 @@ class Tries:
     """at[part, try]: the position after which to cut, or an `At`."""
 
 
-Plan = Callable[[Parts], Tries]
+Plan = Callable[[Parts], PlannedCuts]
 """Proposes the cuts of some parts, which are then tried in this order."""
 
 
@@ -81,7 +82,7 @@ class Extents(Protocol):
     def high(self) -> Codes: ...
 
 
-PlanByExtents = Callable[[Extents], Tries]
+PlanByExtents = Callable[[Extents], PlannedCuts]
 """A plan that needs only the extents of the parts, so that their items need not be in memory."""
 
 
@@ -94,11 +95,11 @@ class _Tree:
     low: Codes
     """low[part, axis]: the lower edge of the region of each part."""
     high: Codes
-    tries: Tries
+    tries: PlannedCuts
     turn: Codes
     """Number of the try that comes next, for each part."""
 
-    def current(self) -> tuple[Codes, Codes]:
+    def next_cuts(self) -> tuple[Codes, Codes]:
         """Return the axis and the place of the next cut of each part; `At.NOWHERE` where no try is left."""
         most = self.tries.at.shape[1]
         rows, turn = np.arange(len(self.turn)), np.minimum(self.turn, most - 1)
@@ -132,7 +133,7 @@ class _Children:
         return np.cumsum(self.pieces) - self.pieces
 
     def allowable(self, condition: Condition, parts: Parts) -> Flags:
-        """Which parts fall into several pieces that all comply."""
+        """Return which parts fall into several pieces that all comply."""
         # [item of the table] its piece; -1 outside the open parts, which the condition skips
         asked = np.full(len(parts.points.weights), -1, dtype=np.int32)
         asked[parts.items] = self.number
@@ -140,7 +141,7 @@ class _Children:
         return (self.pieces > 1) & np.logical_and.reduceat(flags, self.begin)
 
 
-def grow(condition: Condition, axes: Sequence[Axis], plan: Plan, watch: Watch = unwatched) -> Regions:
+def cut_all_parts(condition: Condition, axes: Sequence[Axis], plan: Plan, watch: Watch = ignore_progress) -> Regions:
     """Cut all parts, round by round, until no planned cut is allowable, and return the regions.
 
     A cut is allowable if all its sides comply. Models of the table as a whole are checked after each round: of its
@@ -152,25 +153,25 @@ def grow(condition: Condition, axes: Sequence[Axis], plan: Plan, watch: Watch = 
     high = np.array([[axis.size - 1 for axis in axes]], dtype=np.int32)
     tree = _Tree(part, low, high, plan(Parts.of(points, part, np.array([True]))), np.zeros(1, dtype=np.int32))
     while True:
-        axis, at = tree.current()
+        axis, at = tree.next_cuts()
         is_open = at != At.NOWHERE
         watch(float(1 - np.count_nonzero(is_open[tree.part]) / len(tree.part)))
         if not is_open.any():
-            return settled(axes, points, tree.part, tree.low, tree.high)
+            return finalise_regions(axes, points, tree.part, tree.low, tree.high)
         parts = Parts.of(points, tree.part, is_open)
         children = _Children.of(parts, propose(axes, parts, axis[is_open], at[is_open]))
         good = children.allowable(condition, parts)
         if condition.table_wide:
-            good = _kept(condition, tree, parts, children, good)
-        tree = _cut(tree, parts, children, good, plan)
+            good = _keep_holding_cuts(condition, tree, parts, children, good)
+        tree = _apply_cuts(tree, parts, children, good, plan)
 
 
-def _kept(condition: Condition, tree: _Tree, parts: Parts, children: _Children, good: Flags) -> Flags:
+def _keep_holding_cuts(condition: Condition, tree: _Tree, parts: Parts, children: _Children, good: Flags) -> Flags:
     """Return the longest run of good cuts after which the models of the whole table still hold."""
     number = np.cumsum(good)
 
     def holds(cuts: int) -> bool:
-        part, count, _ = _renumbered(tree, parts, children, good & (number <= cuts))
+        part, count, _ = _renumber_parts(tree, parts, children, good & (number <= cuts))
         return condition.holds(part, count)
 
     fewest, most = 0, int(good.sum())
@@ -180,7 +181,7 @@ def _kept(condition: Condition, tree: _Tree, parts: Parts, children: _Children, 
     return good & (number <= fewest)
 
 
-def _renumbered(tree: _Tree, parts: Parts, children: _Children, good: Flags) -> tuple[Codes, int, Longs]:
+def _renumber_parts(tree: _Tree, parts: Parts, children: _Children, good: Flags) -> tuple[Codes, int, Longs]:
     """Return the part of each item after the good cuts, the number of parts, and the pieces each old part fell into."""
     owner = _numbers(tree, parts)
     # [part of the tree] number of pieces: 1 where nothing is cut, so that the order from left to right stays
@@ -199,18 +200,18 @@ def _numbers(tree: _Tree, parts: Parts) -> Codes:
     return tree.part[parts.items[parts.begin[:-1]]]
 
 
-def _cut(tree: _Tree, parts: Parts, children: _Children, good: Flags, plan: Plan) -> _Tree:
+def _apply_cuts(tree: _Tree, parts: Parts, children: _Children, good: Flags, plan: Plan) -> _Tree:
     """Return the tree after the good cuts; parts whose cut was refused go on to their next try."""
     turn = tree.turn.copy()
     turn[_numbers(tree, parts)] += 1
-    part, count, pieces = _renumbered(tree, parts, children, good)
+    part, count, pieces = _renumber_parts(tree, parts, children, good)
     # every piece inherits the region of its part; then the cut narrows one axis of both sides
     low, high = np.repeat(tree.low, pieces, axis=0), np.repeat(tree.high, pieces, axis=0)
     left = (np.cumsum(pieces) - pieces)[_numbers(tree, parts)[good]]
     axis = children.cuts.axis[good]
-    high[left, axis] = children.cuts.last[good]  # meaningless along a hierarchy: `settled` replaces it
+    high[left, axis] = children.cuts.last[good]  # meaningless along a hierarchy, and replaced at the end
     low[left + 1, axis] = children.cuts.first[good]
-    tries = Tries(np.repeat(tree.tries.axis, pieces, axis=0), np.repeat(tree.tries.at, pieces, axis=0))
+    tries = PlannedCuts(np.repeat(tree.tries.axis, pieces, axis=0), np.repeat(tree.tries.at, pieces, axis=0))
     turn = np.repeat(turn, pieces)
     # new parts get a plan of their own and start at its first try
     fresh = np.repeat(pieces > 1, pieces)
@@ -255,19 +256,19 @@ class Marginals:
     """rows_at[axis][position]"""
 
     @classmethod
-    def none(cls, axes: Sequence[Axis]) -> "Marginals":
+    def without_rows(cls, axes: Sequence[Axis]) -> "Marginals":
         return cls(tuple(np.zeros(axis.size, dtype=np.int64) for axis in axes))
 
     @classmethod
     def of(cls, items: FrequencySet, axes: Sequence[Axis]) -> "Marginals":
-        found = cls.none(axes)
+        found = cls.without_rows(axes)
         for a, axis in enumerate(axes):
             found.add(a, axis.positions[items.codes(axis.attribute)], items.counts)
         return found
 
     def add(self, a: int, positions: Codes, counts: Longs) -> None:
         """Add rows at some positions of axis `a`."""
-        self.rows_at[a][:] += np.bincount(positions, weights=counts, minlength=len(self.rows_at[a])).astype(np.int64)
+        self.rows_at[a][:] += sum_counts(positions, counts, len(self.rows_at[a]))
 
     @property
     def count(self) -> int:
@@ -287,7 +288,7 @@ class Marginals:
     def high(self) -> Codes:
         return np.array([[np.flatnonzero(rows)[-1] for rows in self.rows_at]], dtype=np.int32)
 
-    def chosen(self, axes: Sequence[Axis], plan: PlanByExtents, k: int) -> Cut | None:
+    def choose_cut(self, axes: Sequence[Axis], plan: PlanByExtents, k: int) -> Cut | None:
         """Return the first planned cut whose sides all have at least k rows; None if there is none."""
         tries = plan(self)
         for a, at in zip(tries.axis[0].tolist(), tries.at[0].tolist(), strict=True):
@@ -300,19 +301,22 @@ class Marginals:
 
     def _cut(self, axes: Sequence[Axis], a: int, at: int, k: int) -> Cut | None:
         """Return one cut if all its sides have k rows; it depends on the rows of its own axis alone."""
+        # one item per position that holds rows, all in one part
         held = np.flatnonzero(self.rows_at[a])
         points = Points(held[:, None].astype(np.int32), self.rows_at[a][held])
         part = Parts.of(points, np.zeros(len(held), dtype=np.int32), np.array([True]))
         cuts = propose([axes[a]], part, np.zeros(1, dtype=np.int32), np.array([at], dtype=np.int32))
         numbers, sides = np.unique(cuts.side, return_inverse=True)
-        if len(numbers) < 2 or np.bincount(sides.ravel(), weights=points.weights).min() < k:
+        if len(numbers) < 2 or sum_counts(sides.ravel(), points.weights).min() < k:
             return None
         if axes[a].hierarchy is None:
             return Cut(a, cuts.last)
         return Cut(a, held[np.flatnonzero(np.diff(sides.ravel()))].astype(np.int32))
 
 
-def mondrian(condition: Condition, axes: Sequence[Axis], *, relaxed: bool = False, watch: Watch = unwatched) -> Regions:
+def mondrian(
+    condition: Condition, axes: Sequence[Axis], *, relaxed: bool = False, watch: Watch = ignore_progress
+) -> Regions:
     """Partition the items by greedy median cuts: Mondrian, LeFevre, DeWitt and Ramakrishnan, ICDE 2006 (S4.1, S4.2).
 
     Strict: rows of one point stay together. For k alone, d ordered axes and at most m copies of one point, no part has
@@ -331,17 +335,17 @@ def mondrian(condition: Condition, axes: Sequence[Axis], *, relaxed: bool = Fals
     """
     assert not relaxed or not np.any(condition.items.counts != 1)
     if condition.k is None:
-        return grow(condition, axes, by_width(axes, relaxed=relaxed), watch)
-    given = compiled_form(condition.items, axes)
+        return cut_all_parts(condition, axes, plan_by_width(axes, relaxed=relaxed), watch)
+    given = kernel_arguments_of(condition.items, axes)
     found = Regions(*kernels.mondrian(*given, condition.k, relaxed))
     watch(1.0)
     return found
 
 
-def by_width(axes: Sequence[Axis], *, relaxed: bool = False) -> PlanByExtents:
+def plan_by_width(axes: Sequence[Axis], *, relaxed: bool = False) -> PlanByExtents:
     """Plan cuts of the widest axis first; on an ordered axis after the median, then before it (S4.1)."""
 
-    def plan(parts: Extents) -> Tries:
+    def plan(parts: Extents) -> PlannedCuts:
         # [part, axis] width of each part; [part, axis, try] the up to two places to cut
         wide = np.empty((parts.count, len(axes)))
         at = np.full((parts.count, len(axes), 2), At.NOWHERE, dtype=np.int32)
@@ -362,12 +366,12 @@ def by_width(axes: Sequence[Axis], *, relaxed: bool = False) -> PlanByExtents:
         if relaxed:
             on = np.pad(on, ((0, 0), (0, 1)))
             there = np.pad(there, ((0, 0), (0, 1)), constant_values=At.HALVES)
-        return in_a_row(on, there)
+        return move_nowhere_last(on, there)
 
     return plan
 
 
-def in_a_row(axis: Codes, at: Codes) -> Tries:
+def move_nowhere_last(axis: Codes, at: Codes) -> PlannedCuts:
     """Move the `At.NOWHERE` entries of each part behind its real tries."""
     filled = np.argsort(at == At.NOWHERE, axis=1, kind="stable")
-    return Tries(np.take_along_axis(axis, filled, axis=1), np.take_along_axis(at, filled, axis=1))
+    return PlannedCuts(np.take_along_axis(axis, filled, axis=1), np.take_along_axis(at, filled, axis=1))

@@ -9,28 +9,28 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from shoal.data.class_counts import ClassCounts, Longs
+from shoal.data.class_counts import ClassCounts, Longs, sum_counts
 from shoal.data.codes import Codes, Table
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import Layout
 from shoal.errors import ShoalWarning
 from shoal.metrics.catalogue import lost_in_cells
-from shoal.partition.axes import Axis, Floats, order_of_axes
+from shoal.partition.axes import Axis, Floats, sort_axes
 from shoal.partition.box_labels import show_boxes
-from shoal.partition.condition import tell_share
+from shoal.partition.condition import progress_reporter_of
 from shoal.partition.mondrian import Watch as Share
-from shoal.partition.released_labels import Ranges, Showing, merged_ranges
+from shoal.partition.released_labels import Ranges, ShownParts, merge_ranges
 from shoal.partition.solver import axes_of
 from shoal.partition.upper_cuts import PartBoxes
 from shoal.plan import Plan
-from shoal.problem import Problem, failed_by
-from shoal.recoding.columns import Released
+from shoal.problem import Problem, find_failing_classes
+from shoal.recoding.columns import ReleasedColumn
 from shoal.recoding.kinds import StoredRecoding
 from shoal.recoding.outcome import RecodedCells
 
 
 @dataclass(frozen=True)
-class Boxed:
+class StoredBoxes:
     """Boxes of rows that are not in memory; `lines` and `points` are those of `StoredRecoding`."""
 
     boxes: PartBoxes
@@ -50,7 +50,7 @@ class Boxing(Protocol):
         axes: Sequence[Axis],
         k: int,
         watch: Share,
-    ) -> Boxed:
+    ) -> StoredBoxes:
         """Return the parts of `mondrian` for k alone, and the part of each distinct row of all these columns."""
         ...
 
@@ -64,19 +64,19 @@ def box_in_place(problem: Problem) -> Plan:
     assert isinstance(engine, Boxing)
     started = perf_counter()
     axes, hierarchies = axes_of(problem)
-    ordered = order_of_axes(axes.values())
+    ordered = sort_axes(axes.values())
     others = [name for name, role in problem.roles.items() if role.released and name not in quasi]
-    boxed = engine.box(problem.table, quasi, others, ordered, policy.largest_k, tell_share(problem))
+    boxed = engine.box(problem.table, quasi, others, ordered, policy.largest_k, progress_reporter_of(problem))
     boxes = boxed.boxes
     if problem.stop():
         warnings.warn(
             ShoalWarning("boxes that are made where the rows are cannot end early: all of them were made"), stacklevel=2
         )
     ranges = {axis.attribute: (boxes.low[:, a], boxes.high[:, a]) for a, axis in enumerate(ordered)}
-    made = _shown(problem, axes, {name: ranges[name] for name in quasi}, boxes.rows)
+    made = _show_merged_parts(problem, axes, {name: ranges[name] for name in quasi}, boxes.rows)
     after = RecodedCells(_classes(made.sizes), made.sizes, made.losses)
     metrics = lost_in_cells(problem.before, after)
-    shown = {name: _of_parts(columns, made.of_part) for name, columns in made.shown.items()}
+    shown = {name: _expand_to_parts(columns, made.of_part) for name, columns in made.shown.items()}
     return Plan(
         roles=problem.roles,
         builders={name: problem.builders[name] for name in hierarchies},
@@ -87,39 +87,41 @@ def box_in_place(problem: Problem) -> Plan:
         score=metrics["loss"],
         metrics=metrics,
         seconds=perf_counter() - started,
-        failed=failed_by(policy.models, ClassCounts(made.sizes)),
+        failed=find_failing_classes(policy.models, ClassCounts(made.sizes)),
         class_of_row=np.zeros(0, dtype=np.int32),
         reading=problem.reading,
     )
 
 
 @dataclass(frozen=True)
-class _Made:
+class _ShownClasses:
     """What classes show, their losses and sizes, and the class of each part."""
 
-    shown: dict[str, dict[str, Released]]
+    shown: dict[str, dict[str, ReleasedColumn]]
     losses: Floats
     sizes: Longs
     of_part: Codes
 
 
-def _shown(problem: Problem, axes: Mapping[str, Axis], ranges: dict[str, Ranges], sizes: Longs) -> _Made:
+def _show_merged_parts(
+    problem: Problem, axes: Mapping[str, Axis], ranges: dict[str, Ranges], sizes: Longs
+) -> _ShownClasses:
     """Return what the parts show, merging parts that show the same, as the solver in memory does."""
     of_part = np.arange(len(sizes), dtype=np.int32)
     while True:
         boxes = {name: show_boxes(axes[name], problem.table[name], *ends) for name, ends in ranges.items()}
         shown = {name: {name: box.released} for name, box in boxes.items()}
-        alike, count = Showing(shown).alike()
+        alike, count = ShownParts(shown).group_identical()
         if count == len(alike):
-            return _Made(shown, np.stack([box.losses for box in boxes.values()], axis=1), sizes, of_part)
+            return _ShownClasses(shown, np.stack([box.losses for box in boxes.values()], axis=1), sizes, of_part)
         of_part = alike[of_part]
-        sizes = np.bincount(alike, weights=sizes, minlength=count).astype(np.int64)
-        ranges = {name: merged_ranges(alike, count, *ends) for name, ends in ranges.items()}
+        sizes = sum_counts(alike, sizes, count)
+        ranges = {name: merge_ranges(alike, count, *ends) for name, ends in ranges.items()}
 
 
-def _of_parts(columns: Mapping[str, Released], of_part: Codes) -> dict[str, Released]:
+def _expand_to_parts(columns: Mapping[str, ReleasedColumn], of_part: Codes) -> dict[str, ReleasedColumn]:
     """Return columns of classes as columns of parts."""
-    return {name: Released(each.codes[of_part], each.values, each.texts) for name, each in columns.items()}
+    return {name: ReleasedColumn(each.codes[of_part], each.values, each.texts) for name, each in columns.items()}
 
 
 def _classes(sizes: Longs) -> FrequencySet:

@@ -7,19 +7,19 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.class_counts import Longs
-from shoal.data.codes import Codes, Column, Kind, Table, numbered
+from shoal.data.class_counts import Longs, sum_counts
+from shoal.data.codes import Codes, Column, Kind, Table, renumber
 from shoal.data.frequency_set import FrequencySet
 from shoal.errors import BadPolicy, Infeasible
 from shoal.hierarchy.build import Builder
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.partition.axes import Axis, Floats
 from shoal.partition.box_labels import show_boxes
-from shoal.partition.statistics import FEWEST, Ends, Holdings, determined, labels_shown, numbers_shown, step_of
+from shoal.partition.statistics import FEWEST, Ends, PositionCounts, is_determined, show_labels, show_numbers, step_of
 from shoal.policy.document import Policy
 from shoal.policy.method import STATISTICS
 from shoal.policy.sections import Form
-from shoal.recoding.columns import Released
+from shoal.recoding.columns import ReleasedColumn
 from shoal.recoding.outcome import Covers
 
 Ranges = tuple[Codes, Codes]
@@ -27,10 +27,10 @@ Ranges = tuple[Codes, Codes]
 
 
 @dataclass
-class Showing:
+class ShownParts:
     """Everything that parts show, attribute by attribute."""
 
-    shown: dict[str, dict[str, Released]] = field(default_factory=dict)
+    shown: dict[str, dict[str, ReleasedColumn]] = field(default_factory=dict)
     """Released columns of each attribute; a code per part."""
     covers: dict[str, Covers] = field(default_factory=dict)
     """What the label of each part stands for, per attribute."""
@@ -39,7 +39,7 @@ class Showing:
     observed: set[str] = field(default_factory=set)
     """Attributes whose ranges end at values that the part holds."""
 
-    def alike(self) -> tuple[Codes, int]:
+    def group_identical(self) -> tuple[Codes, int]:
         """Return the class of each part, parts that show the same being one class, and the number of classes."""
         columns = [column for shown in self.shown.values() for column in shown.values()]
         codes = {str(i): (column.codes, len(column.texts)) for i, column in enumerate(columns)}
@@ -52,7 +52,7 @@ class Showing:
         """losses[part, attribute]: the share of the values that the label cannot tell apart."""
         return np.stack([covers.losses for covers in self.covers.values()], axis=1)
 
-    def add(self, name: str, columns: dict[str, Released], covers: Covers) -> None:
+    def add(self, name: str, columns: dict[str, ReleasedColumn], covers: Covers) -> None:
         self.shown[name] = columns
         self.covers[name] = covers
 
@@ -77,31 +77,31 @@ def show_parts(
     ranges: Mapping[str, Ranges],
     table: Table,
     policy: Policy,
-) -> Showing:
+) -> ShownParts:
     """Return the ranges, bounds and statistics of every part, as the policy asks; `ranges` are its regions."""
-    out = Showing()
+    out = ShownParts()
     parts = int(part.max()) + 1
     part_numbers = np.arange(parts, dtype=np.int32)
     for name in items.attributes:
         axis, column, codes = axes[name], table[name], items.codes(name)
-        forms = policy.attributes[name].form or _usual(policy, column, axis)
-        _refuse_numbers_of(column, axis, forms)
+        forms = policy.attributes[name].form or _default_forms(policy, column, axis)
+        _refuse_numeric_forms(column, axis, forms)
         low, high = ranges[name]
         observed = policy.release.ranges == "observed" and axis.hierarchy is None
         held_by = None
         if observed:
             # single-dimensional: all parts with the same range count together, whatever their other attributes
             alone = policy.method.algorithm == "mondrian-single"
-            who, of = _same_ranges(low, high) if alone else (part_numbers, parts)
-            low, high = (end[who] for end in held_ends(axis, who[part], codes, of))
-            every = _held_codes(axis, who[part], codes, of)
+            who, of = _number_ranges(low, high) if alone else (part_numbers, parts)
+            low, high = (end[who] for end in observed_ranges(axis, who[part], codes, of))
+            every = _codes_of_parts(axis, who[part], codes, of)
             held_by = [every[at] for at in who.tolist()]
         boxes = show_boxes(axis, column, low, high, held_by)
-        columns: dict[str, Released] = {}
+        columns: dict[str, ReleasedColumn] = {}
         if set(forms) & set(STATISTICS):
-            held = Holdings.of(axis, column, part, codes, items.counts, parts)
+            held = PositionCounts.of(axis, column, part, codes, items.counts, parts)
             if policy.release.means == "safe":
-                _refuse_telling(name, forms, held, (low, high), observed=observed)
+                _refuse_revealing(name, forms, held, (low, high), observed=observed)
         for form in forms:
             names = names_of(name, form, forms)
             if form == "range":
@@ -115,15 +115,15 @@ def show_parts(
                 columns[names[0]] = _statistic(form, held)
                 out.statistics[names[0]] = (name, form)
         out.add(name, columns, _covers(axis, (low, high), boxes.losses, _marginal(items, name, column.size)))
-    _refuse_taken(out, table)
+    _refuse_duplicate_columns(out, table)
     return out
 
 
 def show_levels(
     items: FrequencySet, part: Codes, levels: NDArray[np.integer], hierarchies: Sequence[Hierarchy]
-) -> Showing:
+) -> ShownParts:
     """Return what every part shows at its levels: levels[part, attribute]."""
-    out = Showing()
+    out = ShownParts()
     # [part] its first item: written last, since the items are assigned in reverse
     first = np.zeros(len(levels), dtype=np.int64)
     first[part[::-1]] = np.arange(len(part))[::-1]
@@ -135,16 +135,16 @@ def show_levels(
     return out
 
 
-def labels_at(hierarchy: Hierarchy, codes: Codes, levels: NDArray[np.integer]) -> Released:
+def labels_at(hierarchy: Hierarchy, codes: Codes, levels: NDArray[np.integer]) -> ReleasedColumn:
     """Return the label of each code at its level."""
     # [part] a number for each pair of level and group, so that every label is made once
     place = np.zeros(len(levels), dtype=np.int32)
     for level in range(hierarchy.height + 1):
         at = levels == level
         place[at] = level * hierarchy.groups(0) + hierarchy.levels[level][codes[at]]
-    used, which = numbered(place)
+    used, which = renumber(place)
     texts = [hierarchy.labels[each // hierarchy.groups(0)][each % hierarchy.groups(0)] for each in used.tolist()]
-    labels = labels_shown(texts)
+    labels = show_labels(texts)
     return replace(labels, codes=labels.codes[which])
 
 
@@ -153,35 +153,35 @@ def _covers(axis: Axis, ranges: Ranges, losses: Floats, rows: Longs) -> Covers:
     low, high = ranges
     if axis.hierarchy is not None:
         return Covers.along(axis.hierarchy, axis.codes[low], axis.level(low, high), rows)
-    at_each = np.bincount(axis.positions, weights=rows, minlength=axis.size).astype(np.int64)
-    return Covers.between(low, high, at_each, axis.null, losses)
+    at_each = sum_counts(axis.positions, rows, axis.size)
+    return Covers.from_ranges(low, high, at_each, axis.null, losses)
 
 
 def _marginal(items: FrequencySet, name: str, size: int) -> Longs:
     """Count the rows per code."""
-    return np.bincount(items.codes(name), weights=items.counts, minlength=size).astype(np.int64)
+    return sum_counts(items.codes(name), items.counts, size)
 
 
-def _usual(policy: Policy, column: Column, axis: Axis) -> tuple[Form, ...]:
+def _default_forms(policy: Policy, column: Column, axis: Axis) -> tuple[Form, ...]:
     """Return the default forms: ranges of boxes; of clusters the mean of numbers, else the median."""
     if policy.method.algorithm != "microaggregation":
         return ("range",)
     return ("mean",) if column.kind is Kind.NUMBER and not axis.categorical else ("median",)
 
 
-def held_ends(axis: Axis, part: Codes, codes: Codes, parts: int) -> Ranges:
+def observed_ranges(axis: Axis, part: Codes, codes: Codes, parts: int) -> Ranges:
     """Return the least and the greatest position that each part holds."""
     position = axis.positions[codes]
-    return merged_ranges(part, parts, position, position)
+    return merge_ranges(part, parts, position, position)
 
 
-def _same_ranges(low: Codes, high: Codes) -> tuple[Codes, int]:
+def _number_ranges(low: Codes, high: Codes) -> tuple[Codes, int]:
     """Number the distinct ranges; return the number of each part and how many there are."""
     ranges, which = np.unique(np.stack([low, high], axis=1), axis=0, return_inverse=True)
     return which.ravel().astype(np.int32), len(ranges)
 
 
-def merged_ranges(part: Codes, parts: int, low: Codes, high: Codes) -> Ranges:
+def merge_ranges(part: Codes, parts: int, low: Codes, high: Codes) -> Ranges:
     """Return the ranges of merged parts: `part` says which new part each old one is in."""
     lower, higher = np.full(parts, np.iinfo(np.int32).max, dtype=np.int32), np.full(parts, -1, dtype=np.int32)
     np.minimum.at(lower, part, low)
@@ -189,7 +189,7 @@ def merged_ranges(part: Codes, parts: int, low: Codes, high: Codes) -> Ranges:
     return lower, higher
 
 
-def _held_codes(axis: Axis, part: Codes, codes: Codes, parts: int) -> list[Codes]:
+def _codes_of_parts(axis: Axis, part: Codes, codes: Codes, parts: int) -> list[Codes]:
     """Return the codes that each part holds, in the order of the axis."""
     # sorted distinct pairs of part and position, cut where the next part begins
     pairs = np.unique(part.astype(np.int64) * axis.size + axis.positions[codes])
@@ -197,7 +197,7 @@ def _held_codes(axis: Axis, part: Codes, codes: Codes, parts: int) -> list[Codes
     return [axis.codes[positions % axis.size] for positions in np.split(pairs, begins)]
 
 
-def _bounds(axis: Axis, column: Column, ranges: Ranges, *, observed: bool) -> tuple[Released, Released]:
+def _bounds(axis: Axis, column: Column, ranges: Ranges, *, observed: bool) -> tuple[ReleasedColumn, ReleasedColumn]:
     """Return the ends of ranges as numbers; None for open ends, null and `*`."""
     last = len(axis.values) - 1
     numbers = [column.numbers[code] for code in axis.codes[: last + 1].tolist()]
@@ -205,15 +205,17 @@ def _bounds(axis: Axis, column: Column, ranges: Ranges, *, observed: bool) -> tu
     known = [(a, b) if b <= last else (-1, last + 1) for a, b in zip(*(end.tolist() for end in ranges), strict=True)]
     low = [numbers[a] if a > (-1 if observed else 0) else None for a, _ in known]
     high = [numbers[b] if b < last + observed else None for _, b in known]
-    return numbers_shown(low), numbers_shown(high)
+    return show_numbers(low), show_numbers(high)
 
 
-def _statistic(form: Form, held: Holdings) -> Released:
-    made: Released = {"mean": held.mean, "median": held.median, "mode": held.mode}[form]()
+def _statistic(form: Form, held: PositionCounts) -> ReleasedColumn:
+    """Return the mean, the median or the mode of every part."""
+    made: ReleasedColumn = {"mean": held.mean, "median": held.median, "mode": held.mode}[form]()
     return made
 
 
-def _refuse_numbers_of(column: Column, axis: Axis, forms: Sequence[Form]) -> None:
+def _refuse_numeric_forms(column: Column, axis: Axis, forms: Sequence[Form]) -> None:
+    """Refuse a mean or bounds of values that are not numbers in their natural order."""
     if column.kind is Kind.NUMBER and axis.hierarchy is None and not axis.categorical:
         return
     who = "only numbers" if column.kind is not Kind.NUMBER else "no values with an order of their own"
@@ -223,7 +225,9 @@ def _refuse_numbers_of(column: Column, axis: Axis, forms: Sequence[Form]) -> Non
         raise BadPolicy(f"attributes.{column.name}: {who} have bounds; leave 'bounds' out of its form")
 
 
-def _refuse_telling(name: str, forms: Sequence[Form], held: Holdings, ranges: Ranges, *, observed: bool) -> None:
+def _refuse_revealing(
+    name: str, forms: Sequence[Form], held: PositionCounts, ranges: Ranges, *, observed: bool
+) -> None:
     """Refuse statistics of few rows, and means from which every value of a class follows."""
     few = held.sizes < FEWEST
     told = np.zeros(held.parts, dtype=bool)
@@ -234,7 +238,7 @@ def _refuse_telling(name: str, forms: Sequence[Form], held: Holdings, ranges: Ra
         rows, totals, (low, high) = held.sizes.tolist(), held.totals, (end.tolist() for end in ranges)
         for at in np.flatnonzero(~few).tolist():
             ends = _ends(units, low[at], high[at], step, observed=observed) if shown else Ends(None, None, met=False)
-            told[at] = determined(rows[at], totals[at], ends, step)
+            told[at] = is_determined(rows[at], totals[at], ends, step)
     if few.any() or told.any():
         said = [f"{int(few.sum())} have fewer than {FEWEST} rows to take a statistic of"] if few.any() else []
         said += [f"of {int(told.sum())} the mean tells every value"] if told.any() else []
@@ -254,7 +258,7 @@ def _ends(units: Sequence[int], low: int, high: int, step: int, *, observed: boo
     return Ends(units[low] if low else None, units[high + 1] - step if high < last else None, met=False)
 
 
-def _refuse_taken(showing: Showing, table: Table) -> None:
+def _refuse_duplicate_columns(showing: ShownParts, table: Table) -> None:
     """Refuse a column made from a quasi-identifier whose name another column has."""
     made = [column for columns in showing.shown.values() for column in columns]
     taken = [column for column in made if column in table.columns and column not in showing.shown]
@@ -272,14 +276,14 @@ class Partitioning:
     """Part of each item."""
     of_row: Codes
     """Item of each row."""
-    showing: Showing
+    showing: ShownParts
     builders: dict[str, Builder]
     hierarchies: dict[str, Hierarchy]
 
     @property
     def sizes(self) -> Longs:
         """Rows of each part."""
-        return np.bincount(self.part, weights=self.items.counts).astype(np.int64)
+        return sum_counts(self.part, self.items.counts)
 
     def loss(self, weights: Floats) -> float:
         """Return the mean loss of a row, given the weight of each attribute."""

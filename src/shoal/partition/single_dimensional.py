@@ -6,7 +6,7 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from shoal.data.class_counts import Longs
+from shoal.data.class_counts import Longs, sum_counts
 from shoal.data.codes import Codes
 from shoal.partition.axes import Axis, Regions
 from shoal.partition.condition import Condition
@@ -50,10 +50,12 @@ class _Classes:
         return _Classes(number, self.count + int(np.count_nonzero(~first))), asked, int(several.sum())
 
 
-def single(condition: Condition, axes: Sequence[Axis]) -> Regions:
+def single_dimensional(condition: Condition, axes: Sequence[Axis], *, empty_sides: bool = True) -> Regions:
     """Partition by single-dimensional cuts, LeFevre, DeWitt and Ramakrishnan, ICDE 2006: a baseline (S4.3).
 
-    A cut of an interval is allowable if both sides of every class that it splits comply. The widest interval that has
+    A cut of an interval is allowable if both sides of every class that it splits comply. Without `empty_sides` it must
+    split every class that it crosses, as the paper asks: k rows or more on both sides of each of them, so that a region
+    without rows can never come about. The widest interval that has
     an allowable cut is cut at the one nearest to its median, until none has any. Where merging complying
     classes is safe, other cuts never make a cut allowable, so each interval is tried only once.
 
@@ -61,7 +63,7 @@ def single(condition: Condition, axes: Sequence[Axis]) -> Regions:
     >>> from shoal.models import KAnonymity
     >>> items = FrequencySet.count({"age": (np.array([0, 1, 2, 3, 3], np.int32), 4)})
     >>> age = Axis("age", np.arange(4, dtype=np.int32), np.array([20.0, 30.0, 40.0, 50.0]))
-    >>> found = single(Condition(items, [KAnonymity(2)]), [age])
+    >>> found = single_dimensional(Condition(items, [KAnonymity(2)]), [age])
     >>> found.part.tolist(), found.low.tolist(), found.high.tolist()
     ([0, 0, 0, 1], [[0], [3]], [[2], [3]])
     """
@@ -69,31 +71,34 @@ def single(condition: Condition, axes: Sequence[Axis]) -> Regions:
     everything = np.arange(len(points.weights))
     classes = _Classes(np.zeros(len(everything), dtype=np.int32), 1)
     final: list[_Interval] = []
-    waiting = [_ranked(axes, points, _Interval(a, 0, axis.size - 1, everything)) for a, axis in enumerate(axes)]
+    waiting = [_rank_interval(axes, points, _Interval(a, 0, axis.size - 1, everything)) for a, axis in enumerate(axes)]
     heapify(waiting)
     while waiting:
         interval = heappop(waiting)[-1]
         for side, last in _cuts(condition, axes[interval.axis], points, classes, interval):
             cut, asked, split = classes.split(interval.items, side)
-            kept = split == 0 or condition.complies(asked, split).all()
+            kept = split == 0 or bool(condition.complies(asked, split).all())
+            if not empty_sides:
+                crossed = len(np.unique(classes.number[interval.items]))
+                kept = kept and split == crossed * len(np.unique(side))
             if kept and condition.holds(cut.number, cut.count):
                 classes = cut
                 for piece in _pieces(interval, side, last):
-                    heappush(waiting, _ranked(axes, points, piece))
+                    heappush(waiting, _rank_interval(axes, points, piece))
                 break
         else:
             final.append(interval)
     return _regions(axes, points, classes, final)
 
 
-def _ranked(axes: Sequence[Axis], points: Points, interval: _Interval) -> tuple[float, int, int, _Interval]:
+def _rank_interval(axes: Sequence[Axis], points: Points, interval: _Interval) -> tuple[float, int, int, _Interval]:
     """Return the interval with its rank: the widest first, then by the order of the axes, then the lower one."""
-    low, high = _held(points, interval)
+    low, high = _occupied_range(points, interval)
     width = axes[interval.axis].widths(np.array([low]), np.array([high]))[0]
     return (-float(width), interval.axis, low, interval)
 
 
-def _held(points: Points, interval: _Interval) -> tuple[int, int]:
+def _occupied_range(points: Points, interval: _Interval) -> tuple[int, int]:
     """Return the least and the greatest position that the interval holds."""
     values = points.at[interval.items, interval.axis]
     return int(values.min()), int(values.max())
@@ -104,14 +109,14 @@ def _cuts(
 ) -> Iterator[tuple[Codes, int | None]]:
     """Yield the cuts to try: the side of each item, and on an ordered axis the last position of the left side."""
     values = points.at[interval.items, interval.axis]
-    low, high = _held(points, interval)
+    low, high = _occupied_range(points, interval)
     if low == high:
         return
     if axis.hierarchy is not None:
         below = int(axis.level(np.array([low]), np.array([high]))[0]) - 1
         yield axis.ranks[below][values], None
         return
-    at = _roomy(values, classes.number[interval.items], points.weights[interval.items], condition.least)
+    at = _allowed_cut_values(values, classes.number[interval.items], points.weights[interval.items], condition.least)
     if axis.null == high:
         at = at[at == values[values < high].max()]
     all_items = Parts(points, interval.items, np.array([0, len(interval.items)]))
@@ -120,7 +125,7 @@ def _cuts(
         yield (values > last).astype(np.int32), (axis.null - 1 if axis.null == high else last)
 
 
-def _roomy(values: Codes, classes: Codes, weights: Longs, least: int) -> Codes:
+def _allowed_cut_values(values: Codes, classes: Codes, weights: Longs, least: int) -> Codes:
     """Return the values after which a cut leaves at least `least` rows on both sides of every class that it splits.
 
     A class that has too few rows up to one of its values, or after it, forbids all cuts from there to its next value.
@@ -128,8 +133,8 @@ def _roomy(values: Codes, classes: Codes, weights: Longs, least: int) -> Codes:
     held, place = np.unique(values, return_inverse=True)
     owner, spot, which = _pairs(classes, place.astype(np.int32))
     # [pair of class and value] its rows, and the rows of the class up to this value
-    rows = np.bincount(which, weights=weights)
-    total = np.bincount(owner, weights=rows)
+    rows = sum_counts(which, weights)
+    total = sum_counts(owner, rows)
     left = np.cumsum(rows) - (np.cumsum(total) - total)[owner]
     inner = owner[1:] == owner[:-1]  # not the last value of its class
     tight = inner & ((left < least) | (total[owner] - left < least))[:-1]
@@ -159,9 +164,9 @@ def _regions(axes: Sequence[Axis], points: Points, classes: _Classes, final: Seq
     """Return the classes as regions, sorted by their intervals, axis by axis."""
     low, high = np.empty_like(points.at), np.empty_like(points.at)
     for interval in final:
-        least, most = _held(points, interval)
+        least, most = _occupied_range(points, interval)
         where = (interval.items, interval.axis)
-        low[where], high[where] = axes[interval.axis].shown(
+        low[where], high[where] = axes[interval.axis].edges_to_show(
             *(np.array([edge]) for edge in (interval.low, interval.high, least, most))
         )
     # [class] its first item, which stands for all: they share every interval

@@ -10,7 +10,7 @@ import numpy as np
 
 from shoal.data.codes import Codes, Column, Kind
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Long
+from shoal.data.packed_keys import LongCounts
 from shoal.errors import BadPolicy, Infeasible, ShoalWarning
 from shoal.hierarchy.build import Builder
 from shoal.hierarchy.draft import draft
@@ -18,17 +18,17 @@ from shoal.hierarchy.intervals import Intervals
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.methods import ALGORITHMS, Shape
 from shoal.metrics.catalogue import lost_in_cells
-from shoal.partition.axes import Axis, Regions, hierarchy_axis, order_of_axes, ordered_axis
-from shoal.partition.condition import Condition, condition_of, rows_as_items, tell_share
-from shoal.partition.local_recoding import recode_locally, suppress_cells_of_a_node, with_one_top
-from shoal.partition.mdav import mdav, merged_until, standardised
+from shoal.partition.axes import Axis, Regions, hierarchy_axis, ordered_axis, sort_axes
+from shoal.partition.condition import Condition, condition_of, progress_reporter_of, rows_as_items
+from shoal.partition.local_recoding import recode_locally, require_one_top, suppress_cells_of_a_node
+from shoal.partition.mdav import mdav, merge_until_complying, standardise
 from shoal.partition.mondrian import mondrian
-from shoal.partition.released_labels import Partitioning, Ranges, Showing, held_ends, merged_ranges, show_parts
-from shoal.partition.single_dimensional import single
+from shoal.partition.released_labels import Partitioning, Ranges, ShownParts, merge_ranges, observed_ranges, show_parts
+from shoal.partition.single_dimensional import single_dimensional
 from shoal.partition.target_aware import Target, target_aware
-from shoal.partition.workload_aware import demand_of, steered
+from shoal.partition.workload_aware import demand_of, workload_aware
 from shoal.plan import Plan
-from shoal.problem import Problem, failed_by
+from shoal.problem import Problem, find_failing_classes
 from shoal.recoding.kinds import PartRecoding
 from shoal.recoding.outcome import RecodedCells
 
@@ -42,22 +42,22 @@ def axes_of(problem: Problem) -> tuple[dict[str, Axis], dict[str, Hierarchy]]:
     for name in problem.quasi:
         column, attribute = problem.table[name], problem.policy.attributes[name]
         if attribute.hierarchy is not None and column.kind is Kind.TEXT:
-            hierarchies[name] = with_one_top(problem.hierarchies[name])
+            hierarchies[name] = require_one_top(problem.hierarchies[name])
             axes[name] = hierarchy_axis(hierarchies[name], problem.importance(name))
         else:
-            axes[name] = _reordered(ordered_axis(column, problem.importance(name)), column, attribute.order)
+            axes[name] = _reorder_axis(ordered_axis(column, problem.importance(name)), column, attribute.order)
     _warn_of_unused(problem, [name for name in axes if name not in hierarchies])
     return axes, hierarchies
 
 
 def _warn_of_unused(problem: Problem, ordered: Sequence[str]) -> None:
-    """Warn of hierarchies of ordered columns, which are not followed; those that a draft would have are no choice."""
+    """Warn that hierarchies of ordered columns are not followed, except those that are just as drafted."""
     policy = problem.policy
     given = {name: policy.attributes[name].hierarchy for name in ordered}
     chosen = [
         repr(name)
         for name, hierarchy in given.items()
-        if hierarchy is not None and not _is_like(hierarchy, draft(problem.table[name], policy.largest_k))
+        if hierarchy is not None and not _is_as_drafted(hierarchy, draft(problem.table[name], policy.largest_k))
     ]
     if chosen:
         named = f"the {'hierarchy' if len(chosen) == 1 else 'hierarchies'} of {', '.join(chosen)}"
@@ -65,14 +65,14 @@ def _warn_of_unused(problem: Problem, ordered: Sequence[str]) -> None:
         warnings.warn(ShoalWarning(f"{said}; use algorithm = 'optimal' or 'local', which do"), stacklevel=2)
 
 
-def _is_like(given: Builder, drafted: Builder) -> bool:
-    """Whether a hierarchy is as drafted; where the tails of intervals begin depends on the rows and on k."""
+def _is_as_drafted(given: Builder, drafted: Builder) -> bool:
+    """Return whether a hierarchy is as drafted; tails of intervals are ignored, as they depend on the rows and on k."""
     if isinstance(given, Intervals) and isinstance(drafted, Intervals):
         return given.widths == drafted.widths
     return given == drafted
 
 
-def _reordered(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:
+def _reorder_axis(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:
     """Return the axis in the order that the policy gives."""
     if order is None:
         return axis
@@ -81,6 +81,7 @@ def _reordered(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:
     unknown = [text for text in texts if text not in place]
     if unknown:
         raise BadPolicy(f"attributes.{column.name}: order does not name {len(unknown)} value(s) of the column")
+    # [code] its rank in the given order
     ranks = np.argsort(np.argsort([place[text] for text in texts])).astype(np.int32)
     positions = np.append(ranks, np.int32(len(texts))) if column.has_null else ranks
     return replace(
@@ -92,56 +93,68 @@ def _reordered(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:
     )
 
 
-def _boxes(problem: Problem, cut: Callable[[Condition, list[Axis]], Regions], *, by_row: bool = False) -> Partitioning:
+def _cut_into_boxes(
+    problem: Problem, cut: Callable[[Condition, list[Axis]], Regions], *, by_row: bool = False
+) -> Partitioning:
     """Cut the classes, or with `by_row` single rows, into boxes and label them."""
     axes, hierarchies = axes_of(problem)
     builders = {name: problem.builders[name] for name in hierarchies}
     items, of_row = rows_as_items(problem) if by_row else (problem.classes, problem.classes.classes)
     assert of_row is not None
-    ordered = order_of_axes(axes.values())
+    ordered = sort_axes(axes.values())
     regions = cut(condition_of(problem, items), ordered)
     ranges = {axis.attribute: (regions.low[:, i], regions.high[:, i]) for i, axis in enumerate(ordered)}
-    part, showing = _shown(problem, items, regions.part, axes, ranges)
+    part, showing = _show_merged_parts(problem, items, regions.part, axes, ranges)
     return Partitioning("boxes", items, part, of_row, showing, builders, hierarchies)
 
 
-def _shown(
+def _show_merged_parts(
     problem: Problem, items: FrequencySet, part: Codes, axes: dict[str, Axis], ranges: dict[str, Ranges]
-) -> tuple[Codes, Showing]:
-    """Return what the parts show, merging those that show the same: a median is that of all rows that show it."""
+) -> tuple[Codes, ShownParts]:
+    """Return the part of each item and what parts show; those that show the same are merged, then shown anew."""
     while True:
         showing = show_parts(items, part, axes, ranges, problem.table, problem.policy)
-        alike, count = showing.alike()
+        alike, count = showing.group_identical()
         if count == len(alike):
             return part, showing
         part = alike[part]
-        ranges = {name: merged_ranges(alike, count, *ends) for name, ends in ranges.items()}
+        ranges = {name: merge_ranges(alike, count, *ends) for name, ends in ranges.items()}
 
 
 def strict_boxes(problem: Problem) -> Partitioning:
     """Strict Mondrian: rows of one point stay together."""
-    return _boxes(problem, lambda condition, axes: mondrian(condition, axes, watch=tell_share(problem)))
+    return _cut_into_boxes(
+        problem, lambda condition, axes: mondrian(condition, axes, watch=progress_reporter_of(problem))
+    )
 
 
 def relaxed_boxes(problem: Problem) -> Partitioning:
     """Relaxed Mondrian: rows at the median may go to either side."""
-    return _boxes(
-        problem, lambda condition, axes: mondrian(condition, axes, relaxed=True, watch=tell_share(problem)), by_row=True
+    return _cut_into_boxes(
+        problem,
+        lambda condition, axes: mondrian(condition, axes, relaxed=True, watch=progress_reporter_of(problem)),
+        by_row=True,
     )
 
 
 def single_boxes(problem: Problem) -> Partitioning:
     """Single-dimensional cuts: one set of intervals per attribute."""
-    return _boxes(problem, single)
+    both = problem.policy.method.empty_sides
+    return _cut_into_boxes(problem, lambda condition, axes: single_dimensional(condition, axes, empty_sides=both))
 
 
 def workload_boxes(problem: Problem) -> Partitioning:
     """Mondrian for a workload of queries, or for target columns."""
     if problem.policy.method.workload is not None:
         demand = demand_of(problem)
-        return _boxes(problem, lambda condition, axes: steered(condition, axes, demand, watch=tell_share(problem)))
+        return _cut_into_boxes(
+            problem,
+            lambda condition, axes: workload_aware(condition, axes, demand, watch=progress_reporter_of(problem)),
+        )
     target = _target(problem)
-    return _boxes(problem, lambda condition, axes: target_aware(condition, axes, target, watch=tell_share(problem)))
+    return _cut_into_boxes(
+        problem, lambda condition, axes: target_aware(condition, axes, target, watch=progress_reporter_of(problem))
+    )
 
 
 def _target(problem: Problem) -> Target:
@@ -158,8 +171,8 @@ def _target(problem: Problem) -> Target:
         column = problem.table[name]
         numeric = column.kind is Kind.NUMBER and not column.has_null and len(names) == 1
         numbers = column.floats if numeric else None
-        targets.append(Target(Long.count(problem.classes.classes, column.codes, column.size), numbers))
-    return reduce(Target.together, targets)
+        targets.append(Target(LongCounts.count(problem.classes.classes, column.codes, column.size), numbers))
+    return reduce(Target.combine, targets)
 
 
 def clusters(problem: Problem) -> Partitioning:
@@ -179,12 +192,14 @@ def clusters(problem: Problem) -> Partitioning:
             )
     items, of_row = rows_as_items(problem)
     lines = [axes[name].values[axes[name].positions[items.codes(name)]] for name in problem.quasi]
-    points = standardised(lines, [problem.importance(name) for name in problem.quasi])
+    points = standardise(lines, [problem.importance(name) for name in problem.quasi])
     condition = condition_of(problem, items)
-    part = merged_until(condition, mdav(points, problem.policy.largest_k, tell_share(problem)), points)
+    part = merge_until_complying(
+        condition, mdav(points, problem.policy.largest_k, progress_reporter_of(problem)), points
+    )
     parts = int(part.max()) + 1
-    ranges = {name: held_ends(axes[name], part, items.codes(name), parts) for name in problem.quasi}
-    part, showing = _shown(problem, items, part, axes, ranges)
+    ranges = {name: observed_ranges(axes[name], part, items.codes(name), parts) for name in problem.quasi}
+    part, showing = _show_merged_parts(problem, items, part, axes, ranges)
     return Partitioning("clusters", items, part, of_row, showing, {}, {})
 
 
@@ -192,7 +207,7 @@ def recode_cells(problem: Problem) -> Plan:
     """Make the recoding of the policy's algorithm, or say why there is none."""
     started = perf_counter()
     problem, stop = problem.within_time(), problem.stop
-    _refuse_whole(condition_of(problem, problem.classes))
+    _refuse_failing_table(condition_of(problem, problem.classes))
     algorithm = ALGORITHMS[problem.policy.method.algorithm]
     if algorithm.shape is Shape.GROUPS:
         plan: Plan = algorithm.load()(problem)
@@ -205,17 +220,17 @@ def recode_cells(problem: Problem) -> Plan:
         made = recode_locally(problem)
     if stop():
         warnings.warn(ShoalWarning("the work was interrupted, and what was found so far was taken"), stacklevel=2)
-    return _planned(problem, made, perf_counter() - started)
+    return _plan_of(problem, made, perf_counter() - started)
 
 
-def _planned(problem: Problem, made: Partitioning, seconds: float) -> Plan:
+def _plan_of(problem: Problem, made: Partitioning, seconds: float) -> Plan:
     """Turn parts and what they show into a plan."""
     showing = made.showing
-    alike, classes = showing.alike()
+    alike, classes = showing.group_identical()
     of_item = alike[made.part]
     condition = condition_of(problem, made.items)
-    _refuse_alike(condition, of_item, classes)
-    released = made.items.parted(of_item, classes)
+    _refuse_failing_merges(condition, of_item, classes)
+    released = made.items.merge_into_parts(of_item, classes)
     after = RecodedCells(released, made.sizes, showing.losses, tuple(showing.covers.values()))
     metrics = lost_in_cells(problem.before, after)
     return Plan(
@@ -228,7 +243,7 @@ def _planned(problem: Problem, made: Partitioning, seconds: float) -> Plan:
         score=metrics["loss"],
         metrics=metrics,
         seconds=seconds,
-        failed=failed_by(problem.policy.models, condition.counts(of_item, classes)),
+        failed=find_failing_classes(problem.policy.models, condition.counts(of_item, classes)),
         class_of_row=of_item[made.of_row],
         reading=problem.reading,
         statistics=showing.statistics,
@@ -237,7 +252,7 @@ def _planned(problem: Problem, made: Partitioning, seconds: float) -> Plan:
     )
 
 
-def _refuse_alike(condition: Condition, classes: Codes, count: int) -> None:
+def _refuse_failing_merges(condition: Condition, classes: Codes, count: int) -> None:
     """Refuse a class of parts that are shown alike if it fails although each part complies."""
     if condition.complies(classes, count).all() and condition.holds(classes, count):
         return
@@ -248,7 +263,7 @@ def _refuse_alike(condition: Condition, classes: Codes, count: int) -> None:
     )
 
 
-def _refuse_whole(condition: Condition) -> None:
+def _refuse_failing_table(condition: Condition) -> None:
     """Refuse a table that does not keep the policy even as one class."""
     whole = np.zeros(len(condition.items), dtype=np.int32)
     counts = condition.counts(whole, 1)

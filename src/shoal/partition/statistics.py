@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from shoal.data.class_counts import sum_counts
 from shoal.data.codes import Codes, Column, Kind
 from shoal.hierarchy.exact_numbers import show
 from shoal.partition.axes import Axis
-from shoal.recoding.columns import Released
+from shoal.recoding.columns import ReleasedColumn
 
 FEWEST = 5
 """A statistic of fewer rows reveals too much about their values."""
@@ -27,12 +28,12 @@ class Ends:
     """Whether some row has the low value and some row the high one."""
 
 
-def determined(rows: int, total: int, ends: Ends, step: int = 1) -> bool:
+def is_determined(rows: int, total: int, ends: Ends, step: int = 1) -> bool:
     """Return whether the values of the rows follow from their sum and range; all differ by multiples of `step`.
 
-    >>> determined(3, 10, Ends(1, 5, met=True)), determined(6, 20, Ends(1, 6, met=True))
+    >>> is_determined(3, 10, Ends(1, 5, met=True)), is_determined(6, 20, Ends(1, 6, met=True))
     (True, False)
-    >>> determined(6, 6, Ends(1, None, met=False))  # all are 1
+    >>> is_determined(6, 6, Ends(1, None, met=False))  # all are 1
     True
     """
     if ends.low is not None and ends.low == ends.high:
@@ -63,7 +64,7 @@ _DIGITS_OF_INT64, _DIGITS_OF_DECIMAL = 18, 38
 
 
 @dataclass(frozen=True)
-class Holdings:
+class PositionCounts:
     """Rows of each part at each position of an axis, sorted by part and position, without null."""
 
     axis: Axis
@@ -74,12 +75,13 @@ class Holdings:
     parts: int
 
     @classmethod
-    def of(cls, axis: Axis, column: Column, part: Codes, codes: Codes, counts: Longs, parts: int) -> "Holdings":
+    def of(cls, axis: Axis, column: Column, part: Codes, codes: Codes, counts: Longs, parts: int) -> "PositionCounts":
         """Count items, each with a part, a code and a number of rows."""
         known = codes != column.null_code if column.has_null else np.ones(len(codes), dtype=bool)
+        # [item] one number for its part and position; equal ones are counted together
         key = part[known].astype(np.int64) * axis.size + axis.positions[codes[known]]
         found, at = np.unique(key, return_inverse=True)
-        rows = np.bincount(at, weights=counts[known], minlength=len(found)).astype(np.int64)
+        rows = sum_counts(at, counts[known], len(found))
         return cls(
             axis, column, (found // axis.size).astype(np.int32), (found % axis.size).astype(np.int32), rows, parts
         )
@@ -92,7 +94,7 @@ class Holdings:
     @property
     def sizes(self) -> Longs:
         """Number of rows of each part that are not null."""
-        return np.bincount(self.part, weights=self.rows, minlength=self.parts).astype(np.int64)
+        return sum_counts(self.part, self.rows, self.parts)
 
     @property
     def numbers(self) -> list[Fraction]:
@@ -116,38 +118,39 @@ class Holdings:
             totals[part] += total
         return totals
 
-    def mean(self) -> Released:
+    def mean(self) -> ReleasedColumn:
         """Return the mean of each part; null where it holds only null."""
         _, unit = self.units
         sizes = self.sizes.tolist()
-        return numbers_shown([Fraction(t, unit * n) if n else None for t, n in zip(self.totals, sizes, strict=True)])
+        return show_numbers([Fraction(t, unit * n) if n else None for t, n in zip(self.totals, sizes, strict=True)])
 
-    def median(self) -> Released:
+    def median(self) -> ReleasedColumn:
         """Return the median of each part; of two middle values the mean of numbers, else the lower one."""
         low, high = (self._at_rank((self.sizes + more) // 2) for more in (1, 2))
         if not self.numeric:
             return self._values(low)
         numbers = self.numbers
-        return numbers_shown(
+        return show_numbers(
             [
                 (numbers[a] + numbers[b]) / 2 if a >= 0 else None
                 for a, b in zip(low.tolist(), high.tolist(), strict=True)
             ]
         )
 
-    def mode(self) -> Released:
+    def mode(self) -> ReleasedColumn:
         """Return the most frequent value of each part; at a tie the least one."""
         order = np.lexsort((-self.position, self.rows, self.part))  # the last of each part is its mode
-        return self._values(self._one_each(order, self.part[order]))
+        return self._values(self._last_of_each_part(order, self.part[order]))
 
     def least(self) -> Codes:
         """Return the least position that each part holds; -1 where it holds only null."""
-        return self._one_each(np.arange(len(self.part))[::-1], self.part[::-1])
+        return self._last_of_each_part(np.arange(len(self.part))[::-1], self.part[::-1])
 
     def greatest(self) -> Codes:
-        return self._one_each(np.arange(len(self.part)), self.part)
+        """Return the greatest position that each part holds; -1 where it holds only null."""
+        return self._last_of_each_part(np.arange(len(self.part)), self.part)
 
-    def _one_each(self, order: NDArray[np.int64], part: Codes) -> Codes:
+    def _last_of_each_part(self, order: NDArray[np.int64], part: Codes) -> Codes:
         """Return the position of each part that comes last in the order; -1 for none."""
         at = np.full(self.parts, -1, dtype=np.int32)
         at[part] = self.position[order]
@@ -164,54 +167,54 @@ class Holdings:
         found[known] = self.position[at[known]]
         return found
 
-    def _values(self, position: Codes) -> Released:
+    def _values(self, position: Codes) -> ReleasedColumn:
         """Return the values at some positions, numbers as numbers; null at -1."""
         codes = np.where(position >= 0, self.axis.codes[position], -1)
         if self.numeric:
             numbers = self.column.numbers
-            return numbers_shown([numbers[code] if code >= 0 else None for code in codes.tolist()])
+            return show_numbers([numbers[code] if code >= 0 else None for code in codes.tolist()])
         texts = self.column.texts.to_pylist()
-        return labels_shown([texts[code] if code >= 0 else None for code in codes.tolist()])
+        return show_labels([texts[code] if code >= 0 else None for code in codes.tolist()])
 
 
-def numbers_shown(numbers: list[Fraction | None]) -> Released:
+def show_numbers(numbers: list[Fraction | None]) -> ReleasedColumn:
     """Return a numeric column with a code per number of the list; no number is shown as a different one.
 
     Its type is float where every float is printed as its number is, or the number is an endless fraction; else integer
     or decimal, and text where even decimals have too few digits.
 
-    >>> numbers_shown([Fraction(2**53 + 1), None]).values.to_pylist()
+    >>> show_numbers([Fraction(2**53 + 1), None]).values.to_pylist()
     [9007199254740993, None]
     """
     different = list(dict.fromkeys(numbers))
     at = {number: code for code, number in enumerate(different)}
     codes = np.array([at[number] for number in numbers], dtype=np.int32)
-    floats = [None if number is None else _float(number) for number in different]
+    floats = [None if number is None else _printable_float(number) for number in different]
     if not any(f is None and number is not None for f, number in zip(floats, different, strict=True)):
         texts = [None if f is None else repr(f).removesuffix(".0") for f in floats]
-        return Released(codes, pa.array(floats, pa.float64()), pa.array(texts, pa.string()))
-    texts = [None if number is None else show(_ended(number)) for number in different]
+        return ReleasedColumn(codes, pa.array(floats, pa.float64()), pa.array(texts, pa.string()))
+    texts = [None if number is None else show(_to_finite_decimal(number)) for number in different]
     values = pa.array(texts, pa.string())
     known = [text.lstrip("-").partition(".") for text in texts if text is not None]
     whole, places = max(len(front) for front, _, _ in known), max(len(back) for _, _, back in known)
     if whole <= _DIGITS_OF_INT64 and not places:
-        return Released(codes, values.cast(pa.int64()), values)
+        return ReleasedColumn(codes, values.cast(pa.int64()), values)
     if whole + places <= _DIGITS_OF_DECIMAL:
-        return Released(codes, values.cast(pa.decimal128(_DIGITS_OF_DECIMAL, places)), values)
-    return Released(codes, values, values)
+        return ReleasedColumn(codes, values.cast(pa.decimal128(_DIGITS_OF_DECIMAL, places)), values)
+    return ReleasedColumn(codes, values, values)
 
 
-def _float(number: Fraction) -> float | None:
+def _printable_float(number: Fraction) -> float | None:
     """Return the float that prints as the number, or the nearest one to an endless fraction; None if there is none."""
     try:
         near = float(number)
     except OverflowError:
         return None
-    endless = _ended(number) != number
+    endless = _to_finite_decimal(number) != number
     return near if (endless and (near or not number)) or Fraction(repr(near)) == number else None
 
 
-def _ended(number: Fraction) -> Fraction:
+def _to_finite_decimal(number: Fraction) -> Fraction:
     """Return the number if it is a finite decimal, else a decimal that agrees with it in 30 digits."""
     rest = number.denominator
     for prime in (2, 5):
@@ -224,8 +227,8 @@ def _ended(number: Fraction) -> Fraction:
     return round(number / unit) * unit
 
 
-def labels_shown(texts: list[str | None]) -> Released:
+def show_labels(texts: list[str | None]) -> ReleasedColumn:
     """Return a text column with a code per text of the list."""
     different = list(dict.fromkeys(texts))
     at = {text: code for code, text in enumerate(different)}
-    return Released.of(np.array([at[text] for text in texts], dtype=np.int32), different)
+    return ReleasedColumn.of(np.array([at[text] for text in texts], dtype=np.int32), different)

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from shoal.data.class_counts import Longs
+from shoal.data.class_counts import Longs, sum_counts
 from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.on_disk import StoredRows, Traffic
 from shoal.models.k_anonymity import KAnonymity
 from shoal.partition.axes import Axis
 from shoal.partition.condition import Condition
-from shoal.partition.mondrian import Cut, Marginals, PlanByExtents, Watch, by_width, mondrian, unwatched
+from shoal.partition.mondrian import Cut, Marginals, PlanByExtents, Watch, ignore_progress, mondrian, plan_by_width
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class PartBoxes:
     rows: Longs
 
     @classmethod
-    def joined(cls, some: Sequence["PartBoxes"]) -> "PartBoxes":
+    def from_several(cls, some: Sequence["PartBoxes"]) -> "PartBoxes":
         """Concatenate several sets of parts."""
         return cls(*(np.concatenate(each) for each in zip(*((b.low, b.high, b.rows) for b in some), strict=True)))
 
@@ -44,7 +44,7 @@ class PartCounts:
 
 
 @dataclass(frozen=True)
-class Top:
+class UpperPart:
     """A part whose items are not in memory: its region, what it holds, and its next cut."""
 
     where: Any
@@ -62,7 +62,7 @@ class Top:
     level: int
 
 
-Split = Callable[[Sequence[Top]], Iterable[Sequence[PartCounts]]]
+Split = Callable[[Sequence[UpperPart]], Iterable[Sequence[PartCounts]]]
 """Makes the next cut of each part, and counts what each of its sides holds."""
 
 
@@ -73,7 +73,7 @@ class CutTree:
     >>> tree = CutTree()
     >>> tree.cut(0, Cut(0, np.array([3])))
     range(1, 3)
-    >>> tree.place([np.array([0, 3, 4])]).tolist()
+    >>> tree.find_leaves([np.array([0, 3, 4])]).tolist()
     [1, 1, 2]
     """
 
@@ -87,7 +87,7 @@ class CutTree:
         self.below += [None] * cut.sides
         return range(first, len(self.below))
 
-    def place(self, at: Sequence[Codes]) -> Codes:
+    def find_leaves(self, at: Sequence[Codes]) -> Codes:
         """Return the leaf of each item; `at[axis]` holds the positions of all items."""
         found = np.zeros(len(at[0]), dtype=np.int32)
         waiting = [(0, np.arange(len(found)))]
@@ -112,8 +112,10 @@ class Cutting:
     >>> cutting = Cutting((age,), 2, room=2)
     >>> def split(tops):
     ...     side = tops[0].cut.side(ages.codes("age"))
-    ...     return [[PartCounts(s, Marginals.of(ages.kept(side == s), [age]), (side == s).sum()) for s in (0, 1)]]
-    >>> [(top.where, top.rows) for top in cutting.tops(PartCounts("all", Marginals.of(ages, [age]), 3), split)]
+    ...     parts = [(s, ages.select_classes(side == s)) for s in (0, 1)]
+    ...     return [[PartCounts(s, Marginals.of(part, [age]), (side == s).sum()) for s, part in parts]]
+    >>> counted = PartCounts("all", Marginals.of(ages, [age]), 3)
+    >>> [(top.where, top.rows) for top in cutting.cut_upper_parts(counted, split)]
     [(0, 3), (1, 2)]
     """
 
@@ -121,14 +123,14 @@ class Cutting:
     k: int
     room: int
 
-    def tops(self, whole: PartCounts, split: Split, *, together: bool = False) -> Iterator[Top]:
+    def cut_upper_parts(self, whole: PartCounts, split: Split, *, together: bool = False) -> Iterator[UpperPart]:
         """Yield the parts that are small or cannot be cut, from left to right.
 
         By default the leftmost part is cut first, so that results come early and the items were just touched. With
         `together`, all parts of a level are cut in one call of `split`, for stores where every call is costly.
         """
         last = np.array([axis.size - 1 for axis in self.axes], dtype=np.int32)
-        waiting = [self._top(whole, np.zeros_like(last), last, 0)]
+        waiting = [self._make_part(whole, np.zeros_like(last), last, 0)]
         while waiting:
             if waiting[0].cut is None:
                 yield waiting.pop(0)
@@ -137,7 +139,8 @@ class Cutting:
             sides = dict(zip(map(id, taken), map(self._sides, taken, split(taken)), strict=True))
             waiting = [side for top in waiting for side in sides.get(id(top), [top])]
 
-    def _sides(self, top: Top, counted: Sequence[PartCounts]) -> list[Top]:
+    def _sides(self, top: UpperPart, counted: Sequence[PartCounts]) -> list[UpperPart]:
+        """Return the sides of a part that was cut, each with its region, given what was counted of them."""
         assert top.cut is not None
         assert len(counted) == top.cut.sides
         sides = []
@@ -148,33 +151,34 @@ class Cutting:
                     low[top.cut.axis] = top.cut.ends[0] + 1
                 else:
                     high[top.cut.axis] = top.cut.ends[0]
-            sides.append(self._top(side, low, high, top.level + 1))
+            sides.append(self._make_part(side, low, high, top.level + 1))
         return sides
 
-    def _top(self, counted: PartCounts, low: Codes, high: Codes, level: int) -> Top:
+    def _make_part(self, counted: PartCounts, low: Codes, high: Codes, level: int) -> UpperPart:
+        """Return a part, with its next cut unless it is small."""
         held, small = counted.held, counted.items <= self.room
-        cut = None if small else held.chosen(self.axes, self._plan, self.k)
-        return Top(counted.where, low, high, held.low[0], held.high[0], held.rows, small, cut, level)
+        cut = None if small else held.choose_cut(self.axes, self._plan, self.k)
+        return UpperPart(counted.where, low, high, held.low[0], held.high[0], held.rows, small, cut, level)
 
     @cached_property
     def _plan(self) -> PlanByExtents:
-        return by_width(self.axes)
+        return plan_by_width(self.axes)
 
-    def finished(self, items: FrequencySet, low: Codes, high: Codes) -> tuple[Codes, PartBoxes]:
+    def finish(self, items: FrequencySet, low: Codes, high: Codes) -> tuple[Codes, PartBoxes]:
         """Cut a small part of this region to the end; return the part of each item, from 0, and the boxes."""
         found = mondrian(Condition(items, [KAnonymity(self.k)]), self.axes)
         lows, highs = found.low.copy(), found.high.copy()
         for a, axis in enumerate(self.axes):
             if axis.hierarchy is None:
                 lows[:, a], highs[:, a] = np.maximum(lows[:, a], low[a]), np.minimum(highs[:, a], high[a])
-        rows = np.bincount(found.part, weights=items.counts, minlength=found.count).astype(np.int64)
+        rows = sum_counts(found.part, items.counts, found.count)
         return found.part, PartBoxes(lows, highs, rows)
 
-    def kept(self, top: Top) -> PartBoxes:
+    def box_of(self, top: UpperPart) -> PartBoxes:
         """Return the box of a part that does not fit in memory and cannot be cut."""
         low, high = top.low[None].copy(), top.high[None].copy()
         for a, axis in enumerate(self.axes):
-            low[:, a], high[:, a] = axis.shown(low[:, a], high[:, a], top.least[a : a + 1], top.most[a : a + 1])
+            low[:, a], high[:, a] = axis.edges_to_show(low[:, a], high[:, a], top.least[a : a + 1], top.most[a : a + 1])
         return PartBoxes(low, high, np.array([top.rows]))
 
 
@@ -183,7 +187,13 @@ Give = Callable[[FrequencySet, Codes], None]
 
 
 def mondrian_on_disk(
-    items: StoredRows, axes: Sequence[Axis], k: int, give: Give, *, watch: Watch = unwatched, room: int | None = None
+    items: StoredRows,
+    axes: Sequence[Axis],
+    k: int,
+    give: Give,
+    *,
+    watch: Watch = ignore_progress,
+    room: int | None = None,
 ) -> tuple[PartBoxes, Traffic]:
     """Run `mondrian` for k alone on items in a file, which is removed (LeFevre et al. 2006, §2.3.1; S4.7).
 
@@ -203,15 +213,15 @@ def mondrian_on_disk(
     """
     cutting = Cutting(tuple(axes), k, items.room if room is None else room)
     disk = _Disk(cutting)
-    whole = disk.counted(items)
+    whole = disk.count_items(items)
     made: list[PartBoxes] = []
     parts, rows = 0, 0
-    for top in cutting.tops(whole, disk.split):
+    for top in cutting.cut_upper_parts(whole, disk.split):
         made.append(_finish(cutting, top, parts, give) if top.small else _keep(cutting, top, parts, give))
         parts += len(made[-1].rows)
         rows += top.rows
         watch(rows / whole.held.rows)
-    return PartBoxes.joined(made), disk.traffic
+    return PartBoxes.from_several(made), disk.traffic
 
 
 @dataclass
@@ -222,25 +232,26 @@ class _Disk:
     traffic: Traffic = field(default_factory=Traffic)
     files: int = 0
 
-    def counted(self, items: StoredRows) -> PartCounts:
-        held = Marginals.none(self.cutting.axes)
+    def count_items(self, items: StoredRows) -> PartCounts:
+        """Read all items once, and count them on every axis."""
+        held = Marginals.without_rows(self.cutting.axes)
         for piece in items.pieces():
             self.traffic.read[0] += len(piece)
             for a, axis in enumerate(self.cutting.axes):
                 held.add(a, axis.positions[piece.codes(axis.attribute)], piece.counts)
         return PartCounts(items, held, items.items)
 
-    def split(self, tops: Sequence[Top]) -> list[list[PartCounts]]:
+    def split(self, tops: Sequence[UpperPart]) -> list[list[PartCounts]]:
         return [self._sides(top) for top in tops]
 
-    def _sides(self, top: Top) -> list[PartCounts]:
+    def _sides(self, top: UpperPart) -> list[PartCounts]:
         """Write every side of a part to a file of its own, and count it on the way."""
         assert top.cut is not None
         axes, cut, given = self.cutting.axes, top.cut, top.where
-        files, held = [], [Marginals.none(axes) for _ in range(cut.sides)]
+        files, held = [], [Marginals.without_rows(axes) for _ in range(cut.sides)]
         for _ in held:
             self.files += 1
-            files.append(given.beside(f"part{self.files}"))
+            files.append(given.empty_sibling(f"part{self.files}"))
         for piece in given.pieces():
             self.traffic.read[top.level] += len(piece)
             self.traffic.written[top.level] += len(piece)
@@ -250,7 +261,7 @@ class _Disk:
                 here = of == number
                 if not here.any():
                     continue
-                chosen = piece.kept(here)
+                chosen = piece.select_classes(here)
                 file.add(chosen)
                 for a, positions in enumerate(at):
                     held[number].add(a, positions[here], chosen.counts)
@@ -258,17 +269,18 @@ class _Disk:
         return [PartCounts(file, each, file.items) for file, each in zip(files, held, strict=True)]
 
 
-def _finish(cutting: Cutting, top: Top, first: int, give: Give) -> PartBoxes:
+def _finish(cutting: Cutting, top: UpperPart, first: int, give: Give) -> PartBoxes:
     """Cut a part that fits in memory to the end; its parts are numbered from `first`."""
-    items = top.where.whole()
+    items = top.where.read_all()
     top.where.remove()
-    part, boxes = cutting.finished(items, top.low, top.high)
+    part, boxes = cutting.finish(items, top.low, top.high)
     give(items, part + np.int32(first))
     return boxes
 
 
-def _keep(cutting: Cutting, top: Top, number: int, give: Give) -> PartBoxes:
+def _keep(cutting: Cutting, top: UpperPart, number: int, give: Give) -> PartBoxes:
+    """Hand on the items of a part that cannot be cut, as one part, and return its box."""
     for piece in top.where.pieces():
         give(piece, np.full(len(piece), number, dtype=np.int32))
     top.where.remove()
-    return cutting.kept(top)
+    return cutting.box_of(top)

@@ -10,23 +10,31 @@ from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes, Table
 from shoal.errors import BadInput, BadPolicy
 from shoal.models.model import Flags
-from shoal.models.spec import nearest
+from shoal.models.spec import suggest_column
 from shoal.partition.axes import Axis, Floats, Regions
 from shoal.partition.condition import Condition
 from shoal.partition.cuts import At, Parts, Points
-from shoal.partition.mondrian import Plan, Tries, Watch, by_width, grow, in_a_row, unwatched
-from shoal.policy.sections import Located
+from shoal.partition.mondrian import (
+    Plan,
+    PlannedCuts,
+    Watch,
+    cut_all_parts,
+    ignore_progress,
+    move_nowhere_last,
+    plan_by_width,
+)
+from shoal.policy.sections import LocatedPath
 from shoal.problem import Problem
 from shoal.workload.answer_errors import SANITY
-from shoal.workload.answers import answers
+from shoal.workload.answers import answer_queries
 from shoal.workload.generalised_table import QueriedOriginal
 from shoal.workload.queries import Numbers, Query, attributes_of
 from shoal.workload.query_files import load_queries
-from shoal.workload.selectivity import up_to_the_next
+from shoal.workload.selectivity import ranges_to_next_value
 
 
 @dataclass(frozen=True)
-class Asked:
+class AttributeDemand:
     """What queries ask of one attribute."""
 
     which: Longs
@@ -37,7 +45,8 @@ class Asked:
     """shares[predicate, code]: for numbers, the satisfying share of the gap from each value to the next; else None."""
 
     @classmethod
-    def nothing(cls, queries: int, size: int) -> "Asked":
+    def unconstrained(cls, queries: int, size: int) -> "AttributeDemand":
+        """Return the demand on an attribute that no query has a predicate on."""
         return cls(np.full(queries, -1), np.zeros((0, size), dtype=bool))
 
 
@@ -46,17 +55,19 @@ class Demand:
     """A workload as regions with weights: for each query, which values of which attributes satisfy it.
 
     >>> ages = Axis("age", np.arange(4, dtype=np.int32), np.array([20.0, 30.0, 40.0, 49.0]))
-    >>> demand = Demand(np.array([2.0]), {"age": Asked(np.array([0]), np.array([[True, True, False, False]]))})
+    >>> young = AttributeDemand(np.array([0]), np.array([[True, True, False, False]]))
+    >>> demand = Demand(np.array([2.0]), {"age": young})
     >>> demand.on(ages).shares(np.array([0, 1]), np.array([3, 2])).tolist()
     [[0.6666666666666666], [0.5263157894736842]]
     """
 
     weights: Floats
     """Cost of one row of error in each query."""
-    asked: Mapping[str, Asked]
+    asked: Mapping[str, AttributeDemand]
 
     def on(self, axis: Axis) -> "AxisDemand":
-        asked = self.asked.get(axis.attribute) or Asked.nothing(len(self.weights), len(axis.positions))
+        """Return the demand on one axis, with a last predicate that every position satisfies."""
+        asked = self.asked.get(axis.attribute) or AttributeDemand.unconstrained(len(self.weights), len(axis.positions))
         held, every = asked.held[:, axis.codes], np.ones((1, axis.size), dtype=bool)
         shares = held if asked.shares is None else asked.shares[:, axis.codes]
         return AxisDemand(axis, asked.which, np.concatenate([held, every]), np.concatenate([shares, every]) * 1.0)
@@ -107,14 +118,15 @@ class AxisDemand:
     @cached_property
     def _sums(self) -> tuple[Floats, Floats]:
         """Prefix sums: the length before each position, and the part of it that satisfies each predicate."""
-        return self._summed(self._measure)
+        return self._prefix_sums(self._measure)
 
     @cached_property
     def _counts(self) -> tuple[Floats, Floats]:
-        """The same with every position as long as any other."""
-        return self._summed(np.ones(self.axis.size))
+        """Prefix sums of the same form, with every position of length 1."""
+        return self._prefix_sums(np.ones(self.axis.size))
 
-    def _summed(self, measure: Floats) -> tuple[Floats, Floats]:
+    def _prefix_sums(self, measure: Floats) -> tuple[Floats, Floats]:
+        """Return the length before each position, and [position, predicate] the satisfying part of it."""
         covered = np.concatenate([[0.0], np.cumsum(measure)])
         held = np.zeros((self.axis.size + 1, len(self.positions)))
         held[1:] = np.cumsum(self.covered.T * measure[:, None], axis=0)
@@ -123,7 +135,7 @@ class AxisDemand:
     def shares(self, low: Codes | Longs, high: Codes | Longs) -> Floats:
         """Return shares[range, query]: how much of what is shown for a range of positions satisfies the query."""
         if self.axis.hierarchy is not None:
-            low, high = self._labelled(np.asarray(low), np.asarray(high))
+            low, high = self._range_of_label(np.asarray(low), np.asarray(high))
         covered, held = self._sums
         length, part = covered[high + 1] - covered[low], held[high + 1] - held[low]
         # beside huge numbers floats cannot tell the length of some ranges: there positions are counted
@@ -134,7 +146,7 @@ class AxisDemand:
             part[lost] = (some[high + 1] - some[low])[lost]
         return np.asarray((part / length[:, None])[:, self.which])
 
-    def _labelled(self, low: Codes, high: Codes) -> tuple[Longs, Longs]:
+    def _range_of_label(self, low: Codes, high: Codes) -> tuple[Longs, Longs]:
         """Return the first and last position under the label that covers each range."""
         level = self.axis.level(low, high)
         first, last = np.zeros(len(low), dtype=np.int64), np.full(len(low), self.axis.size - 1, dtype=np.int64)
@@ -149,7 +161,9 @@ _LEAST_GAIN = 1e-9
 """Least gain, as a share of the error of a part: less may be rounding."""
 
 
-def steered(condition: Condition, axes: Sequence[Axis], demand: Demand, *, watch: Watch = unwatched) -> Regions:
+def workload_aware(
+    condition: Condition, axes: Sequence[Axis], demand: Demand, *, watch: Watch = ignore_progress
+) -> Regions:
     """Partition by cuts that reduce the weighted error of a workload: future work of the paper's section 2.4 (S4.9).
 
     The error of a part is, summed over the queries, the difference between the rows that satisfy a query and the rows
@@ -159,36 +173,36 @@ def steered(condition: Condition, axes: Sequence[Axis], demand: Demand, *, watch
 
     >>> from shoal.data.frequency_set import FrequencySet
     >>> from shoal.models import KAnonymity
-    >>> from shoal.partition.workload_aware import Asked
+    >>> from shoal.partition.workload_aware import AttributeDemand
     >>> items = FrequencySet.count({"age": (np.array([0, 1, 2, 3, 4, 5], np.int32), 6)})
     >>> age = Axis("age", np.arange(6, dtype=np.int32), np.array([20.0, 21.0, 50.0, 51.0, 52.0, 53.0]))
-    >>> young = Demand(np.ones(1), {"age": Asked(np.array([0]), np.arange(6)[None, :] < 2)})
-    >>> steered(Condition(items, [KAnonymity(2)]), [age], young).high.tolist()
+    >>> young = Demand(np.ones(1), {"age": AttributeDemand(np.array([0]), np.arange(6)[None, :] < 2)})
+    >>> workload_aware(Condition(items, [KAnonymity(2)]), [age], young).high.tolist()
     [[1], [3], [5]]
     """
     satisfied = demand.satisfied(Points.of(condition.items, axes), axes)
-    return grow(condition, axes, by_error(axes, demand, satisfied, condition.least), watch)
+    return cut_all_parts(condition, axes, plan_by_error(axes, demand, satisfied, condition.least), watch)
 
 
-def by_error(axes: Sequence[Axis], demand: Demand, satisfied: Flags, least: int) -> Plan:
+def plan_by_error(axes: Sequence[Axis], demand: Demand, satisfied: Flags, least: int) -> Plan:
     """Plan the best cut of each axis, the largest gain first, and then the cuts of plain Mondrian."""
     asked = [demand.on(axis) for axis in axes]
-    plain = by_width(axes)
+    plain = plan_by_width(axes)
 
-    def plan(parts: Parts) -> Tries:
+    def plan(parts: Parts) -> PlannedCuts:
         now = _State.of(parts, asked, demand.weights, satisfied)
         # [part, axis] error that the best cut on the axis removes, and where that cut is
         gain = np.full((parts.count, len(axes)), -np.inf)
         at = np.full((parts.count, len(axes)), At.NOWHERE, dtype=np.int32)
         for a, axis in enumerate(axes):
-            offer = _after if axis.hierarchy is None else _to_children
+            offer = _best_ordered_cut if axis.hierarchy is None else _children_cut
             cost, at[:, a] = offer(now, asked[a], a, least)
             gain[:, a] = now.error - cost
         at[gain <= _LEAST_GAIN * now.error[:, None]] = At.NOWHERE
         order = np.argsort(-gain, axis=1, kind="stable")
         others = plain(parts)
         first = np.take_along_axis(at, order, axis=1)
-        return in_a_row(
+        return move_nowhere_last(
             np.concatenate([order.astype(np.int32), others.axis], axis=1), np.concatenate([first, others.at], axis=1)
         )
 
@@ -217,7 +231,7 @@ class _State:
         expected = parts.rows[:, None] * np.prod(shares, axis=0)
         return cls(parts, weights, amounts, shares, np.abs(held - expected) @ weights)
 
-    def beside(self, a: int) -> Floats:
+    def share_on_other_axes(self, a: int) -> Floats:
         """Return [part, query]: the product of the shares on all axes but `a`."""
         others = [share for b, share in enumerate(self.shares) if b != a]
         return np.asarray(np.prod([np.ones_like(self.shares[a]), *others], axis=0))
@@ -239,6 +253,7 @@ class _Spots:
     @classmethod
     def of(cls, parts: Parts, a: int, group: Codes) -> "_Spots":
         values = parts.points.at[parts.items, a]
+        # [item] sorted by part, group and position: every change of part or group begins a new spot
         order = np.lexsort((values, group, parts.part))
         part, group, values = parts.part[order], group[order], values[order]
         fresh = np.ones(len(order), dtype=bool)
@@ -256,22 +271,22 @@ class _Spots:
         return np.add.reduceat(amounts[self.order], self.begin, axis=0)
 
 
-def _up_to(spots: _Spots, amounts: Floats) -> Floats:
+def _running_sum(spots: _Spots, amounts: Floats) -> Floats:
     """Return the running sum of the amounts within each part, up to and including each spot."""
     sums = np.cumsum(amounts, axis=0)
     before = np.concatenate([np.zeros_like(sums[:1]), sums])[spots.first]
     return np.asarray(sums - before[spots.part])
 
 
-def _after(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Floats, Codes]:
+def _best_ordered_cut(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Floats, Codes]:
     """For an ordered axis, return the least error that a cut of each part can leave, and where to cut."""
     parts = now.parts
     spots = _Spots.of(parts, a, parts.points.at[parts.items, a])
     # [spot] rows of the part up to each spot: the left side of a cut after it
-    left = _up_to(spots, spots.summed(parts.weights.astype(np.float64)))
+    left = _running_sum(spots, spots.summed(parts.weights.astype(np.float64)))
     at, chosen = _candidates(now, asked, a, spots, left, least)
     # [spot, query] satisfying rows on the left side; [part, query] in the whole part
-    held = _up_to(spots, spots.summed(now.amounts))
+    held = _running_sum(spots, spots.summed(now.amounts))
     whole = held[np.append(spots.first[1:], len(spots.part)) - 1]
     some = np.flatnonzero(chosen)
     part = spots.part[some]
@@ -279,7 +294,7 @@ def _after(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Floats, 
         (held[some], left[some], parts.low[part, a], at[some]),
         (whole[part] - held[some], parts.rows[part] - left[some], at[some] + 1, parts.high[part, a]),
     )
-    beside = now.beside(a)[part]
+    beside = now.share_on_other_axes(a)[part]
     # [spot] error of both sides together; infinite where no cut is proposed
     cost = np.full(len(spots.part), np.inf)
     cost[some] = sum(
@@ -316,14 +331,15 @@ def _candidates(now: _State, asked: AxisDemand, a: int, spots: _Spots, left: Flo
     return np.where(mixed, null - 1, at), np.where(mixed, chosen & (following == null), chosen)
 
 
-def _to_children(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Floats, Codes]:
+def _children_cut(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Floats, Codes]:
     """For an axis along a hierarchy, return the error that is left by a cut into the groups below the label."""
     parts, axis = now.parts, asked.axis
     several = parts.low[:, a] < parts.high[:, a]
     below = np.maximum(axis.level(parts.low[:, a], parts.high[:, a]) - 1, 0)
     spots = _Spots.of(parts, a, axis.ranks[below[parts.part], parts.points.at[parts.items, a]])
     rows = spots.summed(parts.weights.astype(np.float64))
-    expected = rows[:, None] * now.beside(a)[spots.part] * asked.shares(spots.low, spots.high)
+    # [spot, query] rows that would satisfy if they were spread evenly over the ranges; [part] error of the cut
+    expected = rows[:, None] * now.share_on_other_axes(a)[spots.part] * asked.shares(spots.low, spots.high)
     cost = np.add.reduceat(np.abs(spots.summed(now.amounts) - expected) @ now.weights, spots.first)
     fits = several & np.logical_and.reduceat(rows >= least, spots.first)
     return np.where(fits, cost, np.inf), np.full(parts.count, At.CHILDREN, dtype=np.int32)
@@ -332,7 +348,7 @@ def _to_children(now: _State, asked: AxisDemand, a: int, least: int) -> tuple[Fl
 def demand_of(problem: Problem) -> Demand:
     """Return the policy's workload as a demand on the quasi-identifiers; every aggregate counts as its rows."""
     path = problem.policy.method.workload
-    assert isinstance(path, Located)
+    assert isinstance(path, LocatedPath)
     file = path.file
     queries = [Query(where=query.where, weight=query.weight) for query in load_queries(file)]
     try:
@@ -342,16 +358,17 @@ def demand_of(problem: Problem) -> Demand:
 
 
 def _demand(queries: Sequence[Query], table: Table, quasi: Sequence[str]) -> Demand:
+    """Return the demand of queries on the quasi-identifiers; refuse unknown columns, and a workload on none."""
     for number, query in enumerate(queries, 1):
         for name in query.attributes:
             if name not in table.columns:
-                raise BadInput(f"query {number}: the table has no column {name!r}{nearest(name, table.columns)}")
+                raise BadInput(f"query {number}: the table has no column {name!r}{suggest_column(name, table.columns)}")
     original = QueriedOriginal(table)
     recoded = [replace(query, where=tuple(one for one in query.where if one[0] in quasi)) for query in queries]
     if not any(query.where for query in recoded):
         raise BadInput("no query looks at a quasi-identifier")
-    rows = answers(original.shown(attributes_of(queries)), [*queries, *recoded])
-    asked = {name: _asked(recoded, original, name) for name in quasi}
+    rows = answer_queries(original.show_columns(attributes_of(queries)), [*queries, *recoded])
+    asked = {name: _attribute_demand_of(recoded, original, name) for name in quasi}
     found, satisfying = np.split(rows.values, 2)
     return Demand(_costs(queries, found, satisfying, table.rows), asked)
 
@@ -365,18 +382,18 @@ def _costs(queries: Sequence[Query], found: Floats, recoded: Floats, rows: int) 
     return np.asarray(weights * np.maximum(found, 1) / np.maximum(recoded, 1) / np.maximum(found, SANITY * rows))
 
 
-def _asked(queries: Sequence[Query], original: QueriedOriginal, name: str) -> Asked:
+def _attribute_demand_of(queries: Sequence[Query], original: QueriedOriginal, name: str) -> AttributeDemand:
     """Return what the queries ask of one quasi-identifier."""
     domain, size = original.domain(name), original.table[name].size
     predicates = [dict(query.where).get(name) for query in queries]
     distinct = list(dict.fromkeys(one for one in predicates if one is not None))
     number = {predicate: at for at, predicate in enumerate(distinct)}
     which = np.array([-1 if one is None else number[one] for one in predicates], dtype=np.int64)
-    held = np.array([domain.satisfying(one) for one in distinct], dtype=bool).reshape(len(distinct), size)
+    held = np.array([domain.flag_codes(one) for one in distinct], dtype=bool).reshape(len(distinct), size)
     if not isinstance(domain, Numbers):
-        return Asked(which, held)
+        return AttributeDemand(which, held)
     shares = held.astype(np.float64)  # null satisfies nothing
-    gaps = up_to_the_next(domain)
+    gaps = ranges_to_next_value(domain)
     for at, predicate in enumerate(distinct):
-        shares[at, : len(domain.values)] = gaps.see(predicate).share
-    return Asked(which, held, shares)
+        shares[at, : len(domain.values)] = gaps.apply_predicate(predicate).share
+    return AttributeDemand(which, held, shares)

@@ -1,4 +1,4 @@
-"""Released columns: a code for every row, and the value and the text behind each code."""
+"""Released columns: a code for every row, with the value and the text of each code."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ _RARE = (pa.types.is_decimal256, pa.types.is_duration)
 
 
 @dataclass(frozen=True)
-class Released:
-    """One column as it will be published: a code per row and the value behind each code."""
+class ReleasedColumn:
+    """One column as it will be published: a code per row and the value of each code."""
 
     codes: Codes
     values: pa.Array
@@ -24,37 +24,37 @@ class Released:
     """The values as a CSV shows them."""
 
     def text(self, row: int) -> str:
-        """Return what a row shows; nothing for a null."""
+        """Return the text of a row, empty for null."""
         return str(self.texts[int(self.codes[row])].as_py() or "")
 
     @classmethod
-    def of(cls, codes: Codes, texts: Sequence[str | None]) -> "Released":
-        """Return a column of texts."""
+    def of(cls, codes: Codes, texts: Sequence[str | None]) -> "ReleasedColumn":
+        """Return a column of texts, given the text of each code."""
         values = pa.array(texts, pa.string())
         return cls(codes, values, values)
 
 
-def whole_numbers(codes: Codes, values: NDArray[np.int64]) -> Released:
-    """Return a column of integers."""
+def integer_column(codes: Codes, values: NDArray[np.int64]) -> ReleasedColumn:
+    """Return a column of integers, given the number of each code."""
     numbers = pa.array(values, pa.int64())
-    return Released(codes, numbers, numbers.cast(pa.string()))
+    return ReleasedColumn(codes, numbers, numbers.cast(pa.string()))
 
 
-def shown_values(column: Column) -> Released:
+def unchanged_column(column: Column) -> ReleasedColumn:
     """Return a column with its values unchanged."""
-    return Released(column.codes, *with_null(column))
+    return ReleasedColumn(column.codes, *values_with_null(column))
 
 
-def starred(column: Released, hidden: NDArray[np.bool_]) -> Released:
+def star_rows(column: ReleasedColumn, hidden: NDArray[np.bool_]) -> ReleasedColumn:
     """Return the column with `*` in the hidden rows."""
     labels = column.texts.to_pylist()
     if TOP not in labels:
         labels.append(TOP)
-    return Released.of(np.where(hidden, np.int32(labels.index(TOP)), column.codes), labels)
+    return ReleasedColumn.of(np.where(hidden, np.int32(labels.index(TOP)), column.codes), labels)
 
 
-def with_null(column: Column) -> tuple[pa.Array, pa.StringArray]:
-    """Return the values and the texts behind each code, null included."""
+def values_with_null(column: Column) -> tuple[pa.Array, pa.StringArray]:
+    """Return the value and the text of each code, null included; values of rare types are replaced by their texts."""
     values, texts = column.values, column.texts
     if any(is_rare(values.type) for is_rare in _RARE):
         values = texts
@@ -63,6 +63,6 @@ def with_null(column: Column) -> tuple[pa.Array, pa.StringArray]:
     return tuple(pa.concat_arrays([array, pa.nulls(1, array.type)]) for array in (values, texts))
 
 
-def decoded(table: Table) -> pa.Table:
-    """Return the values of an encoded table."""
-    return pa.table({name: with_null(c)[0].take(pa.array(c.codes)) for name, c in table.columns.items()})
+def decode_table(table: Table) -> pa.Table:
+    """Decode a table: return its values as an Arrow table."""
+    return pa.table({name: values_with_null(c)[0].take(pa.array(c.codes)) for name, c in table.columns.items()})

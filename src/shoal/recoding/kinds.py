@@ -1,4 +1,4 @@
-"""Recodings: how each quasi-identifier is generalised and which rows are left out; pure values."""
+"""Recodings: immutable descriptions of how each quasi-identifier is generalised and which rows are left out."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shoal.data.codes import Codes, Column, Table
 from shoal.data.frequency_set import FrequencySet
 from shoal.hierarchy.taxonomy import Hierarchy
-from shoal.recoding.columns import Released, shown_values, starred, whole_numbers, with_null
+from shoal.recoding.columns import ReleasedColumn, integer_column, star_rows, unchanged_column, values_with_null
 
 T = TypeVar("T")
 
@@ -26,12 +26,12 @@ SENTENCES: dict[str, str] = {
 
 
 class Recoding(Protocol):
-    """A way to show the quasi-identifiers of every row."""
+    """How the quasi-identifiers of every row are shown in a release."""
 
     on_disk: ClassVar[bool]
-    """Whether the rows, and which of them belong together, stay on disk."""
+    """Whether the rows, and the part of each, stay on disk."""
     keeps_values: ClassVar[bool]
-    """Whether quasi-identifiers are shown as they were."""
+    """Whether quasi-identifiers are released unchanged."""
 
     @property
     def kind(self) -> Literal["node", "boxes", "cells", "clusters", "groups"]:
@@ -57,19 +57,19 @@ class Recoding(Protocol):
         """Return the names of the released columns of a quasi-identifier."""
         ...
 
-    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
-        """Return those columns, with a code for every row of the input."""
+    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, ReleasedColumn]:
+        """Return the released columns of a quasi-identifier, with a code for every row of the input."""
         ...
 
     def label_counts(self) -> dict[str, int] | None:
         """Return the number of labels of each released column; None where it follows from the levels."""
         ...
 
-    def further_columns(self) -> dict[str, Released]:
+    def further_columns(self) -> dict[str, ReleasedColumn]:
         """Return columns that are released in addition to those of the table."""
         ...
 
-    def separate(self, table: Table) -> dict[str, Released] | None:
+    def separate(self, table: Table) -> dict[str, ReleasedColumn] | None:
         """Return the second table, where there is one."""
         ...
 
@@ -81,12 +81,12 @@ class Recoding(Protocol):
         stored: "Callable[[StoredRecoding], T]",
         groups: "Callable[[GroupRecoding], T]",
     ) -> T:
-        """Call the function for its kind, and return what it returns."""
+        """Call the function for the kind of this recoding, and return its result."""
         ...
 
 
 class _OneTable:
-    """Shared by recodings that generalise and release a single table."""
+    """Base of recodings that generalise and release a single table."""
 
     on_disk: ClassVar[bool] = False
     keeps_values: ClassVar[bool] = False
@@ -95,26 +95,26 @@ class _OneTable:
     def moved(self) -> None:
         return None
 
-    def further_columns(self) -> dict[str, Released]:
+    def further_columns(self) -> dict[str, ReleasedColumn]:
         return {}
 
     def separate(self, table: Table) -> None:
         del table
 
 
-def never(recoding: Recoding) -> NoReturn:
-    """Fail for a kind that was refused before the work began."""
+def fail_for_kind(recoding: Recoding) -> NoReturn:
+    """Fail on a recoding of a kind that should have been refused before any work."""
     raise AssertionError(f"a recoding of kind {recoding.kind!r} cannot come here")
 
 
-def in_parts(recoding: Recoding) -> "PartRecoding":
-    """Return a recoding that is known to be a `PartRecoding`."""
-    return recoding.by_kind(node=never, parts=lambda own: own, stored=never, groups=never)
+def as_part_recoding(recoding: Recoding) -> "PartRecoding":
+    """Cast a recoding that is known to be a `PartRecoding`."""
+    return recoding.by_kind(node=fail_for_kind, parts=lambda own: own, stored=fail_for_kind, groups=fail_for_kind)
 
 
-def stored_boxes(recoding: Recoding) -> "StoredRecoding":
-    """Return a recoding that is known to be a `StoredRecoding`."""
-    return recoding.by_kind(node=never, parts=never, stored=lambda own: own, groups=never)
+def as_stored_recoding(recoding: Recoding) -> "StoredRecoding":
+    """Cast a recoding that is known to be a `StoredRecoding`."""
+    return recoding.by_kind(node=fail_for_kind, parts=fail_for_kind, stored=lambda own: own, groups=fail_for_kind)
 
 
 @dataclass(frozen=True)
@@ -131,9 +131,9 @@ class NodeRecoding(_OneTable):
     def columns_of(self, name: str) -> tuple[str, ...]:
         return (name,)
 
-    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
+    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, ReleasedColumn]:
         hierarchy, level = hierarchies[column.name], self.levels[column.name]
-        return {column.name: Released.of(hierarchy.levels[level][column.codes], hierarchy.labels[level])}
+        return {column.name: ReleasedColumn.of(hierarchy.levels[level][column.codes], hierarchy.labels[level])}
 
     def label_counts(self) -> None:
         return None
@@ -150,7 +150,7 @@ class PartRecoding(_OneTable):
     kind: Literal["boxes", "cells", "clusters", "groups"]
     part: Codes
     """Part of each row of the input."""
-    shown: Mapping[str, Mapping[str, Released]]
+    shown: Mapping[str, Mapping[str, ReleasedColumn]]
     """Released columns of each quasi-identifier; a code per part."""
     left_out: int | None = None
     """Part of the rows that are left out, if there are any."""
@@ -162,7 +162,7 @@ class PartRecoding(_OneTable):
     def columns_of(self, name: str) -> tuple[str, ...]:
         return tuple(self.shown[name])
 
-    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
+    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, ReleasedColumn]:
         del hierarchies
         return {name: replace(each, codes=each.codes[self.part]) for name, each in self.shown[column.name].items()}
 
@@ -184,7 +184,7 @@ class StoredRecoding(_OneTable):
     """Distinct rows of all released columns, each with its part, as their engine keeps them."""
     points: Path
     """A Parquet file: the code of each quasi-identifier, in the order of their names (q0, q1, …), and the part."""
-    shown: Mapping[str, Mapping[str, Released]]
+    shown: Mapping[str, Mapping[str, ReleasedColumn]]
     """Released columns of each quasi-identifier; a code per part."""
     sizes: NDArray[np.int64]
     """Rows of each part."""
@@ -198,7 +198,7 @@ class StoredRecoding(_OneTable):
     def columns_of(self, name: str) -> tuple[str, ...]:
         return tuple(self.shown[name])
 
-    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
+    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, ReleasedColumn]:
         """Return the columns with a code per part, since the rows are not in memory."""
         del hierarchies
         return dict(self.shown[column.name])
@@ -210,7 +210,8 @@ class StoredRecoding(_OneTable):
         return stored(self)
 
 
-def _label_counts(shown: Mapping[str, Mapping[str, Released]]) -> dict[str, int]:
+def _label_counts(shown: Mapping[str, Mapping[str, ReleasedColumn]]) -> dict[str, int]:
+    """Return the number of labels of each released column."""
     return {name: len(column.texts) for columns in shown.values() for name, column in columns.items()}
 
 
@@ -240,28 +241,29 @@ class GroupRecoding:
     def columns_of(self, name: str) -> tuple[str, ...]:
         return (name,)
 
-    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, Released]:
+    def show(self, column: Column, hierarchies: Mapping[str, Hierarchy]) -> dict[str, ReleasedColumn]:
         del hierarchies
-        return {column.name: shown_values(column)}
+        return {column.name: unchanged_column(column)}
 
     def label_counts(self) -> dict[str, int]:
         return {self.column: int(self.group.max()) + 1}
 
-    def further_columns(self) -> dict[str, Released]:
+    def further_columns(self) -> dict[str, ReleasedColumn]:
         """Return the column of groups, numbered from 1."""
-        return {self.column: whole_numbers(self.group, np.arange(1, int(self.group.max()) + 2))}
+        return {self.column: integer_column(self.group, np.arange(1, int(self.group.max()) + 2))}
 
-    def separate(self, table: Table) -> dict[str, Released]:
+    def separate(self, table: Table) -> dict[str, ReleasedColumn]:
         """Return the second table: how often each sensitive value occurs in each group."""
         column = table[self.sensitive]
-        # one line per pair of group and value
+        # [line of the second table] pair of group and value as one number, and how often it occurs
         pairs, counts = np.unique(self.group.astype(np.int64) * column.size + column.codes, return_counts=True)
+        # the counts as a column: its distinct values, and [line] which of them
         many, at = np.unique(counts, return_inverse=True)
         groups = self.further_columns()[self.column]
         return {
             self.column: replace(groups, codes=(pairs // column.size).astype(np.int32)),
-            self.sensitive: replace(shown_values(column), codes=(pairs % column.size).astype(np.int32)),
-            "count" if self.sensitive != "count" else "rows": whole_numbers(at.astype(np.int32), many),
+            self.sensitive: replace(unchanged_column(column), codes=(pairs % column.size).astype(np.int32)),
+            "count" if self.sensitive != "count" else "rows": integer_column(at.astype(np.int32), many),
         }
 
     def by_kind(self, *, groups: Callable[["GroupRecoding"], T], **_: Any) -> T:
@@ -276,18 +278,19 @@ def recode(
     quasi_identifiers: Collection[str],
     *,
     show: bool,
-) -> tuple[dict[str, Released], NDArray[np.int64]]:
+) -> tuple[dict[str, ReleasedColumn], NDArray[np.int64]]:
     """Return the released columns and the input row of each released row; with `show`, suppressed rows stay as `*`."""
+    # [released row] its row in the input, and whether its quasi-identifiers are shown as `*`
     rows = np.arange(table.rows) if show else np.flatnonzero(~recoding.suppressed)
     hidden = recoding.suppressed[rows] if show else np.zeros(len(rows), dtype=bool)
     out = {}
     for name in columns:
         if name not in quasi_identifiers:
-            out[name] = Released(table[name].codes[rows], *with_null(table[name]))
+            out[name] = ReleasedColumn(table[name].codes[rows], *values_with_null(table[name]))
             continue
         for shown, column in recoding.show(table[name], hierarchies).items():
             kept = replace(column, codes=column.codes[rows])
-            out[shown] = starred(kept, hidden) if hidden.any() else kept
+            out[shown] = star_rows(kept, hidden) if hidden.any() else kept
     return out, rows
 
 
@@ -299,18 +302,19 @@ def recode_items(
     columns: Sequence[str],
     *,
     show: bool,
-) -> tuple[dict[str, Released], NDArray[np.int64]]:
+) -> tuple[dict[str, ReleasedColumn], NDArray[np.int64]]:
     """Like `recode`, for distinct rows with quasi-identifiers coded at the levels; also return the count of each."""
     assert recoding.kept is not None
-    inside = items.among(recoding.kept)
+    # [distinct row] whether its class is released
+    inside = items.is_in(recoding.kept)
     if not show:
-        items = items.kept(inside)
+        items = items.select_classes(inside)
     hidden = ~inside if show else np.zeros(len(items), dtype=bool)
     out = {}
     for name in columns:
         if name in recoding.levels:
-            made = Released.of(items.codes(name), hierarchies[name].labels[recoding.levels[name]])
-            out[name] = starred(made, hidden) if hidden.any() else made
+            made = ReleasedColumn.of(items.codes(name), hierarchies[name].labels[recoding.levels[name]])
+            out[name] = star_rows(made, hidden) if hidden.any() else made
         else:
-            out[name] = replace(shown_values(table[name]), codes=items.codes(name))
+            out[name] = replace(unchanged_column(table[name]), codes=items.codes(name))
     return out, items.counts

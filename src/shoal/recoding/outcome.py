@@ -8,9 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal.data.class_counts import sum_counts
 from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Reading
+from shoal.data.packed_keys import CountInterpretation
 from shoal.hierarchy.lattice import Node
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
 
@@ -25,10 +26,10 @@ class Before:
     """Weights of attributes; 1 by default."""
     population: FrequencySet | None = None
     """The population, coded like the table, where a model needs it."""
-    sensitive: Reading | None = None
-    """How to read the counts of the sensitive attributes, where all of them are counted."""
+    sensitive: CountInterpretation | None = None
+    """How to interpret the counts of the sensitive attributes, if all of them are counted."""
     room: int | None = None
-    """How many classes of other nodes may be kept in memory; None: as the size of the table suggests."""
+    """Number of classes of other nodes that may be kept in memory; None to derive it from the size of the table."""
 
     @cached_property
     def rows(self) -> int:
@@ -51,7 +52,7 @@ class Before:
 
     @cached_property
     def _marginals(self) -> list[NDArray[np.int64]]:
-        """Counted once for all metrics."""
+        """Rows per code of each attribute, counted once for all metrics."""
         named = zip(self.classes.attributes, self.hierarchies, strict=True)
         return [self.classes.marginal(name, hierarchy.groups(0)) for name, hierarchy in named]
 
@@ -91,7 +92,7 @@ class After:
 
     @cached_property
     def suppressed_rows(self) -> int:
-        return self.rows_of(self.suppressed)
+        return self.count_rows(self.suppressed)
 
     @property
     def any_suppressed(self) -> bool:
@@ -107,22 +108,25 @@ class After:
         """Sum of the squares of the sizes of the classes that are not listed."""
         return 0 if self.classes.rest is None else self.classes.rest.squares
 
-    def rows_of(self, out: NDArray[np.bool_]) -> int:
-        """Return the rows of some classes and of all that are not listed, which are always suppressed."""
+    def count_rows(self, out: NDArray[np.bool_]) -> int:
+        """Return the number of rows in the classes `out` and in all unlisted classes, which are always suppressed."""
         rest = self.classes.rest
         return int(self.classes.counts[out].sum()) + (0 if rest is None else rest.rows)
 
     def marginals(
         self, out: NDArray[np.bool_], hierarchies: tuple[Hierarchy, ...]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return those rows per label, attribute after attribute, and where each attribute begins."""
+        """Return the rows per label of the classes `out` and all unlisted classes, and the offset of each attribute.
+
+        Labels are listed attribute after attribute.
+        """
         sizes = [h.groups(level) for h, level in zip(hierarchies, self.node, strict=True)]
         rows, begins = self.classes.marginals(out, sizes)
         rest = self.classes.rest
-        return (rows if rest is None else rows + rest.lost([h.groups(0) for h in hierarchies], sizes)), begins
+        return (rows if rest is None else rows + rest.rows_per_label([h.groups(0) for h in hierarchies], sizes)), begins
 
-    def lost(self, hierarchies: tuple[Hierarchy, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the suppressed rows per label, and where each attribute begins; counted once for all metrics."""
+    def suppressed_marginals(self, hierarchies: tuple[Hierarchy, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the suppressed rows per label, and the offset of each attribute; counted once for all metrics."""
         if "_lost" not in self.__dict__:
             self.__dict__["_lost"] = self.marginals(self.suppressed, hierarchies)
         lost: tuple[NDArray[np.int64], NDArray[np.int64]] = self.__dict__["_lost"]
@@ -160,33 +164,35 @@ class Covers:
         [3, 4]
         """
         null = [code for code, label in enumerate(hierarchy.labels[0]) if label is None]
+        # [label] leaves under it, rows of the table under it, and whether null is among several values
         leaves, held = np.empty(len(codes), dtype=np.int64), np.empty(len(codes), dtype=np.int64)
         mixed = np.empty(len(codes), dtype=bool)
         for level in np.unique(levels).tolist():
             at, groups = levels == level, hierarchy.groups(level)
-            # [code] group at this level; [group] leaves under it
+            # of [code] its group at this level; under [group] leaves under it; label [label at this level] its group
             of = hierarchy.between(0, level)
             under = np.array([hierarchy.size]) if level == hierarchy.left_out else hierarchy.leaves[level]
             label, labels = of[codes[at]], (TOP,) if level == hierarchy.left_out else hierarchy.labels[level]
-            # groups that null shares with values
+            # groups that contain null together with values
             joined = [group for group in of[null].tolist() if labels[group] is not None]
             leaves[at], mixed[at] = under[label], np.isin(label, joined)
-            held[at] = np.bincount(of, weights=rows, minlength=groups)[label]
+            held[at] = sum_counts(of, rows, groups)[label]
         lifts = np.minimum(levels / max(hierarchy.height, 1), 1.0)
         return cls((leaves - 1) / max(hierarchy.size - 1, 1), leaves, held, mixed, lifts, hierarchy.size)
 
     @classmethod
-    def between(
+    def from_ranges(
         cls, low: Codes, high: Codes, rows: NDArray[np.int64], null: int | None, losses: NDArray[np.float64]
     ) -> "Covers":
         """Describe ranges of an ordered axis by their first and last position; `rows` is per position.
 
         A range that holds null, which is the last position, and values stands for everything.
 
-        >>> Covers.between(np.array([0], np.int32), np.array([1], np.int32), np.array([3, 1, 5]), None, np.ones(1)).held
+        >>> low, high = np.array([0], np.int32), np.array([1], np.int32)
+        >>> Covers.from_ranges(low, high, np.array([3, 1, 5]), None, np.ones(1)).held
         array([4])
         """
-        # [position] rows before it
+        # [position] number of rows before it, with one more entry for the total
         upto = np.concatenate([[0], np.cumsum(rows)])
         size = max(len(rows) - (null is not None), 1)
         mixed = (high == null) & (low != null) if null is not None else np.zeros(len(low), dtype=bool)
@@ -199,7 +205,7 @@ class Covers:
         """Number of values that a label may stand for, null included."""
         return self.leaves + self.mixed
 
-    def at(self, labels: NDArray[np.integer]) -> "Covers":
+    def take(self, labels: NDArray[np.integer]) -> "Covers":
         """Return the covers of these labels."""
         return Covers(
             self.losses[labels],
@@ -210,8 +216,8 @@ class Covers:
             self.size,
         )
 
-    def starred(self, rows: int, *, null: bool) -> "Covers":
-        """Add the label of suppressed rows, which covers everything; `rows` and `null` are of the whole table."""
+    def with_suppressed(self, rows: int, *, null: bool) -> "Covers":
+        """Add the label of suppressed rows, which covers everything: all `rows` of the table, and null if any."""
         return Covers(
             np.append(self.losses, 1.0),
             np.append(self.leaves, np.int64(self.size)),

@@ -1,4 +1,4 @@
-"""What every part of Shoal runs on: events, memory, temporary folders, and how a value shows itself in a notebook."""
+"""What every part of Shoal uses: events, memory limits, temporary folders, and short representations of results."""
 
 from collections.abc import Iterable
 from html import escape
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def html_table(title: str, rows: Iterable[Iterable[object]]) -> str:
-    """A small table for a notebook, everything in it escaped.
+    """Return a small HTML table for a notebook, with everything in it escaped.
 
     >>> html_table("2 rows", [("k", "<5")])
     '<table><caption>2 rows</caption><tr><td>k</td><td>&lt;5</td></tr></table>'
@@ -15,14 +15,14 @@ def html_table(title: str, rows: Iterable[Iterable[object]]) -> str:
     return f"<table><caption>{escape(title)}</caption>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
 
-class Glance:
-    """A value that shows itself by a few figures: in a line at a prompt, in a small table in a notebook, by no cell."""
+class SummaryRepr:
+    """Base of results shown by a few figures, never by cells: in a line at a prompt, in a table in a notebook."""
 
     __slots__ = ()
 
     @property
     def _facts(self) -> list[tuple[str, str]]:
-        """What a glance shows: names and figures."""
+        """Names and values of the figures to show."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -35,8 +35,18 @@ class Glance:
         return html_table(type(self).__name__, self._facts)
 
 
+def whole_percent(part: int, whole: int) -> str:
+    """Format a share as a whole number of percent, rounded; only none is 0 %, and only all is 100 %.
+
+    >>> whole_percent(829, 924), whole_percent(999, 1000), whole_percent(1, 1000), whole_percent(4, 4)
+    ('90 %', '99 %', '1 %', '100 %')
+    """
+    rounded = (200 * part + whole) // (2 * whole) if whole else 0
+    return f"{rounded if part in {0, whole} else min(max(rounded, 1), 99)} %"
+
+
 def short_number(value: Any) -> str:
-    """A number as people read it: whole ones with commas, others with three digits.
+    """Format a number for people: integers with commas, others with three significant digits.
 
     >>> short_number(1234), short_number(0.12345), short_number(None)
     ('1,234', '0.123', 'none')

@@ -15,7 +15,8 @@
 
 Every record also has `time` (UTC), `event` and `seconds` since the start.
 
-What takes long is marked as a phase, and tells its share where it knows it: whoever is `listening` sees both.
+Work that takes long is marked as a phase, and reports which share of it is done, if known: a listener, installed by
+`listening`, receives both.
 """
 
 import json
@@ -47,12 +48,15 @@ FIELDS: Mapping[str, frozenset[str]] = {
 _WORDS = frozenset({"doing", "name", "format", "engine", "algorithm", "error"})
 """Fields that are words; all others are counts."""
 LOGGER = logging.getLogger("shoal")
-PUBLISHED: list[str] = []
-"""Names of the releases that this process has put into place: who fails later must not say that nothing was written."""
+PUBLISHED: dict[str, str] = {}
+"""The releases that this process has published, each with its verdict in a few words, empty while there is none.
+
+A later error must neither claim that nothing was written nor hide that a release may not be handed out yet.
+"""
 _started: ContextVar[float | None] = ContextVar("started", default=None)
 Item = TypeVar("Item")
 Listener = Callable[[str, float | None], None]
-"""Hears the phase that a run is in, and the share of it that is done, where that is known."""
+"""Called with the phase that a run is in and the share of it that is done, None if unknown."""
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _phase: ContextVar[str] = ContextVar("phase", default="")
 
@@ -62,7 +66,7 @@ def log_event(event: str, **fields: str | int | None) -> None:
 
     >>> import io
     >>> lines = io.StringIO()
-    >>> with telling(lines), run("verify"):
+    >>> with write_json_log(lines), run("verify"):
     ...     log_event("counted", classes=3)
     >>> [(said["event"], said.get("classes")) for said in map(json.loads, lines.getvalue().splitlines())]
     [('start', None), ('counted', 3), ('done', None)]
@@ -81,7 +85,7 @@ def log_event(event: str, **fields: str | int | None) -> None:
 
 @contextmanager
 def run(doing: str) -> Iterator[None]:
-    """Log one run, from `start` to `done` or `failed`; a run inside another is part of it."""
+    """Log one run, from `start` to `done` or `failed`; a nested run counts as part of the outer one."""
     if _started.get() is not None:
         yield
         return
@@ -99,7 +103,7 @@ def run(doing: str) -> Iterator[None]:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Let a listener hear the phases of all runs inside the block."""
+    """Call a listener with the phases of all runs inside the block."""
     token = _listener.set(listener)
     try:
         yield
@@ -109,12 +113,12 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def phase(name: str) -> Iterator[None]:
-    """Mark a phase of a run, as a block or as a decorator; at its end the phase around it goes on.
+    """Mark a phase of a run, as a block or as a decorator; when it ends, the enclosing phase continues.
 
     >>> heard = []
     >>> with listening(lambda name, share: heard.append((name, share))), phase("verifying"):
     ...     with phase("reading"):
-    ...         advance(0.5)
+    ...         report_progress(0.5)
     >>> heard
     [('verifying', None), ('reading', None), ('reading', 0.5), ('verifying', None)]
     """
@@ -129,46 +133,71 @@ def phase(name: str) -> Iterator[None]:
             listener(_phase.get(), None)
 
 
-def advance(share: float) -> None:
-    """Tell which share of the current phase is done."""
+def report_progress(share: float) -> None:
+    """Report to the listener which share of the current phase is done."""
     listener = _listener.get()
     if listener is not None and _phase.get():
         listener(_phase.get(), share)
 
 
 def step_through(items: Collection[Item]) -> Iterator[Item]:
-    """Yield items that take about equally long, telling before each which share of them is done."""
+    """Yield items that take about equally long, reporting before each one which share of them is done."""
     for done, item in enumerate(items):
-        advance(done / len(items))
+        report_progress(done / len(items))
         yield item
 
 
 @contextmanager
-def unlogged() -> Iterator[None]:
-    """Log nothing of what is only tried."""
-    token = _started.set(None)
+def only_trying() -> Iterator[Callable[[float], None]]:
+    """Log nothing and show no phase inside the block, where things are only tried.
+
+    What is yielded reports the share of the current phase that is done.
+
+    >>> heard = []
+    >>> with listening(lambda name, share: heard.append((name, share))), phase("looking"), only_trying() as report:
+    ...     with phase("searching"):
+    ...         report(0.5)
+    >>> heard
+    [('looking', None), ('looking', 0.5)]
+    """
+    listener, name = _listener.get(), _phase.get()
+    started, listened = _started.set(None), _listener.set(None)
     try:
-        yield
+        yield lambda share: None if listener is None or not name else listener(name, share)
     finally:
-        _started.reset(token)
+        _listener.reset(listened)
+        _started.reset(started)
 
 
-def what_is_published(*more: str) -> str:
-    """Part of a sentence about what this process has published so far.
+def describe_published(*more: str) -> str:
+    """Return the part of an error message that says what this process has published so far, and with which verdict.
 
-    >>> PUBLISHED[:] = ["out"]
-    >>> what_is_published()
-    'out was verified and published'
     >>> PUBLISHED.clear()
-    >>> what_is_published()
+    >>> PUBLISHED["a"] = ""
+    >>> describe_published().partition("before ")[2]
+    'shoal audit a --original … (in Python shoal.audit)'
+    >>> PUBLISHED["a"] = "think again (no attack was tried)"
+    >>> describe_published("its report may be missing")
+    'a was verified and published, verdict: think again (no attack was tried); its report may be missing'
+    >>> PUBLISHED.clear()
+    >>> describe_published()
     'nothing was written'
     """
-    names = ", ".join(PUBLISHED)
-    return ", ".join([f"{names} was verified and published", *more]) if names else "nothing was written"
+    said = [f"{name} was verified and published, {describe_verdict(name)}" for name in PUBLISHED]
+    return "; ".join([*said, *more]) if said else "nothing was written"
+
+
+def describe_verdict(name: str) -> str:
+    """Say which verdict a published release has; where it has none yet, that it must not be handed out before."""
+    verdict = PUBLISHED.get(name)
+    if verdict:
+        return f"verdict: {verdict}"
+    again = f"shoal audit {name} --original … (in Python shoal.audit)"
+    return f"but there is no verdict yet: do not hand it out before {again}"
 
 
 class _LogStream(logging.StreamHandler[IO[str]]):
-    """Ends the run with a sentence when the log cannot be written, and logs no more."""
+    """A log handler that raises BadOutput when the log cannot be written, and writes nothing after that."""
 
     failed = False
 
@@ -181,11 +210,11 @@ class _LogStream(logging.StreamHandler[IO[str]]):
         self.failed = True
         name = Path(str(self.stream.name)).name
         why = reason_of(wrong) if isinstance(wrong, OSError) else "input/output error"
-        raise BadOutput(f"{name}: the log could not be written ({why}); {what_is_published()}") from None
+        raise BadOutput(f"{name}: the log could not be written ({why}); {describe_published()}") from None
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object per line."""
+    """Formats each record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
@@ -193,14 +222,14 @@ class JsonLines(logging.Formatter):
 
 
 @contextmanager
-def telling(stream: IO[str]) -> Iterator[None]:
-    """Write the events of all runs inside the block as lines of JSON."""
+def write_json_log(stream: IO[str]) -> Iterator[None]:
+    """Write the events of all runs inside the block to a stream, as lines of JSON."""
     handler = _LogStream(stream)
     handler.setFormatter(JsonLines())
     level, passed_on = LOGGER.level, LOGGER.propagate
     LOGGER.addHandler(handler)
     LOGGER.setLevel(logging.INFO)
-    LOGGER.propagate = False  # else a program's own handlers would print them a second time
+    LOGGER.propagate = False  # otherwise the handlers of the calling program would print them again
     try:
         yield
     finally:

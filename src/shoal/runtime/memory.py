@@ -1,4 +1,4 @@
-"""The memory limit: how it is written, and what to say when memory runs out."""
+"""The memory limit: how it is parsed, and the error when memory runs out."""
 
 import re
 import sys
@@ -29,7 +29,7 @@ def bytes_of(memory: str | int) -> int:
 
 @contextmanager
 def explain_memory_error() -> Iterator[None]:
-    """Turn any error about lack of memory into a BadInput that says what to do."""
+    """Turn any out-of-memory error inside the block into a BadInput that says what to do."""
     try:
         yield
     except Exception as wrong:
@@ -47,5 +47,5 @@ def is_shortage(wrong: Exception) -> bool:
     >>> is_shortage(MemoryError()), is_shortage(ValueError())
     (True, False)
     """
-    duckdb = sys.modules.get("duckdb")  # not imported: it cannot have raised anything
+    duckdb = sys.modules.get("duckdb")  # if it was never imported, it cannot have raised the error
     return isinstance(wrong, MemoryError) or (duckdb is not None and isinstance(wrong, duckdb.OutOfMemoryException))

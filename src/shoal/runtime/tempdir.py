@@ -1,11 +1,11 @@
-"""Private folders that end with the process that made them, and folders that change places together, by a journal.
+"""Private folders that are removed when their process ends, and folders that are moved together, by a journal.
 
-A folder is held by a lock on itself (flock), which the system releases whatever ends the process, even a kill: the
-next process clears the folder away. Making and clearing take a lock on the parent, so that nobody clears a folder that
-is just being made.
+A private folder is locked (flock) by its process. The system releases the lock however the process ends, even by a
+kill, and the next process removes the folder. Creating and removing folders take a lock on the parent, so that nobody
+removes a folder that is just being created.
 
-Folders that belong together are moved into place with a journal: whoever meets one that a killed process left
-(`settle`) puts everything back as it was before, or clears up if all had been moved.
+Folders that belong together are moved into place with a journal. If a killed process left one, `settle` restores the
+previous state, or only removes the journal if everything had been moved.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ from time import sleep
 from shoal.errors import BadInput, reason_of
 
 SPILL = ".shoal-spill."
-"""Prefix of folders for spilled data, by which the next run finds those of a run that was killed."""
+"""Prefix of folders for spilled data, by which a run finds the folders that a killed run left."""
 
 _TRIES, _PAUSE = 50, 0.1
 
@@ -35,7 +35,7 @@ _TRIES, _PAUSE = 50, 0.1
 class Scratch:
     """A folder (0700) in `parent`, named with a prefix, that is removed on `close` or at the end of the process.
 
-    A `sole` one is refused (BlockingIOError) while another of this prefix is held, by whatever process.
+    With `sole`, it raises BlockingIOError while any process holds another folder of this prefix.
 
     >>> with tempfile.TemporaryDirectory() as parent:
     ...     one = Scratch(Path(parent), ".shoal.")
@@ -48,14 +48,14 @@ class Scratch:
     """
 
     def __init__(self, parent: Path, prefix: str, *, sole: bool = False) -> None:
-        with _alone(parent) as alone:
-            held = _clear(parent, prefix) if alone else [parent]
+        with _lock_parent(parent) as alone:
+            held = _remove_abandoned(parent, prefix) if alone else [parent]
             if sole and held:
                 raise BlockingIOError(EWOULDBLOCK, "another run is at it", str(held[0]))
-            with undisturbed():
+            with delay_signals():
                 self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
                 try:
-                    held_by_us = _held(self.path)
+                    held_by_us = _lock_folder(self.path)
                 except OSError:
                     self.path.rmdir()
                     raise
@@ -65,20 +65,21 @@ class Scratch:
             made.append(weakref.ref(self))
 
     def close(self) -> None:
-        """Remove the folder; signals wait, or they would leave half of it to the next run."""
-        with undisturbed():
+        """Remove the folder; signals are delayed, as they would leave half of it to the next run."""
+        with delay_signals():
             self._end()
 
 
 _made: ContextVar[list[weakref.ref[Scratch]] | None] = ContextVar("made", default=None)
-"""Folders that were made inside the innermost `cleared` block."""
+"""Folders that were created inside the innermost `cleared` block."""
 
 
 @contextmanager
-def cleared(*, kept: bool = False) -> Iterator[None]:
-    """Remove at the end of the block all folders that were made in it; if they are `kept`, only when it fails.
+def remove_scratch_folders(*, kept: bool = False) -> Iterator[None]:
+    """Remove at the end of the block all folders that were created in it; with `kept`, only if the block fails.
 
-    Who is told of a failure may keep it for long, and with it whatever had a folder: nothing may wait for that.
+    A caller may keep the exception for long, and with its traceback the objects that own folders, so removal cannot
+    wait for their finalizers.
     """
     above, made = _made.get(), list[weakref.ref[Scratch]]()
     token = _made.set(made)
@@ -89,7 +90,7 @@ def cleared(*, kept: bool = False) -> Iterator[None]:
     finally:
         _made.reset(token)
         if failed or not kept:
-            with undisturbed():
+            with delay_signals():
                 for each in made:
                     if (scratch := each()) is not None:
                         scratch.close()
@@ -97,43 +98,44 @@ def cleared(*, kept: bool = False) -> Iterator[None]:
             above += made
 
 
-def clear(parent: Path, prefix: str) -> None:
-    """Remove the folders of this prefix whose process is gone; what they had begun to move is settled first."""
-    with _alone(parent) as alone:
+def remove_abandoned(parent: Path, prefix: str) -> None:
+    """Remove the folders of this prefix whose process has ended; moves that they had begun are settled first."""
+    with _lock_parent(parent) as alone:
         if alone:
-            _clear(parent, prefix)
+            _remove_abandoned(parent, prefix)
 
 
-def _clear(parent: Path, prefix: str) -> list[Path]:
-    """Remove the folders of dead processes, and return those that are held."""
+def _remove_abandoned(parent: Path, prefix: str) -> list[Path]:
+    """Remove the folders of processes that have ended, and return those that are still held."""
     living = []
-    for path in _found(parent, prefix):
+    for path in _list_our_folders(parent, prefix):
         try:
-            if _finish(path):
-                _remove(path, _held(path))
+            if _settle_stage(path):
+                _remove(path, _lock_folder(path))
             else:
                 living.append(path)
         except FileNotFoundError:  # it is gone by now
             continue
-        except OSError:  # somebody holds it
+        except OSError:  # another process holds it
             living.append(path)
     return living
 
 
-def _found(parent: Path, prefix: str) -> list[Path]:
+def _list_our_folders(parent: Path, prefix: str) -> list[Path]:
+    """List the folders in a parent that `Scratch` may have created with this prefix."""
     return sorted(path for path in parent.iterdir() if _is_ours(path, prefix))
 
 
 def _is_ours(path: Path, prefix: str) -> bool:
-    """Return whether `mkdtemp` may have made this folder: the prefix and eight more characters."""
+    """Return whether `mkdtemp` may have created this folder: its name is the prefix and eight more characters."""
     rest = path.name.removeprefix(prefix)
     return (
         path.name.startswith(prefix) and len(rest) == 8 and "." not in rest and path.is_dir() and not path.is_symlink()
     )
 
 
-def _held(path: Path) -> int:
-    """Lock a folder and return its handle; raises OSError if somebody else holds it."""
+def _lock_folder(path: Path) -> int:
+    """Lock a folder and return its handle; raises OSError if another process holds it."""
     handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -144,23 +146,24 @@ def _held(path: Path) -> int:
 
 
 def _remove(path: Path, held: int) -> None:
-    """Remove a folder and its lock; one whose moves are not settled stays, for the next run to settle."""
-    if not _is_begun(path):
+    """Remove a folder and release its lock; a folder with unsettled moves stays, for the next run to settle."""
+    if not _has_open_moves(path):
         shutil.rmtree(path, ignore_errors=True)
     os.close(held)
 
 
 @contextmanager
-def _alone(parent: Path) -> Iterator[bool]:
-    """Lock the parent and yield whether that worked; after too long a wait go on unlocked, clearing nothing."""
+def _lock_parent(parent: Path) -> Iterator[bool]:
+    """Lock the parent and yield whether that succeeded; if not, after a timeout, the block must remove nothing."""
     handle = os.open(parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        yield _locked(handle)
+        yield _try_to_lock(handle)
     finally:
         os.close(handle)
 
 
-def _locked(handle: int) -> bool:
+def _try_to_lock(handle: int) -> bool:
+    """Lock a folder by its handle, retrying for some seconds; return whether that succeeded."""
     for _ in range(_TRIES):
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -173,7 +176,7 @@ def _locked(handle: int) -> bool:
 
 @dataclass(frozen=True)
 class Move:
-    """A folder that is put into place: `stage/new` goes there, and what stood there waits in `stage/old`."""
+    """A folder to be moved into place: `stage/new` goes to `place`, and what was there before goes to `stage/old`."""
 
     stage: Path
     place: Path
@@ -193,7 +196,7 @@ class Move:
         self.sync()
 
     def undo(self) -> None:
-        """Put back what stood there before; a move that was undone already, or never begun, stays as it is."""
+        """Put back what was there before; does nothing if the move was undone already or never begun."""
         if not self.new.exists() and self.place.exists():
             self.place.rename(self.new)
         if self.old.exists() and not self.place.exists():
@@ -206,27 +209,27 @@ class Move:
 
 
 _JOURNAL = "moves.json"
-"""Stands in every stage while its folder is moved; the one of the last stage, the lead, decides."""
+"""File in every stage while its folder is moved; the journal of the last stage, the lead, decides what happened."""
 _WAITING = "waiting"
-"""Stands in the lead until something outside these folders is about to be done that belongs to the moves."""
+"""File in the lead until `last`, the step outside these folders that belongs to the moves, is about to run."""
 
 
 def stage_prefix(place: Path) -> str:
-    """Prefix of the folders beside a place in which something is made for it."""
+    """Return the prefix of the stages of a place: folders next to it in which its new content is prepared."""
     return f".{place.name}.shoal-"
 
 
 def move_together(moves: Sequence[Move], last: Callable[[], None] | None = None) -> None:
-    """Move every stage's `new` to its place, all or none, whatever ends this process; `last` is called at the end.
+    """Move the `new` of every stage to its place, all or none, however this process ends; call `last` at the end.
 
-    Until the last folder is in its place and `last` is called, everything goes back if anything fails or this process
-    is killed. Signals wait until it is over.
+    Until the last folder is in its place and `last` is called, everything is put back if anything fails or this process
+    is killed. Signals are delayed until it is over.
     """
     if last is not None:
-        (moves[-1].stage / _WAITING).touch()  # on disk with the journal of the lead
-    for move in moves:  # the lead comes last: without its journal nothing was begun
+        (moves[-1].stage / _WAITING).touch()  # synced to disk together with the journal of the lead
+    for move in moves:  # the lead comes last: without its journal, nothing counts as begun
         _write_journal(move.stage, moves)
-    with undisturbed():
+    with delay_signals():
         try:
             for move in moves:
                 move.do()
@@ -236,62 +239,63 @@ def move_together(moves: Sequence[Move], last: Callable[[], None] | None = None)
                 last()
         except BaseException:
             try:
-                _put_back(moves)
+                _undo_moves(moves)
             except OSError as wrong:
-                raise _halfway(moves, wrong) from None
+                raise _halfway_error(moves, wrong) from None
             raise
-        with suppress(OSError):  # all is in its place and stays there: the next run clears the journal away
-            _end_journal(moves[-1].stage)
-            for move in moves[:-1]:  # they say nothing any more; else this run would ask what became of them
+        with suppress(OSError):  # everything is in place; if this fails, the next run removes the journal
+            _remove_journal(moves[-1].stage)
+            for move in moves[:-1]:  # meaningless without the journal of the lead
                 (move.stage / _JOURNAL).unlink(missing_ok=True)
 
 
 def settle(place: Path) -> None:
-    """Finish or undo what a killed process began to move to a folder; refuse one that is just being moved."""
+    """Finish or undo the moves of a killed process to a folder; refuse a folder that is just being moved."""
     try:
         place = Path(os.path.abspath(place))
-        stages = _found(place.parent, stage_prefix(place))
-    except (OSError, ValueError):  # there is no such folder, or it cannot be listed: whoever reads it says so
+        stages = _list_our_folders(place.parent, stage_prefix(place))
+    except (OSError, ValueError):  # there is no such folder, or it cannot be listed: reading it will report that
         return
     for stage in stages:
         for left in reversed(range(_TRIES)):
-            if _finish(stage):
+            if _settle_stage(stage):
                 break
             if not left:
                 raise BadInput(f"{place.name}: another run is just putting it into place; wait until it has ended")
             sleep(_PAUSE)
 
 
-def _finish(stage: Path) -> bool:
-    """Settle the moves that a stage tells of, if it does; return whether no living process is at them."""
+def _settle_stage(stage: Path) -> bool:
+    """Settle the moves in the journal of a stage, if any; return False if a living process is performing them."""
     moves = _read_journal(stage)
     if moves is None:
         return True
     lead = moves[-1].stage
     try:
-        held = _held(lead)
-    except FileNotFoundError:  # all was done or put back, and cleared
+        held = _lock_folder(lead)
+    except FileNotFoundError:  # everything was done or put back, and the lead was removed
         (stage / _JOURNAL).unlink(missing_ok=True)
         return True
     except BlockingIOError:
         return False
     except OSError as wrong:
-        raise _halfway(moves, wrong) from None
+        raise _halfway_error(moves, wrong) from None
     try:
-        if _is_begun(stage):
+        if _has_open_moves(stage):
             if moves[-1].new.exists() or (lead / _WAITING).exists():
-                _put_back(moves)
+                _undo_moves(moves)
             else:
-                _end_journal(lead)
+                _remove_journal(lead)
         (stage / _JOURNAL).unlink(missing_ok=True)
     except OSError as wrong:
-        raise _halfway(moves, wrong) from None
+        raise _halfway_error(moves, wrong) from None
     finally:
         os.close(held)
     return True
 
 
-def _halfway(moves: Sequence[Move], wrong: OSError) -> BadInput:
+def _halfway_error(moves: Sequence[Move], wrong: OSError) -> BadInput:
+    """Return the error for moves that were interrupted and cannot be undone."""
     return BadInput(
         f"{moves[-1].place.name}: a run that was putting a release into place was ended halfway, and what was there "
         f"before cannot be put back ({reason_of(wrong)}); run shoal verify on it as somebody who "
@@ -299,15 +303,16 @@ def _halfway(moves: Sequence[Move], wrong: OSError) -> BadInput:
     )
 
 
-def _put_back(moves: Sequence[Move]) -> None:
+def _undo_moves(moves: Sequence[Move]) -> None:
+    """Undo all moves, the last one first, and end the journal."""
     for move in reversed(moves):
         if move.stage.is_dir():
             move.undo()
-    _end_journal(moves[-1].stage)
+    _remove_journal(moves[-1].stage)
 
 
-def _is_begun(stage: Path) -> bool:
-    """Whether moves were begun and neither finished nor undone: the lead and every stage that is left tell of them."""
+def _has_open_moves(stage: Path) -> bool:
+    """Return whether moves are begun but neither finished nor undone: the lead and all remaining stages list them."""
     moves = _read_journal(stage)
     if moves is None or _read_journal(moves[-1].stage) != moves:
         return False
@@ -315,9 +320,10 @@ def _is_begun(stage: Path) -> bool:
 
 
 def _write_journal(stage: Path, moves: Sequence[Move]) -> None:
-    """Write the journal of a stage, whole and on disk; paths are relative, as folders can be moved with all in them."""
+    """Write the journal of a stage atomically and sync it; paths are relative, since the parent folder may be moved."""
     told = [[os.path.relpath(path, stage.parent) for path in (move.stage, move.place)] for move in moves]
-    stage.chmod((stage / "new").stat().st_mode & 0o777)  # who sees the folder can see that it is just being replaced
+    # whoever may read the folder may also see that it is being replaced
+    stage.chmod((stage / "new").stat().st_mode & 0o777)
     made = stage / f"{_JOURNAL}.new"
     with made.open("x", encoding="utf-8") as file:
         json.dump(told, file)
@@ -329,7 +335,7 @@ def _write_journal(stage: Path, moves: Sequence[Move]) -> None:
 
 
 def _read_journal(stage: Path) -> tuple[Move, ...] | None:
-    """Read the moves that a stage tells of; None if it tells of none, or of what no stage of ours would."""
+    """Read the moves in the journal of a stage; None if there is no journal, or one that Shoal cannot have written."""
     stage = Path(os.path.abspath(stage))
     try:
         told = json.loads((stage / _JOURNAL).read_text("utf-8"))
@@ -342,16 +348,17 @@ def _read_journal(stage: Path) -> tuple[Move, ...] | None:
 
 
 def _is_named(stage: Path, place: Path) -> bool:
+    """Return whether a folder is named like a stage of a place."""
     return stage.name.startswith(stage_prefix(place)) and len(stage.name) == len(stage_prefix(place)) + 8
 
 
-def _end_journal(lead: Path) -> None:
+def _remove_journal(lead: Path) -> None:
     (lead / _JOURNAL).unlink(missing_ok=True)
     sync_folder(lead)
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the disk keep what was made, moved and removed in a folder."""
+    """Sync a folder to disk, so that what was created, moved and removed in it is permanent."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -360,10 +367,10 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Let Ctrl-C and a polite kill (SIGTERM) wait until the end of the block."""
+def delay_signals() -> Iterator[None]:
+    """Delay SIGINT and SIGTERM until the end of the block."""
     came: list[int] = []
-    ours = threading.current_thread() is threading.main_thread()  # other threads are never interrupted
+    ours = threading.current_thread() is threading.main_thread()  # signals are delivered to the main thread only
     signals = [each for each in (signal.SIGINT, signal.SIGTERM) if ours and signal.getsignal(each) is not None]
     former = {each: signal.signal(each, lambda number, _: came.append(number)) for each in signals}
     try:

@@ -35,7 +35,7 @@ Models = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Measured:
+class LeakageFigures:
     """Figures of one release, or their means over several."""
 
     attacked: float
@@ -49,7 +49,7 @@ class Measured:
     """The average leakage probability of Divorced."""
 
     @classmethod
-    def mean(cls, found: Sequence["Measured"]) -> "Measured":
+    def mean(cls, found: Sequence["LeakageFigures"]) -> "LeakageFigures":
         return cls(*(mean(getattr(each, name) for each in found) for name in cls.__dataclass_fields__))
 
     def cells(self) -> tuple[str, ...]:
@@ -76,15 +76,15 @@ class _Trial:
     seed: int
     real: bool
 
-    def run(self, rows: int, k: int, further: Models) -> Measured:
-        return Measured.mean([self._one(some, k, further) for some in self.drawn(rows)])
+    def run(self, rows: int, k: int, further: Models) -> LeakageFigures:
+        return LeakageFigures.mean([self._measure(some, k, further) for some in self.draw_tables(rows)])
 
-    def drawn(self, rows: int) -> Iterator[pa.Table]:
+    def draw_tables(self, rows: int) -> Iterator[pa.Table]:
         for draw in range(self.draws):
             order = np.random.default_rng([self.seed, draw]).permutation(self.table.num_rows)
             yield self.table.take(np.sort(order[:rows]))
 
-    def _one(self, some: pa.Table, k: int, further: Models) -> Measured:
+    def _measure(self, some: pa.Table, k: int, further: Models) -> LeakageFigures:
         attributes = {name: quasi_identifier(name, real=self.real) for name in self.quasi}
         policy = {
             "attributes": attributes | {STATUS: {"role": "sensitive"}},
@@ -98,7 +98,7 @@ class _Trial:
             raise BadInput(f"a draw of {some.num_rows:,} rows cannot keep the thresholds: {why}") from None
         milliseconds = 1_000 * (process_time() - began)
         assert release.plan.search is not None
-        return Measured(
+        return LeakageFigures(
             attack(release, Homogeneity()).exposed,
             attack(release, Homogeneity(protected=PROTECTED)).exposed,
             release.plan.search.tally.checked,
@@ -111,6 +111,7 @@ class _Trial:
 def _alp(release: Release) -> float:
     """Return the average leakage probability of Divorced (S3.1)."""
     shown = AlphaGraph.from_release(release, STATUS)
+    # [class]: share of Divorced in each class; their mean is weighted by the divorced of each class
     shares = shown.matrix([shown.values.index("Divorced")])[0]
     return float(shares @ (shares * shown.totals) / (shares @ shown.totals))
 
@@ -132,7 +133,7 @@ def study_leakage(
     cases: dict[Any, tuple[int, int, Models]] = {(k, name): (drawn, k, models[name]) for k in KS for name in models}
     cases |= {("alp", alp): (drawn, 2, _thresholds({"Divorced": alp}, {"Divorced": 1.0})) for alp in alps}
     cases |= {(rows, k): (rows, k, models["(alp, dif)"]) for rows in sizes for k in (2, 3)}
-    trial.run(drawn, 2, [])  # what is loaded once counts for nobody
+    trial.run(drawn, 2, [])  # warm up: what is loaded once must not count
     found = {}
     for case, asked in cases.items():
         found[case] = trial.run(*asked)
@@ -165,7 +166,7 @@ def study_leakage(
                 [(rows, k, *found[rows, k].cells()) for rows in sizes for k in (2, 3)],
             ),
         ),
-        _figures(by_k, alps, by_alp, sizes, by_rows),
+        _build_charts(by_k, alps, by_alp, sizes, by_rows),
     )
 
 
@@ -173,35 +174,38 @@ def _thresholds(alp: Mapping[str, float], dif: Mapping[str, float]) -> Models:
     return [{"model": "alp-dif", "alp": dict(alp), "dif": dict(dif)}]
 
 
-def _rows_by_k(found: Mapping[str, Sequence[Measured]]) -> list[tuple[Any, ...]]:
+def _rows_by_k(found: Mapping[str, Sequence[LeakageFigures]]) -> list[tuple[Any, ...]]:
     return [(k, name, *found[name][i].cells()) for i, k in enumerate(KS) for name in found]
 
 
-def _of(found: Sequence[Measured], name: str) -> list[float]:
+def _values_of(found: Sequence[LeakageFigures], name: str) -> list[float]:
     return [getattr(each, name) for each in found]
 
 
-def _figures(
-    by_k: Mapping[str, Sequence[Measured]],
+def _build_charts(
+    by_k: Mapping[str, Sequence[LeakageFigures]],
     alps: Sequence[float],
-    by_alp: Sequence[Measured],
+    by_alp: Sequence[LeakageFigures],
     sizes: Sequence[int],
-    by_rows: Mapping[int, Sequence[Measured]],
+    by_rows: Mapping[int, Sequence[LeakageFigures]],
 ) -> dict[str, Chart]:
     up = {"attacked": "records under homogeneity attack", "milliseconds": "CPU milliseconds", "prec": "Prec"}
     charts = {
         f"{name}-by-k": Chart(
-            f"{label} against k", "k", label, tuple(Series(model, KS, _of(each, name)) for model, each in by_k.items())
+            f"{label} against k",
+            "k",
+            label,
+            tuple(Series(model, KS, _values_of(each, name)) for model, each in by_k.items()),
         )
         for name, label in up.items()
     }
     charts |= {
         f"{name}-by-alp": Chart(
-            f"{up[name]} against alp, k = 2", "alp of Divorced", up[name], (Series("", alps, _of(by_alp, name)),)
+            f"{up[name]} against alp, k = 2", "alp of Divorced", up[name], (Series("", alps, _values_of(by_alp, name)),)
         )
         for name in ("attacked", "prec")
     }
-    lines = tuple(Series(f"k = {k}", sizes, _of(each, "milliseconds")) for k, each in by_rows.items())
+    lines = tuple(Series(f"k = {k}", sizes, _values_of(each, "milliseconds")) for k, each in by_rows.items())
     return charts | {"time-by-rows": Chart("Time against rows", "rows", up["milliseconds"], lines)}
 
 
@@ -212,42 +216,47 @@ _UP = (
 )
 
 
-def _against_k(found: Mapping[str, Sequence[Measured]]) -> Iterator[Direction]:
+def _against_k(found: Mapping[str, Sequence[LeakageFigures]]) -> Iterator[Direction]:
     plain, enhanced = found["k-anonymity"], found["(alp, dif)"]
     ks = [f"k = {k}" for k in KS]
-    yield falls("figure 4: attacked records fall with k (k-anonymity)", KS, _of(plain, "attacked"))
+    yield falls("figure 4: attacked records fall with k (k-anonymity)", KS, _values_of(plain, "attacked"))
     yield falls(
         "figure 4: attacked records fall with k ((alp, dif))",
         KS,
-        _of(enhanced, "attacked"),
+        _values_of(enhanced, "attacked"),
         f"{_UP}; in a more general node fewer classes are homogeneous",
     )
     yield below(
         "figure 4: (alp, dif) has evidently fewer attacked records than k-anonymity",
         ks,
-        _of(enhanced, "attacked"),
-        _of(plain, "attacked"),
+        _values_of(enhanced, "attacked"),
+        _values_of(plain, "attacked"),
     )
     for name, each in (("k-anonymity", plain), ("(alp, dif)", enhanced)):
-        yield longer(f"figure 5: time rises with k ({name}, CPU ms)", KS, _of(each, "milliseconds"), _STEPS)
+        yield longer(f"figure 5: time rises with k ({name}, CPU ms)", KS, _values_of(each, "milliseconds"), _STEPS)
     yield below(
         "figure 5: (alp, dif) takes longer than k-anonymity: nodes visited",
         ks,
-        _of(plain, "nodes"),
-        _of(enhanced, "nodes"),
+        _values_of(plain, "nodes"),
+        _values_of(enhanced, "nodes"),
     )
-    yield falls("figure 6: Prec falls with k (k-anonymity)", KS, _of(plain, "prec"))
+    yield falls("figure 6: Prec falls with k (k-anonymity)", KS, _values_of(plain, "prec"))
     yield falls(
         "figure 6: Prec falls with k ((alp, dif))",
         KS,
-        _of(enhanced, "prec"),
+        _values_of(enhanced, "prec"),
         _UP,
     )
-    yield below("figure 6: (alp, dif) is less precise than k-anonymity", ks, _of(enhanced, "prec"), _of(plain, "prec"))
+    yield below(
+        "figure 6: (alp, dif) is less precise than k-anonymity",
+        ks,
+        _values_of(enhanced, "prec"),
+        _values_of(plain, "prec"),
+    )
 
 
 def _against_alp(
-    found: Mapping[str, Sequence[Measured]], alps: Sequence[float], by_alp: Sequence[Measured]
+    found: Mapping[str, Sequence[LeakageFigures]], alps: Sequence[float], by_alp: Sequence[LeakageFigures]
 ) -> Iterator[Direction]:
     ks = [f"k = {k}" for k in KS]
     loose, tight = (found[f"alp {alp}"] for alp in ALPS)
@@ -258,36 +267,36 @@ def _against_alp(
     yield below(
         "figure 7: the smaller alp takes longer: nodes visited (0.43 against 0.41)",
         ks,
-        _of(loose, "nodes"),
-        _of(tight, "nodes"),
+        _values_of(loose, "nodes"),
+        _values_of(tight, "nodes"),
         equal,
     )
     yield below(
         "figure 8: the smaller alp is less precise (0.41 against 0.43)",
         ks,
-        _of(tight, "prec"),
-        _of(loose, "prec"),
+        _values_of(tight, "prec"),
+        _values_of(loose, "prec"),
         equal,
     )
     yield below(
         "figure 9: the smaller alp has fewer attacked records (0.41 against 0.43)",
         ks,
-        _of(tight, "attacked"),
-        _of(loose, "attacked"),
+        _values_of(tight, "attacked"),
+        _values_of(loose, "attacked"),
         equal,
     )
-    yield falls("smaller alp: less Prec (k = 2)", alps, _of(by_alp, "prec"))
+    yield falls("smaller alp: less Prec (k = 2)", alps, _values_of(by_alp, "prec"))
     yield falls(
         "smaller alp: fewer attacked records (k = 2)",
         alps,
-        _of(by_alp, "attacked"),
+        _values_of(by_alp, "attacked"),
         "ALP is a mean over all who are divorced: it does not look at classes of the married, who are attacked too",
     )
 
 
-def _against_rows(sizes: Sequence[int], found: Mapping[int, Sequence[Measured]]) -> Iterator[Direction]:
+def _against_rows(sizes: Sequence[int], found: Mapping[int, Sequence[LeakageFigures]]) -> Iterator[Direction]:
     for k, each in found.items():
-        times = _of(each, "milliseconds")
+        times = _values_of(each, "milliseconds")
         yield longer(f"figure 10: time rises with the rows (k = {k}, CPU ms)", sizes, times, _STEPS)
     first, last = (found[2][i].milliseconds for i in (0, -1))
     growth, more = last / first, sizes[-1] / sizes[0]
@@ -302,7 +311,7 @@ def _against_rows(sizes: Sequence[int], found: Mapping[int, Sequence[Measured]])
     yield below(
         "figure 10: the larger k takes longer: nodes visited (k = 2 against k = 3)",
         [f"{rows:,} rows" for rows in sizes],
-        _of(found[2], "nodes"),
-        _of(found[3], "nodes"),
+        _values_of(found[2], "nodes"),
+        _values_of(found[3], "nodes"),
         _UP,
     )

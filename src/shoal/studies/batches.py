@@ -50,7 +50,7 @@ def study_batches(
     tables = list(_batches(people.table.select([*QUASI, SENSITIVE]), seed))
     found: dict[str, list[Figures]] = {}
     for i, way in enumerate(WAYS):
-        found[way] = list(_published(tables, way, real=people.real))
+        found[way] = list(_publish_batches(tables, way, real=people.real))
         tell((i + 1) / len(WAYS))
     rows = [
         (way, number, f.rows, f.exposed, round(f.loss, 4), f.left_out, f.counterfeits)
@@ -87,6 +87,7 @@ def _batches(table: pa.Table, seed: int) -> Iterator[pa.Table]:
     rng = np.random.default_rng(seed)
     order = rng.permutation(table.num_rows)
     table = table.take(order).append_column(KEY, pa.array(map(str, range(table.num_rows)), pa.string()))
+    # [row]: whether the person is in the table at this release
     here = np.zeros(table.num_rows, dtype=bool)
     for part in np.array_split(np.arange(table.num_rows), BATCHES):
         here[here] = rng.random(int(here.sum())) >= LEAVING
@@ -110,15 +111,15 @@ def _policy(way: str, *, real: bool) -> Policy:
     )
 
 
-def _published(tables: list[pa.Table], way: str, *, real: bool) -> Iterator[Figures]:
+def _publish_batches(tables: list[pa.Table], way: str, *, real: bool) -> Iterator[Figures]:
     policy, history = _policy(way, real=real), None
     known: dict[str, int] = {}
-    candidates = Candidates.none(sorted({value for table in tables for value in table[SENSITIVE].to_pylist()}))
+    candidates = Candidates.empty(sorted({value for table in tables for value in table[SENSITIVE].to_pylist()}))
     for table in tables:
         release = make_release(table, policy if history is None else PreviousRelease(Path(way), policy, history))
         history = None if release.plan.grown is None else release.plan.grown.history
-        candidates = _narrowed(candidates, release, table, known)
-        left = candidates.left()[candidates.of >= 0]
+        candidates = _narrow_candidates(candidates, release, table, known)
+        left = candidates.count_left()[candidates.of >= 0]
         yield Figures(
             table.num_rows,
             int((left < L).sum()),
@@ -128,20 +129,23 @@ def _published(tables: list[pa.Table], way: str, *, real: bool) -> Iterator[Figu
         )
 
 
-def _narrowed(candidates: Candidates, release: Release, table: pa.Table, known: dict[str, int]) -> Candidates:
-    """Run the composition attack on the released table itself; people are known by their key."""
+def _narrow_candidates(candidates: Candidates, release: Release, table: pa.Table, known: dict[str, int]) -> Candidates:
+    """Run the composition attack on the released table itself; `known` numbers people by their key."""
     keys, quasi = table[KEY].to_pylist(), release.table.select(list(QUASI)).to_pylist()
+    # number of the class of each released row, by its quasi-identifiers
     number: dict[tuple[Any, ...], int] = {}
     classes = [number.setdefault(tuple(row.values()), len(number)) for row in quasi]
+    # number of each person who is shown: the class of the row; added rows (−1) show nobody
     shown = {
         known.setdefault(keys[row], len(known)): classes[at] for at, row in enumerate(release.rows.tolist()) if row >= 0
     }
     place = {value: at for at, value in enumerate(candidates.values)}
     values = [place[value] for value in release.table[SENSITIVE].to_pylist()]
+    # [person]: class in this release, −1 for people who are not shown
     of = np.full(len(known), -1, dtype=np.int32)
     of[list(shown)] = list(shown.values())
-    more = candidates.joined_by(len(known) - len(candidates.of))
-    return more.after(of, sets_of(classes, values, len(number), len(place)))
+    more = candidates.add_people(len(known) - len(candidates.of))
+    return more.add_release(of, sets_of(classes, values, len(number), len(place)))
 
 
 def _series(found: Mapping[str, list[Figures]], name: str) -> tuple[Series, ...]:

@@ -33,7 +33,7 @@ def study_homogeneity(
     cases = [(size, K) for size in sizes] + [(rows, k) for k in KS]
     found = []
     for i, (size, k) in enumerate(cases):
-        found.append(_measured(people, order[:size], k))
+        found.append(_measure(people, order[:size], k))
         tell((i + 1) / len(cases))
     by_size = [(n, round(expected_uniform(n, K, [values]), 4), *each) for n, each in zip(sizes, found, strict=False)]
     by_k = [
@@ -69,7 +69,7 @@ def _sizes(rows: int) -> list[int]:
     return [*(size for size in SIZES if size < rows), rows][: len(SIZES)]
 
 
-def _measured(people: People, rows: NDArray[np.int64], k: int) -> Row:
+def _measure(people: People, rows: NDArray[np.int64], k: int) -> Row:
     """Measure the expectation with real shares and sizes, homogeneous classes, classes, and people exposed."""
     some = people.table.select([*QUASI, people.sensitive]).take(np.sort(rows))
     attributes = {name: quasi_identifier(name, real=people.real) for name in QUASI}
@@ -96,7 +96,7 @@ def _column(rows: Sequence[Row], at: int) -> list[float]:
 
 
 def _mean_size(row: Row) -> float:
-    """Mean size of the classes of a table whose size stands first in the row."""
+    """Return the mean size of the classes; the size of the table is the first cell of the row."""
     return float(row[0] / row[_CLASSES])
 
 
@@ -126,10 +126,10 @@ def _directions(by_size: Sequence[Row], by_k: Sequence[Row]) -> tuple[Direction,
 def _note(row: Row, values: int) -> str:
     """Return a note on what the largest table shows, whichever way it goes."""
     n, expected, real = row[0], row[1], row[_REAL]
-    side = "more" if real > expected else "fewer" if real < expected else "as many"
+    side = "more than" if real > expected else "fewer than" if real < expected else "as many as"
     return (
         f"Of {n:,} rows at k = {K}, SE is {expected:,.1f}, the expectation with the real shares {row[_EXPECTED]:,.1f}, "
-        f"and {real:,} classes of {row[_CLASSES]:,} are homogeneous: {side} than SE. Its {n // K:,} classes of {K} are "
+        f"and {real:,} classes of {row[_CLASSES]:,} are homogeneous: {side} SE. Its {n // K:,} classes of {K} are "
         f"all as small as k allows, and its {values} values equally likely and independent of the quasi-identifiers; "
         "real classes are larger, which makes them fewer, and values lean on the quasi-identifiers, which makes more "
         "of them homogeneous."

@@ -33,7 +33,7 @@ _T = {
 class Mean:
     """A mean and half the width of its 95 % interval.
 
-    >>> found = over([0.8, 0.9, 0.85], tested=0.3)
+    >>> found = mean_over_splits([0.8, 0.9, 0.85], tested=0.3)
     >>> round(found.mean, 3), round(found.error, 3)
     (0.85, 0.188)
     """
@@ -50,8 +50,11 @@ class Mean:
         return self.mean + self.error
 
 
-def over(values: Sequence[float], *, tested: float) -> Mean:
-    """Mean over splits that each tested this share of the rows; splits share rows, so they vary less than samples."""
+def mean_over_splits(values: Sequence[float], *, tested: float) -> Mean:
+    """Return the mean over splits that each tested this share of the rows, corrected for their overlap.
+
+    Splits share rows, so they vary less than independent samples (Nadeau and Bengio 2003).
+    """
     splits = len(values)
     if splits < 2:
         return Mean(mean(values), float("nan"))
@@ -105,7 +108,7 @@ def study_inference(
     for i, (name, how) in enumerate(WAYS.items()):
         made.append(Variant(name, make_release(table, _policy(table, people.sensitive, how))))
         tell(0.4 * (i + 1) / len(WAYS))
-    trained = _Trained(table, people.sensitive, splits, seed)
+    trained = _AccuracyTest(table, people.sensitive, splits, seed)
     accuracy = {"initial": trained.on_original()}
     for i, variant in enumerate(made):
         accuracy[variant.name] = trained.on_release(variant.release)
@@ -115,16 +118,16 @@ def study_inference(
         (one, make_release(table, _policy(table, people.sensitive, {"by": "absent", "confidence": one})))
         for one in CONFIDENCES
     ]
-    swept = [over(trained.on_release(release), tested=TESTED) for _, release in sweep]
+    swept = [mean_over_splits(trained.on_release(release), tested=TESTED) for _, release in sweep]
     tell(1.0)
-    protection = _table_3(table, made)
+    protection = _protection_sheet(table, made)
     return Study(
         "inference",
         "Blocking inference channels",
         _about(people, table.num_rows, splits, seed),
-        (*_of_accuracy(accuracy, people), *_of_protection(protection)),
+        (*_accuracy_directions(accuracy, people), *_protection_directions(protection)),
         (
-            _table_2(accuracy, as_reported, people),
+            _accuracy_sheet(accuracy, as_reported, people),
             _ways(made, accuracy),
             protection,
             _sweep(sweep, swept),
@@ -155,7 +158,7 @@ def _policy(table: pa.Table, sensitive: str, blocking: Mapping[str, Any] | None)
 
 
 @dataclass(frozen=True)
-class _Trained:
+class _AccuracyTest:
     """C4.5 trained on 70 % of the people and tested on the others, the same ones for every table."""
 
     table: pa.Table
@@ -163,7 +166,7 @@ class _Trained:
     splits: int
     seed: int
 
-    def _tested(self, split: int) -> NDArray[np.bool_]:
+    def _draw_tested(self, split: int) -> NDArray[np.bool_]:
         """Flag the people who are tested in a split."""
         rows = self.table.num_rows
         flags = np.zeros(rows, dtype=bool)
@@ -175,7 +178,8 @@ class _Trained:
         target = columns.pop(self.sensitive)
         every = np.arange(self.table.num_rows)
         return [
-            self._accuracy(columns, target, every[~test], every[test]) for test in map(self._tested, range(self.splits))
+            self._accuracy(columns, target, every[~test], every[test])
+            for test in map(self._draw_tested, range(self.splits))
         ]
 
     def on_release(self, release: Release, *, with_added: bool = False) -> list[float]:
@@ -184,7 +188,7 @@ class _Trained:
         target = columns.pop(self.sensitive)
         found = []
         for split in range(self.splits):
-            flags = self._tested(split)
+            flags = self._draw_tested(split)
             test = np.where(release.rows < 0, False, flags[release.rows])
             if with_added:
                 drawn = np.random.default_rng([self.seed, split, 1]).random(len(test)) < TESTED
@@ -205,26 +209,26 @@ def _percent(found: Mean) -> str:
     return f"{100 * found.mean:.2f} ± {100 * found.error:.2f}"
 
 
-def _less(one: Sequence[float], other: Sequence[float]) -> Mean:
-    return over([100 * (a - b) for a, b in zip(one, other, strict=True)], tested=TESTED)
+def _mean_difference(one: Sequence[float], other: Sequence[float]) -> Mean:
+    return mean_over_splits([100 * (a - b) for a, b in zip(one, other, strict=True)], tested=TESTED)
 
 
-def _table_2(accuracy: Mapping[str, list[float]], as_reported: list[float], people: People) -> Sheet:
+def _accuracy_sheet(accuracy: Mapping[str, list[float]], as_reported: list[float], people: People) -> Sheet:
     rows: list[tuple[Any, ...]] = []
     before: list[float] | None = None
     for name in ("initial", "10-anonymous", "blocked"):
-        lost = None if before is None else _less(before, accuracy[name])
+        lost = None if before is None else _mean_difference(before, accuracy[name])
         told = "" if lost is None else f"{lost.mean:.2f} ± {lost.error:.2f}"
         rows.append(
             (
                 name,
                 REPORTED[name],
-                _percent(over(accuracy[name], tested=TESTED)),
+                _percent(mean_over_splits(accuracy[name], tested=TESTED)),
                 told,
             )
         )
         before = accuracy[name]
-    rows.append(("blocked, added rows tested too", "", _percent(over(as_reported, tested=TESTED)), ""))
+    rows.append(("blocked, added rows tested too", "", _percent(mean_over_splits(as_reported, tested=TESTED)), ""))
     note = (
         "The paper does not say whether the rows it added were among those it tested; both are told. Intervals are of "
         "95 %, over paired splits, corrected for their overlap (Nadeau and Bengio 2003)."
@@ -250,7 +254,7 @@ def _ways(made: Sequence[Variant], accuracy: Mapping[str, list[float]]) -> Sheet
                 "" if done is None else f"{float(done.lost):.3f}",
                 "" if done is None else f"{float(done.ghosts):.3f}",
                 f"{plan.score:.4f}",
-                _percent(over(accuracy[variant.name], tested=TESTED)),
+                _percent(mean_over_splits(accuracy[variant.name], tested=TESTED)),
             )
         )
     header = ("table", "rows added", "rows left out", "channels", "left", "LR", "GR", "loss", "accuracy, %")
@@ -262,7 +266,7 @@ def _ways(made: Sequence[Variant], accuracy: Mapping[str, list[float]]) -> Sheet
     return Sheet("ways", "Ways to block", header, rows, note)
 
 
-def _table_3(table: pa.Table, made: Sequence[Variant]) -> Sheet:
+def _protection_sheet(table: pa.Table, made: Sequence[Variant]) -> Sheet:
     """Run an attack each for record linkage, attribute linkage and rule inference (S1.7)."""
     rows = []
     register = table.select(list(QUASI))
@@ -309,7 +313,7 @@ def _sweep(sweep: Sequence[tuple[float, Release]], swept: Sequence[Mean]) -> She
 
 def _accuracy_chart(accuracy: Mapping[str, list[float]], people: People) -> Chart:
     names = ("initial", "10-anonymous", "blocked")
-    found = [over([100 * each for each in accuracy[name]], tested=TESTED) for name in names]
+    found = [mean_over_splits([100 * each for each in accuracy[name]], tested=TESTED) for name in names]
     ours = Series("measured here", names, [each.mean for each in found], [each.error for each in found])
     paper = Series("paper", names, [REPORTED[name] for name in names], reported=True)
     series = (ours, paper) if people.real else (ours,)
@@ -332,15 +336,17 @@ def _sweep_chart(sweep: Sequence[tuple[float, Release]]) -> Chart:
     )
 
 
-def _of_accuracy(accuracy: Mapping[str, list[float]], people: People) -> Iterator[Direction]:
+def _accuracy_directions(accuracy: Mapping[str, list[float]], people: People) -> Iterator[Direction]:
     """Yield the order of table 2, by paired differences, and how near its figures are for the same people."""
     for one, other in (("initial", "10-anonymous"), ("10-anonymous", "blocked")):
-        found = _less(accuracy[one], accuracy[other])
+        found = _mean_difference(accuracy[one], accuracy[other])
         yield Direction(
             f"table 2: {one} {REPORTED[one]} % above {other} {REPORTED[other]} %",
             f"by {found.mean:.2f} points (95 %: {found.low:.2f} to {found.high:.2f})",
             None if found.low <= 0 <= found.high else found.low > 0,
-            "the interval holds 0: one split, as in the paper, may show either order" if found.low <= 0 else "",
+            "the interval holds 0: one split, as in the paper, may show either order"
+            if found.low <= 0 <= found.high
+            else "",
         )
     if people.real:
         far = max(abs(100 * float(np.mean(accuracy[name])) - REPORTED[name]) for name in REPORTED)
@@ -348,7 +354,7 @@ def _of_accuracy(accuracy: Mapping[str, list[float]], people: People) -> Iterato
         yield Direction(f"table 2: the three accuracies (within {NEAR} points)", told, far < NEAR)
 
 
-def _of_protection(table: Sheet) -> Iterator[Direction]:
+def _protection_directions(table: Sheet) -> Iterator[Direction]:
     """Yield the directions of table 3, by the attacks that were run."""
     found = {row["table"]: row for row in table.records()}
     plain, blocked = found["10-anonymous"], found["blocked"]

@@ -31,7 +31,7 @@ def study_partitions(
     table = people.table.select(list(QUASI)).take(order)
     rows: list[Row] = []
     for i, k in enumerate(KS):
-        rows += [(k, name, *_measured(table, k, name, seed, real=people.real)) for name in ALGORITHMS]
+        rows += [(k, name, *_measure(table, k, name, seed, real=people.real)) for name in ALGORITHMS]
         tell((i + 1) / len(KS))
     header = ("k", "algorithm", "C_AVG", "C_DM", "median query error", "mean query error")
     patients = {name: _patients(name) for name in ("mondrian-single", "mondrian")}
@@ -42,7 +42,7 @@ def study_partitions(
         "over two attributes that aim at a tenth of the rows, answered under the uniform assumption. The text gives no "
         "figures of its experiments, only their directions; its worked example of six patients is re-made. Paper: "
         "LeFevre, DeWitt, Ramakrishnan, Mondrian Multidimensional K-Anonymity, ICDE 2006.",
-        (*_directions(rows), _figure_1(patients)),
+        (*_directions(rows), _check_figure_1(patients)),
         (Sheet("by-k", "Against k", header, rows), _regions(patients)),
         {
             "classes": _chart("Average class over k", "C_AVG", rows, _AVERAGE),
@@ -53,8 +53,8 @@ def study_partitions(
     )
 
 
-def _measured(table: pa.Table, k: int, algorithm: str, seed: int, *, real: bool) -> Row:
-    release = _released(table, {name: quasi_identifier(name, real=real) for name in QUASI}, k, algorithm)
+def _measure(table: pa.Table, k: int, algorithm: str, seed: int, *, real: bool) -> Row:
+    release = _anonymize(table, {name: quasi_identifier(name, real=real) for name in QUASI}, k, algorithm)
     asked = workload(table, release, random=QUERIES, seed=seed)
     metrics = release.plan.metrics
     return (
@@ -65,22 +65,22 @@ def _measured(table: pa.Table, k: int, algorithm: str, seed: int, *, real: bool)
     )
 
 
-def _released(table: pa.Table, attributes: dict[str, Any], k: int, algorithm: str) -> Release:
+def _anonymize(table: pa.Table, attributes: dict[str, Any], k: int, algorithm: str) -> Release:
     require = [{"model": "k-anonymity", "k": k}]
     return make_release(table, {"attributes": attributes, "require": require, "method": {"algorithm": algorithm}})
 
 
 def _patients(algorithm: str) -> Boxes:
     roles = {name: {"role": "quasi-identifier"} for name in PATIENTS}
-    return Boxes.from_release(_released(pa.table(PATIENTS), roles, 2, algorithm), "Zipcode", "Age")
+    return Boxes.from_release(_anonymize(pa.table(PATIENTS), roles, 2, algorithm), "Zipcode", "Age")
 
 
-def _of(rows: Sequence[Row], name: str, at: int) -> list[float]:
+def _values_of(rows: Sequence[Row], name: str, at: int) -> list[float]:
     return [float(row[at]) for row in rows if row[1] == name]
 
 
 def _chart(title: str, up: str, rows: Sequence[Row], at: int) -> Chart:
-    series = tuple(Series(name, KS, _of(rows, name, at)) for name in ALGORITHMS)
+    series = tuple(Series(name, KS, _values_of(rows, name, at)) for name in ALGORITHMS)
     return Chart(title, "k", up, series, logarithmic=True)
 
 
@@ -89,7 +89,12 @@ def _directions(rows: Sequence[Row]) -> list[Direction]:
     figures = {"C_AVG": _AVERAGE, "C_DM": _SQUARES, "mean query error": _MEAN}
     others = {"mondrian-single": "single-dimensional recoding", "optimal": "full-domain recoding"}
     said = [
-        below(f"multidimensional recoding beats {kind} in {figure}", ks, _of(rows, "mondrian", at), _of(rows, name, at))
+        below(
+            f"multidimensional recoding beats {kind} in {figure}",
+            ks,
+            _values_of(rows, "mondrian", at),
+            _values_of(rows, name, at),
+        )
         for name, kind in others.items()
         for figure, at in figures.items()
     ]
@@ -97,11 +102,13 @@ def _directions(rows: Sequence[Row]) -> list[Direction]:
         below(
             "relaxed partitions are at most as large as strict ones: C_AVG",
             ks,
-            _of(rows, "mondrian-relaxed", _AVERAGE),
-            _of(rows, "mondrian", _AVERAGE),
+            _values_of(rows, "mondrian-relaxed", _AVERAGE),
+            _values_of(rows, "mondrian", _AVERAGE),
         )
     )
-    said.append(rises("a larger k costs more: mean query error of strict Mondrian", KS, _of(rows, "mondrian", _MEAN)))
+    said.append(
+        rises("a larger k costs more: mean query error of strict Mondrian", KS, _values_of(rows, "mondrian", _MEAN))
+    )
     return said
 
 
@@ -118,7 +125,7 @@ def _regions(patients: dict[str, Boxes]) -> Sheet:
     return Sheet("patients", "The six patients (figure 1)", ("algorithm", "Zipcode", "Age", "rows"), rows, note)
 
 
-def _figure_1(patients: dict[str, Boxes]) -> Direction:
+def _check_figure_1(patients: dict[str, Boxes]) -> Direction:
     """Check figure 1: both cut ZIP codes once; strict partitioning alone also cuts ages, left of that cut."""
     single, strict = ({tuple(box) for box in patients[name].boxes.tolist()} for name in ("mondrian-single", "mondrian"))
     cut = {box[1] for box in single} == {box[1] for box in strict}

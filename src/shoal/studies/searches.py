@@ -35,7 +35,7 @@ def study_searches(
     found = {}
     for i, (k, rows) in enumerate(cases):
         for algorithm in ALGORITHMS:
-            found[k, rows, algorithm] = _measured(table.slice(0, rows), k, algorithm, runs, real=people.real)
+            found[k, rows, algorithm] = _measure(table.slice(0, rows), k, algorithm, runs, real=people.real)
         tell((i + 1) / len(cases))
     by_k = [(k, name, *found[k, table.num_rows, name]) for k in KS for name in ALGORITHMS]
     sizes = sorted({rows for k, rows in cases if k == K})
@@ -63,7 +63,7 @@ def study_searches(
     )
 
 
-def _measured(table: pa.Table, k: int, algorithm: str, runs: int, *, real: bool) -> Row:
+def _measure(table: pa.Table, k: int, algorithm: str, runs: int, *, real: bool) -> Row:
     policy = {
         "attributes": {name: quasi_identifier(name, real=real) for name in QUASI},
         "require": [{"model": "k-anonymity", "k": k}],
@@ -80,12 +80,14 @@ def _measured(table: pa.Table, k: int, algorithm: str, runs: int, *, real: bool)
     return plan.search.tally.checked, height, round(plan.metrics["loss"], 4), round(1_000 * min(times), 2)
 
 
-def _of(rows: Sequence[Row], name: str, at: int) -> list[float]:
+def _values_of(rows: Sequence[Row], name: str, at: int) -> list[float]:
     return [row[at] for row in rows if row[1] == name]
 
 
 def _chart(title: str, across: str, up: str, rows: Sequence[Row], at: int, *, logarithmic: bool = False) -> Chart:
-    series = tuple(Series(name, [row[0] for row in rows if row[1] == name], _of(rows, name, at)) for name in ALGORITHMS)
+    series = tuple(
+        Series(name, [row[0] for row in rows if row[1] == name], _values_of(rows, name, at)) for name in ALGORITHMS
+    )
     return Chart(title, across, up, series, logarithmic=logarithmic)
 
 
@@ -96,61 +98,61 @@ def _directions(by_k: Sequence[Row], by_rows: Sequence[Row]) -> tuple[Direction,
     ks, sizes = [row[0] for row in by_k if row[1] == "datafly"], [row[0] for row in by_rows if row[1] == "datafly"]
 
     def least(at: int, *names: str) -> list[float]:
-        return [min(each) for each in zip(*(_of(every, name, at) for name in names), strict=True)]
+        return [min(each) for each in zip(*(_values_of(every, name, at) for name in names), strict=True)]
 
     others = ("samarati", "incognito")
     said = [
         below(
             "Datafly checks very few nodes: fewer than Samarati and Incognito",
             cases,
-            _of(every, "datafly", _NODES),
+            _values_of(every, "datafly", _NODES),
             least(_NODES, *others),
         ),
         below(
             "and fewer than our own search",
             cases,
-            _of(every, "datafly", _NODES),
-            _of(every, "optimal", _NODES),
+            _values_of(every, "datafly", _NODES),
+            _values_of(every, "optimal", _NODES),
             "a bound on the loss can point at the best node at once",
         ),
         below(
             "Datafly is very fast as compared with Samarati",
             cases,
-            _of(every, "datafly", _TIME),
-            _of(every, "samarati", _TIME),
+            _values_of(every, "datafly", _TIME),
+            _values_of(every, "samarati", _TIME),
             "all runs read, code and recode the rows, which takes longer than to search so small a lattice",
             slack=NOISE,
         ),
         below(
             "Incognito traverses the most: Samarati checks fewer nodes",
             cases,
-            _of(every, "samarati", _NODES),
-            _of(every, "incognito", _NODES),
+            _values_of(every, "samarati", _NODES),
+            _values_of(every, "incognito", _NODES),
             "Incognito prunes by subsets of the attributes, which pays where few nodes comply; Samarati looks at all "
             "nodes of every height that it tries",
         ),
         below(
             "Samarati's generalisation is minimal: its height is never above that of the others",
             cases,
-            _of(every, "samarati", _HEIGHT),
+            _values_of(every, "samarati", _HEIGHT),
             least(_HEIGHT, "datafly", "incognito"),
         ),
         below(
             "Datafly's result is very generalised: more is lost than by Samarati",
             cases,
-            _of(every, "samarati", _LOSS),
-            _of(every, "datafly", _LOSS),
+            _values_of(every, "samarati", _LOSS),
+            _values_of(every, "datafly", _LOSS),
             "a low node is not one of little loss: heights count steps, and steps of different attributes cost "
             "differently",
         ),
     ]
     for name in ALGORITHMS[:3]:
-        nodes = _of(by_k, name, _NODES)
+        nodes = _values_of(by_k, name, _NODES)
         shared = (
             f"nodes visited: {nodes[0]} at k = {ks[0]}, {nodes[-1]} at k = {ks[-1]}; a node is counted from the "
             "classes of another, not from rows, and to read, code and recode the rows takes as long for every k"
         )
-        said.append(longer(f"time rises with k ({name}, CPU ms)", ks, _of(by_k, name, _TIME), shared))
+        said.append(longer(f"time rises with k ({name}, CPU ms)", ks, _values_of(by_k, name, _TIME), shared))
         few = "these are so few rows that what all runs share takes longer"
-        said.append(longer(f"time rises with the rows ({name}, CPU ms)", sizes, _of(by_rows, name, _TIME), few))
+        said.append(longer(f"time rises with the rows ({name}, CPU ms)", sizes, _values_of(by_rows, name, _TIME), few))
     return tuple(said)

@@ -1,4 +1,4 @@
-"""What studies are made of: people, findings, and how they are written: a page, tables as CSV, figures as SVG."""
+"""What studies share: people, directions, sheets, and writing them as a page, CSV tables and SVG figures."""
 
 import csv
 import io
@@ -150,7 +150,7 @@ def rises(paper: str, places: Places, values: Sequence[float], why_not: str = ""
     >>> rises("time rises with k", [2, 5], [1.0, 1.05], slack=0.1).verdict
     'cannot be told'
     """
-    return _along(paper, places, values, why_not, 1, slack)
+    return _check_trend(paper, places, values, why_not, 1, slack)
 
 
 def falls(paper: str, places: Places, values: Sequence[float], why_not: str = "", *, slack: float = 0.0) -> Direction:
@@ -159,10 +159,12 @@ def falls(paper: str, places: Places, values: Sequence[float], why_not: str = ""
     >>> falls("SE falls with k", [2, 3], [1.0, 0.5]).holds
     True
     """
-    return _along(paper, places, values, why_not, -1, slack)
+    return _check_trend(paper, places, values, why_not, -1, slack)
 
 
-def _along(paper: str, places: Places, values: Sequence[float], why_not: str, sign: int, slack: float) -> Direction:
+def _check_trend(
+    paper: str, places: Places, values: Sequence[float], why_not: str, sign: int, slack: float
+) -> Direction:
     steps = [sign * (b - a) for a, b in pairwise(values)]
     room = [slack * abs(a) for a in values]
     against = [place for place, step, chance in zip(places, steps, room, strict=False) if step < -chance]
@@ -263,23 +265,23 @@ class Study:
 
     def page(self, folder: str = "", mark: str = "#") -> str:
         """Return the study as Markdown, with its figures in a folder."""
-        parts = [f"{mark} {self.title}", self.about, self.said.markdown(), *self.notes]
+        parts = [f"{mark} {self.title}", self.about, self.directions_sheet.markdown(), *self.notes]
         for sheet in self.sheets:
             parts += [f"{mark}# {sheet.title}", sheet.markdown(), *([sheet.note] if sheet.note else [])]
         parts += [f"![{name.replace('-', ' ')}]({folder}{name}.svg)" for name in self.figures]
         return "\n\n".join(parts) + "\n"
 
     @property
-    def said(self) -> Sheet:
-        """Return the directions as a table."""
+    def directions_sheet(self) -> Sheet:
+        """The directions as a table."""
         rows = [(each.paper, each.measured, each.verdict, each.why) for each in self.directions]
         return Sheet("directions", "What the paper says", ("the paper", "measured here", "verdict", "why"), rows)
 
     @property
-    def held(self) -> str:
-        """Say how many directions hold.
+    def verdict_counts(self) -> str:
+        """How many directions hold, do not hold, or cannot be told.
 
-        >>> Study("s", "S", "", (Direction("p", "m", None), Direction("p", "m", holds=True)), ()).held
+        >>> Study("s", "S", "", (Direction("p", "m", None), Direction("p", "m", holds=True)), ()).verdict_counts
         '1 hold, 0 do not hold, 1 cannot be told'
         """
         many = {which: sum(each.holds is which for each in self.directions) for which in (True, False, None)}
@@ -298,7 +300,9 @@ class Study:
 
     def write(self, folder: Path) -> list[Path]:
         """Write everything into a folder, over what an earlier study left there."""
-        texts = {"study.md": self.page()} | {f"{sheet.name}.csv": sheet.csv() for sheet in (self.said, *self.sheets)}
+        texts = {"study.md": self.page()} | {
+            f"{sheet.name}.csv": sheet.csv() for sheet in (self.directions_sheet, *self.sheets)
+        }
         pictures = {f"{name}.svg": figure.render("svg") for name, figure in self.figures.items()}
         return _write(folder, {**texts, **pictures})
 
@@ -307,7 +311,7 @@ def write_index(folder: Path, studies: Mapping[str, tuple[Study, float]]) -> lis
     """Write several studies, with the seconds that each took: a folder for each, and one page that shows all."""
     written = [path for name, (study, _) in studies.items() for path in study.write(folder / name)]
     rows = [
-        (f"[{study.title}](#{_anchor(study.title)})", study.held, f"{seconds:.0f}")
+        (f"[{study.title}](#{_anchor(study.title)})", study.verdict_counts, f"{seconds:.0f}")
         for study, seconds in studies.values()
     ]
     parts = ["# The papers' experiments, re-run", Sheet("", "", ("study", "directions", "seconds"), rows).markdown()]

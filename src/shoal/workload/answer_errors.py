@@ -1,4 +1,4 @@
-"""How far the answers from a release lie from those of the original."""
+"""The errors of answers from a release, compared with those from the original."""
 
 import math
 from collections.abc import Sequence
@@ -9,19 +9,19 @@ import numpy as np
 
 from shoal.data.class_counts import Flags
 from shoal.errors import BadInput
-from shoal.models.spec import nearest
-from shoal.runtime import Glance, short_number
+from shoal.models.spec import suggest_column
+from shoal.runtime import SummaryRepr, short_number
 from shoal.runtime.events import phase
-from shoal.workload.answers import Answers, answers
+from shoal.workload.answers import Answers, answer_queries
 from shoal.workload.generalised_table import GeneralisedTable, QueriedOriginal
 from shoal.workload.queries import Floats, Numbers, Query, attributes_of
 
 SANITY = 0.001
-"""Share of the rows that replaces a smaller answer as divisor, so that few rows do not count as much as many."""
+"""Least divisor of an error, as a share of the rows, so that errors of tiny answers do not dominate."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredQuery:
     """One query: its number in the workload, and how it was answered."""
 
     number: int
@@ -35,7 +35,7 @@ class Answered:
 
 
 @dataclass(frozen=True, repr=False)
-class WorkloadReport(Glance):
+class WorkloadReport(SummaryRepr):
     """Every query as answered from the release and from the original, and the errors together.
 
     |estimate - actual| / max(|actual|, s), s being the sanity bound: a share of the rows or, of a sum, the same share
@@ -44,7 +44,7 @@ class WorkloadReport(Glance):
 
     rows: int
     sanity: float
-    answered: tuple[Answered, ...]
+    answered: tuple[AnsweredQuery, ...]
     mean: float
     """Mean error weighted by the weights of the queries, as are the next two."""
     median: float
@@ -64,7 +64,7 @@ class WorkloadReport(Glance):
         return tuple(one.number for one in self.answered if one.matches)
 
     @property
-    def worst(self) -> tuple[Answered, ...]:
+    def worst(self) -> tuple[AnsweredQuery, ...]:
         """Queries from the largest error down."""
         compared = [one for one in self.answered if one.error is not None]
         return tuple(sorted(compared, key=lambda one: (-(one.error or 0.0), one.number)))
@@ -101,12 +101,12 @@ def compare_answers(
     if not 0 < sanity <= 1:
         raise BadInput(f"sanity = {sanity!r} is no share of the rows; give a number above 0, at most 1")
     for number, query in enumerate(queries, 1):
-        _refuse(number, query, release, original)
-    truth = answers(original.shown(attributes_of(queries)), queries)
-    found = answers(release, queries)
+        _refuse_unanswerable(number, query, release, original)
+    truth = answer_queries(original.show_columns(attributes_of(queries)), queries)
+    found = answer_queries(release, queries)
     errors = _errors(queries, found, truth, _scales(queries, original, truth, sanity))
     answered = tuple(
-        Answered(number, query, _known(estimate), _known(actual), _known(error), matches)
+        AnsweredQuery(number, query, _none_if_nan(estimate), _none_if_nan(actual), _none_if_nan(error), matches)
         for number, query, estimate, actual, error, matches in zip(
             range(1, len(queries) + 1),
             queries,
@@ -119,14 +119,14 @@ def compare_answers(
     )
     compared = ~np.isnan(errors)
     weights = np.array([query.weight for query in queries])
-    return WorkloadReport(original.table.rows, sanity, answered, *_together(errors, weights, compared))
+    return WorkloadReport(original.table.rows, sanity, answered, *_summarise_errors(errors, weights, compared))
 
 
-def _refuse(number: int, query: Query, release: GeneralisedTable, original: QueriedOriginal) -> None:
-    """Refuse a query about columns that are not there, not shown, or not of numbers."""
+def _refuse_unanswerable(number: int, query: Query, release: GeneralisedTable, original: QueriedOriginal) -> None:
+    """Refuse a query about columns that do not exist, are not released, or cannot be aggregated."""
     for name in dict.fromkeys([*query.attributes, *([query.of] if query.of is not None else [])]):
         if name not in original.table.columns:
-            known = nearest(name, original.table.columns)
+            known = suggest_column(name, original.table.columns)
             raise BadInput(f"query {number}: the table has no column {name!r}{known}")
         if name not in release.attributes:
             raise BadInput(f"query {number}: the release shows nothing of the column {name!r}")
@@ -135,7 +135,7 @@ def _refuse(number: int, query: Query, release: GeneralisedTable, original: Quer
 
 
 def _scales(queries: Sequence[Query], original: QueriedOriginal, truth: Answers, sanity: float) -> Floats:
-    """Divisor of each error: the true answer or the sanity bound, or the range of the attribute."""
+    """Return the divisor of each error: the true answer or the sanity bound, or the range of the attribute."""
     spans: dict[str, tuple[float, float]] = {}
     scales = np.maximum(np.abs(truth.values), sanity * original.table.rows)
     for at, query in enumerate(queries):
@@ -150,7 +150,7 @@ def _scales(queries: Sequence[Query], original: QueriedOriginal, truth: Answers,
 
 
 def _errors(queries: Sequence[Query], found: Answers, truth: Answers, scales: Floats) -> Floats:
-    """Relative error of each answer: NaN where the original has none, 1 where only the release has none."""
+    """Return the relative error of each answer: NaN where the original has none, 1 where only the release has none."""
     errors = np.abs(found.values - truth.values) / np.where(scales > 0, scales, 1.0)
     errors[np.isnan(found.values)] = 1.0
     errors[np.isnan(truth.values)] = np.nan
@@ -158,8 +158,8 @@ def _errors(queries: Sequence[Query], found: Answers, truth: Answers, scales: Fl
     return errors
 
 
-def _together(errors: Floats, weights: Floats, compared: Flags) -> tuple[float, float, float]:
-    """Weighted mean, median and 95th percentile of the errors that could be compared."""
+def _summarise_errors(errors: Floats, weights: Floats, compared: Flags) -> tuple[float, float, float]:
+    """Return weighted mean, median and 95th percentile of the errors that could be compared; zeros if none could."""
     errors, weights = errors[compared], weights[compared]
     if not len(errors):
         return 0.0, 0.0, 0.0
@@ -171,5 +171,5 @@ def _together(errors: Floats, weights: Floats, compared: Flags) -> tuple[float, 
     return float(np.average(errors, weights=weights)), float(median), float(high)
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value

@@ -1,4 +1,4 @@
-"""Answers queries from what a table shows: each class counts with its share that satisfies (S4.8)."""
+"""Answers queries from what a table shows: each class counts with the share that satisfies the predicate (S4.8)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from shoal.data.class_counts import Longs
 from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
 from shoal.errors import BadInput, ShoalError
-from shoal.models.spec import nearest
+from shoal.models.spec import suggest_nearest
 from shoal.workload.generalised_table import GeneralisedTable
 from shoal.workload.queries import KNOWN, Aggregate, Floats, Predicate, Query
 from shoal.workload.selectivity import Selectivity
@@ -42,7 +42,7 @@ class Cube:
         return cls(cells.reshape(sizes).astype(np.float64))
 
     def totals(self, factors: Sequence[Floats]) -> Floats:
-        """For each query, sum the rows of all cells times the factors of their faces: factors[axis][face, query].
+        """Return for each query the sum of all cells times the factors of their faces: factors[axis][face, query].
 
         Contracts the longest axis first, so that what is left is small.
         """
@@ -53,13 +53,13 @@ class Cube:
         # [other cells, longest axis]; queries in blocks, so that products fit in memory
         flat, step = cells.reshape(-1, cells.shape[-1]), max(1, _BLOCK // max(1, int(np.prod(rest))))
         found = [
-            self._contracted(flat, rest, [factor[:, at : at + step] for factor in factors], longest)
+            self._contract(flat, rest, [factor[:, at : at + step] for factor in factors], longest)
             for at in range(0, queries, step)
         ]
         return np.concatenate(found)
 
     @staticmethod
-    def _contracted(flat: Floats, rest: tuple[int, ...], factors: Sequence[Floats], longest: int) -> Floats:
+    def _contract(flat: Floats, rest: tuple[int, ...], factors: Sequence[Floats], longest: int) -> Floats:
         # contract the longest axis first: [other axes, query]
         left = (flat @ factors[longest]).reshape(*rest, -1)
         for factor in reversed([factor for axis, factor in enumerate(factors) if axis != longest]):
@@ -77,7 +77,7 @@ class Answers:
     """Whether every class that may hold a satisfying row holds no other, as far as its ranges tell."""
 
 
-def answers(shown: GeneralisedTable, queries: Sequence[Query]) -> Answers:
+def answer_queries(shown: GeneralisedTable, queries: Sequence[Query]) -> Answers:
     """Answer queries under the assumption that values are spread uniformly over what stands for them.
 
     LeFevre, DeWitt and Ramakrishnan, ICDE 2006: the last paragraph of the paper's section 2.4.
@@ -88,27 +88,27 @@ def answers(shown: GeneralisedTable, queries: Sequence[Query]) -> Answers:
     >>> from shoal.workload.generalised_table import QueriedOriginal, read_release
     >>> original = QueriedOriginal(Table({"age": encode("age", pa.array([20, 29]))}, 2))
     >>> release = read_release({"age": (np.array([0, 0], np.int32), ["[20, 30)"])}, {}, ["age"], original)
-    >>> found = answers(release, queries_of([{"count": True, "where": {"age": {"to": 24}}}, {"avg": "age"}]))
+    >>> found = answer_queries(release, queries_of([{"count": True, "where": {"age": {"to": 24}}}, {"avg": "age"}]))
     >>> found.values.tolist(), found.matching
     ([1.0, 24.5], (False, True))
     """
-    sight = _Sight(shown)
+    sight = _PredicateCache(shown)
     values, matching = np.full(len(queries), np.nan), [True] * len(queries)
     by_attributes: dict[tuple[str, ...], list[int]] = {}
     for number, query in enumerate(queries):
         by_attributes.setdefault(query.attributes, []).append(number)
     for names, numbers in by_attributes.items():
-        rows = _EqualRows.of(shown, names, linked=any(queries[n].of not in {None, *names} for n in numbers))
+        rows = _RowGroups.of(shown, names, linked=any(queries[n].of not in {None, *names} for n in numbers))
         for number in numbers:
             try:
-                sight.look(queries[number])
+                sight.evaluate_query(queries[number])
             except ShoalError:
                 raise
             except ValueError as wrong:
                 raise BadInput(f"query {number + 1}: {wrong}") from None
         counting = [number for number in numbers if queries[number].of is None]
         if (cube := rows.cube(shown, names)) is not None and len(counting) > 1:
-            counted = _counted(sight, cube, [queries[number] for number in counting])
+            counted = _answer_counts(sight, cube, [queries[number] for number in counting])
         else:
             counted = [_answer(sight, rows, queries[number]) for number in counting]
         others = [number for number in numbers if queries[number].of is not None]
@@ -118,23 +118,23 @@ def answers(shown: GeneralisedTable, queries: Sequence[Query]) -> Answers:
     return Answers(values, tuple(matching))
 
 
-class _Sight:
-    """Remembers how each predicate sees the faces of its attribute."""
+class _PredicateCache:
+    """Cache of the selectivity of each predicate on the faces of its attribute."""
 
     def __init__(self, shown: GeneralisedTable) -> None:
         self.shown = shown
         self._seen: dict[tuple[str, Predicate], Selectivity] = {}
 
-    def see(self, name: str, predicate: Predicate) -> Selectivity:
+    def evaluate(self, name: str, predicate: Predicate) -> Selectivity:
         if (name, predicate) not in self._seen:
-            self._seen[name, predicate] = self.shown.attributes[name].faces.see(predicate)
+            self._seen[name, predicate] = self.shown.attributes[name].faces.apply_predicate(predicate)
         return self._seen[name, predicate]
 
-    def look(self, query: Query) -> None:
-        """Evaluate all predicates of a query; ValueError where one names a value that its attribute cannot have."""
+    def evaluate_query(self, query: Query) -> None:
+        """Evaluate and cache all predicates of a query; ValueError where one names an impossible value."""
         for name, predicate in query.where:
             try:
-                self.see(name, predicate)
+                self.evaluate(name, predicate)
             except ShoalError:
                 raise
             except ValueError:
@@ -152,7 +152,7 @@ class Amounts:
 
 
 @dataclass
-class _EqualRows:
+class _RowGroups:
     """Rows grouped by what they show of some attributes, for all queries on these attributes."""
 
     counts: Floats
@@ -163,7 +163,7 @@ class _EqualRows:
     amounts: dict[str, Amounts] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, shown: GeneralisedTable, names: tuple[str, ...], *, linked: bool) -> "_EqualRows":
+    def of(cls, shown: GeneralisedTable, names: tuple[str, ...], *, linked: bool) -> "_RowGroups":
         if not names:
             group = np.zeros(shown.rows, dtype=np.int32)
             return cls(np.array([float(shown.rows)]), (), group)
@@ -178,11 +178,11 @@ class _EqualRows:
         """Return the groups as a cube; None where it would be too sparse."""
         return Cube.of(self.codes, [shown.attributes[name].size for name in names], self.counts)
 
-    def amounts_of(self, sight: _Sight, name: str) -> Amounts:
-        """Return the totals per group of an attribute that the predicate does not look at."""
+    def amounts_of(self, sight: _PredicateCache, name: str) -> Amounts:
+        """Return the totals per group of an attribute that the predicate does not use."""
         if name not in self.amounts:
             assert self.group is not None
-            seen, code, groups = sight.see(name, KNOWN), sight.shown.attributes[name].codes, len(self.counts)
+            seen, code, groups = sight.evaluate(name, KNOWN), sight.shown.attributes[name].codes, len(self.counts)
             # of each row: the probability that the value is known
             share = seen.share[code]
             low, high = np.full(groups, np.inf), np.full(groups, -np.inf)
@@ -199,12 +199,12 @@ class _EqualRows:
 
 def _refuse_hidden(shown: GeneralisedTable, name: str) -> None:
     if name not in shown.attributes:
-        raise BadInput(f"the release shows nothing of the column {name!r}{nearest(name, shown.attributes)}")
+        raise BadInput(f"the release shows nothing of the column {name!r}{suggest_nearest(name, shown.attributes)}")
 
 
-def _counted(sight: _Sight, cube: Cube, queries: Sequence[Query]) -> list[tuple[float, bool]]:
-    """Answer COUNT queries on the same attributes, and say which match: all rows they may touch satisfy."""
-    seen = [[sight.see(*query.where[axis]) for query in queries] for axis in range(len(queries[0].where))]
+def _answer_counts(sight: _PredicateCache, cube: Cube, queries: Sequence[Query]) -> list[tuple[float, bool]]:
+    """Answer COUNT queries on the same attributes; a query matches if all rows that may satisfy it surely do."""
+    seen = [[sight.evaluate(*query.where[axis]) for query in queries] for axis in range(len(queries[0].where))]
     # three totals per query: expected rows, rows that surely satisfy, rows that may
     values = cube.totals([np.stack([one.share for one in axis], axis=1) for axis in seen])
     certain = cube.totals([np.stack([one.certain for one in axis], axis=1).astype(np.float64) for axis in seen])
@@ -212,10 +212,10 @@ def _counted(sight: _Sight, cube: Cube, queries: Sequence[Query]) -> list[tuple[
     return list(zip(values.tolist(), (certain == touched).tolist(), strict=True))
 
 
-def _answer(sight: _Sight, rows: _EqualRows, query: Query) -> tuple[float, bool]:
+def _answer(sight: _PredicateCache, rows: _RowGroups, query: Query) -> tuple[float, bool]:
     """Return the answer to a query, and whether it matches."""
-    seen = [sight.see(name, predicate) for name, predicate in query.where]
-    at, satisfying = _touched(rows, seen)
+    seen = [sight.evaluate(name, predicate) for name, predicate in query.where]
+    at, satisfying = _find_touched_groups(rows, seen)
     matching = all(bool(one.certain[codes[at]].all()) for one, codes in zip(seen, rows.codes, strict=True))
     if query.of is None:
         return float(satisfying.sum()), matching
@@ -229,8 +229,9 @@ def _answer(sight: _Sight, rows: _EqualRows, query: Query) -> tuple[float, bool]
     return AGGREGATED[query.aggregate](told), matching
 
 
-def _touched(rows: _EqualRows, seen: Sequence[Selectivity]) -> tuple[Longs, Floats]:
+def _find_touched_groups(rows: _RowGroups, seen: Sequence[Selectivity]) -> tuple[Longs, Floats]:
     """Return the groups that may hold a satisfying row, and the expected number of such rows in each."""
+    # groups that no predicate so far excludes, and the expected rows of each
     at, satisfying = np.arange(len(rows.counts)), rows.counts
     for number, (one, codes) in enumerate(zip(seen, rows.codes, strict=True)):
         # face of each group that is still possible
@@ -246,13 +247,13 @@ def _average(told: Amounts) -> float:
     return float(told.sums.sum()) / known if known > 0 else float("nan")
 
 
-def _end(value: float) -> float:
+def _nan_if_infinite(value: float) -> float:
     return value if np.isfinite(value) else float("nan")
 
 
 AGGREGATED: dict[Aggregate, Callable[[Amounts], float]] = {
     "sum": lambda told: float(told.sums.sum()),
     "avg": _average,
-    "min": lambda told: _end(float(told.low.min(initial=np.inf))),
-    "max": lambda told: _end(float(told.high.max(initial=-np.inf))),
+    "min": lambda told: _nan_if_infinite(float(told.low.min(initial=np.inf))),
+    "max": lambda told: _nan_if_infinite(float(told.high.max(initial=-np.inf))),
 }

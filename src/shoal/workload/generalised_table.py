@@ -37,14 +37,14 @@ class Extent:
 
 
 @dataclass(frozen=True)
-class Reader:
+class FaceReader:
     """Reads the faces of one attribute.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
     >>> from shoal.workload.queries import domain_of
-    >>> ages = Reader("age", domain_of(encode("age", pa.array([18, 95]))))
-    >>> faces = ages.faces([{"label": label} for label in ("[20, 30)", "≥80", "*", "25", None)])
+    >>> ages = FaceReader("age", domain_of(encode("age", pa.array([18, 95]))))
+    >>> faces = ages.read_faces([{"label": label} for label in ("[20, 30)", "≥80", "*", "25", None)])
     >>> faces.low.tolist()[:4], faces.high.tolist()[:4]
     ([20.0, 80.0, 18.0, 25.0], [29.0, 95.0, 95.0, 25.0])
     """
@@ -53,10 +53,10 @@ class Reader:
     domain: Domain
     taxonomy: Taxonomy | None = field(default=None, repr=False)
 
-    def faces(self, shown: Sequence[Face]) -> Faces:
+    def read_faces(self, shown: Sequence[Face]) -> Faces:
         """Return what each face stands for."""
         if isinstance(self.domain, Texts):
-            return self._texts([self._single(face) for face in shown], self.domain)
+            return self._texts([self._value_cell(face) for face in shown], self.domain)
         known: dict[tuple[tuple[str, Cell], ...], Extent] = {}
         extents, means = [], []
         for face in shown:
@@ -77,33 +77,33 @@ class Reader:
             Sets.of([(at, extent.members) for at, extent in enumerate(extents) if extent.members]),
         )
 
-    def _single(self, face: Face) -> Cell:
-        """Return the cell of the one column that tells the values: a range, or else a statistic."""
+    def _value_cell(self, face: Face) -> Cell:
+        """Return the cell that stands for the values: the label, or else a statistic."""
         return next(face[kind] for kind in (LABEL, *_SINGLE) if kind in face)
 
     # --- numbers ---------------------------------------------------------------------------------------------------
 
     def _extent(self, face: Face, domain: Numbers) -> Extent:
         if LABEL in face:
-            return self._label(face[LABEL], domain)
+            return self._extent_of_label(face[LABEL], domain)
         for low, high in _BOUNDS:
             if low in face:
-                return self._between(face[low], face[high], domain)
-        cell = self._single(face)
+                return self._extent_of_bounds(face[low], face[high], domain)
+        cell = self._value_cell(face)
         if cell is None:
             return Extent(filled=0.0)
-        return self._all(domain) if cell == TOP else Extent(self._number(cell), self._number(cell), vague=True)
+        return self._whole_extent(domain) if cell == TOP else Extent(self._number(cell), self._number(cell), vague=True)
 
-    def _label(self, label: Cell, domain: Numbers) -> Extent:
+    def _extent_of_label(self, label: Cell, domain: Numbers) -> Extent:
         if label is None:
             return Extent(filled=0.0)
         if label == TOP:
-            return self._all(domain)
+            return self._whole_extent(domain)
         leaves, meant = self._leaves.get(label), None if label in self._raw else parse_label(label)
         if isinstance(meant, Interval):
             extent = self._interval(meant, domain)
             # a hierarchy may use such a label for other values than those of the range
-            if leaves is None or all(_inside(extent, self._number(leaf)) for leaf in leaves):
+            if leaves is None or all(_is_inside(extent, self._number(leaf)) for leaf in leaves):
                 return extent
         members = meant.values if isinstance(meant, Members) else leaves
         if members is not None and label not in self._raw:
@@ -114,38 +114,38 @@ class Reader:
         low = domain.low if meant.low is None else self._number(meant.low)
         if meant.high is None:
             return Extent(low, domain.high)
-        end = domain.last(meant.high) if meant.closed else self._number(meant.high)
+        end = domain.greatest_up_to(meant.high) if meant.closed else self._number(meant.high)
         if domain.whole:
             return Extent(math.ceil(low), math.floor(end) if meant.closed else math.ceil(end) - 1)
         return Extent(low, end, open=not meant.closed)
 
-    def _between(self, low: Cell, high: Cell, domain: Numbers) -> Extent:
+    def _extent_of_bounds(self, low: Cell, high: Cell, domain: Numbers) -> Extent:
         if low is None and high is None:
-            return self._all(domain)
+            return self._whole_extent(domain)
         return Extent(
             domain.low if low is None else self._number(low), domain.high if high is None else self._number(high)
         )
 
-    def _all(self, domain: Numbers) -> Extent:
-        return Extent(domain.low, domain.high, filled=self._filled)
+    def _whole_extent(self, domain: Numbers) -> Extent:
+        return Extent(domain.low, domain.high, filled=self._non_null_share)
 
     def _number(self, text: str) -> float:
         assert isinstance(self.domain, Numbers)
         try:
             return self.domain.number(text)
         except ValueError:
-            raise self._strange() from None
+            raise self._unreadable_error() from None
 
     # --- texts -----------------------------------------------------------------------------------------------------
 
     def _texts(self, shown: Sequence[Cell], domain: Texts) -> TextFaces:
         members: dict[Cell, Sequence[int]] = {cell: self._members(cell, domain) for cell in dict.fromkeys(shown)}
-        filled = [0.0 if cell is None else self._filled if cell == TOP else 1.0 for cell in shown]
+        filled = [0.0 if cell is None else self._non_null_share if cell == TOP else 1.0 for cell in shown]
         sets = [(at, members[cell]) for at, cell in enumerate(shown) if members[cell]]
         return TextFaces(domain, Sets.of(sets), np.array(filled, dtype=np.float64))
 
     def _members(self, cell: Cell, domain: Texts) -> Sequence[int]:
-        """Return the places of the values that a label may stand for."""
+        """Return the places in the domain of the values that a label may stand for."""
         if cell is None:
             return ()
         if cell == TOP:
@@ -159,19 +159,19 @@ class Reader:
                 return [domain.place[value] for value in dict.fromkeys(values)]
             case Interval(str(low), str(high), True):
                 return [at for at, text in enumerate(domain.values) if low <= text <= high]
-        raise self._strange()
+        raise self._unreadable_error()
 
     # --- both ------------------------------------------------------------------------------------------------------
 
     @property
-    def _filled(self) -> float:
-        """Share of non-null values in a face that may stand for anything: null is one of its column's values."""
+    def _non_null_share(self) -> float:
+        """The share of non-null values in a face that may stand for anything: distinct ones, with null as one more."""
         column = self.domain.column
         return len(column.values) / column.size if column.size else 0.0
 
     @cached_property
     def _raw(self) -> frozenset[str]:
-        """The values themselves, of which one may look like a label."""
+        """The values of the column; one of them may look like a label."""
         return frozenset(self.domain.column.texts.to_pylist())
 
     @cached_property
@@ -187,11 +187,11 @@ class Reader:
             found |= level  # one label means one set of leaves, on whatever level
         return found
 
-    def _strange(self) -> BadInput:
+    def _unreadable_error(self) -> BadInput:
         return BadInput(f"column {self.name!r}: it shows what neither the grammar of labels nor its hierarchy explains")
 
 
-def _inside(extent: Extent, number: float) -> bool:
+def _is_inside(extent: Extent, number: float) -> bool:
     return extent.low <= number < extent.high or (number == extent.high and not extent.open)
 
 
@@ -225,7 +225,7 @@ class QueriedOriginal:
 
     >>> from shoal.data.codes import encode
     >>> table = Table({"age": encode("age", pa.array([20, 31]))}, 2)
-    >>> QueriedOriginal(table).shown({"age"}).attributes["age"].faces.low.tolist()
+    >>> QueriedOriginal(table).show_columns({"age"}).attributes["age"].faces.low.tolist()
     [20.0, 31.0]
     """
 
@@ -237,12 +237,12 @@ class QueriedOriginal:
         known = self.taxonomies.get(name)
         return domain_of(self.table[name], known.leaves if known is not None else ())
 
-    def shown(self, names: Collection[str]) -> GeneralisedTable:
-        """Return columns of the table as they are: every value is its own face."""
+    def show_columns(self, names: Collection[str]) -> GeneralisedTable:
+        """Return columns of the table unchanged: every value is its own face."""
         known = [name for name in self.table.columns if name in names]
-        return GeneralisedTable({name: self._as_it_is(name) for name in known}, self.table.rows)
+        return GeneralisedTable({name: self._show_unchanged(name) for name in known}, self.table.rows)
 
-    def _as_it_is(self, name: str) -> ShownAttribute:
+    def _show_unchanged(self, name: str) -> ShownAttribute:
         column, domain = self.table[name], self.domain(name)
         filled = np.ones(column.size)
         filled[len(column.values) :] = 0.0
@@ -264,7 +264,7 @@ def read_release(
 ) -> GeneralisedTable:
     """Return what released columns show of some attributes of the original, read from the columns alone.
 
-    `statistics` says which columns tell a number of which attribute.
+    `statistics` maps a column that shows a statistic or a bound to its attribute and the kind of statistic.
 
     >>> from shoal.data.codes import encode
     >>> original = QueriedOriginal(Table({"age": encode("age", pa.array([20, 31]))}, 2))
@@ -278,14 +278,14 @@ def read_release(
         if of in names and of in original.table.columns:
             parts.setdefault(of, {})[kind] = cells
     rows = len(next(iter(columns.values()))[0])
-    attributes = {name: _attribute(name, shown, original) for name, shown in parts.items()}
+    attributes = {name: _read_attribute(name, shown, original) for name, shown in parts.items()}
     return GeneralisedTable(attributes, rows)
 
 
-def _attribute(name: str, shown: Mapping[str, Cells], original: QueriedOriginal) -> ShownAttribute:
-    """Number the distinct combinations that an attribute's columns show: one face for each."""
+def _read_attribute(name: str, shown: Mapping[str, Cells], original: QueriedOriginal) -> ShownAttribute:
+    """Read an attribute: each distinct combination of cells in its columns is one face."""
     domain = original.domain(name)
-    reader = Reader(name, domain, original.taxonomies.get(name))
+    reader = FaceReader(name, domain, original.taxonomies.get(name))
     together = FrequencySet.count(
         {kind: (codes, max(len(texts), 1)) for kind, (codes, texts) in shown.items()}, want_classes=True
     )
@@ -293,12 +293,15 @@ def _attribute(name: str, shown: Mapping[str, Cells], original: QueriedOriginal)
     cells = {kind: [texts[code] for code in together.codes(kind).tolist()] for kind, (_, texts) in shown.items()}
     faces = [dict(zip(cells, each, strict=True)) for each in zip(*cells.values(), strict=True)]
     return ShownAttribute(
-        together.classes, reader.faces(faces), len(faces), not isinstance(domain, Texts) and domain.kind == "number"
+        together.classes,
+        reader.read_faces(faces),
+        len(faces),
+        not isinstance(domain, Texts) and domain.kind == "number",
     )
 
 
 def text_cells(table: pa.Table) -> dict[str, Cells]:
-    """Encode the columns of a table of texts."""
+    """Encode the columns of a table of texts; null gets a code of its own."""
     found = {}
     for name in table.column_names:
         column = table[name].combine_chunks().dictionary_encode(null_encoding="encode")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shoal.data.class_counts import Flags
 from shoal.data.codes import Column, Kind
-from shoal.models.spec import nearest
+from shoal.models.spec import suggest_nearest
 
 Aggregate = Literal["count", "sum", "avg", "min", "max"]
 AGGREGATES: tuple[Aggregate, ...] = get_args(Aggregate)
@@ -74,7 +74,7 @@ class Query:
         return tuple(name for name, _ in self.where)
 
     def document(self) -> dict[str, Any]:
-        """Return the TOML table that gives this query."""
+        """Return the TOML table from which this query can be read again."""
         return {
             self.aggregate: True if self.of is None else self.of,
             **({"where": {name: predicate.document() for name, predicate in self.where}} if self.where else {}),
@@ -95,7 +95,7 @@ def query_of(given: Any) -> Query:
         raise ValueError("a query is a table like { count = true, where = { age = { from = 20, to = 40 } } }")  # noqa: TRY004
     for key in given:
         if key not in _KEYS:
-            raise ValueError(f"unknown key {key!r}{nearest(str(key), _KEYS)}; known: {', '.join(_KEYS)}")
+            raise ValueError(f"unknown key {key!r}{suggest_nearest(str(key), _KEYS)}; known: {', '.join(_KEYS)}")
     named = [key for key in AGGREGATES if key in given]
     if len(named) != 1:
         said = f"it names {' and '.join(named)}" if named else "it names no aggregate"
@@ -106,11 +106,14 @@ def query_of(given: Any) -> Query:
         raise ValueError(f"where is a table like {{ sex = 'Male' }}, not {where!r}")  # noqa: TRY004
     predicates = {str(name): _predicate(str(name), said) for name, said in where.items()}
     return Query(
-        aggregate, _of(aggregate, given[aggregate]), tuple(sorted(predicates.items())), _weight(given.get("weight", 1))
+        aggregate,
+        _read_aggregated_column(aggregate, given[aggregate]),
+        tuple(sorted(predicates.items())),
+        _weight(given.get("weight", 1)),
     )
 
 
-def _of(aggregate: Aggregate, of: Any) -> str | None:
+def _read_aggregated_column(aggregate: Aggregate, of: Any) -> str | None:
     if aggregate == "count":
         if of is not True:
             raise ValueError(f"count counts rows; write count = true, not {of!r}")
@@ -133,7 +136,9 @@ def _predicate(name: str, said: Any) -> Predicate:
     for key in said:
         if key not in _RANGE_KEYS:
             known = ", ".join(_RANGE_KEYS)
-            raise ValueError(f"where.{name}: unknown key {key!r}{nearest(str(key), _RANGE_KEYS)}; known: {known}")
+            raise ValueError(
+                f"where.{name}: unknown key {key!r}{suggest_nearest(str(key), _RANGE_KEYS)}; known: {known}"
+            )
     if "in" in said:
         values = said["in"]
         if len(said) > 1 or not isinstance(values, list | tuple) or not values:
@@ -180,7 +185,7 @@ class Numbers:
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
     >>> ages = Numbers(encode("age", pa.array(["30", "9", None])))
-    >>> ages.whole, ages.low, ages.high, ages.satisfying(Within(10, None)).tolist()
+    >>> ages.whole, ages.low, ages.high, ages.flag_codes(Within(10, None)).tolist()
     (True, 9.0, 30.0, [False, True, False])
     """
 
@@ -188,7 +193,7 @@ class Numbers:
 
     @cached_property
     def values(self) -> Floats:
-        """Number behind each code, null left out."""
+        """The number behind each code, without null."""
         if self.column.kind is Kind.NUMBER:
             return self.column.floats
         return np.array([_days(text) for text in self.column.texts.to_pylist()])
@@ -206,7 +211,7 @@ class Numbers:
         return float(self.values[-1])
 
     def number(self, value: Value) -> float:
-        """Return the number that a value means; ValueError if it is none."""
+        """Return a value as a number, or as days in a column of dates; ValueError if it cannot be read so."""
         if self.column.kind is not Kind.NUMBER:
             return _days(str(value))
         number = float(str(value).replace(self.column.decimal, "."))
@@ -214,20 +219,20 @@ class Numbers:
             raise ValueError(value)
         return number
 
-    def last(self, value: Value) -> float:
-        """Return the greatest number that is not above a value: for a day among times, the end of the day."""
+    def greatest_up_to(self, value: Value) -> float:
+        """Return the greatest number up to a value: for a day in a column of times, the end of that day."""
         number = self.number(value)
         is_day = self.column.kind is Kind.DATE and len(str(value)) == _DAY
         return math.nextafter(number + 1, 0.0) if is_day and not self.whole else number
 
     def spans(self, predicate: Predicate) -> Spans:
-        """Return the numbers that satisfy a predicate; ValueError where it names something else than numbers."""
+        """Return the numbers that satisfy a predicate; ValueError where it names a value that is no number."""
         if isinstance(predicate, Within):
             low = -math.inf if predicate.low is None else self.number(predicate.low)
-            return Spans(low, math.inf if predicate.high is None else self.last(predicate.high))
+            return Spans(low, math.inf if predicate.high is None else self.greatest_up_to(predicate.high))
         return Spans(points=np.unique([self.number(value) for value in predicate.values]))
 
-    def satisfying(self, predicate: Predicate) -> Flags:
+    def flag_codes(self, predicate: Predicate) -> Flags:
         """Flag the codes of the column that satisfy a predicate; null never does."""
         held = self.spans(predicate).holds(self.values)
         return np.append(held, False) if self.column.has_null else held
@@ -239,7 +244,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts by code point: those of the column and those that only its hierarchy knows."""
+    """Texts by code point: those of the column and those that occur only in its hierarchy."""
 
     column: Column
     leaves: Sequence[str] = ()
@@ -248,7 +253,7 @@ class Texts:
 
     @cached_property
     def values(self) -> list[str]:
-        """Texts of the column in the order of their codes, then those only the hierarchy knows."""
+        """The texts of the column in the order of their codes, then those that occur only in the hierarchy."""
         texts: list[str] = self.column.texts.to_pylist()
         known = set(texts)
         return [*texts, *(leaf for leaf in self.leaves if leaf not in known)]
@@ -257,7 +262,7 @@ class Texts:
     def place(self) -> dict[str, int]:
         return {text: at for at, text in enumerate(self.values)}
 
-    def held(self, predicate: Predicate) -> Flags:
+    def flag_values(self, predicate: Predicate) -> Flags:
         """Flag the values that satisfy a predicate."""
         flags = np.zeros(len(self.values), dtype=bool)
         if isinstance(predicate, Within):
@@ -267,9 +272,9 @@ class Texts:
             flags[[at for at in map(self.place.get, map(str, predicate.values)) if at is not None]] = True
         return flags
 
-    def satisfying(self, predicate: Predicate) -> Flags:
+    def flag_codes(self, predicate: Predicate) -> Flags:
         """Flag the codes of the column that satisfy a predicate; null never does."""
-        held = self.held(predicate)[: len(self.column.values)]
+        held = self.flag_values(predicate)[: len(self.column.values)]
         return np.append(held, False) if self.column.has_null else held
 
 

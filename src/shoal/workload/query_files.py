@@ -12,7 +12,7 @@ import numpy as np
 from shoal.data.codes import Column, Kind, Table
 from shoal.errors import BadInput
 from shoal.labels.grammar import Members, parse_label
-from shoal.models.spec import nearest
+from shoal.models.spec import suggest_nearest
 from shoal.workload.queries import AGGREGATES, Among, Predicate, Query, Value, Within, query_of
 
 
@@ -42,17 +42,19 @@ def random_queries(
     queries = []
     for _ in range(count):
         drawn = sorted(rng.choice(len(known), attributes, replace=False).tolist())
-        where = tuple((known[at], _predicate(table[known[at]], share, rng)) for at in drawn)
+        where = tuple((known[at], _draw_predicate(table[known[at]], share, rng)) for at in drawn)
         queries.append(Query(where=where))
     return tuple(queries)
 
 
-def _predicate(column: Column, share: float, rng: np.random.Generator) -> Predicate:
+def _draw_predicate(column: Column, share: float, rng: np.random.Generator) -> Predicate:
+    # rows of each value, by code
     rows = column.counts[: len(column.values)]
     if column.kind is Kind.TEXT:
         order = rng.permutation(len(rows))
         enough = int(np.searchsorted(np.cumsum(rows[order]), share * rows.sum())) + 1
         return Among(tuple(_value(column, code) for code in sorted(order[:enough].tolist())))
+    # rows up to each value; the range begins at a random quantile and holds the wanted share
     reached = np.cumsum(rows)
     start = np.floor(rng.random() * (1 - share) * reached[-1])
     first = int(np.searchsorted(reached, start, side="right"))
@@ -72,7 +74,7 @@ _HEAD = ("aggregate", "of", "weight")
 
 
 def load_queries(path: str | os.PathLike[str]) -> tuple[Query, ...]:
-    """The queries of a file: of a `.csv` line by line, of any other as TOML, one table `[[query]]` for each.
+    """Read queries from a file: a `.csv` has one in each line, any other is TOML with a table `[[query]]` for each.
 
     TOML: `count = true`, or `sum`, `avg`, `min`, `max` with the name of a column; `where`, a table of attributes, each
     with a value, `{ from = 20, to = 40 }` (both ends belong to it, one may be left out) or `{ in = ["a", "b"] }`; and
@@ -88,12 +90,12 @@ def load_queries(path: str | os.PathLike[str]) -> tuple[Query, ...]:
         raise BadInput(f"{path.name}: there is no such file of queries") from None
     except (OSError, UnicodeDecodeError) as wrong:
         raise BadInput(f"{path.name}: the queries cannot be read ({type(wrong).__name__})") from None
-    tables = _of_csv(path.name, text) if path.suffix.lower() == ".csv" else _of_toml(path.name, text)
+    tables = _parse_csv(path.name, text) if path.suffix.lower() == ".csv" else _parse_toml(path.name, text)
     return queries_of(tables, path.name)
 
 
 def queries_of(given: Iterable[Any], name: str = "queries") -> tuple[Query, ...]:
-    """Check each query; errors give the name of the workload and the number of the query.
+    """Read each query; errors name the workload and the number of the query.
 
     >>> queries_of([{"count": True}, {"cuont": True}])
     Traceback (most recent call last):
@@ -124,7 +126,7 @@ def toml_of(queries: Sequence[Query]) -> str:
     return tomli_w.dumps({"query": [query.document() for query in queries]})
 
 
-def _of_toml(name: str, text: str) -> list[Any]:
+def _parse_toml(name: str, text: str) -> list[Any]:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
@@ -133,14 +135,14 @@ def _of_toml(name: str, text: str) -> list[Any]:
         raise BadInput(f"{name}: lists or tables are nested too deeply; a query needs a few levels") from None
     for key in document:
         if key != "query":
-            raise BadInput(f"{name}: unknown key {key!r}{nearest(key, ['query'])}; known: query")
+            raise BadInput(f"{name}: unknown key {key!r}{suggest_nearest(key, ['query'])}; known: query")
     tables = document.get("query", [])
     if not isinstance(tables, list):
         raise BadInput(f"{name}: queries are written as [[query]], with two brackets")
     return tables
 
 
-def _of_csv(name: str, text: str) -> list[Mapping[str, Any]]:
+def _parse_csv(name: str, text: str) -> list[Mapping[str, Any]]:
     lines = csv.DictReader(text.splitlines(), restkey="", restval="", strict=True)
     try:
         head, rows = list(lines.fieldnames or ()), list(lines)
@@ -148,33 +150,34 @@ def _of_csv(name: str, text: str) -> list[Mapping[str, Any]]:
         raise BadInput(f"{name}: not a CSV; is a quote not closed?") from None
     if "aggregate" not in head or "" in head or len(set(head)) < len(head):
         raise BadInput(f"{name}: the first line names the columns, each once, and 'aggregate' is one of them")
-    return [_table(name, number, row) for number, row in enumerate(rows, 1)]
+    return [_table_of_row(name, number, row) for number, row in enumerate(rows, 1)]
 
 
-def _table(name: str, number: int, row: Mapping[str, str]) -> dict[str, Any]:
-    """Return the TOML table that a line of CSV means."""
+def _table_of_row(name: str, number: int, row: Mapping[str, str]) -> dict[str, Any]:
+    """Return a line of CSV as the TOML table of the same query."""
     if "" in row:
         raise BadInput(f"{name}: query {number}: the line has more cells than the first one")
     aggregate = row["aggregate"]
     if aggregate not in AGGREGATES:
         known = ", ".join(AGGREGATES)
         raise BadInput(
-            f"{name}: query {number}: unknown aggregate {aggregate!r}{nearest(aggregate, AGGREGATES)}; known: {known}"
+            f"{name}: query {number}: unknown aggregate {aggregate!r}{suggest_nearest(aggregate, AGGREGATES)}; "
+            f"known: {known}"
         )
     of: Any = row.get("of") or (aggregate == "count")
-    weight = {"weight": _number(row["weight"])} if row.get("weight") else {}
-    where = {key: _cell(cell) for key, cell in row.items() if key not in _HEAD and cell}
+    weight = {"weight": _number_or_text(row["weight"])} if row.get("weight") else {}
+    where = {key: _parse_cell(cell) for key, cell in row.items() if key not in _HEAD and cell}
     return {aggregate: of, "where": where, **weight}
 
 
-def _number(text: str) -> float | str:
+def _number_or_text(text: str) -> float | str:
     try:
         return float(text)
     except ValueError:
         return text
 
 
-def _cell(cell: str) -> Any:
+def _parse_cell(cell: str) -> Any:
     meant = parse_label(cell)
     if isinstance(meant, Members):
         return {"in": list(meant.values)}

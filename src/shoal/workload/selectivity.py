@@ -32,7 +32,7 @@ class Selectivity:
 class Faces(Protocol):
     """The distinct things that a release shows of one attribute."""
 
-    def see(self, predicate: Predicate) -> Selectivity:
+    def apply_predicate(self, predicate: Predicate) -> Selectivity:
         """Apply a predicate to each face; ValueError where it names a value that the attribute cannot have."""
         ...
 
@@ -59,7 +59,7 @@ class Sets:
         return np.diff(self.begin, append=len(self.members))
 
     def count(self, held: Flags) -> Longs:
-        """Number of members of each face that are flagged in `held`."""
+        """Return how many members of each face are flagged in `held`."""
         return np.add.reduceat(held, self.begin, dtype=np.int64)
 
 
@@ -72,7 +72,7 @@ class TextFaces:
     >>> from shoal.workload.queries import Among
     >>> sexes = Texts(encode("sex", pa.array(["f", "m"])))
     >>> faces = TextFaces(sexes, Sets.of([(0, [0]), (1, [1]), (2, [0, 1])]), np.ones(3))
-    >>> faces.see(Among(("m",))).share.tolist()
+    >>> faces.apply_predicate(Among(("m",))).share.tolist()
     [0.0, 1.0, 0.5]
     """
 
@@ -81,8 +81,8 @@ class TextFaces:
     filled: Floats
     """Share of each face that is not null."""
 
-    def see(self, predicate: Predicate) -> Selectivity:
-        held = self.domain.held(predicate)
+    def apply_predicate(self, predicate: Predicate) -> Selectivity:
+        held = self.domain.flag_values(predicate)
         share = np.zeros(len(self.filled))
         if len(self.sets.faces):
             share[self.sets.faces] = self.sets.count(held[self.sets.members.astype(np.int64)]) / self.sets.sizes
@@ -106,7 +106,7 @@ class NumberFaces:
     >>> from shoal.workload.queries import Within
     >>> ages = Numbers(encode("age", pa.array([20, 39])))
     >>> faces = NumberFaces(ages, np.array([20.0, 30.0]), np.array([29.0, 39.0]))
-    >>> seen = faces.see(Within(25, 34))
+    >>> seen = faces.apply_predicate(Within(25, 34))
     >>> seen.share.tolist(), seen.mean.tolist(), seen.low.tolist()
     ([0.5, 0.5], [27.0, 32.0], [25.0, 30.0])
     """
@@ -125,12 +125,12 @@ class NumberFaces:
     """Faces of one number that stands for others, which may lie anywhere."""
     sets: Sets = field(default_factory=lambda: Sets.of([]))
 
-    def see(self, predicate: Predicate) -> Selectivity:
+    def apply_predicate(self, predicate: Predicate) -> Selectivity:
         spans = self.domain.spans(predicate)
-        share, certain, possible, mean, low, high = self._ranges(spans)
+        share, certain, possible, mean, low, high = self._apply_to_ranges(spans)
         if len(self.sets.faces):
             at = self.sets.faces
-            share[at], certain[at], possible[at], mean[at], low[at], high[at] = self._sets(spans)
+            share[at], certain[at], possible[at], mean[at], low[at], high[at] = self._apply_to_sets(spans)
         mean = np.where(certain & ~np.isnan(self.means), self.means, mean)
         possible &= self.filled > 0
         return Selectivity(
@@ -142,23 +142,24 @@ class NumberFaces:
             np.where(possible, high, -np.inf),
         )
 
-    def _ranges(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
-        of = self._among if spans.points is not None else self._between
+    def _apply_to_ranges(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
+        of = self._apply_points if spans.points is not None else self._apply_range
         return of(spans)
 
-    def _between(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
-        """Apply a range: the part of each face that lies in it."""
+    def _apply_range(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
+        """Apply a range: return share, certain, possible, mean, low and high of the part of each face inside it."""
         ends = (np.ceil(spans.low), np.floor(spans.high)) if self.domain.whole else (spans.low, spans.high)
         # overlap of each face with the span of the predicate
         low, high = np.maximum(self.low, ends[0]), np.minimum(self.high, ends[1])
         possible = (low < high) | ((low == high) & ~(self.open & (low == self.high)))
+        # share of each face that overlaps; a face of one number of a continuum has no width
         width = high - low + self._step
         share = np.where(self._width > 0, width / np.where(self._width > 0, self._width, 1.0), 1.0)
         certain = (ends[0] <= self.low) & (ends[1] >= self.high)
         return np.clip(share, 0.0, 1.0), certain, possible, (low + high) / 2, low, high
 
-    def _among(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
-        """Apply single numbers: those that lie in each face; in a continuum they have no share."""
+    def _apply_points(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
+        """Apply single numbers: return the same for those that lie in each face; in a continuum they have no share."""
         points = spans.points
         assert points is not None
         points = points[points == np.floor(points)] if self.domain.whole else points
@@ -178,7 +179,8 @@ class NumberFaces:
         certain = single & (many > 0) if not self._step else many == self._width
         return share, certain, many > 0, mean, fenced[begin], last[np.maximum(end, begin)]
 
-    def _sets(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
+    def _apply_to_sets(self, spans: Spans) -> tuple[Floats, Flags, Flags, Floats, Floats, Floats]:
+        # members of all sets one after the other, and which of them satisfy: [member]
         values = self.sets.members
         held = spans.holds(values)
         many = self.sets.count(held)
@@ -189,7 +191,7 @@ class NumberFaces:
 
     @cached_property
     def _step(self) -> int:
-        """What one more number adds to a width: 1 for whole numbers, 0 in a continuum."""
+        """Width of a single number: 1 among whole numbers, 0 in a continuum."""
         return int(self.domain.whole)
 
     @cached_property
@@ -197,7 +199,7 @@ class NumberFaces:
         return self.high - self.low + self._step
 
 
-def up_to_the_next(domain: Numbers) -> NumberFaces:
-    """Return each value of a column of numbers as the range up to the next one; the last as itself."""
+def ranges_to_next_value(domain: Numbers) -> NumberFaces:
+    """Return a face for each value of a column of numbers: the range up to the next value, or the last alone."""
     high = np.append(domain.values[1:] - domain.whole, domain.values[-1:])
     return NumberFaces(domain, domain.values, high, np.arange(len(high)) < len(high) - 1 if not domain.whole else NEVER)

@@ -63,7 +63,7 @@ BUILT = [
 
 
 @pytest.mark.parametrize(("text", "builder"), SPECS, ids=lambda x: x if isinstance(x, str) else "")
-def test_what_a_policy_says_comes_back(text, builder):
+def test_a_hierarchy_survives_the_policy_file(text, builder):
     parsed = parse(tomllib.loads(text))
     assert parsed == builder
     assert parsed.spec() == tomllib.loads(text)
@@ -103,7 +103,7 @@ def test_forms_of_python():
         (5, r"cannot be a int"),
     ],
 )
-def test_what_means_no_hierarchy_is_refused(spec, message):
+def test_objects_that_are_no_hierarchy_are_refused(spec, message):
     with pytest.raises(BadHierarchy, match=message):
         parse(spec)
 

@@ -75,7 +75,7 @@ def test_a_raw_value_that_looks_like_a_label_is_refused():  # design 9
         build(column(["53*", "537", "538"]), Mask())
 
 
-def test_a_length_of_its_own():
+def test_a_given_length_pads_shorter_values():
     levels = Mask("right", length=4).taxonomy(column(["53", "5371"])).levels
     assert levels == [["53", "537*"], ["53**", "53**"], ["5***", "5***"], ["*", "*"]]
     assert Mask("left", length=3).taxonomy(column(["ab"])).levels == [["*ab"], ["**b"], ["*"]]
@@ -89,10 +89,10 @@ def test_values_beyond_the_length_are_refused_with_their_rows():
 
 
 def test_a_fitted_mask_keeps_its_length():
-    fitted = Mask("left", "#").fitted(column(["a", "abc"]))
+    fitted = Mask("left", "#").fit(column(["a", "abc"]))
     assert fitted == Mask("left", "#", 3)
-    assert fitted.fitted(column(["a"])) is fitted
-    assert Mask().fitted(encode("zip", pa.array([None], pa.string()))) == Mask(length=1)
+    assert fitted.fit(column(["a"])) is fitted
+    assert Mask().fit(encode("zip", pa.array([None], pa.string()))) == Mask(length=1)
 
 
 def test_many_long_codes_are_refused(monkeypatch):  # bad input 16

@@ -60,7 +60,7 @@ def test_a_value_that_is_missing_is_named_by_its_row():  # bad input 19
         (["a;x;*", "b;x;*", "c;y;*", "x;y;*"], "uses at level 1 a label that means another set"),
     ],
 )
-def test_what_is_no_hierarchy(lines, says):  # bad input 19
+def test_invalid_hierarchies_are_refused(lines, says):  # bad input 19
     with pytest.raises(BadHierarchy, match=says):
         compiled(["a"], *lines)
 
@@ -74,5 +74,5 @@ def test_a_label_may_not_read_as_the_number_of_another_value():
     assert compiled(["1.0", "1.00", "2"], "1.0;1;*", "1.00;1;*", "2;2;*").labels[1] == ("1", "2")
 
 
-def test_the_same_set_may_keep_its_label():
+def test_a_label_may_repeat_on_levels_where_it_means_the_same_values():
     assert compiled(["a", "b"], "a;a;*", "b;b;*").labels == (("a", "b"), ("a", "b"), ("*",))

@@ -42,7 +42,7 @@ def test_text_is_refused_with_its_row():
     assert "CANARY" not in str(refusal.value)
 
 
-def test_the_value_or_nothing():
+def test_a_flat_hierarchy_has_the_value_and_the_top():
     assert build(column(["m", "f"]), ValueOnly()).labels == (("f", "m"), ("*",))
     with pytest.raises(BadHierarchy, match="flat = False means nothing"):
         ValueOnly(flat=False)

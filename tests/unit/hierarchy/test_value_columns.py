@@ -15,7 +15,7 @@ def test_first_row_is_the_first_in_the_table_not_in_the_order_of_values():
     assert first_row(ages, [False, False, False]) is None
 
 
-def test_a_built_taxonomy_tells_the_row():
+def test_a_built_taxonomy_names_the_row_of_a_value():
     ages = encode("age", pa.array(["z", "a"]))
     assert built(ages, []).where(0) == "the value in row 2"
 

@@ -58,7 +58,7 @@ def grouped(columns, layout, weights=None, *, want_ids=True):
 
 @settings(deadline=None, derandomize=True)
 @given(tables())
-def test_group_columns_is_a_dictionary(table):
+def test_group_columns_counts_like_a_dictionary(table):
     sizes, columns, weights = table
     layout = Layout.of(sizes)
     keys, counts, ids = grouped(columns, layout, weights)

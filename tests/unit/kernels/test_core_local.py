@@ -38,6 +38,6 @@ def test_more_rows_than_there_are_make_one_cluster():
         {"groups": PAIRS + np.int32(6)},
     ],
 )
-def test_what_would_read_beyond_its_arrays_is_refused(wrong):
+def test_reads_beyond_the_arrays_are_refused(wrong):
     with pytest.raises(ValueError, match=r"needed|know|top|groups"):
         made(**wrong)

@@ -6,7 +6,7 @@ import pytest
 from shoal import kernels
 from shoal.data.frequency_set import FrequencySet
 from shoal.partition.axes import Axis
-from shoal.partition.mondrian import compiled_form
+from shoal.partition.mondrian import kernel_arguments_of
 
 ITEMS = FrequencySet.count({"x": (np.array([0, 1, 2, 2], np.int32), 3)})
 AXIS = Axis("x", np.arange(3, dtype=np.int32), np.arange(3.0))
@@ -14,7 +14,7 @@ AXIS = Axis("x", np.arange(3, dtype=np.int32), np.arange(3.0))
 
 def axis_with(**changed):
     names = ("positions", "ends", "span", "importance", "null", "ranks", "losses")
-    given = dict(zip(names, compiled_form(ITEMS, [AXIS])[-1][0], strict=True))
+    given = dict(zip(names, kernel_arguments_of(ITEMS, [AXIS])[-1][0], strict=True))
     return tuple((given | changed).values())
 
 
@@ -32,13 +32,13 @@ def axis_with(**changed):
     ],
 )
 def test_bad_axes(changed, why):
-    *keys, _ = compiled_form(ITEMS, [AXIS])
+    *keys, _ = kernel_arguments_of(ITEMS, [AXIS])
     with pytest.raises(ValueError, match=why):
         kernels.mondrian(*keys, [axis_with(**changed)], 2, relaxed=False)
 
 
 def test_bad_items():
-    keys, counts, *where = compiled_form(ITEMS, [AXIS])
+    keys, counts, *where = kernel_arguments_of(ITEMS, [AXIS])
     for wrong, why in ((counts[:1], "a count per key"), (counts * 0, "out of range"), (counts << 40, "out of range")):
         with pytest.raises(ValueError, match=why):
             kernels.mondrian(keys, wrong, *where, 2, relaxed=False)
@@ -64,12 +64,12 @@ def test_bad_items():
 def test_bad_entries(begin, values, rows, why):
     given = np.array(begin), np.array(values, np.int32), np.array(rows)
     with pytest.raises(ValueError, match=why):
-        kernels.least_entropy(*compiled_form(ITEMS, [AXIS]), 1, *given, 2)
+        kernels.least_entropy(*kernel_arguments_of(ITEMS, [AXIS]), 1, *given, 2)
 
 
 def test_bad_sums():
     with pytest.raises(ValueError, match="sums per item"):
-        kernels.least_squares(*compiled_form(ITEMS, [AXIS]), 1, np.ones(3), np.ones(3), np.ones(2))
+        kernels.least_squares(*kernel_arguments_of(ITEMS, [AXIS]), 1, np.ones(3), np.ones(3), np.ones(2))
 
 
 def test_long_axes_and_many_rows():
@@ -80,5 +80,5 @@ def test_long_axes_and_many_rows():
     for size in (256, 30_000, 70_000):
         items = FrequencySet.count({name: (codes, size) for name, codes in zip("xyz", narrow, strict=True)})
         axes = [Axis(name, np.arange(size, dtype=np.int32), np.arange(float(size))) for name in "xyz"]
-        found += [kernels.mondrian(*compiled_form(items, axes), 5, relaxed=False)[0] for _ in range(2)]
+        found += [kernels.mondrian(*kernel_arguments_of(items, axes), 5, relaxed=False)[0] for _ in range(2)]
     assert all(np.array_equal(found[0], other) for other in found)

@@ -10,7 +10,7 @@ import pytest
 
 from shoal.data.codes import encode
 from shoal.labels.grammar import Interval
-from shoal.labels.scale import Coverage, Scale, read_moment, read_number, read_time, runs_of, words
+from shoal.labels.scale import Coverage, Scale, read_moment, read_number, read_time, runs_of, to_texts
 
 SECOND = 10**9
 DAY = 86_400 * SECOND
@@ -47,7 +47,7 @@ def times(*texts):
         (pa.array([], pa.string()), "text"),
     ],
 )
-def test_what_all_values_are(values, sort):
+def test_the_sort_of_a_scale_agrees_with_the_encoding(values, sort):
     """As the encoding of a column says, so says who reads its labels; of days it says that they are dates."""
     array = values if isinstance(values, pa.Array) else pa.array(values)
     assert Scale(array).sort == sort
@@ -72,7 +72,7 @@ def test_ranks_and_the_unit_of_numbers(values, unit, ranks):
     assert (scale.unit, scale.ranks.tolist()) == (unit, ranks)
 
 
-def test_values_of_one_rank():
+def test_spellings_of_one_number_share_a_rank():
     scale = Scale(pa.array(["9.30", "10", "9.3"]))
     assert scale.first_codes.tolist() == [0, 1]
     assert (scale.rank("9.300"), scale.rank("10"), scale.rank("11")) == (0, 1, None)
@@ -82,24 +82,26 @@ def test_values_of_one_rank():
 
 
 def test_texts_stand_for_what_they_spell_and_numbers_for_what_they_mean():
-    assert Scale(pa.array(["30.0", "30", "41"])).same("30.00").tolist() == [0, 1]
-    assert Scale(pa.array([1e22, 0.5])).same("1" + "0" * 22).tolist() == [0]
-    assert Scale(pa.array(["30.0", "30", "x"])).same("30").tolist() == [1]
-    assert Scale(pa.array(["30", "41"])).same("x").tolist() == []
-    assert Scale(pa.array(["2024-01-31"])).same("2024-01-31 00:00:00").tolist() == [0]
-    assert Scale(pa.array(["2024-01-31"])).same("x").tolist() == []
-    assert Scale(pa.array(["2024-01-31", "x"])).same("2024-01-31 00:00:00").tolist() == []
+    assert Scale(pa.array(["30.0", "30", "41"])).codes_of_text("30.00").tolist() == [0, 1]
+    assert Scale(pa.array([1e22, 0.5])).codes_of_text("1" + "0" * 22).tolist() == [0]
+    assert Scale(pa.array(["30.0", "30", "x"])).codes_of_text("30").tolist() == [1]
+    assert Scale(pa.array(["30", "41"])).codes_of_text("x").tolist() == []
+    assert Scale(pa.array(["2024-01-31"])).codes_of_text("2024-01-31 00:00:00").tolist() == [0]
+    assert Scale(pa.array(["2024-01-31"])).codes_of_text("x").tolist() == []
+    assert Scale(pa.array(["2024-01-31", "x"])).codes_of_text("2024-01-31 00:00:00").tolist() == []
 
 
 def test_how_times_may_be_written():
     midnight = times("2024-01-31 00:00:00")
-    assert midnight.same("2024-01-31").tolist() == [0]
+    assert midnight.codes_of_text("2024-01-31").tolist() == [0]
     assert not midnight.is_value("2024-01-31")
     noon = Scale(pa.array([45_000_000], pa.time32("ms")))
     assert noon.texts == ["12:30:00"]
-    assert noon.same("12:30:00").tolist() == noon.same("12:30:00.000").tolist() == [0]
+    assert noon.codes_of_text("12:30:00").tolist() == noon.codes_of_text("12:30:00.000").tolist() == [0]
     late = Scale(pa.array([253_402_300_800_000], pa.timestamp("ms")))
-    assert [late.same(f"10000-01-01{rest}").tolist() for rest in ("", " 00:00:00", " 00:00:00.000")] == [[0]] * 3
+    assert [late.codes_of_text(f"10000-01-01{rest}").tolist() for rest in ("", " 00:00:00", " 00:00:00.000")] == [
+        [0]
+    ] * 3
 
 
 @pytest.mark.parametrize(
@@ -179,8 +181,8 @@ def test_times_of_day_end_without_zeros():
         "12:30:10.25",
     ]
     of_day = pa.array([45_000_000, 45_000_250], pa.time32("ms"))
-    assert words(of_day).to_pylist() == ["12:30:00", "12:30:00.25"]
-    assert words(pa.array(["1.500"])).to_pylist() == ["1.500"]
+    assert to_texts(of_day).to_pylist() == ["12:30:00", "12:30:00.25"]
+    assert to_texts(pa.array(["1.500"])).to_pylist() == ["1.500"]
 
 
 def test_numbers_have_at_most_thousands_of_digits():

@@ -145,7 +145,7 @@ def test_a_hierarchy_tells_its_labels_on_every_level():
         (["-0,0", "2"], "text"),
     ],
 )
-def test_only_commas_are_decimal_marks_where_commas_are(texts, sort):
+def test_with_a_decimal_comma_points_are_no_decimal_marks(texts, sort):
     """As the encoding of a column says, so says who reads its labels."""
     column = encode("x", pa.array(texts), decimal=",")
     assert Scale(column.values, column.decimal).sort == sort == column.kind
@@ -154,4 +154,4 @@ def test_only_commas_are_decimal_marks_where_commas_are(texts, sort):
 def test_labels_have_a_point_whatever_the_mark_of_the_values():
     scale = Scale(pa.array(["1,5", "2", "10,25"]), ",")
     assert scale.covered(Interval("1.5", "10.25")).tolist() == [True, True, False]
-    assert scale.same("10.25").tolist() == scale.same("10,25").tolist() == [2]
+    assert scale.codes_of_text("10.25").tolist() == scale.codes_of_text("10,25").tolist() == [2]

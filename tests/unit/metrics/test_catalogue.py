@@ -20,7 +20,7 @@ from shoal.metrics.comparison import see
 from shoal.partition.released_labels import show_levels
 from shoal.pipeline import make_release
 from shoal.policy.document import Policy
-from shoal.publish.summary import metrics_of, seen_of
+from shoal.publish.summary import compare_with_original, metrics_of
 from shoal.recoding.kinds import NodeRecoding, PartRecoding
 from shoal.recoding.outcome import After, RecodedCells
 
@@ -31,7 +31,7 @@ def release_of(table, attributes, k=2, **more):
     """A release, its measures, and the flat figures of its manifest."""
     policy = Policy(attributes=attributes, require=[{"model": "k-anonymity", "k": k}], **more)
     release = make_release(table, policy)
-    told = measured(seen_of(release.plan, policy, release.source))
+    told = measured(compare_with_original(release.plan, policy, release.source))
     return release, told, metrics_of(release.plan, told)
 
 
@@ -168,7 +168,7 @@ def test_anatomy_shows_every_value():
         method={"generalise": "none", "suppress": "none", "algorithm": "anatomy"},
     )
     release = make_release(table, policy)
-    told = measured(seen_of(release.plan, policy, release.source))
+    told = measured(compare_with_original(release.plan, policy, release.source))
     figures = metrics_of(release.plan, told)
     assert (figures["loss"], figures["prec"], figures["kl-divergence"], figures["ambiguity"]) == (0, 1, 0, 1)
     assert figures["discernibility"] == 8
@@ -199,7 +199,7 @@ def test_cells_of_a_node_that_are_left_out():
 EVERYTHING = [
     *({"algorithm": name} for name in ("optimal", "local", "microaggregation", "mondrian", "mondrian-relaxed")),
     {"algorithm": "suppress", "generalise": "none", "suppress": "cell"},
-    {"algorithm": "suppress", "generalise": "none", "suppress": "tuple", "suppression": 1},
+    {"algorithm": "suppress", "generalise": "none", "suppress": "tuple", "suppression": 1.0},
     {"generalise": "attribute", "suppress": "cell"},
 ]
 
@@ -235,9 +235,9 @@ def cell(attribute, value, level, domain):
     label, under = attribute.label(value, level), {value}
     if level and label is not None:
         under = {v for v in (*attribute.leaves, None) if v in domain and attribute.label(v, level) == label}
-    lift = attribute.lifted(value, level)
+    lift = attribute.level_share(value, level)
     loss = attribute.loss(value, level)
-    return naive_measures.Cell(value, label, frozenset(under), attribute.under(value, level), loss, lift)
+    return naive_measures.Cell(value, label, frozenset(under), attribute.leaves_under(value, level), loss, lift)
 
 
 def by_definition(instance, level_of, out, classes, k):
@@ -250,7 +250,7 @@ def by_definition(instance, level_of, out, classes, k):
         weight = Fraction(1) if attribute.importance is None else attribute.importance
         attributes[name] = naive_measures.Attribute(cells, domain, len(attribute.leaves), weight)
     sensitive = {naive.SENSITIVE: instance.sensitive}
-    return naive_measures.told(naive_measures.Table(attributes, out, classes, sensitive, k))
+    return naive_measures.all_measures(naive_measures.Table(attributes, out, classes, sensitive, k))
 
 
 def encoded(instance):
@@ -327,12 +327,15 @@ def test_cells_by_definition(instance, data):
             levels[p, i] = next((h for h, agree in enumerate(one) if agree), -1)
     assume((levels >= 0).all())
     before, table = instance.before(), encoded(instance)
-    items = before.classes.listed({name: (table[name].codes, table[name].size) for name in instance.names})
+    items = before.classes.from_rows({name: (table[name].codes, table[name].size) for name in instance.names})
     showing = show_levels(items, part, levels, before.hierarchies)
-    alike, count = showing.alike()
+    alike, count = showing.group_identical()
     sizes = np.bincount(part).astype(np.int64)
     after = RecodedCells(
-        items.parted(alike[part], count), sizes, showing.losses, tuple(showing.covers[name] for name in instance.names)
+        items.merge_into_parts(alike[part], count),
+        sizes,
+        showing.losses,
+        tuple(showing.covers[name] for name in instance.names),
     )
     recoding = PartRecoding("cells", part, showing.shown)
     found = totals(seen(instance, after, recoding, alike[part]))
@@ -396,7 +399,7 @@ def test_boxes_by_definition(rows, algorithm, ranges):
     lines = list(zip(shown["a"], shown["b"], strict=True))
     classes = [[row for row, other in enumerate(lines) if other == line] for line in dict.fromkeys(lines)]
     sensitive = {"s": table["s"].to_pylist()}
-    expected = naive_measures.told(naive_measures.Table(attributes, frozenset(), classes, sensitive, 2))
+    expected = naive_measures.all_measures(naive_measures.Table(attributes, frozenset(), classes, sensitive, 2))
     agree({name: each.total for name, each in told.items()}, expected)
 
 
@@ -455,7 +458,7 @@ def test_coarser_loses_more(instance, data):
     assert fine["prec"] >= coarse["prec"] - 1e-12
 
 
-def test_intact_numbers():
+def test_unchanged_numbers_lose_nothing():
     """SSE 0, correlations and contingency as they were."""
     table = pa.table({"a": [1, 1, 5, 5, 9, 9], "b": [3.5, 3.5, 1.25, 1.25, 8.0, 8.0], "s": list("xyxyxx")})
     flat = {"role": "quasi-identifier", "hierarchy": {"flat": True}, "max-level": 0}
@@ -504,7 +507,7 @@ def test_every_figure_of_a_release_is_listed(desk):
     assert "measures" not in json.loads((desk.out / "manifest.json").read_text())
 
 
-def test_the_command_lists_them(shoal):
+def test_the_metrics_command_lists_every_metric(shoal):
     ran = shoal("metrics", "--json")
     assert ran.code == 0
     listed = json.loads(ran.out)["metrics"]

@@ -127,7 +127,7 @@ def tables(draw):
 @given(tables())
 @examples(300)
 @example(([[0, 0, 1, 1, 2, 2, None]], [3], [0, 0, 1, 1, 0, 1, 1], 2))
-def test_definitions(drawn):  # S1.1
+def test_the_compiled_tree_is_that_of_the_definitions(drawn):  # S1.1
     """The compiled tree is the one that the definitions make."""
     columns, sizes, labels, classes = drawn
     naive = Naive(list(zip(*columns, strict=True)), labels, sizes, classes).flat()
@@ -182,7 +182,7 @@ def test_rules_and_their_rows():  # S1.2
     columns = {name: encode(name, frame[name]) for name in frame.column_names}
     learner = C45().fit_codes(columns, encode("play", pa.array(PLAY)))
     rules = learner.rules()
-    assert len({rule.same for rule in rules}) == len(rules) == 5
+    assert len({rule.comparison_key for rule in rules}) == len(rules) == 5
     assert sum(rule.support for rule in rules) == 14
     leaves = learner.leaf_of(columns)
     assert [int((leaves == at).sum()) for at in range(5)] == [rule.support for rule in rules]
@@ -190,7 +190,7 @@ def test_rules_and_their_rows():  # S1.2
         held = [PLAY[row] for row in np.flatnonzero(leaves == leaf)]
         assert held.count(rule.consequent) == rule.correct
     assert rules[3].antecedent == (Test("outlook", "=", "sunny"), Test("humidity", "<=", 75))
-    assert rules[3].same == Rule(rules[3].antecedent[::-1], "yes", 1, 1, 1).same
+    assert rules[3].comparison_key == Rule(rules[3].antecedent[::-1], "yes", 1, 1, 1).comparison_key
 
 
 def test_leaf_of_rows_with_missing_values():  # S1.1
@@ -348,7 +348,7 @@ def test_estimator_check(name):
     getattr(estimator_checks, f"check_{name}")("C45", C45())
 
 
-def test_same_again():
+def test_a_pickled_learner_is_the_same():
     learner = C45().fit(pa.table(GOLF), PLAY)
     again = pickle.loads(pickle.dumps(learner))
     assert again.text() == learner.text() == C45().fit(pa.table(GOLF), PLAY).text()

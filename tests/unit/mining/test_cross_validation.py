@@ -70,7 +70,7 @@ def test_what_is_kept_can_be_learned_and_what_is_hidden_cannot():
     ("algorithm", "how"),
     [("datafly", "levels"), ("mondrian", "boxes"), ("mondrian-relaxed", "boxes"), ("local", "values")],
 )
-def test_other_recodings(algorithm, how):
+def test_every_recoding_can_be_learned_from(algorithm, how):
     learned = sh.learn(people(), policy(method={"algorithm": algorithm}), target="ill", learners="forest")
     assert learned.how == how
     assert learned.scores[0].original.mean == 1.0
@@ -106,7 +106,7 @@ def test_anatomy_shows_the_values():
         sh.learn(table, rules, target="ward", learners="logistic")
 
 
-def test_other_features():
+def test_the_given_features_are_learned_from():
     """Without the job nothing is known; with what is released beside it, everything."""
     table = people().append_column("ward", pa.array(np.where(np.asarray(people()["ill"]) == "yes", "a", "b")))
     rules = policy()
@@ -117,7 +117,7 @@ def test_other_features():
 
 
 @pytest.mark.thorough
-def test_the_same_for_the_same_seed():
+def test_the_same_seed_gives_the_same_scores():
     def learned(seed, **how):
         return sh.learn(
             people(), policy(job={"min-level": 1}), target="ill", learners="forest", seed=seed, folds=2, **how
@@ -130,7 +130,7 @@ def test_the_same_for_the_same_seed():
     assert learned(3, rows=10**6).scores == learned(3).scores
 
 
-def test_the_same_from_a_sparse_table(monkeypatch):
+def test_a_sparse_table_gives_the_same_scores(monkeypatch):
     dense = sh.learn(people(), policy(job={"min-level": 1}), target="ill", folds=2)
     monkeypatch.setattr(encoding, "_MOST_CELLS", 0)
     sparse = sh.learn(people(), policy(job={"min-level": 1}), target="ill", folds=2)
@@ -185,10 +185,10 @@ def test_held_out_rows_have_no_say(monkeypatch, algorithm):
     seen = spied(monkeypatch)
     sh.learn(pa.table(columns), rules, target="ill", learners="logistic", folds=4)
     before = list(seen)
-    fold = learning.Lesson.fold.func  # the folds depend on the target and the seed only
+    fold = learning.PredictionTask.fold.func  # the folds depend on the target and the seed only
     seen.clear()
     made = []
-    monkeypatch.setattr(learning.Lesson, "learned", lambda self, *_: made.append(fold(self)))
+    monkeypatch.setattr(learning.PredictionTask, "cross_validate", lambda self, *_: made.append(fold(self)))
     sh.learn(pa.table(columns), rules, target="ill", learners="logistic", folds=4)
     monkeypatch.undo()
     poisoned = {name: np.array(values) for name, values in columns.items()}
@@ -286,7 +286,7 @@ def test_refusals(how, says):
         sh.learn(table, rules, **{"target": "ill", "learners": "logistic", **how})
 
 
-def test_without_the_extra(monkeypatch, desk):
+def test_learning_without_scikit_learn_says_what_to_install(monkeypatch, desk):
     monkeypatch.setitem(sys.modules, "sklearn", None)
     where = (desk.data, "--policy", desk.folder / "policy.toml")
     for command in (("learn", *where, "--target", "disease"), ("compare", *where, "--learn", "disease")):
@@ -297,7 +297,7 @@ def test_without_the_extra(monkeypatch, desk):
 # the command line
 
 
-def test_learn_for_people_and_as_json(desk):
+def test_the_learn_command_with_and_without_json(desk):
     where = ("learn", desk.data, "--policy", desk.policy(require=[{"model": "k-anonymity", "k": 2}]))
     how = ("--target", "disease", "--folds", 2, "--learners", "logistic,forest")
     shown = desk.run(*where, *how)

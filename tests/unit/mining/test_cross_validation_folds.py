@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from naive import examples
 
 import shoal as sh
-from shoal.mining.cross_validation import dealt
+from shoal.mining.cross_validation import assign_folds
 
 
 @examples(200)
@@ -16,8 +16,8 @@ def test_every_class_is_dealt_evenly(classes, data):
     folds = data.draw(st.integers(2, len(classes)))
     seed = data.draw(st.integers(0, 5))
     codes = np.array(classes, np.int32)
-    fold = dealt(codes, folds, seed)
-    assert fold.tolist() == dealt(codes, folds, seed).tolist()
+    fold = assign_folds(codes, folds, seed)
+    assert fold.tolist() == assign_folds(codes, folds, seed).tolist()
     for some in (codes >= 0, *(codes == each for each in set(classes))):
         sizes = np.bincount(fold[some], minlength=folds)
         assert len(sizes) == folds
@@ -30,9 +30,9 @@ def test_a_person_is_in_one_fold(rows, seed):
     persons, classes = (np.array(column, np.int32) for column in zip(*rows, strict=True))
     if len(set(persons.tolist())) < 2:
         with pytest.raises(sh.BadInput, match="at most as many as persons: 1"):
-            dealt(classes, 2, seed, persons)
+            assign_folds(classes, 2, seed, persons)
         return
-    fold = dealt(classes, 2, seed, persons)
+    fold = assign_folds(classes, 2, seed, persons)
     for person in set(persons.tolist()):
         assert len(set(fold[persons == person].tolist())) == 1
     assert set(fold.tolist()) == {0, 1}
@@ -40,10 +40,10 @@ def test_a_person_is_in_one_fold(rows, seed):
 
 def test_another_seed_is_another_deal():
     codes = np.zeros(100, np.int32)
-    assert dealt(codes, 2, 0).tolist() != dealt(codes, 2, 1).tolist()
+    assert assign_folds(codes, 2, 0).tolist() != assign_folds(codes, 2, 1).tolist()
 
 
 @pytest.mark.parametrize("folds", [1, 4])
-def test_too_few_or_too_many(folds):
+def test_too_few_or_too_many_folds_are_refused(folds):
     with pytest.raises(sh.BadInput, match=f"folds = {folds}"):
-        dealt(np.zeros(3, np.int32), folds, 0)
+        assign_folds(np.zeros(3, np.int32), folds, 0)

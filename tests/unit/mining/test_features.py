@@ -18,9 +18,9 @@ from shoal.hierarchy.intervals import Intervals
 from shoal.hierarchy.mask import Mask
 from shoal.hierarchy.value_columns import Labels
 from shoal.mining import features as encodings
-from shoal.mining.attributes import Quantity, as_it_is, by_form, some_of
-from shoal.mining.features import Encoding, Paths
-from shoal.recoding.columns import Released
+from shoal.mining.attributes import Quantity, key_by_form, show_unchanged, take_rows
+from shoal.mining.features import Encoding, PathFeatures
+from shoal.recoding.columns import ReleasedColumn
 from shoal.recoding.kinds import NodeRecoding
 
 AGES = encode("age", pa.array([20, 30, 40, 60, 100, None]))
@@ -29,7 +29,7 @@ TREE = {"*": {"food": ["baker", "cook"], "health": ["doctor", "nurse"]}}
 
 
 def shown(*texts):
-    return Released.of(np.arange(len(texts), dtype=np.int32), list(texts))
+    return ReleasedColumn.of(np.arange(len(texts), dtype=np.int32), list(texts))
 
 
 def ages(hierarchy=None, training=(0, 1, 2, 3)):
@@ -55,18 +55,18 @@ def ages(hierarchy=None, training=(0, 1, 2, 3)):
     ],
 )
 def test_numbers(text, middle, width):
-    assert ages().dense({"range": shown(text)}).tolist() == [[middle, width, 0]]
+    assert ages().to_features({"range": shown(text)}).tolist() == [[middle, width, 0]]
 
 
 def test_a_missing_number_lies_anywhere():
-    assert ages().dense({"range": shown(None)}).tolist() == [[0.5, 1, 1]]
+    assert ages().to_features({"range": shown(None)}).tolist() == [[0.5, 1, 1]]
 
 
 def test_labels_of_a_hierarchy_of_numbers_by_what_they_hold(tmp_path):
     """ARX's files write 20-39."""
     (tmp_path / "age.csv").write_text("20;20-39;*\n30;20-39;*\n40;40-;*\n60;40-;*\n100;40-;*\n")
     hierarchy = build(AGES, Csv("age.csv", tmp_path))
-    assert ages(hierarchy).dense({"range": shown("20-39", "40-", "*")}).tolist() == [
+    assert ages(hierarchy).to_features({"range": shown("20-39", "40-", "*")}).tolist() == [
         [0.125, 0.25, 0],
         [1.25, 1.5, 0],
         [0.5, 1, 0],
@@ -76,7 +76,7 @@ def test_labels_of_a_hierarchy_of_numbers_by_what_they_hold(tmp_path):
 @pytest.mark.parametrize("ends", [("lo", "hi"), ("min", "max")])
 def test_bounds(ends):
     low, high = shown("20", None, "40", None), shown("40", "40", None, None)
-    assert ages().dense(dict(zip(ends, (low, high), strict=True))).tolist() == [
+    assert ages().to_features(dict(zip(ends, (low, high), strict=True))).tolist() == [
         [0.25, 0.5, 0],
         [0.25, 0.5, 0],
         [0.75, 0.5, 0],
@@ -86,9 +86,9 @@ def test_bounds(ends):
 
 @pytest.mark.parametrize("form", ["mean", "median", "mode"])
 def test_a_statistic_is_the_middle(form):
-    alone = ages().dense({form: shown("35", None)})
+    alone = ages().to_features({form: shown("35", None)})
     assert alone.tolist() == [[0.375, 0, 0], [0.5, 1, 1]]
-    beside = ages().dense({"range": shown("[20, 40)"), form: shown("35")})
+    beside = ages().to_features({"range": shown("[20, 40)"), form: shown("35")})
     assert beside.tolist() == [[0.375, 0.475, 0]]
 
 
@@ -96,7 +96,7 @@ def test_dates():
     days = encode("day", pa.array([date(2020, 1, 1), date(2020, 1, 31), date(2020, 3, 1)]))
     quantity = Quantity.of(Labels(days, build(days, Dates(["month"]))), days.codes)
     texts = ("2020-01-31", "[2020-01-01, 2020-03-01)", "≥2020-01-31", "2020-01", "*")
-    assert quantity.dense({"range": shown(*texts)})[:, :2].tolist() == [
+    assert quantity.to_features({"range": shown(*texts)})[:, :2].tolist() == [
         [0.5, 0],
         [29.5 / 60, 59 / 60],
         [0.75, 0.5],
@@ -105,10 +105,10 @@ def test_dates():
     ]
 
 
-def test_one_number_and_none():
+def test_columns_of_one_number_or_of_nulls():
     same = encode("n", pa.array([7, 7]))
-    assert Quantity.of(Labels(same), same.codes).dense(as_it_is(same)).tolist() == [[0, 0, 0]] * 2
-    assert ages(training=(5,)).dense({"range": shown(None)})[0, 2] == 1
+    assert Quantity.of(Labels(same), same.codes).to_features(show_unchanged(same)).tolist() == [[0, 0, 0]] * 2
+    assert ages(training=(5,)).to_features({"range": shown(None)})[0, 2] == 1
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_one_number_and_none():
     ],
 )
 def test_texts(label, features):
-    paths = Paths(Labels(JOBS, build(JOBS, Tree(TREE))))
+    paths = PathFeatures(Labels(JOBS, build(JOBS, Tree(TREE))))
     found = {paths.names[at]: weight for at, weight in paths.weights(label).items()}
     assert found == pytest.approx(features)
 
 
 def test_texts_without_a_hierarchy():
-    paths = Paths(Labels(JOBS))
+    paths = PathFeatures(Labels(JOBS))
     assert paths.names == ("baker", "cook", "doctor", "nurse", "*", "job is missing")
     assert [paths.weights(label) for label in ("cook", "*", "{baker | cook}")] == [
         {1: 1, 4: 1},
@@ -144,14 +144,14 @@ def test_texts_without_a_hierarchy():
 
 
 def test_a_statistic_of_texts_is_a_label():
-    paths = Paths(Labels(JOBS))
+    paths = PathFeatures(Labels(JOBS))
     assert paths.rows({"mode": shown("cook")})[0] == [{1: 1, 4: 1}]
 
 
 def test_a_label_on_several_levels_is_one_feature():
     column = encode("zip", pa.array(["53715", "53710", "53703"]))
     rows = [["53715", "same", "same", "*"], ["53710", "same", "same", "*"], ["53703", "53703", "other", "*"]]
-    paths = Paths(Labels(column, build(column, parse(rows))))
+    paths = PathFeatures(Labels(column, build(column, parse(rows))))
     assert len(set(paths.names)) == len(paths.names)
     assert {paths.names[at] for at in paths.weights("same")} == {"same", "*"}
 
@@ -165,7 +165,7 @@ def test_a_generalised_row_keeps_the_upper_part_of_its_path(values, level):
     """So that it shares those features with a row that is shown as it is."""
     column = encode("code", pa.array(values, pa.string()))
     hierarchy = build(column, Mask("right", length=2))
-    paths = Paths(Labels(column, hierarchy))
+    paths = PathFeatures(Labels(column, hierarchy))
     upper = {label for labels in hierarchy.labels[level:] for label in labels} | {"*", "code is missing"}
     for code in range(column.size):
         fine, coarse = (hierarchy.labels[h][hierarchy.levels[h][code]] for h in (0, level))
@@ -176,18 +176,18 @@ def test_a_generalised_row_keeps_the_upper_part_of_its_path(values, level):
 def test_the_recoding_of_an_attribute_by_form():
     hierarchy = build(AGES, Intervals([20]))
     recoding = NodeRecoding({"age": 1}, np.zeros(6, dtype=bool))
-    found = by_form(recoding.show(AGES, {"age": hierarchy}), {})
+    found = key_by_form(recoding.show(AGES, {"age": hierarchy}), {})
     assert list(found) == ["range"]
-    assert some_of(found, np.array([5, 0]))["range"].codes.tolist() == found["range"].codes[[5, 0]].tolist()
-    named = by_form({"age_lo": found["range"], "age": found["range"]}, {"age_lo": ("age", "lo")})
+    assert take_rows(found, np.array([5, 0]))["range"].codes.tolist() == found["range"].codes[[5, 0]].tolist()
+    named = key_by_form({"age_lo": found["range"], "age": found["range"]}, {"age_lo": ("age", "lo")})
     assert list(named) == ["lo", "range"]
 
 
 def test_sparse_where_large(monkeypatch):
     table = Table({"age": AGES, "job": encode("job", pa.array(["cook", "nurse", "cook", None, "cook", "cook"]))}, 6)
     made = Encoding.of(table, ["age", "job"], {}, np.arange(6))
-    rows = {name: as_it_is(table[name]) for name in ("age", "job")}
-    dense = made.encoded(rows)
+    rows = {name: show_unchanged(table[name]) for name in ("age", "job")}
+    dense = made.encode_rows(rows)
     assert dense.shape == (6, len(made.names))
     monkeypatch.setattr(encodings, "_MOST_CELLS", 0)
-    assert (made.encoded(rows).toarray() == dense).all()
+    assert (made.encode_rows(rows).toarray() == dense).all()

@@ -47,7 +47,7 @@ def test_exactly_at_the_bound(l):
         anatomy(codes([0, *values]), l)
 
 
-def test_what_is_said_when_there_is_no_way():
+def test_a_too_frequent_value_is_refused_with_the_largest_possible_l():
     with pytest.raises(Infeasible) as caught:
         anatomy(codes([7777] * 30 + list(range(70))), 4)
     assert str(caught.value) == (

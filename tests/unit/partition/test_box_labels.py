@@ -6,12 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import shoal
 from shoal.data.codes import encode
 from shoal.errors import BadData
 from shoal.hierarchy.build import build
 from shoal.hierarchy.inline_tree import Tree
 from shoal.partition.axes import hierarchy_axis, ordered_axis
-from shoal.partition.box_labels import quoted, set_label, show_boxes
+from shoal.partition.box_labels import quote_if_needed, set_label, show_boxes
 
 
 def labels(column, *ranges, held=None):
@@ -62,7 +63,7 @@ def test_observed_texts_are_those_of_the_part():
 
 def test_parts_of_a_label_are_quoted():
     assert set_label(["a", 'b"c', " d", "e|f"]) == '{a | "b""c" | " d" | "e|f"}'
-    assert [quoted(text) for text in ("a b", "<20", "*")] == ["a b", '"<20"', '"*"']
+    assert [quote_if_needed(text) for text in ("a b", "<20", "*")] == ["a b", '"<20"', '"*"']
 
 
 def test_a_value_that_reads_like_a_range_is_refused():
@@ -85,3 +86,38 @@ def test_labels_of_a_hierarchy():
     shown = show_boxes(axis, column, low, high)
     assert shown.released.texts.take(pa.array(shown.released.codes)).to_pylist() == ["craft", "*", None]
     assert shown.losses.tolist() == [0.5, 1.0, 0.0]
+
+
+def covers(label, number):
+    """Whether a label of a box covers a number, read naively."""
+    if label == "*":
+        return True
+    if label.startswith("<"):
+        return number < int(label[1:])
+    if label.startswith("≥"):
+        return number >= int(label[1:])
+    if label.startswith("["):
+        low, high = map(int, label[1:-1].split(", "))
+        return low <= number < high if label.endswith(")") else low <= number <= high
+    return number == int(label)
+
+
+@pytest.mark.parametrize("ranges", ["cut", "observed"])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_loss_of_a_box_is_what_its_labels_cover(ranges, seed):
+    """One definition for both: of the table's values that the label covers, greatest less least, over the range."""
+    rng = np.random.default_rng(seed)
+    table = {name: rng.integers(0, 30, 40).tolist() for name in ("a", "b")}
+    policy = shoal.Policy(
+        attributes=dict.fromkeys(table, "quasi-identifier"),
+        require=[{"model": "k-anonymity", "k": 3}],
+        method={"algorithm": "mondrian"},
+        release={"ranges": ranges},
+    )
+    release = shoal.anonymize(pa.table(table), policy)
+    lost = []
+    for name, values in table.items():
+        for label in release.table[name].to_pylist():
+            inside = [value for value in values if covers(label, value)]
+            lost.append((max(inside) - min(inside)) / (max(values) - min(values)))
+    assert release.summary.metrics["loss"] == pytest.approx(sum(lost) / len(lost))

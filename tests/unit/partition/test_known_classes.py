@@ -10,7 +10,7 @@ from shoal.data.codes import encode
 from shoal.hierarchy.build import build, parse
 from shoal.hierarchy.value_columns import Labels
 from shoal.partition import known_classes
-from shoal.partition.known_classes import KnownClasses, Stretch, covers_of
+from shoal.partition.known_classes import KnownClasses, LabelWidener, covers_of
 
 TREE = parse({"tree": {"any": {"coast": ["a", "b"], "inland": ["x", "y", "z"]}}}, None)
 
@@ -21,7 +21,7 @@ def stretch(values, labels, members, *, builder=None, order=None, decimal="."):
     texts = [*column.texts.to_pylist(), None]
     member = np.array([texts.index(None if each is None else str(each)) for each in members], dtype=np.int32)
     hierarchy = None if builder is None else build(column, builder)
-    return Stretch(column, hierarchy, tuple(labels), member, order)
+    return LabelWidener(column, hierarchy, tuple(labels), member, order)
 
 
 def codes(made, *values):
@@ -48,13 +48,13 @@ def codes(made, *values):
 def test_intervals_are_widened_up_to_the_ends_of_others(label, values, expected):
     labels = ["<20", "[20, 30)", "[30, 40)", "[40, 50]", "60"]
     made = stretch([10, 25, 30, 45, 50, 60, 61], labels, [10, 25, 30, 45, 60])
-    assert made.enclosing(label, codes(made, *values)) == expected
+    assert made.widen_label(label, codes(made, *values)) == expected
 
 
 def test_ends_are_exact_and_written_with_a_point():
     made = stretch(["0,5", "1,25", "3"], ["0,5", "≥3"], ["0,5", "3"], decimal=",")
-    assert made.enclosing("0,5", codes(made, "1,25")) == "[0.5, 3)"
-    assert made.enclosing("≥3", codes(made, "1,25")) == "≥0.5"
+    assert made.widen_label("0,5", codes(made, "1,25")) == "[0.5, 3)"
+    assert made.widen_label("≥3", codes(made, "1,25")) == "≥0.5"
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ def test_ends_are_exact_and_written_with_a_point():
 )
 def test_texts_are_listed(label, values, expected):
     made = stretch(["a", "b", "c", "c | d", None], [label], [None if label is None else "a"])
-    assert made.enclosing(label, codes(made, *values)) == expected
+    assert made.widen_label(label, codes(made, *values)) == expected
 
 
 def test_a_label_that_cannot_be_read_becomes_a_star():
     made = stretch([1, 2, 9], ["low"], [1])
-    assert made.enclosing("low", codes(made, 9)) == "*"
+    assert made.widen_label("low", codes(made, 9)) == "*"
     named = stretch(["{a | b}", "a", "b"], ["a"], ["a"])
-    assert named.enclosing("a", codes(named, "b")) == "*"  # {a | b} is a value here
+    assert named.widen_label("a", codes(named, "b")) == "*"  # {a | b} is a value here
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ def test_a_label_that_cannot_be_read_becomes_a_star():
 )
 def test_labels_of_a_hierarchy_rise_to_where_they_meet(label, member, values, expected):
     made = stretch(["a", "b", "x", "y", "z", None], [label], [member], builder=TREE)
-    assert made.enclosing(label, codes(made, *values)) == expected
+    assert made.widen_label(label, codes(made, *values)) == expected
 
 
-def test_gaps_are_shares_of_what_there_is():
+def test_gaps_are_shares_of_the_range():
     numbers = stretch([0, 5, 10, None], ["<5", "[5, 10)", None], [0, 5, None])
     assert numbers.gaps(codes(numbers, 0, 10, None)).tolist() == [[0.0, 1.0, 1.0], [0.5, 0.5, 1.0], [1.0, 1.0, 0.0]]
     texts = stretch(["a", "b", "c"], ["a", "{b | c}"], ["a", "b"])
@@ -131,14 +131,14 @@ def test_the_first_class_that_covers_is_found(ages, classes, data):
     a, b = (np.array(each, dtype=np.int32) for each in zip(*points, strict=True))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(known_classes, "_CELLS_AT_ONCE", data.draw(st.sampled_from([1, 7, 1000])))
-        found = known._covering({"a": labels, "b": labels}, {"a": a, "b": b})
+        found = known._find_covering_classes({"a": labels, "b": labels}, {"a": a, "b": b})
     for one, other, at in zip(a.tolist(), b.tolist(), found.tolist(), strict=True):
         both = zip(known.texts["a"], known.texts["b"], strict=True)
         fitting = [i for i, (x, y) in enumerate(both) if labels.covered(x)[one] and labels.covered(y)[other]]
         assert at == (fitting[0] if fitting else -1)
 
 
-def test_what_labels_stand_for():
+def test_losses_leaves_and_rows_of_labels():
     ages = covers_of(encode("q", pa.array([0, 5, 5, 10, None])), None, ["<5", "≥5", "*", None], np.array([1, 2, 1, 1]))
     assert ages.losses.tolist() == [0.0, 0.5, 1.0, 0.0]
     assert ages.leaves.tolist() == [1, 2, 3, 1]

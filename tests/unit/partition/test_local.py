@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from shoal.data.codes import encode
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Reading
+from shoal.data.packed_keys import CountInterpretation
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.errors import Infeasible
@@ -71,7 +71,7 @@ class Case:
     @property
     def condition(self):
         column = encode(naive.SENSITIVE, pa.array(self.instance.sensitive, pa.string()))
-        reading = Reading(self.instance.labels, reference={naive.SENSITIVE: np.bincount(column.codes)})
+        reading = CountInterpretation(self.instance.labels, reference={naive.SENSITIVE: np.bincount(column.codes)})
         models = [*self.instance.models, *(promise.model for promise in self.table)]
         return Condition(self.before.classes, models, reading)
 
@@ -230,7 +230,8 @@ def test_persons_are_counted_where_the_condition_says_so():
     age, person = np.array([0, 0, 1, 2], np.int32), np.array([0, 0, 1, 2], np.int32)
     classes = FrequencySet.count({"age": (age, 3)}, {"who": (person, 3)})
     found = local(
-        Before(classes, (naive.numbers("age", 3, [2, 4]),)), Condition(classes, [KAnonymity(2)], Reading(unit="who"))
+        Before(classes, (naive.numbers("age", 3, [2, 4]),)),
+        Condition(classes, [KAnonymity(2)], CountInterpretation(unit="who")),
     )
     assert found.part.tolist() == [0, 0, 0]
 

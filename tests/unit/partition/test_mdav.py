@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.partition.mdav import mdav, standardised
+from shoal.partition.mdav import mdav, standardise
 
 POINTS = st.integers(1, 3).flatmap(lambda d: st.lists(st.tuples(*[st.integers(-8, 8)] * d), min_size=1, max_size=40))
 
@@ -43,7 +43,7 @@ def naive(points, k):
 
 
 @given(POINTS, st.integers(1, 6))
-def test_it_is_the_naive_one(points, k):
+def test_mdav_equals_the_naive_implementation(points, k):
     clusters = mdav(np.array(points, dtype=np.float64), k)
     found = [np.flatnonzero(clusters == c).tolist() for c in range(clusters.max() + 1)]
     assert found == naive(points, k)
@@ -63,14 +63,14 @@ def test_clusters_have_k_to_2k_minus_1_rows(points, k):
 
 
 @pytest.mark.parametrize("rows", [6, 7, 8, 9, 10, 30])
-def test_rows_that_are_one_point(rows):
+def test_equal_rows_are_clustered_in_the_right_sizes(rows):
     assert _sizes_are_right(mdav(np.zeros((rows, 2)), 3), rows, 3)
 
 
 def test_standardised_axes_weigh_alike():
     rng = np.random.default_rng(0)
     columns = [rng.normal(40, 12, 500), rng.normal(0, 1e-3, 500), np.full(500, 7.0)]
-    points = standardised(columns)
+    points = standardise(columns)
     assert np.allclose(points.mean(axis=0), 0)
     assert np.allclose(points.std(axis=0), [1, 1, 0])
-    assert np.allclose(standardised(columns, [1.0, 0.25, 1.0]).std(axis=0), [1, 0.5, 0])
+    assert np.allclose(standardise(columns, [1.0, 0.25, 1.0]).std(axis=0), [1, 0.5, 0])

@@ -12,9 +12,9 @@ from real_tables import REAL, real_table
 
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.leakage import AlpDif
-from shoal.partition.axes import order_of_axes, ordered_axis
+from shoal.partition.axes import ordered_axis, sort_axes
 from shoal.partition.condition import Condition
-from shoal.partition.mondrian import by_width, grow, mondrian
+from shoal.partition.mondrian import cut_all_parts, mondrian, plan_by_width
 
 
 def sets(table, condition, found, order=None):
@@ -37,7 +37,7 @@ def test_patients():
     assert sets(table, condition, found) == {frozenset({0, 2}), frozenset({3, 5}), frozenset({1, 4})}
 
 
-def test_below_the_median():
+def test_cuts_below_the_median_are_tried():
     """S4.1: 1,1,5,5,5,5,5 at k = 2 splits only by `<`."""
     table = textbook.by_number(2, {"x": [1, 1, 5, 5, 5, 5, 5]})
     condition = table.condition()
@@ -46,7 +46,7 @@ def test_below_the_median():
     assert (found.low.tolist(), found.high.tolist()) == ([[0], [1]], [[0], [1]])
 
 
-def test_regions_reach_to_the_next():
+def test_a_region_ends_where_its_neighbour_begins():
     """S4.1: a region ends where its neighbour begins, and at the ends of the axis."""
     table = textbook.by_number(2, {"x": [1, 2, 2, 7, 8, 9]})
     found = mondrian(table.condition(), table.axes())
@@ -80,7 +80,7 @@ def test_strict_for_k(table):
     condition = table.condition()
     axes = table.axes()
     found = mondrian(condition, axes)
-    assert same(found, grow(condition, axes, by_width(axes)))
+    assert same(found, cut_all_parts(condition, axes, plan_by_width(axes)))
     parts = table.parts(found, condition)
     assert {frozenset(part) for part in parts} == textbook.strict_mondrian(table)
     assert all(table.holds(part) for part in parts) or len(parts) == 1
@@ -126,7 +126,7 @@ def test_relaxed_for_k(table):
     condition = table.condition(rows=True)
     axes = table.axes()
     found = mondrian(condition, axes, relaxed=True)
-    assert same(found, grow(condition, axes, by_width(axes, relaxed=True)))
+    assert same(found, cut_all_parts(condition, axes, plan_by_width(axes, relaxed=True)))
     k, sizes = textbook.k_of(table), Counter(found.part.tolist())
     assert table.rows < k or all(k <= size < 2 * k for size in sizes.values())
 
@@ -169,12 +169,12 @@ def test_a_promise_of_the_whole_table(table):
     assert condition.holds(found.part, found.count) or not condition.holds(one, 1)
 
 
-def test_the_watcher_hears_of_the_end():
+def test_the_watcher_is_told_of_the_end():
     heard = []
     table = textbook.by_number(2, textbook.PATIENTS)
     axes = table.axes()
     mondrian(table.condition(), axes, watch=heard.append)
-    grow(table.condition(), axes, by_width(axes), heard.append)
+    cut_all_parts(table.condition(), axes, plan_by_width(axes), heard.append)
     assert heard[0] == heard[-1] == 1.0
     assert heard[1:] == sorted(heard[1:])
 
@@ -202,7 +202,7 @@ def test_cuttable_by_hand():
 def test_real_tables(table, k):
     """S4.1, S4.2: the bounds on tables of real people, all columns ordered."""
     columns, rows, classes = real_table(table)
-    axes = order_of_axes(ordered_axis(column) for column in columns)
+    axes = sort_axes(ordered_axis(column) for column in columns)
     found = mondrian(Condition(classes, [KAnonymity(k)]), axes)
     sizes = np.bincount(found.part, weights=classes.counts)
     assert sizes.min() >= k

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from shoal.partition.mondrian import mondrian
-from shoal.partition.single_dimensional import single
+from shoal.partition.single_dimensional import single_dimensional
 
 
 def intervals(found, axes, name):
@@ -22,7 +22,7 @@ def test_patients():
     """S4.3: table 2 of the paper: age uncut, sex cut, zip cut into 53341 and 533448 … 533449."""
     table = textbook.by_number(2, textbook.PATIENTS)
     condition, axes = table.condition(), table.axes()
-    found = single(condition, axes)
+    found = single_dimensional(condition, axes)
     assert intervals(found, axes, "age") == [(0, 3)]
     assert intervals(found, axes, "sex") == [(0, 0), (1, 1)]
     assert intervals(found, axes, "zip") == [(0, 0), (1, 2)]
@@ -30,7 +30,7 @@ def test_patients():
 
 
 @pytest.mark.parametrize("n", [10, 40, 160])
-def test_its_largest_class_grows(n):
+def test_its_largest_class_grows_where_that_of_mondrian_does_not(n):
     """S4.3: two rows side by side block each cut of y for all, where Mondrian cuts the crowd at x = n as it likes."""
     x = [*range(n), *range(n), *[n] * n]
     y = [*range(n), *range(1, n + 1), *range(n)]
@@ -38,7 +38,7 @@ def test_its_largest_class_grows(n):
     table = textbook.Table(columns, ["u"] * len(x), [naive.k_anonymity(2)])
     condition, axes = table.condition(), table.axes()
     rows = condition.items.counts
-    assert np.bincount(single(condition, axes).part, weights=rows).max() == n
+    assert np.bincount(single_dimensional(condition, axes).part, weights=rows).max() == n
     assert np.bincount(mondrian(condition, axes).part, weights=rows).max() <= 2 * 2 * (2 - 1) + 1
 
 
@@ -69,7 +69,7 @@ def test_no_allowable_cut_is_left(promises):
     @given(textbook.tables(promises))
     def check(table):
         condition = table.condition()
-        found = single(condition, table.axes())
+        found = single_dimensional(condition, table.axes())
         parts = table.parts(found, condition)
         if not table.holds(range(table.rows)):
             return
@@ -82,12 +82,49 @@ def test_no_allowable_cut_is_left(promises):
     check()
 
 
+def diagonal():
+    """Two people at (0, 0) and two at (1, 1)."""
+    columns = {"x": textbook.Ordered([0, 0, 1, 1]), "y": textbook.Ordered([0, 0, 1, 1])}
+    return textbook.Table(columns, ["u"] * 4, [naive.k_anonymity(2)])
+
+
+def test_an_empty_side_is_where_the_two_definitions_differ():
+    """After the cut of x both classes lie on one side of the cut of y: ours makes it, the paper's forbids it."""
+    table = diagonal()
+    condition, axes = table.condition(), table.axes()
+    found = {empty: single_dimensional(condition, axes, empty_sides=empty) for empty in (True, False)}
+    cut = {empty: sorted(len(intervals(each, axes, name)) for name in "xy") for empty, each in found.items()}
+    assert cut == {True: [2, 2], False: [1, 2]}
+    assert all(sorted(table.parts(each, condition)) == [[0, 1], [2, 3]] for each in found.values())
+
+
+@naive.examples(150)
+@given(textbook.tables("k"))
+def test_the_definition_of_the_paper(table):
+    """Section 2.2: k rows or more on both sides of every region that a cut crosses, and no such cut is left."""
+    condition = table.condition()
+    found = single_dimensional(condition, table.axes(), empty_sides=False)
+    parts = table.parts(found, condition)
+    if not table.holds(range(table.rows)):
+        return
+    assert all(table.holds(part) for part in parts)
+    # no region is without rows: every combination of the intervals of the columns is a class
+    numbers = [len(intervals(found, table.axes(), axis.attribute)) for axis in table.axes()]
+    assert len(parts) == np.prod(numbers)
+    for name, rows in groups(table, found, condition):
+        crossed = [part for part in parts if set(part) & set(rows)]
+        for sides in textbook.any_cuts(table, rows, name):
+            pieces = [[row for row in part if row in side] for part in crossed for side in sides]
+            if len(sides) > 1:
+                assert not all(piece and table.holds(piece) for piece in pieces)
+
+
 @naive.examples(200)
 @given(textbook.tables())
 def test_intervals_do_not_overlap(table):
     """S4.3: one set of disjoint intervals per attribute, which hold what is in them."""
     condition, axes = table.condition(), table.axes()
-    found = single(condition, axes)
+    found = single_dimensional(condition, axes)
     at = np.stack([axis.positions[condition.items.codes(axis.attribute)] for axis in axes], axis=1)
     assert np.all((found.low[found.part] <= at) & (at <= found.high[found.part]))
     for axis in axes:

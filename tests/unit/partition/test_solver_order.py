@@ -10,19 +10,19 @@ import pytest
 import shoal as sh
 from shoal.data.codes import encode
 from shoal.partition.axes import ordered_axis
-from shoal.partition.solver import _reordered
+from shoal.partition.solver import _reorder_axis
 
 
 def test_null_comes_after_every_spelling():
     column = encode("v", pa.array(["1", "1.0", "2", None]))
-    axis = _reordered(ordered_axis(column), column, ["2", "1", "1.0"])
+    axis = _reorder_axis(ordered_axis(column), column, ["2", "1", "1.0"])
     places = dict(zip([*column.texts.to_pylist(), None], axis.positions.tolist(), strict=True))
     assert places == {"2": 0, "1": 1, "1.0": 2, None: 3}
     assert axis.null == 3
 
 
 @pytest.mark.filterwarnings("ignore:.*differ only in form:shoal.ShoalWarning")
-def test_what_a_release_lost_is_finite(tmp_path):
+def test_the_loss_of_a_release_is_finite(tmp_path):
     rows = [*["1", "1.0"] * 2, *["2"] * 2, *[None] * 5]
     with (tmp_path / "people.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["v", "ill"], *([cell, "flu"] for cell in rows)])

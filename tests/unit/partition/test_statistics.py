@@ -14,7 +14,7 @@ from naive import examples
 
 from shoal.data.codes import encode
 from shoal.partition.axes import ordered_axis
-from shoal.partition.statistics import Ends, Holdings, determined, step_of
+from shoal.partition.statistics import Ends, PositionCounts, is_determined, step_of
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), st.sampled_from([-2, 0, 1, 2.5, 7]))), min_size=1)
 
@@ -23,7 +23,9 @@ def holdings(rows, values):
     numbers = {part: at for at, part in enumerate(sorted({part for part, _ in rows}))}
     column = encode("x", pa.array(values))
     part = np.array([numbers[part] for part, _ in rows], dtype=np.int32)
-    held = Holdings.of(ordered_axis(column), column, part, column.codes, np.ones(len(rows), np.int64), len(numbers))
+    held = PositionCounts.of(
+        ordered_axis(column), column, part, column.codes, np.ones(len(rows), np.int64), len(numbers)
+    )
     return held, [
         [value for (of, _), value in zip(rows, values, strict=True) if of == part] for part in sorted(numbers)
     ]
@@ -67,17 +69,17 @@ def test_what_a_mean_tells_is_what_enumeration_finds(rows, met):
     for values in every:
         total, low, high = told(values)
         alone = times[told(values)] == 1 and low != high
-        assert determined(rows, total, Ends(low, high, met=met)) == alone, values
+        assert is_determined(rows, total, Ends(low, high, met=met)) == alone, values
 
 
-def test_an_open_end_hides():
-    assert not determined(5, 100, Ends(None, None, met=False))
-    assert determined(5, 10, Ends(2, None, met=False)), "all are 2"
-    assert not determined(5, 12, Ends(2, None, met=False))
+def test_a_mean_in_an_open_range_does_not_determine_the_values():
+    assert not is_determined(5, 100, Ends(None, None, met=False))
+    assert is_determined(5, 10, Ends(2, None, met=False)), "all are 2"
+    assert not is_determined(5, 12, Ends(2, None, met=False))
 
 
 def test_values_in_steps():
     assert step_of([10, 25, 40, 100]) == 15
     assert step_of([7]) == 1
-    assert determined(5, 50 + 15, Ends(10, 100, met=False), 15), "one of five is a step above the least"
-    assert not determined(5, 50 + 30, Ends(10, 100, met=False), 15)
+    assert is_determined(5, 50 + 15, Ends(10, 100, met=False), 15), "one of five is a step above the least"
+    assert not is_determined(5, 50 + 30, Ends(10, 100, met=False), 15)

@@ -16,8 +16,8 @@ from shoal.data.frequency_set import FrequencySet
 from shoal.models.k_anonymity import KAnonymity
 from shoal.partition.axes import Axis
 from shoal.partition.condition import Condition
-from shoal.partition.mondrian import grow, mondrian
-from shoal.partition.target_aware import Target, by_impurity, target_aware
+from shoal.partition.mondrian import cut_all_parts, mondrian
+from shoal.partition.target_aware import Target, plan_by_impurity, target_aware
 
 NUMBER = {"u": Fraction(1), "v": Fraction(2), "w": Fraction(10)}
 
@@ -77,12 +77,14 @@ def test_least_squares(table):
 
 def by_levels(condition, axes, target):
     """All parts at once: the way of any other promise."""
-    return grow(condition, axes, by_impurity(axes, target.impurity(len(condition.items)), condition.least))
+    return cut_all_parts(
+        condition, axes, plan_by_impurity(axes, target.impurity(len(condition.items)), condition.least)
+    )
 
 
 @naive.examples(300)
 @given(textbook.tables(), st.booleans())
-def test_compiled_as_all_at_once(table, numeric):
+def test_the_compiled_cuts_equal_those_by_levels(table, numeric):
     """S4.9."""
     condition, axes = table.condition(), table.axes()
     labels = condition.reading.labels[naive.SENSITIVE]
@@ -92,7 +94,7 @@ def test_compiled_as_all_at_once(table, numeric):
 
 
 @pytest.mark.parametrize("promises", ["l", "alpha"])
-def test_other_promises(promises):
+def test_parts_comply_with_other_promises(promises):
     """S4.9: every part complies."""
 
     @naive.examples(150)
@@ -117,7 +119,7 @@ def planted(seed, rows=3_000):
 
 def errors(condition, found):
     """Rows that are not of the commonest kind of their part."""
-    long = condition.items.long["kind"].merged(found.part)
+    long = condition.items.long["kind"].merge_classes(found.part)
     most = np.zeros(found.count, dtype=np.int64)
     np.maximum.at(most, long.classes, long.counts)
     return condition.items.rows - most.sum()
@@ -125,14 +127,14 @@ def errors(condition, found):
 
 def scatter(condition, found, numbers):
     """Squared distances from the mean of each part."""
-    long = condition.items.long["kind"].merged(found.part)
+    long = condition.items.long["kind"].merge_classes(found.part)
     number = numbers[long.values]
     rows, sums, both = (np.bincount(long.classes, long.counts * number**p) for p in range(3))
     return (both - sums**2 / rows).sum()
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_it_tells_more_of_the_target(seed):
+def test_parts_tell_more_of_the_target_than_plain_mondrian(seed):
     """S4.9: fewer errors of a majority vote, and less scatter of a number, than plain Mondrian at the same k."""
     condition, axes = planted(seed)
     plain = mondrian(condition, axes)
@@ -147,5 +149,5 @@ def test_several_targets():
     """S4.9: the sum of the entropies; a target told twice changes nothing."""
     condition, axes = planted(0)
     target = Target(condition.items.long["kind"])
-    once, twice = (target_aware(condition, axes, t) for t in (target, target.together(target)))
+    once, twice = (target_aware(condition, axes, t) for t in (target, target.combine(target)))
     assert np.array_equal(once.part, twice.part)

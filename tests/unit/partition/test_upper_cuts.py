@@ -24,8 +24,8 @@ def on_disk(condition, axes, room):
     items, given_out = condition.items, []
     with tempfile.TemporaryDirectory() as folder:
         stored = StoredRows(items.attributes, items.layout, Path(folder) / "items")
-        stored.add(items.kept(np.arange(len(items)) % 2 == 0))
-        stored.add(items.kept(np.arange(len(items)) % 2 == 1))
+        stored.add(items.select_classes(np.arange(len(items)) % 2 == 0))
+        stored.add(items.select_classes(np.arange(len(items)) % 2 == 1))
         boxes, traffic = mondrian_on_disk(stored, axes, condition.k, lambda *some: given_out.append(some), room=room)
         assert not list(Path(folder).iterdir())
     place = {tuple(key): i for i, key in enumerate(items.keys.tolist())}
@@ -39,7 +39,7 @@ def on_disk(condition, axes, room):
 
 @naive.examples(600)
 @given(textbook.tables(), st.integers(0, 12))
-def test_same_parts(table, room):
+def test_parts_on_disk_are_those_in_memory(table, room):
     """S4.1, S4.7: numbers, texts, hierarchies, null, ties: whatever fits in memory, the parts and their numbers."""
     condition, axes = table.condition(), table.axes()
     expected = mondrian(condition, axes)
@@ -51,7 +51,7 @@ def test_same_parts(table, room):
 
 
 @pytest.mark.parametrize("room", [1, 7, 100, 3000])
-def test_scans_and_writes(room):
+def test_at_most_two_scans_and_one_write_per_level(room):
     """S4.7: at most two scans and one write per level."""
     draw = np.random.default_rng(5)
     columns = {f"x{i}": draw.integers(0, 40, 3000).astype(np.int32) for i in range(3)}
@@ -64,7 +64,7 @@ def test_scans_and_writes(room):
     assert (len(traffic.written) > 0) == (room < items)
 
 
-def test_other_columns_change_nothing():
+def test_rows_of_one_point_that_differ_elsewhere_stay_together():
     """Items of one point that differ elsewhere stay together."""
     draw = np.random.default_rng(6)
     table = textbook.by_number(3, {"x": draw.integers(0, 30, 400).tolist(), "y": draw.integers(0, 9, 400).tolist()})

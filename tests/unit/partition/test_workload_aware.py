@@ -12,7 +12,7 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.partition.axes import Axis
 from shoal.partition.condition import Condition
 from shoal.partition.mondrian import mondrian
-from shoal.partition.workload_aware import Asked, Demand, steered
+from shoal.partition.workload_aware import AttributeDemand, Demand, workload_aware
 
 
 @st.composite
@@ -25,7 +25,9 @@ def demands(draw, axes):
         row = st.lists(st.booleans(), min_size=axis.size, max_size=axis.size)
         predicates = draw(st.lists(row, min_size=many, max_size=many))
         which = draw(st.lists(st.integers(-1, many - 1), min_size=queries, max_size=queries))
-        held[axis.attribute] = Asked(np.array(which), np.array(predicates, dtype=bool).reshape(many, axis.size))
+        held[axis.attribute] = AttributeDemand(
+            np.array(which), np.array(predicates, dtype=bool).reshape(many, axis.size)
+        )
     weights = draw(st.lists(st.sampled_from([0.1, 1.0, 3.0]), min_size=queries, max_size=queries))
     return Demand(np.array(weights), held)
 
@@ -38,7 +40,7 @@ def test_every_part_complies_and_every_row_is_in_one(promises):
     @given(textbook.tables(promises), st.data())
     def check(table, data):
         condition, axes = table.condition(), table.axes()
-        found = steered(condition, axes, data.draw(demands(axes)))
+        found = workload_aware(condition, axes, data.draw(demands(axes)))
         parts = table.parts(found, condition)
         assert sorted(row for part in parts for row in part) == list(range(table.rows))
         assert len(parts) == 1 or all(table.holds(part) for part in parts)
@@ -48,10 +50,10 @@ def test_every_part_complies_and_every_row_is_in_one(promises):
 
 @naive.examples(150)
 @given(textbook.tables())
-def test_without_a_demand_it_is_plain(table):
+def test_without_queries_it_is_plain_mondrian(table):
     """A workload that asks nothing of the axes steers nothing."""
     condition, axes = table.condition(), table.axes()
-    found, plain = steered(condition, axes, Demand(np.ones(1), {})), mondrian(condition, axes)
+    found, plain = workload_aware(condition, axes, Demand(np.ones(1), {})), mondrian(condition, axes)
     assert np.array_equal(found.part, plain.part)
 
 
@@ -65,8 +67,8 @@ def line(values, k):
 def test_it_cuts_where_a_predicate_ends():
     """The first seven of twenty are asked for; plain Mondrian cuts after ten, then after five."""
     condition, axis = line([*range(7), *range(100, 113)], 3)
-    asked = Demand(np.ones(1), {"age": Asked(np.array([0]), np.arange(20)[None, :] < 7)})
-    assert 6 in steered(condition, [axis], asked).high[:, 0]
+    asked = Demand(np.ones(1), {"age": AttributeDemand(np.array([0]), np.arange(20)[None, :] < 7)})
+    assert 6 in workload_aware(condition, [axis], asked).high[:, 0]
     assert 6 not in mondrian(condition, [axis]).high[:, 0]
 
 
@@ -74,8 +76,8 @@ def test_a_cut_lies_on_the_boundary_and_not_on_the_last_row_before_it():
     """Nobody of the part is 5 or 6: a region that ends at 6 tells all, one that ends at 4 does not."""
     items = FrequencySet.count({"age": (np.array([0, 1, 2, 3, 7, 8, 9, 9], np.int32), 10)})
     axis = Axis("age", np.arange(10, dtype=np.int32), np.arange(10.0))
-    asked = Demand(np.ones(1), {"age": Asked(np.array([0]), np.arange(10)[None, :] < 6)})
-    found = steered(Condition(items, [KAnonymity(4)]), [axis], asked)
+    asked = Demand(np.ones(1), {"age": AttributeDemand(np.array([0]), np.arange(10)[None, :] < 6)})
+    found = workload_aware(Condition(items, [KAnonymity(4)]), [axis], asked)
     assert found.high[:, 0].tolist() == [5, 9]
 
 
@@ -90,7 +92,9 @@ def test_shares_along_a_hierarchy_are_those_of_the_label():
         None,
     )
     axis = textbook.Along(attribute).axis("kind")
-    asked = Demand(np.ones(2), {"kind": Asked(np.array([0, -1]), np.array([[True, False, False, True]]))}).on(axis)
+    asked = Demand(np.ones(2), {"kind": AttributeDemand(np.array([0, -1]), np.array([[True, False, False, True]]))}).on(
+        axis
+    )
     low, high = (axis.positions[[at]] for at in (0, 1))
     assert asked.shares(np.minimum(low, high), np.maximum(low, high)).tolist() == [[1 / 3, 1.0]]
     assert asked.shares(axis.positions[[3]], axis.positions[[3]]).tolist() == [[1.0, 1.0]]
@@ -112,8 +116,8 @@ def test_numbers_beyond_what_floats_tell_apart(values, null):
     size = len(values) + null
     codes = np.arange(size, dtype=np.int32)
     axis = Axis("n", codes, np.array(values), null=len(values) if null else None)
-    demand = Demand(np.ones(1), {"n": Asked(np.array([0]), codes[None, :] < 1)})
+    demand = Demand(np.ones(1), {"n": AttributeDemand(np.array([0]), codes[None, :] < 1)})
     shares = demand.on(axis).shares(np.zeros(size, dtype=np.int32), codes)
     assert np.isfinite(shares).all()
-    found = steered(Condition(FrequencySet.count({"n": (codes, size)}), [KAnonymity(1)]), [axis], demand)
+    found = workload_aware(Condition(FrequencySet.count({"n": (codes, size)}), [KAnonymity(1)]), [axis], demand)
     assert sorted(found.part.tolist()) == list(range(size))

@@ -56,7 +56,7 @@ def test_the_command_writes_tables_and_figures(desk):
     assert "![accuracy](accuracy.svg)" in (out / "study.md").read_text()
 
 
-def test_what_cannot_be_studied_is_said(desk):
+def test_bad_arguments_of_a_study_are_refused(desk):
     desk.refused(2, "study", "inferense", says="did you mean 'inference'")
     desk.refused(2, "study", "inference", "--adult", desk.folder, says="it should hold UCI's Adult")
     desk.refused(2, "study", "inference", "--adult", desk.folder, "--rows", "200", says="leave it out with --adult")

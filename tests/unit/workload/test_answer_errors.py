@@ -82,6 +82,6 @@ def test_bad_queries(query, how, says):
 
 
 def test_only_numbers_are_added_up():
-    shown = ORIGINAL.shown({"sex"})
+    shown = ORIGINAL.show_columns({"sex"})
     with pytest.raises(sh.BadInput, match="query 1: sum needs numbers, and the column 'sex' has others"):
         compare_answers(shown, ORIGINAL, queries_of([{"sum": "sex"}]))

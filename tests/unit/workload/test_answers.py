@@ -14,7 +14,7 @@ from patients import PATIENTS, patients
 import shoal as sh
 from shoal.data.codes import Table, encode
 from shoal.hierarchy.taxonomy import Taxonomy
-from shoal.workload.answers import answers
+from shoal.workload.answers import answer_queries
 from shoal.workload.generalised_table import QueriedOriginal, read_release
 from shoal.workload.query_files import queries_of
 
@@ -45,7 +45,7 @@ def test_the_second_query_of_the_paper():
     assert one.estimate == 2  # [35, 38] of four males: half of them
 
 
-def test_a_number_for_all_does_not_match():
+def test_a_mean_alone_matches_no_range():
     """A mean alone tells no range."""
     (one,) = answered(patients("mondrian", age="mean", means="any"), YOUNG)
     assert not one.matches
@@ -68,7 +68,7 @@ def shown(name, values, labels, **known):
 
 
 def one(release, **query):
-    found = answers(release, queries_of([query]))
+    found = answer_queries(release, queries_of([query]))
     return found.values[0], found.matching[0]
 
 
@@ -250,8 +250,8 @@ def brute_force(faces, query):
 
 
 def compared(release, faces, queries):
-    alone = [answers(release, queries_of([query])) for query in queries]
-    twice = answers(release, queries_of(queries * 2))  # several on the same attributes are answered together
+    alone = [answer_queries(release, queries_of([query])) for query in queries]
+    twice = answer_queries(release, queries_of(queries * 2))  # several on the same attributes are answered together
     found = [
         *zip(twice.values.tolist(), twice.matching, strict=True),
         *((one.values[0], one.matching[0]) for one in alone),
@@ -272,7 +272,7 @@ def original_of(rows):
 
 @examples(600)
 @given(tables(), st.lists(QUERIES, min_size=1, max_size=6))
-def test_brute_force(rows, queries):
+def test_answers_agree_with_brute_force(rows, queries):
     """S4.8: the uniform assumption is what it says."""
     if not rows:
         return
@@ -293,5 +293,5 @@ def test_a_table_that_is_not_recoded_answers_exactly(rows, queries):
         return
     faces = [tuple({value: Fraction(1)} for value in row[0]) for row in rows]
     original = original_of(rows)
-    compared(original.shown(NAMES), faces, queries)
-    assert all(answers(original.shown(NAMES), queries_of(queries)).matching)
+    compared(original.show_columns(NAMES), faces, queries)
+    assert all(answer_queries(original.show_columns(NAMES), queries_of(queries)).matching)

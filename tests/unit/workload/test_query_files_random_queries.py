@@ -5,7 +5,7 @@ import pytest
 
 import shoal as sh
 from shoal.data.codes import Table, encode
-from shoal.workload.answers import answers
+from shoal.workload.answers import answer_queries
 from shoal.workload.generalised_table import QueriedOriginal
 from shoal.workload.query_files import random_queries
 
@@ -32,11 +32,11 @@ def test_selectivity_and_attributes(attributes, selectivity):
     """Where attributes are independent, about that share of the rows satisfies; a day is taken whole."""
     queries = random_queries(TABLE, ["age", "pay", "day"], 200, attributes=attributes, selectivity=selectivity)
     assert {len(query.where) for query in queries} == {attributes}
-    found = answers(QueriedOriginal(TABLE).shown(TABLE.columns), queries).values / TABLE.rows
+    found = answer_queries(QueriedOriginal(TABLE).show_columns(TABLE.columns), queries).values / TABLE.rows
     assert found.mean() == pytest.approx(selectivity, rel=0.25, abs=0.02)
 
 
-def test_texts_are_taken_until_they_are_enough():
+def test_texts_are_added_until_the_selectivity_is_reached():
     queries = random_queries(TABLE, ["kind"], 50, attributes=1, selectivity=0.3)
     assert {len(query.where[0][1].values) for query in queries} == {3}
 
@@ -49,6 +49,6 @@ def test_texts_are_taken_until_they_are_enough():
         ({"attributes": 5}, r"queries on 5 attribute\(s\) cannot be drawn; there are 4"),
     ],
 )
-def test_what_cannot_be_drawn(how, says):
+def test_impossible_random_queries_are_refused(how, says):
     with pytest.raises(sh.BadInput, match=says):
         random_queries(TABLE, TABLE.columns, **{"count": 1, **how})

@@ -33,7 +33,7 @@ def reader(tmp_path, shoal, monkeypatch):
 @pytest.mark.parametrize(
     "page", [pytest.param(page, marks=pytest.mark.thorough) if page in LONG else page for page in PAGES]
 )
-def test_its_examples(page, reader):
+def test_examples_print_what_the_page_shows(page, reader):
     """With SHOAL_EXAMPLES=write, what really came out is written into the page, to be looked at."""
     if page in NEEDS_JAVA and shutil.which("java") is None:
         pytest.skip("Java is not installed, so Spark was not started")

@@ -20,5 +20,5 @@ def test_a_unit_test_is_named_after_its_module(path):
     assert any(tested == name or tested.startswith(f"{name}_") for name in known)
 
 
-def test_nothing_lies_loose():
+def test_only_conftest_lies_directly_in_tests():
     assert [path.name for path in UNIT.parent.glob("*.py")] == ["conftest.py"]

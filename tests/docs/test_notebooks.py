@@ -57,7 +57,7 @@ def lines(text):
 @pytest.mark.parametrize(
     "name", [name if name == QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in NAMES]
 )
-def test_it_runs_and_shows_what_it_shows(name, executed):
+def test_a_notebook_runs_and_prints_what_it_shows(name, executed):
     """With SHOAL_EXAMPLES=write, what really came out is written into the notebook, to be looked at."""
     path = NOTEBOOKS / f"{name}.ipynb"
     notebook = json.loads(path.read_text("utf-8"))
@@ -74,13 +74,13 @@ def test_it_runs_and_shows_what_it_shows(name, executed):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_is_a_notebook_without_traces_of_where_it_ran(name):
+def test_a_notebook_is_valid_and_has_no_traces_of_where_it_ran(name):
     text = (NOTEBOOKS / f"{name}.ipynb").read_text("utf-8")
     nbformat.validate(nbformat.reads(text, 4))
     assert not re.search(r"\"execution_count\": \d|/tmp|/home|\d+(\.\d+)? (s|ms|seconds)\b", text)
 
 
-def test_there_is_one_for_each_kind_of_person():
+def test_there_is_a_notebook_for_each_kind_of_reader():
     assert NAMES == ["researcher", "scientist", "steward"]
 
 

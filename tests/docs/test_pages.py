@@ -1,6 +1,7 @@
 """Every model, algorithm, attack, metric and engine has one page, which says what the code says."""
 
 import re
+import tomllib
 from dataclasses import fields
 
 import facts
@@ -17,7 +18,7 @@ FOLDERS, SECTIONS = facts.FOLDERS, facts.SECTIONS
 
 
 @pytest.mark.parametrize(("kind", "name"), REGISTERED)
-def test_it_has_one_page(kind, name):
+def test_everything_registered_has_one_page(kind, name):
     where = f"docs/{FOLDERS[kind]}/{name}.md"
     paths = hooks.pages().get((kind, name), [])
     assert paths, f"{kind} {name!r} has no page: write {where}, which begins with '---\\n{kind}: {name}\\n---'"
@@ -26,12 +27,12 @@ def test_it_has_one_page(kind, name):
     )
 
 
-def test_no_page_is_about_what_is_not_there():
+def test_every_page_is_about_something_registered():
     assert sorted(hooks.pages()) == sorted(REGISTERED)
 
 
 @pytest.mark.parametrize(("kind", "name"), REGISTERED)
-def test_its_sections(kind, name):
+def test_a_page_has_the_sections_of_its_kind(kind, name):
     (path,) = hooks.pages()[kind, name]
     assert tuple(re.findall(r"^## (.*)$", PAGES[path], flags=re.MULTILINE)) == SECTIONS[kind]
     assert re.search(r"^```(console|python)", PAGES[path], flags=re.MULTILINE), "an example that runs"
@@ -82,3 +83,37 @@ def test_the_page_about_policies_knows_every_hierarchy_and_role():
     text = PAGES[DOCS / "reference" / "policy.md"]
     assert [name for name in BUILDERS if not re.search(rf"\b{name} = ", text)] == []
     assert [role for role in shoal.Role if f"| `{role}` |" not in text] == []
+
+
+def test_the_page_about_policies_describes_every_key():
+    """In tables of Markdown, which whoever reads a clone can read, and in the section of its part of the file."""
+    text = PAGES[DOCS / "reference" / "policy.md"]
+    sections = {part.partition("\n")[0]: part for part in re.split(r"^## ", text, flags=re.MULTILINE)}
+    headings = {
+        "DataOptions": "Data",
+        "Attribute": "Columns",
+        "Method": "Method",
+        "ReleaseOptions": "Release",
+        "Blocking": "Blocking",
+        "Republish": "Publishing again",
+    }
+    schema = shoal.Policy.json_schema()
+    described = {name: part["properties"] for name, part in schema["$defs"].items() if "properties" in part}
+    assert "{ rows = 2 }" in sections["Method"]
+    del described["RowLimit"]  # its only key is written in a line
+    assert set(described) == set(headings)
+    for name, keys in described.items():
+        firsts = " ".join(re.findall(r"^\| (`[^|]*`) \|", sections[headings[name]], re.MULTILINE))
+        assert [key for key in keys if f"`{key}`" not in firsts] == [], name
+    assert [key for key in schema["properties"] if not re.search(rf"\[?\[{key}\b|`{key} =", text)] == []
+
+
+def test_the_page_about_policies_shows_a_line_for_every_form_of_hierarchy():
+    from shoal.hierarchy.build import BUILDERS, parse
+
+    text = PAGES[DOCS / "reference" / "policy.md"]
+    shown = re.findall(r"^\| (`[^|]*`) \| `(hierarchy = [^`]*)`", text, re.MULTILINE)
+    assert {name for names, _ in shown for name in re.findall(r"`([^`]*)`", names)} >= set(BUILDERS)
+    for _, line in shown:
+        spec = tomllib.loads(line)["hierarchy"]
+        assert parse(spec, DOCS) is not None

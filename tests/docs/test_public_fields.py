@@ -29,7 +29,7 @@ def parts(annotation):
         yield from parts(part)
 
 
-def test_every_public_field_has_its_reason():
+def test_every_public_field_has_a_documented_reason():
     section = PAGE.read_text("utf-8").split("## What the public folder says")[1].split("\n## ")[0]
     rows = [line.split("|") for line in section.splitlines() if line.startswith("| `")]
     named = [name for _, fields, why, _ in rows for name in re.findall(r"`([^`]+)`", fields) if why.strip()]

@@ -13,12 +13,12 @@ def reader(tmp_path):
     return Reader(tmp_path, " ".join)
 
 
-def test_what_is_true_stays(reader):
+def test_a_page_with_true_output_is_unchanged(reader):
     page = PYTHON + "```text\n2\n```\n\n```console\n$ shoal a 1\na 1\n$ shoal b\nb\n```\n"
     assert reader.read(page) == page
 
 
-def test_what_is_not_is_put_right(reader):
+def test_wrong_output_is_corrected(reader):
     assert reader.read(PYTHON + "```text\n3\n```\n") == PYTHON + "```text\n2\n```\n"
     assert reader.read("```console\n$ shoal a\nb\n```\n") == "```console\n$ shoal a\na\n```\n"
     silent = "```python\nx = 1\n```\n\n```text\n%s```\n"
@@ -42,13 +42,13 @@ def test_blocks_with_a_title_are_files(reader, tmp_path):
         ("```console\n$ pip install shoal[other]\n```\n", "shoal"),
     ],
 )
-def test_what_would_escape_is_refused(reader, page, says):
+def test_examples_that_would_not_be_run_are_refused(reader, page, says):
     with pytest.raises(AssertionError) as refused:
         reader.read(page)
     assert says in str(refused.value)
 
 
-def test_a_part_of_a_policy_must_be_one(reader):
+def test_a_toml_block_must_be_a_valid_part_of_a_policy(reader):
     reader.read('```toml\n[method]\nalgorithm = "mondrian"\n```\n')
     with pytest.raises(BadPolicy):
         reader.read('```toml\n[method]\nalgorithm = "mondriaan"\n```\n')
@@ -59,6 +59,6 @@ def test_only_times_and_our_version_are_masked():
     assert masked("l = 2.75") == "l = 2.75"
 
 
-def test_where_blocks_stand():
+def test_blocks_know_their_line_and_whether_they_follow_another():
     first, second = blocks("# A\n\n```python\n1\n```\n\n```text\n2\n```\n")
     assert (first.line, first.follows, second.line, second.follows) == (3, False, 7, True)

@@ -34,14 +34,14 @@ def site(tmp_path_factory):
     shutil.rmtree(folder)
 
 
-def test_nothing_outside_is_named_as_a_part_of_a_page(site):
+def test_pages_load_nothing_from_elsewhere(site):
     for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
         for part in ('src="http', 'src="//', 'rel="stylesheet" href="http', 'rel="preconnect"'):
             assert part not in text, f"{page.name} has {part}"
 
 
-def test_the_facts_are_on_the_pages(site):
+def test_generated_facts_are_on_the_pages(site):
     text = (site / "models" / "entropy-l-diversity.html").read_text("utf-8")
     assert "Closure declared" in text
     assert "<code>UNION</code>" in text
@@ -58,7 +58,7 @@ def test_the_facts_are_on_the_pages(site):
         (390, "light"),
     ],
 )
-def test_pages_in_a_browser(site, width, scheme):
+def test_pages_have_no_faults_in_a_browser(site, width, scheme):
     shots = os.environ.get("SHOAL_SHOTS")
     looks = look(
         *(site / page for page in OPENED),

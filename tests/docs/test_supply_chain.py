@@ -51,7 +51,7 @@ def test_the_page_of_licences_lists_every_package():
     assert names == [name for file in licences.LISTS for name in licences.names(file)]
 
 
-def test_what_has_no_licence_or_a_viral_one_is_not_needed_to_run():
+def test_packages_needed_to_run_have_permissive_licences():
     found = dict(re.findall(r"^\| (\S+) \| (.+) \|$", licences.PAGE.read_text("utf-8"), flags=re.MULTILINE))
     for name in licences.names("run.txt"):
         assert re.search(r"MIT|BSD|Apache|ISC|PSF", found[name]), (name, found[name])

@@ -47,7 +47,7 @@ def test_the_manifest_and_the_page_say_what_it_is_and_what_is_weak(anatomy):
     assert private["recoding"]["kind"] == "groups"
 
 
-def test_groups_hide_nobodys_row_from_who_looks_for_it(anatomy):
+def test_groups_do_not_hide_rows_from_the_prosecutor_attack(anatomy):
     """Rows are shown as they are: the attack that looks a person up counts their values, not their groups."""
     people = [tuple(line.split(",")[1:3]) for line in anatomy.data.read_text().splitlines()[1:]]
     alone = sum(count == 1 for count in Counter(people).values())
@@ -100,7 +100,7 @@ def test_rows_that_change_groups_are_found_with_the_original(anatomy):
     assert "truthful" in [v["promise"] for v in json.loads(ran.out)["verdicts"] if v["status"] == "fails"]
 
 
-def test_a_missing_table_is_said(anatomy):
+def test_verify_reports_a_missing_table(anatomy):
     (anatomy.out / "sensitive.csv").unlink()
     ran = anatomy.verify()
     assert (ran.code, "out/sensitive.csv: the released table is missing" in ran.err) == (2, True)
@@ -125,7 +125,7 @@ def test_frames_come_back_as_two_frames_of_their_kind(frame):
     assert groups.num_rows == 6, "two groups of three values, each once"
 
 
-def test_too_frequent_a_value(desk):
+def test_a_value_too_frequent_for_l_is_refused_without_its_name(desk):
     desk.policy(
         attributes=ATTRIBUTES, require=[{"model": "distinct-l-diversity", "l": 3}], method={"algorithm": "anatomy"}
     )

@@ -59,7 +59,7 @@ LONE = policy({"role": "quasi-identifier", "hierarchy": [10], "max-level": 1}, m
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table, pa.RecordBatch.from_pydict])
-def test_the_same_kind_comes_back(kind):
+def test_a_frame_of_the_same_library_comes_back(kind):
     frame = kind(ROWS)
     release = sh.anonymize(frame, POLICY)
     assert type(release.data) is type(frame)
@@ -324,7 +324,7 @@ def test_hierarchies_in_all_forms(form, tmp_path):
     assert all(v.holds for v in sh.verify(tmp_path / "out", original=frame))
 
 
-def test_a_drafted_hierarchy_and_a_csv_one(tmp_path):
+def test_drafted_and_csv_hierarchies_are_saved_and_verified(tmp_path):
     frame = pd.DataFrame({"age": list(range(30, 60)) * 10, "disease": list("abc") * 100})
     sh.anonymize(frame, policy()).save(tmp_path / "drafted")
     (tmp_path / "age.csv").write_text("".join(f"{age};{decade(age)};*\n" for age in range(30, 60)))
@@ -338,7 +338,7 @@ def test_a_drafted_hierarchy_and_a_csv_one(tmp_path):
         assert all(v.holds for v in sh.verify(tmp_path / out, original=frame))
 
 
-def test_infeasible_and_the_rest_of_the_tree():
+def test_infeasible_and_the_tree_of_errors():
     with pytest.raises(sh.Infeasible, match="impossible") as caught:
         sh.anonymize(
             pd.DataFrame(ROWS), sh.Policy(attributes=POLICY.attributes, require=[{"model": "k-anonymity", "k": 7}])
@@ -378,7 +378,7 @@ def test_small_numbers_are_written_as_numbers(tmp_path):
     assert sorted(pd.read_csv(tmp_path / "out" / "data.csv")["disease"]) == sorted(frame["disease"])
 
 
-def test_an_empty_text_needs_another_marker(tmp_path):
+def test_an_empty_text_needs_a_missing_marker_other_than_empty(tmp_path):
     frame = pd.DataFrame({"age": [1] * 3, "disease": ["a", "", "b"]})
     release = sh.anonymize(frame, policy(data={"missing": []}))
     with pytest.raises(sh.BadInput, match=r"missing = \['NA'\], or write Parquet"):
@@ -402,7 +402,7 @@ def test_what_is_no_policy_is_refused(given):
         sh.anonymize(pd.DataFrame(ROWS), given)
 
 
-def test_a_single_name_is_one_name():
+def test_a_single_column_name_may_be_a_plain_string():
     frame = pd.DataFrame({"age": [1, 1, 2, 2], "s": ["NA", "x", "x", "y"]})
     several = sh.measure(frame, quasi_identifiers=["age", "age"], sensitive=["s"], missing=["NA"])
     assert sh.measure(frame, quasi_identifiers="age", sensitive="s", missing="NA") == several
@@ -447,7 +447,7 @@ def test_a_summary_is_frozen_in_depth():
         assert copied == summary
 
 
-def test_a_population_that_no_promise_looks_at(tmp_path):
+def test_a_population_that_no_promise_uses_gives_a_warning(tmp_path):
     sh.anonymize(pd.DataFrame(ROWS), POLICY).save(tmp_path / "out")
     with pytest.warns(sh.ShoalWarning, match="no promise of this release looks at the population"):
         sh.verify(tmp_path / "out", population=pd.DataFrame(ROWS))
@@ -476,6 +476,7 @@ NAMES = [
         "attack",
         "attacks",
         "audit",
+        "block",
         "compare",
         "datasets",
         "draft",
@@ -522,7 +523,7 @@ except SystemExit as done:
 
 
 @pytest.mark.parametrize("code", ["import shoal", "import shoal; shoal.Infeasible, shoal.__all__, dir(shoal)", HELP])
-def test_importing_is_light(code):
+def test_importing_loads_no_heavy_module(code):
     script = f"{code}\nimport sys\nprint('LOADED', *sys.modules)"
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     loaded = {name.split(".")[0] for name in said.split("LOADED")[1].split()}
@@ -538,7 +539,7 @@ def test_the_shipped_schemas_are_the_generated_ones(name):
     jsonschema.Draft202012Validator.check_schema(generated()[name])
 
 
-def test_no_schema_is_left_over():
+def test_every_schema_file_is_a_generated_one():
     assert sorted(path.name for path in FOLDER.iterdir()) == sorted(generated())
 
 
@@ -624,7 +625,7 @@ def test_errors_are_value_errors(error):
     assert issubclass(error, ValueError)
 
 
-def test_arguments_that_people_write_without_their_names(tmp_path):
+def test_common_arguments_may_be_positional(tmp_path):
     frame = people()
     file = tmp_path / "people.csv"
     frame.to_csv(file, index=False)
@@ -652,12 +653,12 @@ def test_what_is_no_attack_is_refused(given):
 
 
 @pytest.mark.parametrize(("given", "values"), [(3, [3]), ("2..3", [2, 3]), (range(2, 4), [2, 3])])
-def test_values_of_a_sweep_as_people_write_them(given, values):
+def test_sweep_takes_values_in_several_forms(given, values):
     assert [run.value for run in sh.sweep(pd.DataFrame(ROWS), POLICY, k=given).runs] == values
 
 
 @pytest.mark.parametrize("name", [name for name in sh.__all__ if inspect.isfunction(getattr(sh, name))])
-def test_signatures_read_well(name):
+def test_signatures_show_no_lambda_and_no_nameless_object(name):
     said = str(inspect.signature(getattr(sh, name)))
     assert "<" not in said  # neither a lambda nor an object without a name
     assert "lambda" not in said

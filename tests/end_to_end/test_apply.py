@@ -163,7 +163,7 @@ def test_people_are_told_that_releases_can_be_compared(first):
     assert machine.err == ""
 
 
-def test_formats_places_and_equal_bytes(first):
+def test_apply_to_parquet_with_a_private_folder_gives_equal_bytes(first):
     new = first.folder / "new.parquet"
     pq.write_table(pa.table(people(NEW).to_dict("list")), new)
     hidden = first.folder / "hidden"
@@ -236,10 +236,24 @@ def test_a_wrong_share(first, wrong):
     refuse(first, first.data, "--suppression", wrong, says="a share from 0 to 1")
 
 
+def test_a_bare_1_is_refused_with_both_spellings(first):
+    refuse(first, first.data, "--suppression", "1", says="write 1.0 for a share of all, { rows = 1 } for one row")
+
+
+@pytest.mark.parametrize("limit", ["rows=2", "{ rows = 2 }"])
+def test_suppression_as_a_number_of_rows(first, limit):
+    from shoal.policy.sections import suppression_of_text
+    from shoal.publish.fixed_recoding import FixedRecoding
+
+    again = FixedRecoding.load(first.private, suppression=suppression_of_text(limit))
+    assert again.policy.suppressible(1_000) == 2
+    assert first.run("apply", first.private, first.data, "--dry-run", "--suppression", limit).code == 0
+
+
 def test_too_few_rows(first):
     new = first.table("\n".join(NEW.splitlines()[:3]), "new.csv")
     refuse(first, new, code=3, says="2 records < k=3")
-    refuse(first, new, "--suppression", "1", code=3, says="anonymize afresh")
+    refuse(first, new, "--suppression", "1.0", code=3, says="anonymize afresh")
 
 
 # rows and columns that do not fit
@@ -312,7 +326,7 @@ def test_no_table(first):
 # labels do not depend on what else there is
 
 
-def test_a_mask_hides_as_much_as_it_did(desk):
+def test_a_mask_hides_as_many_characters_as_before(desk):
     desk.table("zip,disease\n" + "53715,a\n53719,b\n53711,c\n02138,a\n02139,b\n02137,c\n")
     desk.policy({"zip": {**QI, "hierarchy": {"mask": "right"}}, "disease": DISEASE})
     assert desk.anonymize().code == 0
@@ -401,7 +415,7 @@ def policy_of(instance):
 @given(instance=instances(show=st.booleans()), data=st.data())
 @naive.examples(60, fixtures=True)
 @pytest.mark.filterwarnings("ignore::shoal.ShoalWarning")
-def test_what_is_kept_is_what_the_definition_keeps(instance, data, tmp_path_factory):
+def test_apply_keeps_the_rows_that_the_definition_keeps(instance, data, tmp_path_factory):
     if any(not a.levels for a in instance.attributes.values()):
         return  # a hierarchy in a policy has a level above its values
     everyone = list(range(instance.rows))
@@ -507,7 +521,7 @@ def with_levels(desk, found):
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_private_folder_is_one_clear_sentence(desk, what):
+def test_a_broken_private_folder_is_refused_in_one_sentence(desk, what):
     (desk.folder / "sex.csv").write_text("f;*\nm;*\n")
     desk.policy({**ATTRIBUTES, "sex": {**QI, "hierarchy": {"csv": "sex.csv"}}})
     assert desk.anonymize().code == 0
@@ -530,7 +544,7 @@ def test_a_hierarchy_that_was_not_kept_is_not_drafted_anew(first):
     refuse(first, first.data, says="does not say in full which hierarchy 'age' had")
 
 
-def test_the_length_of_a_mask_is_not_guessed(desk):
+def test_a_missing_mask_length_is_refused_and_not_guessed(desk):
     desk.table("zip,disease\n" + "53715,a\n" * 3)
     desk.policy({"zip": {**QI, "hierarchy": {"mask": "right"}}, "disease": DISEASE})
     assert desk.anonymize().code == 0
@@ -569,7 +583,7 @@ def test_options_from_python(first):
         sh.apply(first.folder / "nix", frame)
 
 
-def test_functions_are_kept_as_what_they_made(tmp_path):
+def test_functions_are_kept_as_the_labels_that_they_made(tmp_path):
     frame = pd.DataFrame({"age": [31, 33, 35, 51, 53, 55]})
     age = {**QI, "hierarchy": lambda age: f"{age // 10}0s"}
     sh.anonymize(frame, sh.Policy(attributes={"age": age}, require=[{"model": "k-anonymity", "k": 3}])).save(

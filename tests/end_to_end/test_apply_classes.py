@@ -114,7 +114,7 @@ def test_observed_ranges_stay_as_they_were(desk):
 
 
 @pytest.mark.parametrize("rows", [1, 5, 7, 20, 23])
-def test_rows_of_a_point_are_shared_out_as_before(tmp_path, rows):
+def test_rows_of_one_point_are_spread_over_its_boxes_as_before(tmp_path, rows):
     """Relaxed: ten rows of one value stand in several boxes; others of this value follow them, over and over."""
     ages = pa.table({"age": [1, 2, *[5] * 10, 8, 9], "ill": list("abcdefghijklmn")})
     policy = {"attributes": {"age": QI, "ill": "sensitive"}, "method": {"algorithm": "mondrian-relaxed"}}
@@ -127,9 +127,9 @@ def test_rows_of_a_point_are_shared_out_as_before(tmp_path, rows):
     new = pa.table({"age": [5] * rows, "ill": ["a"] * rows})
     if not expected:
         with pytest.raises(sh.Infeasible):
-            sh.apply(tmp_path / "out.private", new, suppression=1)
+            sh.apply(tmp_path / "out.private", new, suppression=1.0)
     else:
-        shown = sh.apply(tmp_path / "out.private", new, suppression=1).data["age"]
+        shown = sh.apply(tmp_path / "out.private", new, suppression=1.0).data["age"]
         assert Counter(shown.to_pylist()) == expected
 
 
@@ -191,7 +191,7 @@ def test_classes_that_fail_are_left_out(boxed):
     assert applied(boxed, new, "--suppression", "k").code == 0
     assert {tuple(row[:2]) for row in lines(boxed)} == {("<30", "f")}
     alone = boxed.table("name,age,sex,disease\na,5,f,flu\nb,61,m,flu\n", "alone.csv")
-    refuse(boxed, alone, "--suppression", "1", code=3, says="a release without rows is none")
+    refuse(boxed, alone, "--suppression", "1.0", code=3, says="a release without rows is none")
 
 
 def test_what_is_promised_of_the_whole_table_holds_too(tmp_path):
@@ -253,7 +253,7 @@ TOWNS = {"tree": {"any": {"coast": ["a", "b", "c"], "inland": ["x", "y", "z"]}}}
         ({}, ["2020-01-01"] * 3 + ["2020-03-01"] * 3, ["2020-01-01"] * 2 + ["2020-01-05"], "[2020-01-01, 2020-03-01)"),
     ],
 )
-def test_what_encloses_a_value(tmp_path, column, values, new, expected):
+def test_a_value_outside_widens_the_nearest_class_to_enclose_it(tmp_path, column, values, new, expected):
     policy = {
         "attributes": {"q": QI | column},
         "require": [{"model": "k-anonymity", "k": 2}],
@@ -332,12 +332,12 @@ def test_every_row_shows_what_the_definition_says(earlier, new, k, algorithm):
         table = pa.Table.from_pylist(new, SCHEMA)
         if not any(expected):
             with pytest.raises(sh.Infeasible, match="a release without rows is none"):
-                sh.apply(folder / "out.private", table, suppression=1)
+                sh.apply(folder / "out.private", table, suppression=1.0)
             return
-        release = sh.apply(folder / "out.private", table, suppression=1)
+        release = sh.apply(folder / "out.private", table, suppression=1.0)
         assert labels_of(release.data) == [label for label in expected if label is not None]
         assert release.rows.tolist() == [at for at, label in enumerate(expected) if label is not None]
-        widened = sh.apply(folder / "out.private", table, suppression=1, outside="nearest")
+        widened = sh.apply(folder / "out.private", table, suppression=1.0, outside="nearest")
         assert all(verdict.holds for verdict in (*release.verdicts, *widened.verdicts))
         by_row = dict(zip(widened.rows.tolist(), labels_of(widened.data), strict=True))
         assert min(Counter(by_row.values()).values()) >= k
@@ -364,7 +364,7 @@ def test_relaxed_boxes_hold_for_any_table(earlier, new, k, outside):
         assert rows[0] == rows[1]
         try:
             release = sh.apply(
-                folder / "out.private", pa.Table.from_pylist(new, SCHEMA), suppression=1, outside=outside
+                folder / "out.private", pa.Table.from_pylist(new, SCHEMA), suppression=1.0, outside=outside
             )
         except sh.Infeasible:
             return
@@ -415,7 +415,7 @@ def test_the_private_folder_alone_knows_who_was_in_which_class(desk):
         assert kept.stat().st_mode & 0o777 == 0o600
 
 
-def test_boxes_that_were_made_where_the_rows_are(boxed):
+def test_boxes_made_on_disk_can_be_applied(boxed):
     again = boxed.folder / "disk"
     policy = boxed.folder / "policy.toml"
     assert boxed.run("anonymize", boxed.data, "--policy", policy, "--out", again, "--engine", "duckdb").code == 0
@@ -431,7 +431,7 @@ def test_boxes_that_were_made_where_the_rows_are(boxed):
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pa.table])
-def test_frames_come_back_as_they_were(boxed, kind):
+def test_a_frame_of_the_same_library_comes_back(boxed, kind):
     frame = kind(
         {"name": list("abcd"), "age": [5, 29, 35, 35], "sex": list("ffff"), "disease": ["flu", "hiv", "flu", "hiv"]}
     )
@@ -462,7 +462,7 @@ CLASSLESS = {
 
 
 @pytest.mark.parametrize("what", CLASSLESS)
-def test_recodings_that_fit_no_other_rows(desk, what):
+def test_recodings_without_classes_are_refused(desk, what):
     method, attributes, says = CLASSLESS[what]
     require = [{"model": "distinct-l-diversity", "l": 2} if what == "groups" else {"model": "k-anonymity", "k": 2}]
     desk.policy({**PEOPLE, **attributes}, require=require, method=method, release={"means": "any"})
@@ -490,7 +490,7 @@ def test_columns_that_do_not_fit(boxed, change, says):
     assert "make the new table like the earlier one" in said
 
 
-def test_values_that_a_hierarchy_does_not_know_are_refused_as_ever(desk):
+def test_values_that_a_hierarchy_does_not_know_are_refused(desk):
     desk.table("town,disease\n" + "a,flu\nb,hiv\n" * 2)
     desk.policy(
         {"town": QI | {"hierarchy": TOWNS}, "disease": "sensitive"},

@@ -78,7 +78,7 @@ def test_definetti_of_anatomy_and_of_classes(released):
     assert attacked(desk, "definetti", "--original", desk.data)["success"]["guesses"] == 12
 
 
-def test_in_python_the_same():
+def test_the_attacks_work_from_python():
     people = pc.read_csv(pa.BufferReader(PEOPLE.encode()))
     age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}
     sex = {"role": "quasi-identifier", "hierarchy": {"flat": True}}
@@ -105,7 +105,7 @@ def test_in_python_the_same():
         ("compose", ["{out}", "--register", "twice.csv", "--key", "name"], "holds a person twice"),
         ("compose", ["{out}", "--register", "other.csv"], "no column 'sex'"),
         ("minimality", [], "needs a register"),
-        ("minimality", ["--register", "few.csv"], "exactly those who were released"),
+        ("minimality", ["--register", "few.csv"], "everybody whom the release was made from"),
         ("minimality", ["--register", "people.csv", "--seed", "1.5"], "--seed"),
         ("definetti", [], "look alike"),
         ("definetti", ["--attribute", "diseas"], "did you mean 'disease'?"),

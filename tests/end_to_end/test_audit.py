@@ -33,7 +33,7 @@ def released(require):
 
 @pytest.mark.thorough
 @pytest.mark.skipif(not ADULT.exists(), reason="the Adult table is not beside the repository")
-def test_k_anonymity_alone_leaves_people_exposed_and_diversity_changes_the_lines():
+def test_k_anonymity_alone_leaves_people_exposed_and_diversity_changes_the_verdict():
     alone = sh.audit(released(K5))
     lines = verdict(alone)
     assert lines["record linkage"].verdict == "protected"
@@ -61,11 +61,11 @@ PATIENTS = pa.table(
 )
 
 
-def test_a_release_that_nothing_exposes():
+def test_a_release_that_no_attack_exposes_is_called_protected():
     found = sh.audit(PATIENTS, quasi_identifiers="age", sensitive="ill")
     lines = verdict(found)
     assert not found.exposed
-    assert [lines[str(channel)].said for channel in Channel] == [
+    assert [lines[str(channel)].verdict_text for channel in Channel] == [
         *("protected", "protected", "protected", "not looked at", "protected"),
     ]
     assert set(found.skipped) >= {"join", "compose", "minimality", "similarity"}
@@ -82,7 +82,7 @@ def test_other_releases_and_registers_change_the_verdict():
     assert lines["composition"].verdict == "exposed"
     assert "at least 4 candidates" in lines["record linkage"].why
     alone = sh.audit(PATIENTS.slice(0, 5), register=register, quasi_identifiers="age", sensitive="ill")
-    assert verdict(alone)["record linkage"].said == "exposed: 1 records"
+    assert verdict(alone)["record linkage"].verdict_text == "exposed: 1 record"
     assert "match one record only" in verdict(alone)["record linkage"].why
 
 
@@ -130,3 +130,23 @@ def test_singling_out_reads_decimal_commas(desk):
     ran = desk.run("audit", desk.out, "--original", data, "--json")
     assert ran.code == 0, ran.err
     assert "singling-out" not in json.loads(ran.out)["not_run"]
+
+
+def test_records_that_are_stars_everywhere_are_counted_apart():
+    shown = {"age": ["3*"] * 3 + ["*"] * 2, "sex": ["f"] * 3 + ["*"] * 2}
+    found = sh.audit(pa.table(shown), quasi_identifiers=["age", "sex"])
+    prosecutor = next(each for each in found.findings if each.attack == "prosecutor")
+    rest = "; 2 more records show * in every quasi-identifier and could be anybody's"
+    assert prosecutor.sentence == f"0 of 3 records are alone in their class; the smallest class has 3{rest}"
+    assert prosecutor.figures["suppressed_records"] == 2
+    assert verdict(found)["record linkage"].why == f"by its classes: the smallest has 3 records{rest}"
+
+
+def test_background_knowledge_is_told_apart_from_what_the_release_tells():
+    shown = {"age": ["3*"] * 4, "ill": ["flu", "hiv", "flu", "hiv"]}
+    line = verdict(sh.audit(pa.table(shown), quasi_identifiers=["age"], sensitive=["ill"]))["attribute linkage"]
+    assert line.verdict == "protected"
+    assert line.why.endswith(
+        "somebody who knows from elsewhere one value that a person does not have can tell the value of 4 (the release "
+        "alone does not tell these)"
+    )

@@ -18,7 +18,7 @@ def levels(*lines):
     return {"role": "quasi-identifier", "hierarchy": {"rows": [line.split(";") for line in lines]}}
 
 
-def test_the_desk_itself_is_good(desk):
+def test_the_unchanged_desk_fixture_is_accepted(desk):
     assert desk.anonymize().code == 0
     assert desk.out.is_dir()
     assert desk.private.is_dir()
@@ -48,7 +48,7 @@ def test_a_table_that_cannot_be_read(desk, content, says):
     desk.refused(2, "init", desk.data, "--out", desk.folder / "new.toml", says=says)
 
 
-def test_the_same_from_outside(desk, process):  # bad input 1
+def test_an_empty_file_is_refused_by_a_real_process(desk, process):  # bad input 1
     desk.table("")
     ran = process("anonymize", desk.data, "--policy", desk.folder / "policy.toml", "--out", desk.out)
     out, err = ran.communicate()
@@ -75,7 +75,7 @@ def test_more_people_asked_for_than_there_are(desk):  # bad input 3
 
 
 @pytest.mark.parametrize("k", ["0", "-1", "1.5", "'CANARY'", "1e400", "nan", "true", "inf"])  # bad input 4
-def test_a_k_that_is_none(desk, k):
+def test_a_k_that_is_no_positive_number_is_refused(desk, k):
     policy = desk.policy()
     policy.write_text(policy.read_text().replace("k = 3", f"k = {k}"))
     assert "k " in desk.refused(2, says="policy.toml: the 1st [[require]]: ")
@@ -119,7 +119,7 @@ def test_promises_that_contradict_themselves_or_the_table(desk, require, code, s
         ("format", 2, "format"),
     ],
 )
-def test_policies_that_are_none(desk, section, values, says):
+def test_policies_with_invalid_sections_are_refused(desk, section, values, says):
     desk.policy(**{section: values})
     desk.refused(2, says=says)
 
@@ -228,7 +228,7 @@ def test_one_column_has_one_role(desk):  # bad input 17
 
 
 @pytest.mark.parametrize(("name", "near"), [("Age", "age"), ("agee", "age"), ("Disease", "disease")])
-def test_a_name_that_is_nearly_right(desk, name, near):  # bad input 18
+def test_a_misspelt_column_name_suggests_the_nearest(desk, name, near):  # bad input 18
     attributes = desk_attributes()
     attributes[name] = attributes.pop(near)
     desk.policy(attributes)
@@ -262,7 +262,7 @@ def test_a_column_that_may_identify_people_must_be_confirmed(desk):
         (None, "cannot be read"),
     ],
 )
-def test_a_hierarchy_that_is_none(desk, lines, says):  # bad input 19
+def test_an_invalid_hierarchy_file_is_refused(desk, lines, says):  # bad input 19
     if lines is not None:
         (desk.folder / "sex.csv").write_text(lines)
     desk.policy(desk_attributes(sex={"role": "quasi-identifier", "hierarchy": {"csv": "sex.csv"}}))
@@ -341,7 +341,7 @@ def test_cells_that_attack_a_reader(desk, cell):
     assert desk.verify("--original", desk.data).code == 0
 
 
-def test_two_cells_stay_two(desk):  # bad input 27
+def test_cells_that_differ_in_a_leading_quote_stay_different(desk):  # bad input 27
     desk.table("age,disease\n" + "1,=x\n1,'=x\n1,''=x\n" * 3)
     alpha = {"=x": 0.4, "'=x": 0.4}
     desk.policy({"age": PLAIN, "disease": {"role": "sensitive"}}, [{"model": "distinct-l-diversity", "l": 3},
@@ -379,13 +379,13 @@ def test_a_label_that_reads_as_missing_is_refused(desk, level, marker):
 # bad input 28: where a release must not go
 
 
-def test_not_over_the_input(desk):
+def test_output_over_the_input_is_refused(desk):
     desk.refused(2, out=desk.data, says="its own input")
     desk.refused(2, out=desk.folder, says="its own input")
     desk.refused(2, "init", desk.data, "--out", desk.data, "--force", says="over the table")
 
 
-def test_not_over_the_input_through_another_name(desk):
+def test_output_over_a_link_to_the_input_is_refused(desk):
     link = desk.folder / "link.csv"
     link.symlink_to(desk.data)
     hard = desk.folder / "hard.csv"
@@ -400,7 +400,7 @@ def test_not_over_the_input_through_another_name(desk):
     desk.refused(2, "anonymize", inner, "--policy", desk.folder / "policy.toml", "--out", deep, "--force")
 
 
-def test_not_into_a_folder_of_something_else(desk):
+def test_output_into_a_folder_with_other_files_is_refused(desk):
     desk.out.mkdir()
     (desk.out / "thesis.txt").write_text("years of work")
     desk.refused(2, says="not empty and not a release")
@@ -411,7 +411,7 @@ def test_not_into_a_folder_of_something_else(desk):
     desk.refused(2, "anonymize", desk.data, "--policy", policy, "--out", desk.out, "--force", says="not a release")
 
 
-def test_over_an_older_release_only_with_force(desk):
+def test_an_older_release_is_replaced_only_with_force(desk):
     assert desk.anonymize().code == 0
     desk.refused(2, says="use --force")
     desk.policy(require=[{"model": "k-anonymity", "k": 6}])
@@ -427,7 +427,7 @@ def test_an_empty_folder_is_welcome(desk):
     assert desk.anonymize().code == 0
 
 
-def test_not_where_nothing_can_be_written(desk, monkeypatch):
+def test_output_where_nothing_can_be_written_is_refused(desk, monkeypatch):
     desk.refused(2, out=desk.folder / "nowhere" / "out", says="does not exist")
     desk.refused(2, out=desk.folder / "policy.toml", says="this is a file")
     desk.refused(2, out=desk.data / "out", says="does not exist")
@@ -440,7 +440,7 @@ def test_not_where_nothing_can_be_written(desk, monkeypatch):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_not_where_one_may_not_write(desk):
+def test_output_without_permission_is_refused(desk):
     locked = desk.folder / "locked"
     locked.mkdir(mode=0o500)
     desk.refused(2, out=locked / "out", says="no permission")
@@ -471,7 +471,7 @@ def test_a_full_disk_leaves_everything_as_it_was(desk, monkeypatch, number, olde
 
 @pytest.mark.parametrize("older", [False, True])
 @pytest.mark.parametrize("fails", range(4))
-def test_a_move_that_fails_takes_the_other_back(desk, monkeypatch, older, fails):
+def test_a_failed_move_of_one_folder_undoes_the_other(desk, monkeypatch, older, fails):
     from pathlib import Path
 
     if older:

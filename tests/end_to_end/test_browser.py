@@ -1,7 +1,7 @@
 """The helper that opens pages must see what is wrong with one, or no page is ever wrong."""
 
 import pytest
-from browser import look, printed
+from browser import look, print_to_pdf
 
 GOOD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>A page</title></head><body><main><h1>A page</h1><p>It says little.</p></main></body></html>"""
@@ -47,5 +47,5 @@ def test_a_site_is_served_so_that_its_scripts_read_their_neighbours(tmp_path):
 def test_sheets_are_counted(tmp_path):
     (tmp_path / "good.html").write_text(GOOD, "utf-8")
     (tmp_path / "two.html").write_text(GOOD.replace("<p>", '<p style="break-before: page">'), "utf-8")
-    assert printed(tmp_path / "good.html", tmp_path / "good.pdf") == 1
-    assert printed(tmp_path / "two.html", tmp_path / "two.pdf") == 2
+    assert print_to_pdf(tmp_path / "good.html", tmp_path / "good.pdf") == 1
+    assert print_to_pdf(tmp_path / "two.html", tmp_path / "two.pdf") == 2

@@ -15,7 +15,7 @@ from patients import PATIENTS, patients
 import shoal as sh
 
 
-def test_table_2():
+def test_table_2_of_the_paper_is_single_dimensional():
     """S4.3: single-dimensional."""
     data = patients("mondrian-single").data
     assert data["age"].to_pylist() == ["[35, 38]"] * 6
@@ -24,7 +24,7 @@ def test_table_2():
     assert data["zip"].to_pylist() == [males, "533441", males, males, "533441", males]
 
 
-def test_table_3():
+def test_table_3_of_the_paper_is_multidimensional():
     """S4.1: multidimensional."""
     data = patients("mondrian").data
     assert data["age"].to_pylist() == ["[35, 36]", "[35, 37]", "[35, 36]", "[37, 38]", "[35, 37]", "[37, 38]"]
@@ -33,7 +33,7 @@ def test_table_3():
     assert data["zip"].to_pylist() == ["533449", "533441", "533449", males, "533441", males]
 
 
-def test_table_4():
+def test_table_4_of_the_paper_shows_ranges_and_means():
     """S4.6: ranges and means."""
     release = patients("mondrian", age=["range", "mean"], means="any")
     assert release.data.column_names == ["age", "age_mean", "sex", "zip", "disease"]
@@ -89,7 +89,7 @@ TABLES = st.lists(st.fixed_dictionaries(VALUES), min_size=4, max_size=30)
 @pytest.mark.filterwarnings("ignore::shoal.ShoalWarning")
 @examples(40)
 @given(TABLES, policies())
-def test_every_release_of_cells_is_whole_and_verifies(rows, policy):
+def test_every_release_of_cells_keeps_all_rows_and_verifies(rows, policy):
     """Any values, forms and promises: nobody is left out, the classes are as large as promised, and verify agrees."""
     table = pa.Table.from_pylist(rows, pa.schema([(name, TYPES[name]) for name in VALUES]))
     diverse = len(policy["require"]) == 1 or len({row["ill"] for row in rows}) > 1
@@ -167,12 +167,12 @@ PEOPLE = {"name": "identifier", "age": QI, "sex": QI, "disease": "sensitive"}
         (3, {}, {"require": [{"model": "alp-dif", "alp": {"flu": 0.1}, "dif": {"flu": 1}}]}, "alp"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_sentence(desk, code, attributes, sections, says):
+def test_policies_that_cannot_be_kept_are_refused_in_one_sentence(desk, code, attributes, sections, says):
     desk.policy(**{"attributes": PEOPLE | attributes, "method": {"algorithm": "mondrian"}} | sections)
     assert says in desk.refused(code)
 
 
-def test_the_table_as_one_class_may_fail(desk):
+def test_a_table_that_fails_as_one_class_is_refused(desk):
     """A promise that merging can break: nothing to begin with."""
     attributes = {"name": "identifier", "age": "sensitive", "sex": QI, "disease": "insensitive"}
     promise = {"model": "epsilon-m", "epsilon": 2, "m": 3}
@@ -191,7 +191,7 @@ def boxes(table, k):
     return sh.anonymize(table, policy).data["age"].to_pylist()
 
 
-def test_a_lone_missing_value_costs_nobody_his_place():
+def test_a_lone_missing_value_is_shown_as_a_star_and_no_row_is_left_out():
     """Design 7: null is in no range; where it cannot be split off, the part shows `*`, and nobody is left out."""
     ages = [30, 31, 32, None, 50, 51, 52, 53]
     shown = boxes(pa.table({"age": pa.array(ages), "sex": list("ffffmmmm")}), 2)

@@ -3,8 +3,10 @@
 import csv
 import hashlib
 import json
+import os
 import random
 import signal
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -12,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from shoal.cli.console import show_manifest
 from shoal.datasets import write_census
 from shoal.models import MODELS
 
@@ -70,7 +73,7 @@ def test_the_census_policy(desk):
     assert rows[1:] == sorted(rows[1:])
 
 
-def test_people_get_tables(desk):
+def test_output_without_json_is_tables(desk):
     ran = desk.anonymize()
     assert ran.code == 0
     for word in ("k-anonymity", "k = 3", "holds", "12 read", "publish this", "never publish this"):
@@ -122,6 +125,86 @@ def test_init_as_json(desk):
     assert not list(desk.folder.glob(".*"))
 
 
+def test_init_prints_the_draft_for_a_hyphen(desk):
+    ran = desk.run("init", desk.data, "--out", "-")
+    assert ran.code == 0, ran.err
+    assert desk.run("init", desk.data, "--out", desk.folder / "drafted.toml").code == 0
+    assert ran.out == (desk.folder / "drafted.toml").read_text("utf-8")
+    assert tomllib.loads(ran.out)["format"] == 1
+    assert not Path("-").exists()
+    both = desk.run("init", desk.data, "--out", "-", "--json")
+    assert both.code != 0
+    assert "leave out --out - or --json" in both.err
+
+
+def test_a_printed_draft_cannot_control_the_terminal(desk):
+    desk.table("a\u009b2Jge,sex\n" + "31,f\n32,m\n" * 20)
+    ran = desk.run("init", desk.data, "--out", "-")
+    assert "\u009b" not in ran.out
+    assert "a\u009b2Jge" in tomllib.loads(ran.out)["attributes"]
+
+
+WRITES_ONE_FILE = {
+    "policy.toml": ("init", "DATA", "--out"),
+    "nodes.csv": ("lattice", "DATA", "--policy", "POLICY", "--csv"),
+    "nodes.svg": ("lattice", "DATA", "--policy", "POLICY", "--picture"),
+    "sweep.csv": ("sweep", "DATA", "--policy", "POLICY", "--k", "2..3", "--csv"),
+    "graph.graphml": ("measure", "DATA", "--qi", "age,sex", "--sensitive", "disease", "--graph"),
+    "people.csv": ("attack", "join", "OUT", "--register", "DATA", "--people"),
+    "queries.toml": ("workload", "DATA", "OUT", "--random", "5", "--save"),
+}
+
+
+@pytest.mark.parametrize("name", WRITES_ONE_FILE)
+def test_one_file_is_written_through_a_link_and_never_over_a_pipe(desk, name):
+    desk.anonymize()
+    known = {"DATA": desk.data, "POLICY": desk.folder / "policy.toml", "OUT": desk.out}
+    command = [known.get(word, word) for word in WRITES_ONE_FILE[name]]
+    (desk.folder / "elsewhere").mkdir()
+    file, link, pipe = desk.folder / "elsewhere" / name, desk.folder / f"link_{name}", desk.folder / f"pipe_{name}"
+    file.write_text("old")
+    link.symlink_to(file)
+    os.mkfifo(pipe)
+    ran = desk.run(*command, link, "--force")
+    assert ran.code == 0, ran.err
+    assert link.is_symlink()
+    assert file.read_bytes() != b"old"
+    refused = desk.run(*command, pipe, "--force")
+    assert refused.code != 0
+    assert refused.err == f"shoal: {pipe.name}: this is a device or a pipe, not a regular file; name a file\n"
+    assert pipe.is_fifo()
+
+
+def test_without_a_policy_the_way_to_one_is_told(desk):
+    says = "Missing option '--policy'. Run `shoal init DATA` first: it drafts policy.toml."
+    for command in (("anonymize", desk.data, "--dry-run"), ("lattice", desk.data), ("compare", desk.data)):
+        desk.refused(2, *command, says=says)
+    assert "shoal init" not in desk.run("measure", desk.data).err
+
+
+def test_a_suggested_column_is_near(desk):
+    desk.table("Vorname,age,zip_code\nann,31,1\nbob,32,2\n")
+    desk.policy({"row names": {"role": "identifier"}, "age": {"role": "quasi-identifier"}})
+    desk.refused(2, says="attributes.row names: the table has no column 'row names'\n")
+    for name, meant in (("Age", "age"), ("aeg", "age"), ("ZIP", "zip_code")):
+        desk.policy({name: {"role": "quasi-identifier"}})
+        desk.refused(2, says=f"no column {name!r} (did you mean {meant!r}?)")
+
+
+def test_a_few_of_many_suppressed_rows_are_not_0_percent(desk, capfd):
+    document = json.loads(desk.anonymize("--json").out)
+    for suppressed, shown in ((0, "(0.00 %)"), (1, "(<0.01 %)"), (100, "(0.01 %)")):
+        document["rows"] |= {"read": 1_000_000, "suppressed": suppressed}
+        show_manifest(document, None, None)
+        assert shown in capfd.readouterr().out
+
+
+def test_queries_cannot_be_saved_in_a_folder_that_is_not_there(desk):
+    desk.anonymize()
+    ran = desk.run("workload", desk.data, desk.out, "--random", "5", "--save", desk.folder / "no" / "queries.toml")
+    assert "queries.toml: the file could not be written" in ran.err
+
+
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["anonymize", "--help"], ["--version"]])
 def test_help_and_version(shoal, arguments):
     ran = shoal(*arguments)
@@ -152,7 +235,7 @@ def test_a_dry_run_refuses_what_the_run_would_refuse(desk, monkeypatch):
     desk.refused(2, *run, "--private", desk.folder / "x", says="--out")
 
 
-def test_a_dry_run_sees_a_marker_that_cannot_be_written(desk):
+def test_a_dry_run_refuses_a_marker_that_a_csv_cannot_hold(desk):
     desk.policy(data={"missing": ["flu,", "?"]})
     run = ["anonymize", desk.data, "--policy", desk.folder / "policy.toml", "--dry-run"]
     desk.refused(2, *run, says="a CSV cannot show it")
@@ -270,7 +353,7 @@ def test_verify_detects_a_tampered_table(desk, what):
 
 
 @pytest.mark.parametrize("what", TAMPERED)
-def test_verify_detects_it_though_the_hash_was_made_to_agree(desk, what):
+def test_verify_detects_a_tampered_table_with_a_forged_hash(desk, what):
     assert desk.anonymize().code == 0
     rewritten(desk, TAMPERED[what])
     forged(desk)
@@ -314,7 +397,7 @@ ALPHA = [{"model": "k-anonymity", "k": 3}, {"model": "alpha-k", "alpha": {"hiv":
         ({"models": None}, "models or their parameters"),
     ],
 )
-def test_verify_knows_another_claim_than_the_policy_made(desk, changes, says):
+def test_verify_detects_a_claim_that_differs_from_the_policy(desk, changes, says):
     desk.policy(require=ALPHA)
     assert desk.anonymize().code == 0
     assert desk.verify("--original", desk.data).code == 0
@@ -383,7 +466,7 @@ def test_verify_detects_a_class_that_is_too_small(desk):
         (lambda out: (out / "manifest.json").write_bytes(b"\xff\xfe"), "cannot be read"),
     ],
 )
-def test_verify_says_what_is_no_release(desk, break_it, says):
+def test_verify_refuses_a_folder_that_is_no_release(desk, break_it, says):
     assert desk.anonymize().code == 0
     break_it(desk.out)
     desk.refused(2, "verify", desk.out, says=says)
@@ -401,7 +484,7 @@ def test_verify_says_what_is_no_release(desk, break_it, says):
         {"data__file": "/etc/passwd"},
     ],
 )
-def test_verify_refuses_a_manifest_that_is_none(desk, changes):
+def test_verify_refuses_an_invalid_manifest(desk, changes):
     assert desk.anonymize().code == 0
     forged(desk, **changes)
     desk.refused(2, "verify", desk.out)
@@ -548,7 +631,7 @@ def test_suppressed_rows_are_not_shown_if_they_do_not_comply(desk):
     assert desk.anonymize().code == 0
 
 
-def test_a_kept_order_is_warned_of(desk):
+def test_keeping_the_order_of_rows_gives_a_warning(desk):
     desk.policy(release={"order": "keep"})
     ran = desk.anonymize()
     assert ran.code == 0

@@ -18,7 +18,7 @@ COMMANDS = [shlex.split(line) for line in WRITTEN]
 PICTURE = (ROOT / "docs" / "demo.svg").read_text("utf-8")
 
 
-def test_the_commands():
+def test_the_demo_runs_compare_anonymize_and_verify():
     assert [command[0] for command in COMMANDS] == ["compare", "anonymize", "verify"]
 
 

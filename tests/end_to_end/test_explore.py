@@ -22,7 +22,7 @@ from shoal.engines.arrow import ArrowEngine
 from shoal.explore import lattice_table
 from shoal.explore.lattice_table import LatticeTable, NodeRow, list_nodes
 from shoal.hierarchy.lattice import Lattice
-from shoal.methods import ALGORITHMS, readers_of, searches
+from shoal.methods import ALGORITHMS, algorithms_reading, searches
 from shoal.metrics.catalogue import METRICS
 from shoal.policy.document import Policy
 from shoal.search.oracle import Oracle
@@ -95,7 +95,7 @@ def test_the_front_and_the_best_by_definition(metric, instance):
 @pytest.mark.parametrize("metric", sorted(METRICS))
 @naive.examples(60, fixtures=True)
 @given(instance=naive.instances())
-def test_a_score_is_the_judged_one(metric, instance):
+def test_the_score_of_a_search_is_the_score_of_the_judge(metric, instance):
     before = instance.before()
     scorer = METRICS[metric].on(before)
     oracle = Oracle(before, instance.models, instance.limit, scorer, instance.reading)
@@ -142,13 +142,13 @@ def test_a_listing_does_not_change():
         table.nodes[0].metrics["loss"] = 0
 
 
-def test_the_module_of_that_name_is_still_there():
+def test_sh_lattice_is_callable_and_does_not_hide_the_module():
 
     assert callable(sh.lattice)
     assert Lattice.__module__ == "shoal.hierarchy.lattice"
 
 
-def test_every_node_is_watched():
+def test_the_watcher_is_called_for_every_node():
     seen = []
     sh.lattice(pa.table(RACE), RACE_POLICY, watch=lambda ask, tally: seen.append((ask.settled, tally.checked)))
     assert [checked for _, checked in seen] == list(range(1, 7))
@@ -291,7 +291,7 @@ def test_each_listed_node_can_be_taken(race, order):
         assert document["method"]["score"] == pytest.approx(row.metrics["loss"])
 
 
-def test_the_way_that_lattice_tells(race):
+def test_the_command_that_lattice_suggests_works(race):
     told = race.run("lattice", race.data, "--policy", race.folder / "policy.toml").err
     command = shlex.split(told.split("complies: shoal ")[1].splitlines()[0])
     assert command[0] == "anonymize"
@@ -319,14 +319,14 @@ def test_a_node_by_any_search(algorithm):
         ("", "write the level of every"),
     ],
 )
-def test_what_is_no_node(race, node, says):
+def test_invalid_nodes_are_refused(race, node, says):
     where = (race.data, "--policy", race.folder / "policy.toml", "--node", node)
     race.refused(2, "anonymize", *where, "--out", race.folder / "out", says=says)
     race.refused(2, "lattice", *where, says=says)
 
 
 @pytest.mark.parametrize("name", ["a,b", ' "c"', "d=e", " f"])
-def test_strange_names_are_told_and_taken(desk, name):
+def test_suggested_commands_quote_strange_column_names(desk, name):
     quoted = '"' + name.replace('"', '""') + '"'
     desk.table(quoted + "\n" + "1\n" * 4)
     desk.policy({name: {"role": "quasi-identifier", "hierarchy": {"flat": True}}})
@@ -335,7 +335,7 @@ def test_strange_names_are_told_and_taken(desk, name):
     assert desk.run(*command[:-1], desk.folder / "out").code == 0
 
 
-def test_a_least_level_is_not_given_up():
+def test_a_node_below_the_least_level_is_refused():
     ages = {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}, "min-level": 1}}
     policy = Policy(attributes=ages, require=[{"model": "k-anonymity", "k": 1}])
     with pytest.raises(sh.BadPolicy, match="levels of at least 1, and the node has 0"):
@@ -399,7 +399,7 @@ def test_all_algorithms_side_by_side():
 
 @naive.examples(8, fixtures=True)
 @given(data=st.data())
-def test_each_alone_finds_the_same(data):
+def test_an_algorithm_finds_the_same_alone_and_beside_others(data):
     """Nothing that one algorithm learnt helps or harms the next."""
     rows = data.draw(st.lists(st.tuples(*[st.sampled_from("abcd")] * 2), min_size=4, max_size=12))
     tree = {"*": {"x": ["a", "b"], "y": ["c", "d"]}}
@@ -501,7 +501,7 @@ def test_options_of_one_algorithm_are_no_hindrance_to_others(monkeypatch, option
     assert not found.others
     default = Policy(**RACE_POLICY).method
     for name in searches():
-        assert seen[name] == (value if name in readers_of(option) else getattr(default, option))
+        assert seen[name] == (value if name in algorithms_reading(option) else getattr(default, option))
 
 
 SICK = {**RACE, "ill": ["u", "v", "w"] * 3}
@@ -534,7 +534,7 @@ def test_when_all_are_refused_the_error_is_raised(race):
     assert "Without a release" in shown.out
 
 
-def test_what_no_release_can_keep(race):
+def test_compare_refuses_a_policy_that_no_node_keeps(race):
     low = {name: {**spec, "max-level": 0} for name, spec in RACE_POLICY["attributes"].items()}
     race.policy(low, [{"model": "k-anonymity", "k": 4}])
     where = ("compare", race.data, "--policy", race.folder / "policy.toml")
@@ -569,7 +569,7 @@ def test_compare_reproducibly(race):
     assert "seconds" not in shown.out
 
 
-def test_each_has_its_time(race):
+def test_each_algorithm_has_its_own_time_limit(race):
     where = ("compare", race.data, "--policy", race.folder / "policy.toml", "--json")
     ran = race.run(*where, "--time-limit", "1e-9", "--algorithms", "optimal,incognito")
     assert ran.code == 0
@@ -616,12 +616,31 @@ def test_the_textbook_losses_of_race_and_zip():
     assert node.metrics["loss"] == pytest.approx(float((race + zip_codes) / 2))
 
 
-def test_the_nodes_of_the_lattice_are_all_there():
+def test_lattice_lists_every_node():
     table = sh.lattice(pa.table(RACE), RACE_POLICY)
     assert {node.levels for node in table.nodes} == set(product(range(2), range(3)))
 
 
-def test_every_kind_unless_named():
+def test_compare_without_rows_prints_the_same_table(desk):
+    where = ("compare", desk.data, "--policy", desk.folder / "policy.toml", "--algorithms", "optimal,datafly")
+    with_rows = desk.run(*where, "--rows", "2", "--reproducible").out
+    assert with_rows.startswith(none := desk.run(*where, "--rows", "0", "--reproducible").out.rstrip("\n"))
+    assert "algorithm" in none
+    assert "The same rows" in with_rows.removeprefix(none)
+    assert desk.run(*where, "--reproducible").out.startswith("12 rows")  # every figure, a column for each
+
+
+def test_compare_says_how_a_policy_asks_for_a_variant(desk):
+    where = ("compare", desk.data, "--policy", desk.folder / "policy.toml", "--algorithms")
+    said = desk.run(*where, "optimal,cell-suppression").err
+    assert (
+        'cell-suppression is no name for a policy: write generalise = "attribute" and suppress = "cell" under [method].'
+        in said
+    )
+    assert "no name for a policy" not in desk.run(*where, "optimal,datafly").err
+
+
+def test_compare_tries_every_kind_of_algorithm_by_default():
     """Searches, boxes, cells, clusters and groups: what does not fit the policy says why, and stops nothing."""
     found = sh.compare(pa.table(RACE), MASKED)
     assert [outcome.algorithm for outcome in found.outcomes] == [*ALGORITHMS, "cell-suppression", "suppress-cells"]
@@ -636,7 +655,7 @@ def test_every_kind_unless_named():
     assert runs["cell-suppression"].metrics["loss"] < runs["optimal"].metrics["loss"]
 
 
-def test_every_kind_runs_somewhere():
+def test_every_kind_of_algorithm_runs_for_some_policy():
     """Numbers, a target and a promise about the sensitive value alone suit all but those who need k."""
     table = pa.table({"age": [21, 22, 23, 51] * 20, "ill": list("uuuuvvvvwwwwxxxxyyyy") * 4})
     policy = {
@@ -647,7 +666,7 @@ def test_every_kind_runs_somewhere():
     assert sh.compare(table, policy).others == ()
 
 
-def test_an_algorithm_changes_nothing_else():
+def test_the_algorithm_of_the_policy_does_not_change_the_results_of_others():
     """What its own algorithm does not read still counts for the others."""
     one = sh.compare(pa.table(RACE), with_method(MASKED, algorithm="local"), algorithms=["optimal"])
     other = sh.compare(pa.table(RACE), MASKED, algorithms=["optimal"])
@@ -655,7 +674,7 @@ def test_an_algorithm_changes_nothing_else():
     assert one.runs[0].suppressed > 0
 
 
-def test_boxes_have_their_time_too():
+def test_algorithms_that_make_boxes_keep_the_time_limit():
     policy = with_method(FREE, **{"time-limit": 1e-9})
     found = sh.compare(pa.table(RACE), policy, algorithms=["optimal", "mondrian", "mondrian-relaxed"])
     assert [run.algorithm for run in found.runs] == ["optimal"]

@@ -56,7 +56,7 @@ DECIDING = (
 @pytest.mark.parametrize(
     "faults", [pytest.param(QUICK, id="quick"), pytest.param(DECIDING, id="all", marks=pytest.mark.thorough)]
 )
-def test_the_calls_that_decide(site, faults):
+def test_faults_at_the_decisive_calls_leave_one_whole_release(site, faults):
     """In one test, since the processes are forked from one that takes seconds to start."""
     for fault, call, number, release, left in faults:
         found = site.inject(fault, (call, number))
@@ -64,7 +64,7 @@ def test_the_calls_that_decide(site, faults):
 
 
 @pytest.mark.slow
-def test_every_call(site):
+def test_faults_at_every_call_leave_one_whole_release(site):
     """All signals and errors at every call that writes; each reader is the first to meet what is left, in turn."""
     calls, readers = site.calls(), list(READERS)
     found = [
@@ -86,7 +86,7 @@ def test_something_happens_to_the_folder_at_every_call(site, what):
 
 
 @pytest.mark.slow  # how much memory suffices depends on the machine
-def test_little_memory_and_short_files(site):
+def test_little_memory_and_limits_of_file_size_leave_one_whole_release(site):
     found = [site.limit("memory", amount) for amount in MEMORY]
     found += [site.limit("file_size", size) for size in FILE_SIZES]
     keep_outcomes(found)

@@ -21,7 +21,7 @@ from shoal.engines.reading.content import open_content
 from shoal.errors import NotVerified, ShoalError
 
 
-def test_a_polite_kill_cleans_up_too(desk, process):
+def test_sigterm_cleans_up(desk, process):
     started = process(
         "anonymize", "-", "--policy", desk.folder / "policy.toml", "--out", desk.out, stdin=subprocess.PIPE
     )
@@ -78,15 +78,47 @@ def test_an_interruption_while_the_program_is_imported(sent, code, kind, more):
     )
 
 
-@pytest.mark.parametrize("where", ["look_at", "write_recommendation", "write_reports"])
-def test_an_interruption_of_the_report_says_that_the_release_is_published(desk, monkeypatch, where):
+NO_VERDICT = (
+    "but there is no verdict yet: do not hand it out before shoal audit out --original … (in Python shoal.audit)"
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "verdict"),
+    [
+        ("inspect_public_release", NO_VERDICT),
+        ("audit_with_original", NO_VERDICT),
+        ("write_recommendation", NO_VERDICT),
+        ("write_reports", "verdict: publish"),
+    ],
+)
+def test_an_interruption_after_the_release_is_published_tells_its_verdict(desk, monkeypatch, where, verdict):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(f"shoal.pipeline.{where}", interrupted)
     ran = desk.run("anonymize", desk.data, "--policy", desk.folder / "policy.toml", "--out", desk.out)
-    said = "shoal: interrupted; out was verified and published, but its report may be missing\n"
+    said = f"shoal: interrupted; out was verified and published, {verdict}; its report may be missing or unfinished\n"
     assert (ran.code, ran.out, ran.err) == (130, "", said)
+    assert desk.verify("--original", desk.data).code == 0
+    manifest = json.loads((desk.private / "manifest.json").read_text("utf-8"))
+    assert ("recommendation" in manifest) == (verdict != NO_VERDICT)
+
+
+def test_an_interruption_while_changes_are_tried_tells_the_verdict(desk, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    desk.table("age,disease\n" + "".join(f"{age},{ill}\n" for age in (31, 52) for ill in ("hiv", "hiv", "hiv")))
+    desk.policy({"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}, "disease": "sensitive"})
+    monkeypatch.setattr("shoal.explore.advice.RemedySearch.try_changes", interrupted)
+    ran = desk.run("anonymize", desk.data, "--policy", desk.folder / "policy.toml", "--out", desk.out)
+    assert (ran.code, ran.out) == (130, "")
+    assert "out was verified and published, verdict: do not publish (" in ran.err
+    manifest = json.loads((desk.private / "manifest.json").read_text("utf-8"))
+    assert manifest["recommendation"]["advice"] == "do not publish"
+    assert manifest["recommendation"]["remedies"] == []
+    assert all((place / "report.html").is_file() for place in (desk.out, desk.private))
     assert desk.verify("--original", desk.data).code == 0
 
 
@@ -108,7 +140,7 @@ def test_a_full_disk_behind_stdout(desk, process, more):
             "anonymize", desk.data, "--policy", desk.folder / "policy.toml", "--out", desk.out, *more, stdout=full
         )
         _, err = started.communicate()
-    said = "the result could not be printed (No space left on device); out was verified and published"
+    said = "the result could not be printed (No space left on device); out was verified and published, verdict: publish"
     assert started.returncode == 2
     assert err == (
         json.dumps({"error": {"kind": "BadOutput", "message": said, "exit_code": 2}}) + "\n"
@@ -125,7 +157,7 @@ def test_a_full_disk_behind_the_help(process):
     assert (started.returncode, err) == (2, "shoal: the help could not be printed (No space left on device)\n")
 
 
-def test_a_full_disk_behind_both(desk, process):
+def test_a_full_disk_behind_stdout_and_stderr(desk, process):
     with Path("/dev/full").open("w") as full:
         started = process("metrics", stdout=full, stderr=full)
         started.communicate()
@@ -152,7 +184,7 @@ def test_a_full_disk_behind_the_log(desk, process, last, tmp_path):
         text=True,
         check=False,
     )
-    state = "out was verified and published" if last else "nothing was written"
+    state = "out was verified and published, verdict: publish" if last else "nothing was written"
     assert (ran.returncode, ran.stderr) == (
         2,
         f"shoal: log: the log could not be written (No space left on device); {state}\n",

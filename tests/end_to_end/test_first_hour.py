@@ -201,7 +201,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("language", HEADERS)
-def test_every_language_is_read(shoal, tmp_path, language):
+def test_headers_in_every_language_get_their_roles(shoal, tmp_path, language):
     draw = random.Random(2)
     rows = [
         (
@@ -226,7 +226,7 @@ def test_every_language_is_read(shoal, tmp_path, language):
     assert born["hierarchy"] == {"dates": units, "format": "%d.%m.%Y"}
 
 
-def test_a_question_must_be_answered(shoal, desk):
+def test_a_draft_with_an_open_question_is_refused(shoal, desk):
     """What nothing tells of is never released in silence."""
     draw = random.Random(3)
     rows = [(draw.randint(20, 80), draw.choice("fm"), draw.choice("xyz"), draw.random()) for _ in range(300)]
@@ -401,7 +401,9 @@ def test_exact_amounts_may_be_confirmed(desk):
 def test_init_says_that_exact_amounts_find_rows(desk, shoal):
     _, data, *_ = billed(desk)
     ran = shoal("init", data, "--out", desk.folder / "drafted.toml")
-    assert "Rounded: 'bill' to multiples of 20, since whoever knows an exact value finds the row." in ran.err
+    assert (
+        "Rounded: 'bill' to multiples of 20, at most 2960, since whoever knows an exact value finds the row." in ran.err
+    )
     drafted = (desk.folder / "drafted.toml").read_text("utf-8")
     assert "400 of 400 rows hold a value that no other row has" in drafted
     assert tomllib.loads(drafted)["attributes"]["bill"]["round"] == 20

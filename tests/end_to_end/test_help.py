@@ -62,7 +62,7 @@ def test_each_command_has_an_example_that_is_right(shoal, words):
     assert command.make_context(words[-1], given).params
 
 
-def test_attacks_are_listed_without_a_name(shoal):
+def test_attack_without_a_name_lists_the_attacks(shoal):
     ran = shoal("attack")
     assert (ran.code, ran.err) == (0, "")
     assert "homogeneity" in sections(ran.out)["Commands"]

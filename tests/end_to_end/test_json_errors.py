@@ -23,6 +23,8 @@ NEEDED = {
     "verify": ["absent"],
     "republish": ["absent.private", "people.csv", "--out", "out"],
     "remove": ["ann", "absent.private", "--out", "out"],
+    "block": [ABSENT, "--sensitive", "ill"],
+    "explain": ["no such term at all"],
     "lattice": [ABSENT, "--policy", "policy.toml"],
     "compare": [ABSENT, "--policy", "policy.toml"],
     "sweep": [ABSENT, "--policy", "policy.toml", "--k", "2..3"],
@@ -74,7 +76,7 @@ def test_a_wrong_option_of_each_command(here, command):
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if NEEDED.get(name, [""]) is not None])
-def test_what_is_missing_for_each_command(here, command):
+def test_a_missing_file_for_each_command(here, command):
     found = error(here.run(*command.split(), *NEEDED.get(command, ["absent"]), "--json"))
     assert (found["kind"].startswith("Bad"), found["kind"] == "BadUsage", found["exit_code"]) == (True, False, 2)
 
@@ -84,7 +86,7 @@ def test_what_is_missing_for_each_command(here, command):
     [(KeyboardInterrupt(), "Interrupted"), (typer.Abort(), "Interrupted"), (ValueError("ann"), "InternalError")],
 )
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_breaks_inside_each_command(here, monkeypatch, command, wrong, kind):
+def test_an_internal_error_in_each_command(here, monkeypatch, command, wrong, kind):
     def broken(*_, **__):
         raise wrong
 

@@ -223,7 +223,7 @@ def test_no_failure_says_what_a_cell_holds(desk, failure, json_too):
         "pipeline.write_private",
     ],
 )
-def test_what_nobody_foresaw_says_nothing_of_cells_either(desk, monkeypatch, step):
+def test_an_internal_error_says_nothing_of_cells(desk, monkeypatch, step):
     def broken(*_, **__):
         raise RuntimeError("CANARY-7f3")
 
@@ -261,7 +261,7 @@ def test_names_of_columns_are_escaped_everywhere(desk):
     desk.refused(2, "measure", desk.data, "--qi", "\x1b[31m", says="\\x1b[31m")
 
 
-def test_labels_are_escaped_too(desk):
+def test_labels_are_escaped_in_the_reports(desk):
     sex = {"role": "quasi-identifier", "min-level": 1, "hierarchy": {"tree": {"<script>": ["f", "m"], "x": ["y"]}}}
     desk.policy(
         {"name": {"role": "identifier"}, "age": {"role": "identifier"}, "sex": sex, "disease": {"role": "sensitive"}}
@@ -273,7 +273,7 @@ def test_labels_are_escaped_too(desk):
     assert "&lt;script&gt;" in (desk.out / "report.html").read_text()
 
 
-def test_no_spill_outside(desk, monkeypatch, tmp_path_factory):
+def test_no_temporary_file_is_left_behind(desk, monkeypatch, tmp_path_factory):
     """Nothing is left in the folder for temporary files, nor in the one the command was started in."""
     place = tmp_path_factory.mktemp("temporary")
     here = tmp_path_factory.mktemp("here")

@@ -105,7 +105,7 @@ def spoken(ran):
     return " ".join(ran.out.split())
 
 
-def test_the_sentences(desk, register):
+def test_the_attack_commands_say_what_they_found(desk, register):
     table = desk.table("age,disease\n3*,flu\n3*,flu\n5*,flu\n5*,hiv\n5*,cold\n")
     named = [table, "--qi", "age", "--sensitive", "disease"]
     said = " ".join(desk.run("attack", "join", *named, "--register", register).out.split())

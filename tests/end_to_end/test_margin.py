@@ -31,7 +31,7 @@ def credibility(rules):
     return sh.attack(release, how).figures["largest_credibility"]
 
 
-def test_a_margin_takes_the_reason_away_that_minimality_tells():
+def test_a_margin_defeats_the_minimality_attack():
     """Both of `a` have HIV, for else nothing would be generalised; with k + 1 it would be in every world."""
     assert credibility(policy()) == 1
     assert credibility(policy(margin=3, seed=seed_that_draws(3, 1))) == pytest.approx(2 / 6)
@@ -56,7 +56,7 @@ def test_the_promise_stays_and_the_classes_grow(algorithm, tmp_path):
     assert [verdict.holds for verdict in sh.verify(tmp_path / "out")] != []
 
 
-def test_who_believes_in_the_promised_k_is_wrong_about_some_classes():
+def test_downcoding_with_the_promised_k_is_wrong_about_some_classes():
     """Downcoding assumes that no class could be split with k = 2; with a margin, some could."""
     ages = pa.table({"age": [f"{i % 16:02}" for i in range(48)]})
     tree = {
@@ -97,7 +97,7 @@ def test_orders_are_drawn_evenly():
     assert len(orders) == 6
 
 
-def test_only_what_has_a_k_is_raised():
+def test_a_margin_raises_only_models_with_a_k():
     rules = policy(margin=3, seed=seed_that_draws(3, 2))
     assert [model.k for model in with_margin(rules).require] == [4]
     assert with_margin(policy()) == policy()

@@ -52,7 +52,7 @@ def drafted(desk):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_any_algorithm_in_a_draft(desk, drafted, algorithm):
+def test_any_algorithm_in_a_drafted_policy_runs_or_is_refused_for_a_reason(desk, drafted, algorithm):
     where = ("anonymize", desk.data, "--policy", drafted(algorithm), "--out", desk.folder / "out", "--json")
     if algorithm in FIELD:
         ran = desk.run(*where)
@@ -83,7 +83,7 @@ def test_an_option_that_does_not_apply_is_ignored_with_a_note(desk, drafted, alg
         assert document["method"]["metric"] == "loss"
 
 
-def test_people_see_the_note(desk, drafted):
+def test_the_command_prints_the_note(desk, drafted):
     ran = desk.run("anonymize", desk.data, "--policy", drafted("local"), "--out", desk.folder / "out")
     assert ran.code == 0
     assert "note: method.suppression is ignored: 'local' leaves no row out" in ran.err
@@ -108,14 +108,14 @@ def test_python_warns_once(tmp_path):
 
 
 @pytest.mark.parametrize("level", ["min-level", "max-level"])
-def test_what_is_asked_of_a_column_is_not_ignored(level):
+def test_a_level_of_a_column_is_refused_and_not_ignored(level):
     policy = small_census.policy(algorithm="local")
     ages = {**policy["attributes"]["age"], level: 1}
     with pytest.raises(sh.BadPolicy, match=rf"age: {level} is for .*; use algorithm = 'optimal', .* or leave"):
         sh.anonymize(pa.table({"age": [1, 2]}), {**policy, "attributes": {**policy["attributes"], "age": ages}})
 
 
-def test_the_next_release_notes_it_too(desk):
+def test_republish_notes_ignored_options(desk):
     """A note of the release, not a warning from somewhere inside."""
     method = {"algorithm": "optimal", "suppression": 0.05}
     policy = {**small_census.policy(2, **method), "republish": {"way": "monotone", "key": "id"}}

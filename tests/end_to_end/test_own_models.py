@@ -56,7 +56,7 @@ def test_from_a_table_to_a_verified_folder_with_a_report(tmp_path):
     assert "even-classes" not in [each.model for each in sh.measure(FRAME, "age").models]
 
 
-def test_elsewhere_the_class_must_be_imported_first(tmp_path):
+def test_another_process_must_import_the_class_first(tmp_path):
     sh.anonymize(FRAME, policy(EvenClasses())).save(tmp_path / "out")
     command = [Path(sys.executable).with_name("shoal"), "verify", tmp_path / "out"]
     said = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -64,7 +64,7 @@ def test_elsewhere_the_class_must_be_imported_first(tmp_path):
     assert "import the class of a model of your own first" in " ".join(said.stderr.split())
 
 
-def test_what_cannot_be_written_down_is_said(tmp_path):
+def test_a_model_with_a_value_that_cannot_be_saved_is_refused(tmp_path):
     release = sh.anonymize(FRAME, policy(EvenClasses(chooser=len)))
     assert len(release.data) == 6
     with pytest.raises(sh.BadPolicy, match="even-classes: chooser cannot be written down"):

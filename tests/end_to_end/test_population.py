@@ -17,9 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import shoal as sh
-from shoal.data.codes import encode, united
+from shoal.data.codes import encode, encode_together
 from shoal.errors import Infeasible
-from shoal.policy.sections import Located
+from shoal.policy.sections import LocatedPath
 
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}
 SEX = {"role": "quasi-identifier", "hierarchy": {"flat": True}}
@@ -45,23 +45,23 @@ def statuses(ran):
 # the encoding
 
 
-def test_one_code_for_one_value():
-    one, other = united(encode("a", pa.array(["b", None, "a"])), encode("a", pa.array(["c", "b"])))
+def test_table_and_population_share_codes():
+    one, other = encode_together(encode("a", pa.array(["b", None, "a"])), encode("a", pa.array(["c", "b"])))
     assert one.texts.to_pylist() == other.texts.to_pylist() == ["a", "b", "c"]
     assert (one.codes.tolist(), other.codes.tolist()) == ([1, 3, 0], [2, 1])
     assert one.size == other.size == 4
 
 
-def test_numbers_of_a_frame_and_texts_of_a_file_meet():
-    one, other = united(encode("a", pa.array([10, 9])), encode("a", pa.array(["9", "100"])))
+def test_numbers_of_a_frame_match_texts_of_a_file():
+    one, other = encode_together(encode("a", pa.array([10, 9])), encode("a", pa.array(["9", "100"])))
     assert one.texts.to_pylist() == ["9", "10", "100"]
     assert (one.codes.tolist(), other.codes.tolist()) == ([1, 0], [0, 2])
     assert one.kind == "number"
 
 
 @given(st.lists(st.sampled_from("abcde") | st.none()), st.lists(st.sampled_from("cdefg") | st.none()))
-def test_codes_stand_for_what_they_stood_for(mine, theirs):
-    both = united(encode("a", pa.array(mine, pa.string())), encode("a", pa.array(theirs, pa.string())))
+def test_shared_codes_keep_every_cell(mine, theirs):
+    both = encode_together(encode("a", pa.array(mine, pa.string())), encode("a", pa.array(theirs, pa.string())))
     for column, cells in zip(both, (mine, theirs), strict=True):
         labels = [*column.texts.to_pylist(), None]
         assert [labels[code] for code in column.codes.tolist()] == cells
@@ -81,7 +81,7 @@ def test_a_row_alone_in_the_table_is_safe_among_many(register):
     assert (register.out / "manifest.json").is_file()
 
 
-def test_the_public_folder_knows_no_path(register):
+def test_the_public_folder_names_no_path(register):
     register.table(EVERYBODY, "CANARY-7f3.csv")
     register.policy(ATTRIBUTES, [{**K_MAP, "population": "CANARY-7f3.csv"}])
     assert register.anonymize().code == 0
@@ -91,7 +91,7 @@ def test_the_public_folder_knows_no_path(register):
     assert model["asked"] == {"k": 5, "population": "the population"}
 
 
-def test_verify_says_what_it_needs(register):
+def test_verify_says_that_it_needs_the_population(register):
     assert register.anonymize().code == 0
     everybody = register.folder / "register.csv"
     ran = register.verify("--json")
@@ -135,7 +135,7 @@ def test_a_path_is_kept_through_load_and_save(register):
 
 
 def test_a_located_path():
-    path = Located("a.csv", Path("b"))
+    path = LocatedPath("a.csv", Path("b"))
     for same in (copy.deepcopy(path), pickle.loads(pickle.dumps(path))):
         assert (same, same.base) == ("a.csv", Path("b"))
 
@@ -183,7 +183,7 @@ def test_a_value_of_the_population_that_is_no_number(register):
     register.refused(2, says="the population: column 'age': intervals needs plain numbers, and row 121 holds none")
 
 
-def test_the_impossible_is_said_before_the_search(register):
+def test_impossible_promises_are_refused_before_the_search(register):
     register.policy(ATTRIBUTES, [{**K_MAP, "k": 121}])
     register.refused(3, says="impossible: k-map: the population has 120 persons < k=121")
     register.policy(ATTRIBUTES, [{**PRESENCE, "max": 0.03, "min": 0}])

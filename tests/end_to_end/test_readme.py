@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from examples import blocks
 
-from shoal.methods import ALGORITHMS, PAIRS, serving
+from shoal.methods import ALGORITHMS, PAIRS, algorithms_for
 from shoal.policy.document import Policy
 from shoal.workload.query_files import load_queries
 
@@ -46,10 +46,11 @@ def folder(tmp_path, monkeypatch):
 # the README
 
 
-def test_it_is_short_and_begins_with_what_it_is():
+def test_the_readme_is_short_and_begins_with_the_essentials():
     assert len(README.split()) <= MOST_WORDS
     wanted = [
         "quasi-identifiers",
+        "](docs/papers.md)",
         "](docs/tutorial.md)",
         "![",
         "pip install shoal\x20",
@@ -61,15 +62,15 @@ def test_it_is_short_and_begins_with_what_it_is():
     places = [README.index(each) for each in wanted]
     assert places == sorted(places)
     (first, *_) = re.findall(r"(?<!!)\[[^]]+\]\(([^)]+)\)", README)
-    assert first == "docs/tutorial.md"
+    assert first == "docs/papers.md"
 
 
-def test_its_links_lead_somewhere():
+def test_the_links_of_the_readme_exist():
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", README):
         assert (ROOT / target).exists(), target
 
 
-def test_its_extras_are_there():
+def test_the_extras_of_the_readme_exist():
     known = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert {*re.findall(r"shoal\[(\w+)\]", README)} <= {*known}
 
@@ -83,7 +84,7 @@ def test_the_commands_of_the_readme(folder, shoal):
     assert (folder / "out" / "data.csv").is_file()
 
 
-def test_the_python(folder, shoal):
+def test_the_python_of_the_readme(folder, shoal):
     assert shoal("init", "people.csv").code == 0
     exec(block(README, "python"), {"frame": PEOPLE})
     assert (folder / "out" / "manifest.json").is_file()
@@ -92,7 +93,7 @@ def test_the_python(folder, shoal):
 # everything at a glance
 
 
-def test_the_commands(folder, shoal):
+def test_the_commands_of_the_overview(folder, shoal):
     assert [command[0] for command in commands_of(OVERVIEW)] == [
         *("init", "anonymize", "verify", "measure", "lattice", "compare", "sweep", "workload", "learn"),
         *("risk", "audit", "attack", "study", "metrics"),
@@ -103,24 +104,24 @@ def test_the_commands(folder, shoal):
     assert (folder / "out" / "data.csv").is_file()
 
 
-def test_the_policy(folder):
+def test_the_policy_of_the_overview(folder):
     (folder / "education.csv").write_text("a;*\n")
     policy = Policy(**tomllib.loads(block(OVERVIEW, "toml")))
     assert policy.quasi_identifiers == ["age", "zip", "education"]
 
 
-def test_the_form():
+def test_the_form_of_the_overview():
     policy = Policy(**tomllib.loads(block(OVERVIEW, "toml", 1)), require=[{"model": "k-anonymity", "k": 5}])
     assert policy.attributes["age"].form == ("bounds", "mean")
 
 
-def test_the_query(folder):
+def test_the_query_of_the_overview(folder):
     (folder / "q.toml").write_text(block(OVERVIEW, "toml", 2))
     (query,) = load_queries(folder / "q.toml")
     assert query.attributes == ("age", "sex", "zip")
 
 
-def test_the_blocking():
+def test_the_blocking_of_the_overview():
     document = tomllib.loads(block(OVERVIEW, "toml", 3))
     attributes = {"age": "quasi-identifier", "disease": "sensitive"}
     policy = Policy(attributes=attributes, require=[{"model": "k-anonymity", "k": 5}], **document)
@@ -129,7 +130,7 @@ def test_the_blocking():
 
 def test_every_pair_of_the_policy_is_in_the_table():
     for generalise, suppress in PAIRS:
-        algorithms = serving((generalise, suppress))
+        algorithms = algorithms_for((generalise, suppress))
         lines = [
             line
             for line in OVERVIEW.splitlines()

@@ -46,7 +46,7 @@ def test_the_release_stands_though_no_page_could_be_made(tmp_path, monkeypatch, 
     def fail(*_):
         raise wrong
 
-    monkeypatch.setattr(pipeline, "look_at", fail)
+    monkeypatch.setattr(pipeline, "inspect_public_release", fail)
     with pytest.raises(BadOutput, match=why) as refused:
         sh.anonymize(people(), POLICY).save(tmp_path / "out")
     assert "the release was verified and published" in str(refused.value)

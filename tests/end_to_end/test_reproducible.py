@@ -68,7 +68,7 @@ SURROUNDINGS = [("0", 1, "idle"), ("1", 8, "idle"), ("2", 8, "loaded")]
 
 
 @pytest.mark.slow
-def test_the_same_bytes_in_all_surroundings(tmp_path):
+def test_the_same_bytes_for_any_hash_seed_number_of_cores_and_load(tmp_path):
     found = []
     for seed, cores, load in SURROUNDINGS:
         folder = tmp_path / "work"  # the same one: a policy tells where its files are

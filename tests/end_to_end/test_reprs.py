@@ -61,7 +61,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("kind", SHOWN)
-def test_a_glance_shows_no_cell(kind, release):
+def test_a_repr_shows_no_cell(kind, release):
     value = SHOWN[kind](release)
     said, html = repr(value), value._repr_html_()
     assert said.startswith(type(value).__name__)
@@ -76,7 +76,7 @@ def test_a_glance_shows_no_cell(kind, release):
         assert CANARY.encode() not in picture
 
 
-def test_what_each_says(release):
+def test_the_text_of_each_repr(release):
     assert repr(release).startswith("Release(rows: ")
     assert "promises: k-anonymity, distinct-l-diversity" in repr(release)
     assert repr(POLICY) == str(POLICY)
@@ -111,7 +111,7 @@ def test_a_plot_of_values_is_drawn_only_when_asked():
     assert "<img" not in chart._repr_html_()
 
 
-def test_a_glance_does_not_summarise_the_release():
+def test_a_repr_does_not_summarise_the_release():
     release = sh.anonymize(FRAME, POLICY)
     object.__setattr__(release, "summary", None)  # looking at it would fail
     assert "released" in repr(release)

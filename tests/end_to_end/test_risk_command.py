@@ -32,7 +32,7 @@ def test_one_json_document(desk, six):
     assert told["reidentification"]["individual"]["exact"]["max"] == pytest.approx(0.255843, abs=1e-6)
 
 
-def test_everything_at_once_and_no_cell(desk, six):
+def test_all_options_together_show_no_cell(desk, six):
     desk.table("age\n" + "31\n52\n60\n" * 4, "all.csv")
     options = ("--suda", "--discover", "--identifiers", "--preset", "ema-0070,hipaa-safe-harbor,hipaa-expert")
     for more in (["--population", desk.folder / "all.csv"], ["--population-size", "60"]):
@@ -43,7 +43,7 @@ def test_everything_at_once_and_no_cell(desk, six):
         assert "no number" in ran.out
 
 
-def test_what_could_be_a_quasi_identifier(desk):
+def test_discover_lists_possible_quasi_identifiers(desk):
     ran = desk.run("risk", desk.data)
     assert ran.code == 0
     assert "a name (A)" in ran.out
@@ -51,7 +51,7 @@ def test_what_could_be_a_quasi_identifier(desk):
     assert "--qi" in ran.err
 
 
-def test_only_what_was_named(desk):
+def test_only_the_named_parts_are_reported(desk):
     assert set(json.loads(desk.run("risk", desk.data, "--identifiers", "--json").out)) == {"rows", "identifiers"}
     assert set(json.loads(desk.run("risk", desk.data, "--discover", "--json").out)) == {"rows", "discovery"}
     told = json.loads(desk.run("risk", desk.data, "--preset", "hipaa-safe-harbor", "--json").out)
@@ -59,7 +59,7 @@ def test_only_what_was_named(desk):
     assert told["presets"][0]["holds"] is False
 
 
-def test_a_release(desk):
+def test_the_risk_of_a_release(desk):
     desk.policy()
     assert desk.run("anonymize", desk.data, "--policy", desk.folder / "policy.toml", "--out", desk.out).code == 0
     ran = desk.run("risk", desk.out, "--preset", "ferpa-3")
@@ -97,7 +97,7 @@ def test_bad_input(desk, six, options, sentence):
     assert CANARY not in ran.err
 
 
-def test_nothing_to_look_at(desk):
+def test_risk_refuses_missing_and_empty_input(desk):
     assert desk.run("risk").code == 2
     assert desk.run("risk", desk.table("", "empty.csv"), "--qi", "age").code == 2
     assert desk.run("risk", desk.table("age\n", "header.csv"), "--qi", "age").code == 2

@@ -1,14 +1,17 @@
 """Rounded columns: numbers that are not generalised are published as multiples of a step, and the release says so."""
 
 import json
+from collections import Counter
+from math import floor
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
 import shoal as sh
-from shoal.errors import BadData, BadPolicy
+from shoal.errors import BadData, BadPolicy, ShoalWarning
 
 ROWS = [(20 + n % 4, f"{n * 1.37 + 100:.2f}") for n in range(40)]
 PEOPLE = {"age": [age for age, _ in ROWS], "pay": [pay for _, pay in ROWS]}
@@ -64,7 +67,7 @@ def test_frames_are_rounded_too(frame, of, step):
 def test_decimal_commas_stay_commas(tmp_path):
     lines = "".join(f"{age};{pay.replace('.', ',')}\n" for age, pay in ROWS)
     (tmp_path / "people.csv").write_text(f"age;pay\n{lines}", "utf-8")
-    attributes = {**POLICY["attributes"], "pay": {"role": "sensitive", "round": 2.5}}
+    attributes = {**POLICY["attributes"], "pay": {"role": "sensitive", "round": 2.5, "confirm": True}}
     sh.anonymize(tmp_path / "people.csv", {**POLICY, "attributes": attributes}).save(tmp_path / "out")
     text = (tmp_path / "out" / "data.csv").read_text("utf-8")
     assert "100,0" in text
@@ -80,7 +83,7 @@ def test_what_is_no_number_is_not_rounded():
 
 
 @pytest.mark.parametrize("step", [0, -1, "10", True, float("nan")])
-def test_steps_that_are_none(step):
+def test_invalid_steps_are_refused(step):
     with pytest.raises(BadPolicy, match=r"attributes\.pay\.round"):
         sh.Policy(**{**POLICY, "attributes": {**POLICY["attributes"], "pay": {"role": "sensitive", "round": step}}})
 
@@ -89,3 +92,84 @@ def test_a_quasi_identifier_is_generalised_and_not_rounded():
     age = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}, "round": 5}
     with pytest.raises(BadPolicy, match="round has no meaning for the role 'quasi-identifier'"):
         sh.Policy(**{**POLICY, "attributes": {**POLICY["attributes"], "age": age}})
+
+
+BOUNDED = {
+    **POLICY,
+    "attributes": {**POLICY["attributes"], "pay": {"role": "sensitive", "round": 10, "bottom": 110, "top": 140}},
+}
+
+
+@pytest.mark.parametrize("engine", ["arrow", "duckdb"])
+def test_numbers_beyond_a_bound_are_published_as_the_bound(engine, tmp_path):
+    (tmp_path / "people.csv").write_text("age,pay\n" + "".join(f"{age},{pay}\n" for age, pay in ROWS), "utf-8")
+    sh.anonymize(tmp_path / "people.csv", BOUNDED, engine=engine).save(tmp_path / "out")
+    expected = [min(max(round(float(pay) / 10) * 10, 110), 140) for _, pay in ROWS]
+    assert sorted(released(tmp_path / "out")) == sorted(map(str, expected))
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
+    assert (manifest["rounded"], manifest["bottom"], manifest["top"]) == ({"pay": 10}, {"pay": 110}, {"pay": 140})
+    assert all(each.holds for each in sh.verify(tmp_path / "out", original=tmp_path / "people.csv"))
+
+
+@pytest.mark.parametrize("of", [float, int])
+def test_bounds_of_frames(of):
+    people = pa.table({**PEOPLE, "pay": [of(float(pay)) for pay in PEOPLE["pay"]]})
+    shown = sh.anonymize(people, BOUNDED).data["pay"].to_pylist()
+    assert (min(shown), max(shown), {type(cell) for cell in shown}) == (110, 140, {of})
+
+
+def test_an_endless_number_is_published_as_the_bound():
+    people = pa.table({**PEOPLE, "pay": [float("inf"), *(float(pay) for pay in PEOPLE["pay"][1:])]})
+    assert max(sh.anonymize(people, BOUNDED).data["pay"].to_pylist()) == 140
+
+
+def test_a_cell_beyond_the_bound_is_found(tmp_path):
+    sh.anonymize(pa.table(PEOPLE), BOUNDED).save(tmp_path / "out")
+    data = tmp_path / "out" / "data.csv"
+    data.write_text(data.read_text("utf-8").replace(",140\n", ",150\n", 1), "utf-8")
+    verdicts = {each.promise: each for each in sh.verify(tmp_path / "out")}
+    assert not verdicts["rounded"].holds
+    assert verdicts["rounded"].why == "column 'pay' shows numbers beyond the bounds that the manifest says"
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"top": 140}, "top is for numbers that are rounded"),
+        ({"round": 10, "top": 145}, "top = 145 is no multiple of round = 10"),
+        ({"round": 10, "bottom": 140, "top": 140}, "bottom 140 does not lie below top 140"),
+        ({"round": 10, "top": float("inf")}, r"attributes\.pay\.top"),
+    ],
+)
+def test_bounds_that_are_none(keys, said):
+    with pytest.raises(BadPolicy, match=said):
+        sh.Policy(**{**POLICY, "attributes": {**POLICY["attributes"], "pay": {"role": "sensitive", **keys}}})
+
+
+def test_values_that_stay_unique_are_counted(tmp_path):
+    people = pa.table(
+        {"age": [20 + n % 4 for n in range(400)], "pay": [100.0 + n % 40 for n in range(398)] + [900.0, 1480.0]}
+    )
+    with pytest.warns(ShoalWarning, match=r"even after rounding, in 'pay' \(2 of 400 rows\)"):
+        release = sh.anonymize(people, POLICY)
+    said = release.save(tmp_path / "out").recommendation
+    assert said.unique_after_rounding == {"pay": 2}
+    assert (
+        "; even rounded, the value of pay finds 2 rows (bottom, top or a larger round hide these). Advice: "
+        in said.sentence
+    )
+
+
+def test_a_draft_hides_extreme_numbers(tmp_path):
+    dice = np.random.default_rng(3)
+    cost = [f"{each:.2f}" for each in dice.lognormal(4.5, 0.8, 924)]
+    drafted = sh.draft(pa.table({"age": dice.integers(20, 80, 924), "cost": cost}))
+    attribute = drafted.policy.attributes["cost"]
+    assert attribute.top is not None
+    shown = [min(floor(float(each) / attribute.round + 0.5) * attribute.round, attribute.top) for each in cost]
+    counts = Counter(max(each, attribute.bottom or 0) for each in shown)
+    alone = sum(count == 1 for count in counts.values())
+    assert counts[attribute.top] >= 10
+    assert alone == next(g for g in drafted.guesses if g.column.name == "cost").published.uniques
+    assert alone == 0
+    assert "larger ones, some of them unique, are published as this" in drafted.text

@@ -9,7 +9,7 @@ from shoal import api
 
 MOST_MODULES = 100
 STEPS = {
-    "read": ("shoal.engines.choice", "read_for"),
+    "read": ("shoal.engines.choice", "read_with_population"),
     "problem": ("shoal.problem", "Problem.of"),
     "solve": ("shoal.solve", "solve"),
     "recode": ("shoal.engines.choice", "recode"),
@@ -63,13 +63,13 @@ def test_the_steps_are_called_by_the_pipeline_in_their_order(calls):
     assert [called.index(step) for step in STEPS.values()] == sorted(called.index(step) for step in STEPS.values())
 
 
-def test_the_page_fits_a_page():
+def test_pipeline_py_fits_on_a_page():
     lines = (shoal_source.FOLDER / "pipeline.py").read_text("utf-8").splitlines()
     assert len(lines) <= 150
     assert all(len(line) <= 120 for line in lines)
 
 
-def test_the_preamble_stands_once():
+def test_the_steps_before_every_method_are_called_in_one_place():
     """What is counted is read for models, and what does not fit is refused, in one place for every method."""
     for name in ("read_columns", "refuse_misfits"):
         users = [path for path in shoal_source.FOLDER.rglob("*.py") if f" {name}(" in path.read_text("utf-8")]

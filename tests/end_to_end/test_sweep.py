@@ -56,7 +56,7 @@ def test_any_parameter(given, values, kept):
     assert [run.loss for run in found.runs] == [sh.anonymize(PEOPLE, kept(v)).summary.metrics["loss"] for v in values]
 
 
-def test_a_column_and_a_section():
+def test_a_sweep_over_a_key_of_a_column_or_a_section():
     levels = sh.sweep(PEOPLE, small_census.policy(suppression=1.0), over="attributes.age.max-level=0..2")
     assert len({run.suppressed for run in levels.runs}) > 1
     shown = sh.sweep(PEOPLE, small_census.policy(suppression=0.1), over="release.suppressed=drop,show")
@@ -72,7 +72,7 @@ def test_algorithms_are_compared_as_by_compare():
     }
 
 
-def test_what_cannot_be_kept_says_why():
+def test_an_infeasible_run_says_why():
     found = sh.sweep(PEOPLE, small_census.policy(), k=[2, 301])
     assert [run.feasible for run in found.runs] == [True, False]
     assert "300 records < k=301" in found.runs[1].why
@@ -119,7 +119,7 @@ def test_a_bad_value_is_refused_where_it_stands():
         sh.sweep(PEOPLE, small_census.policy(), over="k=much")
 
 
-def test_the_plot_is_the_runs():
+def test_the_plot_shows_the_feasible_runs():
     found = sh.sweep(PEOPLE, small_census.policy(), k=[2, 40, 301])
     line = found.plot().containers[0].lines[0]
     assert line.get_xdata().tolist() == [2, 40]
@@ -143,7 +143,7 @@ def test_the_command(census):
     assert document == sh.sweep(PEOPLE, small_census.policy(suppression=0.05), k=range(2, 7)).without_times().to_dict()
 
 
-def test_the_files(census):
+def test_sweep_writes_a_plot_and_a_csv(census):
     plot, lines = census.folder / "k.svg", census.folder / "k.csv"
     ran = census.run(*where(census, "--k", "2..4,301", "--plot", plot, "--csv", lines))
     assert ran.code == 0

@@ -3,6 +3,7 @@
 import gzip
 import json
 import tomllib
+import warnings
 from datetime import date
 from pathlib import Path
 
@@ -23,8 +24,9 @@ from shoal import api
 from shoal.cli.main import app
 from shoal.data.codes import Kind
 from shoal.engine_port import ReadOptions
-from shoal.engines.choice import read_whole
+from shoal.engines.choice import read_into_memory
 from shoal.errors import BadData, BadInput, BadPolicy, ShoalWarning
+from shoal.publish.folder import known_format
 
 PEOPLE = [(age, sex, ill) for age in (21, 24, 33, 38) for sex in ("f", "m") for ill in ("flu", "cold", "asthma")] * 2
 HEADER = ("age", "sex", "disease")
@@ -156,11 +158,35 @@ def test_row_names_are_recognised_and_dropped(shoal, tmp_path):
 def test_row_names_have_the_same_name_in_every_engine(tmp_path, engine):
     pd.DataFrame(PEOPLE, columns=list(HEADER)).to_csv(tmp_path / "people.csv")
     policy = {"attributes": {"age": "quasi-identifier", "row names": "identifier"}, "data": {"others": "insensitive"}}
-    with pytest.warns(ShoalWarning, match="'row names'"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         release = sh.anonymize(
             tmp_path / "people.csv", {**policy, "require": [{"model": "k-anonymity", "k": 3}]}, engine=engine
         )
+    assert not [one for one in caught if "row names" in str(one.message)]  # the policy has settled it
     assert sorted(release.data.schema.names) == ["age", "disease", "sex"]
+
+
+@pytest.mark.parametrize(("mark", "delimiter"), [(",", ";"), (".", ",")])
+def test_a_csv_of_a_sheet_has_the_delimiter_that_fits_its_decimals(tmp_path, mark, delimiter):
+    doses = [f"{i % 3}{mark}5" for i in range(len(PEOPLE))]
+    a_sheet(tmp_path / "people.xlsx", doses)
+    roles = {"age": "quasi-identifier", "dose": "insensitive"}
+    policy = {"attributes": roles, "data": {"others": "drop"}, "require": [{"model": "k-anonymity", "k": 3}]}
+    told = api.publish(tmp_path / "people.xlsx", policy, tmp_path / "out")
+    lines = (tmp_path / "out" / "data.csv").read_text("utf-8").splitlines()
+    assert lines[0] == f"age{delimiter}dose"
+    assert {line.split(delimiter)[-1] for line in lines[1:]} == {*doses}
+    assert [note for note in told.warnings if "semicolons" in note] == [
+        "the sheet has decimal commas, so a CSV of it has semicolons between its cells, as Excel expects there"
+    ] * (mark == ",")
+    assert all(verdict.holds for verdict in api.verify(tmp_path / "out", original=tmp_path / "people.xlsx"))
+
+
+def test_the_help_says_which_format_is_written(shoal):
+    with pytest.raises(BadInput, match="a release is written as csv or parquet"):
+        known_format("xlsx")
+    assert "parquet if the input is, else csv" in " ".join(shoal("anonymize", "--help")[0].split())
 
 
 def test_decimal_commas(shoal, tmp_path):
@@ -237,7 +263,7 @@ def test_two_columns_of_one_name_are_one_sentence(tmp_path, command):
     assert str(done.exception) == "people.csv: columns 1 and 2 are both named 'age'; rename one"
 
 
-def test_the_draft_keeps_what_was_said(tmp_path):
+def test_the_draft_keeps_the_options_of_reading(tmp_path):
     (tmp_path / "people.csv").write_text("Report\nage|sex\n31|-9\n32|f\n")
     options = ReadOptions(missing=("", "-9"), delimiter="|", header_row=2)
     data = tomllib.loads(api.draft(tmp_path / "people.csv", options=options).text)["data"]
@@ -391,7 +417,7 @@ def test_decimal_commas_in_cells_of_a_sheet_that_are_texts(shoal, tmp_path):
     a_sheet(tmp_path / "people.xlsx", [f"{i % 3},5" for i in range(len(PEOPLE))])
     policy, _ = through(shoal, "people.xlsx")
     assert policy["data"]["decimal"] == ","
-    dose = read_whole(tmp_path / "people.xlsx", ReadOptions()).table["dose"]
+    dose = read_into_memory(tmp_path / "people.xlsx", ReadOptions()).table["dose"]
     assert dose.kind is Kind.NUMBER
     assert sorted({float(number) for number in dose.numbers}) == [0.5, 1.5, 2.5]
     shoal("measure", "people.xlsx", "--qi", "dose,height", "--decimal", ",")

@@ -221,14 +221,14 @@ def _of_private(before):
 
 
 @pytest.mark.parametrize("kind", ["node", "boxes"])
-def test_a_manifest_alone(kind, releases, tamper):
+def test_tampering_with_the_public_manifest_without_the_original(kind, releases, tamper):
     before = read(releases, kind, "out")
     for mutation in some(mutations.of_manifest("manifest.json", before), kind if naive.THOROUGH else None):
         refuse_uncaught(tamper(kind, mutation, "out", "verify alone"), mutation, {0, 2, 4})
 
 
 @pytest.mark.parametrize("command", ["apply", "republish"])
-def test_what_follows_a_release(command, releases, tamper):
+def test_commands_after_a_release_refuse_a_tampered_private_folder(command, releases, tamper):
     kind = "again" if command == "republish" else "node"
     usual = tamper.untouched(kind, command)
     assert usual.code == 0, usual
@@ -240,7 +240,7 @@ def test_what_follows_a_release(command, releases, tamper):
 
 
 @pytest.mark.parametrize("kind", ["node", "boxes", "anatomy"])
-def test_an_audit_of_a_release(kind, releases, tamper):
+def test_an_audit_of_a_tampered_release(kind, releases, tamper):
     usual = tamper.untouched(kind, "audit")
     assert usual.code == 0, usual
     for mutation in some(mutations.of_manifest("manifest.json", read(releases, kind, "out"))):
@@ -371,7 +371,7 @@ FOUND = {
 
 
 @pytest.mark.parametrize("what", FOUND)
-def test_what_was_accepted_or_ended_in_an_internal_error(what, tamper):
+def test_tampering_that_was_once_accepted_or_ended_in_an_internal_error(what, tamper):
     kind, make, says = FOUND[what]
     mutation = Mutation(what, make)
     ran = tamper(kind, mutation, "out", "verify")
@@ -387,7 +387,7 @@ def test_a_higher_k_is_not_believed_without_the_original(kind, figure, tamper):
     assert (ran.code, "k-anonymity" in ran.err) == (4, True), ran
 
 
-def test_manifests_that_differ(tamper):
+def test_public_and_private_manifests_that_differ_are_detected(tamper):
     for name, value in {"rows__read": 49, "models__0__worst": 1, "recoding__levels__age": 0}.items():
         ran = tamper("node", Mutation(name, _edit(**{name: value})), "out.private", "verify")
         assert ran.code == 4, (name, ran)

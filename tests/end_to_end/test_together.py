@@ -60,7 +60,7 @@ def test_from_table_to_verified_release(guarded, model):
     assert {v["status"] for v in json.loads(ran.out)["verdicts"]} == {"holds"}, ran.out
 
 
-def test_a_worse_original_is_seen(guarded):
+def test_verify_detects_an_original_that_breaks_the_promise(guarded):
     assert guarded.anonymize().code == 0
     other = guarded.table(ROWS.replace("52,blood,flu", "52,lung,flu").replace("51,,flu", "51,lung,flu"), "other.csv")
     ran = guarded.verify("--original", other, "--json")
@@ -89,7 +89,7 @@ def test_a_guard_is_a_label_of_the_hierarchy(guarded):
     guarded.refused(2, says="attributes.disease: personalised needs a hierarchy of it")
 
 
-def test_who_guards_everything_is_told_before_the_search(guarded):
+def test_a_row_that_guards_every_value_is_refused_before_the_search(guarded):
     guarded.table(ROWS.replace("33,,hiv", "33,*,hiv"))
     guarded.refused(3, says="1 row(s) guard every value of 'disease' that the table holds, and no class hides that")
 
@@ -102,7 +102,7 @@ def test_who_guards_everything_is_told_before_the_search(guarded):
         ({**PERSONALISED, "guard": "nix"}, "require: personalised looks at 'nix', and the table has no such column"),
     ],
 )
-def test_columns_that_are_not_there(guarded, model, says):
+def test_missing_columns_are_refused(guarded, model, says):
     guarded.policy(ATTRIBUTES, [model])
     guarded.refused(2, says=says)
 

@@ -34,7 +34,7 @@ REVEALED = [
 
 
 @pytest.mark.thorough
-def test_a_type_checker_knows_the_frame(tmp_path):
+def test_mypy_infers_the_type_of_the_released_frame(tmp_path):
     file = tmp_path / "people.py"
     file.write_text(CODE)
     command = [sys.executable, "-m", "mypy", "--config-file", REPOSITORY / "pyproject.toml", "--no-pretty", file]

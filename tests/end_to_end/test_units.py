@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import shoal as sh
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Reading, joined
+from shoal.data.packed_keys import CountInterpretation, join_columns
 from shoal.errors import Infeasible
 from shoal.models import MODELS
 from shoal.models.alpha_k import AlphaK
@@ -85,10 +85,10 @@ def counts_of(rows):
     n = int(at.max()) + 1
     long = {
         "person": (who, len(person)),
-        ("person", "ill"): joined([(who, len(person)), (what, len(value))]),
+        ("person", "ill"): join_columns([(who, len(person)), (what, len(value))]),
     }
     classes = FrequencySet.count({"q": (at, n)}, long)
-    return classes, Reading({"ill": value}, unit="person")
+    return classes, CountInterpretation({"ill": value}, unit="person")
 
 
 ROWS = st.lists(
@@ -114,11 +114,11 @@ def test_sizes_and_shares_are_of_persons(rows):
             if c == i
         }
         assert found == {v: len({w for _, w, u in here if u == v}) for v in {u for *_, u in here}}
-        assert values.protecting(null=False).totals[i] == len({w for _, w, u in here if u is not None})
-        assert values.protecting(null=True).totals[i] == counts.sizes[i]
+        assert values.select_protecting(null=False).totals[i] == len({w for _, w, u in here if u is not None})
+        assert values.select_protecting(null=True).totals[i] == counts.sizes[i]
 
 
-def test_two_and_two_may_be_three():
+def test_a_person_in_two_classes_is_counted_once_in_their_union():
     """A person of both classes is one person of their union."""
     classes, reading = counts_of([(0, "A", "flu"), (0, "B", "flu"), (1, "B", "flu"), (1, "C", "flu")])
     assert classes.class_counts(reading).sizes.tolist() == [2, 2]
@@ -150,7 +150,7 @@ INSTANCES = [
 
 
 @pytest.mark.parametrize("model", INSTANCES, ids=str)
-def test_numbers_of_persons_only_grow(model):
+def test_merging_classes_never_lowers_the_number_of_persons(model):
     """M2 for persons who may stand in several classes: SUPERSET stays."""
 
     @quick
@@ -195,7 +195,7 @@ def test_persons_are_counted(visits):
     assert json.loads((visits.out / "manifest.json").read_text())["persons"] is True
 
 
-def test_rows_would_do_with_less():
+def test_counting_rows_generalises_less_than_counting_persons():
     table = pd.DataFrame({"person": list("AABB"), "age": [31, 31, 52, 52], "disease": ["flu"] * 4})
     rows = sh.Policy(attributes={**ATTRIBUTES, "person": "identifier"}, require=[K2])
     with pytest.warns(sh.ShoalWarning, match="'person' has 2 values on 4 rows: if a person can have several rows"):
@@ -213,7 +213,7 @@ def test_verify_needs_the_original(visits):
     assert {v["status"] for v in json.loads(ran.out)["verdicts"]} == {"holds"}
 
 
-def test_a_manifest_that_counts_rows_instead(visits):
+def test_verify_detects_a_manifest_that_counts_rows_instead_of_persons(visits):
     assert visits.anonymize().code == 0
     file = visits.out / "manifest.json"
     manifest = json.loads(file.read_text())
@@ -231,16 +231,34 @@ def test_two_units_are_refused(visits):
     visits.refused(2, says="attributes.disease: 'person' is the unit already; one column tells persons apart")
 
 
-def test_rows_of_nobody_are_refused(visits):
+def test_rows_without_a_person_are_refused(visits):
     visits.table(VISITS + ",33,flu\n,34,flu\n")
     visits.refused(2, says="column 'person': 2 row(s) belong to no person")
 
 
-def test_a_person_whose_age_varies(visits):
+def test_a_person_with_several_ages_gives_a_warning(visits):
     visits.table(VISITS + "ann,52,flu\n")
     ran = visits.anonymize()
     assert ran.code == 0
     assert "attributes.age: some persons have several values of it, so they stand in several classes" in ran.err
+    assert "every class still keeps its promises, counted in persons, but whoever knows several rows" in ran.err
+    assert "give each person one value of it before, such as the first, or drop it" in ran.err
+
+
+def test_an_audit_tells_records_and_persons(visits):
+    assert visits.anonymize().code == 0
+    classes = json.loads((visits.out / "manifest.json").read_text("utf-8"))["classes"]
+    persons = json.loads((visits.private / "manifest.json").read_text("utf-8"))["models"][0]["attained"]["k"]
+    assert persons < classes["min"]
+    said = f"by its classes: the smallest has {classes['min']} records, and each class has at least {persons} persons"
+    for more in ([], ["--original", visits.data]):
+        ran = visits.run("audit", visits.out, *more, "--json")
+        assert json.loads(ran.out)["verdict"][0]["why"] == said
+
+
+def test_too_few_persons_are_called_persons(visits):
+    visits.policy({**ATTRIBUTES, "person": {"role": "unit"}}, [{"model": "k-anonymity", "k": 8}])
+    visits.refused(3, says="impossible: k-anonymity: 5 persons < k=8")
 
 
 def test_what_the_whole_table_shows_is_not_what_its_classes_are():
@@ -250,7 +268,7 @@ def test_what_the_whole_table_shows_is_not_what_its_classes_are():
     with pytest.warns(sh.ShoalWarning, match="several classes"):
         release = sh.anonymize(table, policy)
     assert release.data["age"].tolist() == ["31", "31", "52", "52"]
-    with pytest.raises(Infeasible, match="3 records < k=4"):
+    with pytest.raises(Infeasible, match="3 persons < k=4"):
         sh.anonymize(table, sh.Policy(attributes=ATTRIBUTES, require=[{"model": "alpha-k", "alpha": 0.5, "k": 4}]))
 
 
@@ -276,7 +294,7 @@ def test_the_limit_of_suppression_counts_rows():
             assert len(sh.anonymize(table, policy).data) == rows
 
 
-def test_what_counts_rows_says_so():
+def test_a_model_that_counts_rows_gives_a_warning():
     table = pd.DataFrame({"person": list("AABB"), "age": [31, 31, 32, 32], "disease": ["flu", "hiv"] * 2})
     policy = sh.Policy(attributes=ATTRIBUTES, require=[{"model": "x-y-privacy", "y": "person", "k": 2}])
     with pytest.warns(sh.ShoalWarning, match="x-y-privacy counts rows, not persons"):

@@ -150,7 +150,7 @@ def test_advice_in_python(homogeneous):
     assert better.metrics["loss"] == best.after
 
 
-def test_every_remedy_in_python(scattered):
+def test_every_remedy_gives_its_predicted_loss_in_python(scattered):
     policy = sh.Policy.load(scattered.folder / "policy.toml")
     for best in sh.anonymize(scattered.data, policy).save(scattered.out, advise=60).recommendation.remedies:
         better = sh.anonymize(scattered.data, best.applied_to(policy)).summary
@@ -486,3 +486,116 @@ def test_an_audit_with_the_original_finds_what_the_verdict_found_and_advice_come
     assert after["recommendation"]["advice"] == remedies[0]["advice"]
     told, audited = kinds_that_succeed(desk)
     assert told == audited
+
+
+MOSTLY_STARS = "age,zip,disease\n" + "".join(
+    f"{30 + n % 3},{1000 + n if n < 21 else 9999},{['flu', 'cold', 'gout'][n // 3 % 3]}\n" for n in range(30)
+)
+OF_MOSTLY_STARS = {
+    "age": {"role": QUASI, "hierarchy": {"flat": True}},
+    "zip": {"role": QUASI, "hierarchy": {"flat": True}},
+    "disease": "sensitive",
+}
+LITTLE = "safe to publish, but of little use"
+
+
+@pytest.fixture
+def mostly_stars(desk):
+    """A table of which `zip` is shown in nine rows of thirty only."""
+    desk.table(MOSTLY_STARS)
+    desk.policy(
+        OF_MOSTLY_STARS,
+        require=[{"model": "k-anonymity", "k": 2}, {"model": "distinct-l-diversity", "l": 3, "attribute": "disease"}],
+        method={"algorithm": "local"},
+    )
+    return desk
+
+
+def test_a_column_that_is_mostly_stars_is_of_little_use_and_changes_are_tried(mostly_stars):
+    ran = mostly_stars.anonymize()
+    said, told = last_line(ran), recommendation(mostly_stars)
+    assert told["mostly_starred"] == {"zip": 21}
+    assert told["advice"] == "of little use"
+    assert f"Advice: {LITTLE}: zip is * in 70 % of the rows; " in said
+    assert "Advice: publish" not in said
+    assert f"({LITTLE})" in ran.out
+    assert refuses_to_advise_it(mostly_stars, ran)
+    best = told["remedies"][0]
+    assert best["advice"] == "publish"
+    assert any(each["change"].startswith("drop zip") for each in told["remedies"])
+    comes_true(mostly_stars, best)
+
+
+def test_strict_ends_with_a_code_of_its_own_and_leaves_the_release(homogeneous):
+    ran = homogeneous.anonymize("--strict")
+    told = "the sensitive value of 3 rows can be guessed well, rules tell the sensitive value of 3 rows"
+    assert ran.code == 5
+    assert ran.err.endswith(
+        f'shoal: the verdict is not "publish": do not publish ({told}); out was written all the same\n'
+    )
+    assert "Advice: do not publish" in ran.out
+    assert homogeneous.verify("--original", homogeneous.data).code == 0
+    as_json = homogeneous.anonymize("--strict", "--json", "--force")
+    assert json.loads(as_json.out)["recommendation"]["advice"] == "do not publish"
+    error = json.loads(as_json.err.splitlines()[-1])["error"]
+    assert (as_json.code, error["kind"], error["exit_code"]) == (5, "NotAdvised", 5)
+    later = ("--out", homogeneous.folder / "later")
+    applied = homogeneous.run("apply", homogeneous.private, homogeneous.data, *later, "--strict")
+    assert applied.code == 5
+    assert (homogeneous.folder / "later" / "data.csv").is_file()
+
+
+def test_strict_is_content_with_the_advice_to_publish(desk):
+    assert desk.anonymize("--strict").code == 0
+
+
+def test_verify_tells_the_verdict_at_release(homogeneous):
+    homogeneous.anonymize()
+    told = "the sensitive value of 3 rows can be guessed well, rules tell the sensitive value of 3 rows"
+    assert last_line(homogeneous.verify()) == f"The verdict at release: do not publish ({told})"
+    document = json.loads(homogeneous.verify("--json").out)
+    assert document["verdict_at_release"] == {"advice": "do not publish", "verdict": f"do not publish ({told})"}
+    manifest = homogeneous.private / "manifest.json"
+    written = json.loads(manifest.read_text("utf-8"))
+    del written["recommendation"]
+    manifest.write_text(json.dumps(written), "utf-8")
+    assert last_line(homogeneous.verify()) == (
+        "There is no verdict, since the run ended before: do not hand the release out before "
+        "shoal audit out --original … (in Python shoal.audit)"
+    )
+    assert json.loads(homogeneous.verify("--json").out)["verdict_at_release"] is None
+    written["data"]["sha256"] = "0" * 64
+    manifest.write_text(json.dumps(written), "utf-8")
+    assert last_line(homogeneous.verify()).startswith("The verdict at release is not known: ")
+    homogeneous.private.rename(homogeneous.folder / "elsewhere")
+    assert "erdict at release" not in homogeneous.verify().out
+    assert "verdict_at_release" not in json.loads(homogeneous.verify("--json").out)
+
+
+def test_an_audit_says_whether_it_agrees_with_the_verdict(homogeneous):
+    homogeneous.anonymize()
+    command = ("audit", homogeneous.out, "--original", homogeneous.data)
+    assert last_line(homogeneous.run(*command)).startswith(
+        "The audit agrees with the verdict: do not publish (the sens"
+    )
+    manifest = homogeneous.private / "manifest.json"
+    written = json.loads(manifest.read_text("utf-8"))
+    told = written["recommendation"] | {"advice": "publish", "attacks": {"record linkage": 0}}
+    manifest.write_text(json.dumps(written | {"recommendation": told}), "utf-8")
+    found = "the disease of 3 rows can be guessed well, rules tell the disease of 3 rows: do not publish."
+    assert last_line(homogeneous.run(*command)) == f"The audit found more than the verdict (publish): {found}"
+    told["attacks"] = {"attribute linkage": 3, "rule inference": 3, "singling out": 9}
+    manifest.write_text(json.dumps(written | {"recommendation": told}), "utf-8")
+    assert last_line(homogeneous.run(*command)).startswith("The audit found less than the verdict, which stands: publ")
+    del written["recommendation"]
+    manifest.write_text(json.dumps(written), "utf-8")
+    assert last_line(homogeneous.run(*command)) == (
+        f"There was no verdict when the release was made; this audit found that {found}"
+    )
+    assert "agreement" in json.loads(homogeneous.run(*command, "--json").out)
+
+
+def test_an_audit_agrees_with_the_advice_to_publish(desk):
+    desk.anonymize()
+    ran = desk.run("audit", desk.out, "--original", desk.data)
+    assert last_line(ran) == "The audit agrees with the verdict: publish."

@@ -22,12 +22,12 @@ from shoal.models.k_anonymity import KAnonymity
 from shoal.models.l_diversity import DistinctLDiversity
 from shoal.policy.document import Policy
 from shoal.publish.verification import original_levels, original_table
-from shoal.recoding.columns import Released
+from shoal.recoding.columns import ReleasedColumn
 from shoal.verify.claim import Claim, Original, Status
 from shoal.verify.judge import judge
 from shoal.verify.open_release import opened
 from shoal.verify.release_files import check_hash, read_json
-from shoal.verify.released_counts import count
+from shoal.verify.released_counts import count_released
 from shoal.verify.truth_by_level import covers
 
 HOW = {"delimiter": ";", "quote": '"', "missing": "?"}
@@ -64,7 +64,7 @@ def released(rows, names=("q", "r", "s")):
     out = {}
     for name, cells in zip(names, zip(*rows, strict=True), strict=True):
         labels = list(dict.fromkeys(cells))
-        out[name] = Released.of(np.array([labels.index(cell) for cell in cells], np.int32), labels)
+        out[name] = ReleasedColumn.of(np.array([labels.index(cell) for cell in cells], np.int32), labels)
     return out
 
 
@@ -77,7 +77,7 @@ def naive(rows, quasi):
 
 
 def counted(release, claim):
-    found = count(release, claim).classes
+    found = count_released(release, claim).classes
     values = found.sensitive["s"]
     per_class = [Counter() for _ in found.sizes]
     for at, value, n in zip(values.classes, values.values, values.counts, strict=True):
@@ -100,7 +100,7 @@ def test_the_counts_are_those_of_a_naive_count(rows, form, tmp_path):
     claim = Claim(["q", "r"], ["s"], [KAnonymity(2), DistinctLDiversity(2, "s")], len(rows), ["q", "r", "s"])
     with opened(file, claim.columns, HOW) as release:
         assert counted(release, claim) == naive(rows, 2)
-        verdicts = {v.promise: v for v in judge(claim, count(release, claim))}
+        verdicts = {v.promise: v for v in judge(claim, count_released(release, claim))}
     sizes = Counter(row[:2] for row in rows)
     distinct = {of: len({row[2] for row in rows if row[:2] == of} - {None}) for of in sizes}
     assert verdicts["rows"].holds
@@ -184,7 +184,7 @@ def test_suppressed_rows_that_are_shown_cover_what_is_left(rows, shown, says, or
     assert verdict.why.startswith(says)
 
 
-def test_a_table_that_is_all_stars_anyway(original):
+def test_suppressed_rows_in_a_table_of_stars(original):
     original = Original(original.table, original.hierarchies, {"age": 2})
     rows = [("*", s) for _, s in ROWS]
     assert truthful(rows, original).holds
@@ -224,7 +224,7 @@ def test_a_leading_apostrophe_is_undone_once():
 
 @examples(40, fixtures=True)
 @given(rows=st.lists(st.tuples(st.just("x"), st.just("y"), CELL), min_size=1, max_size=12))
-def test_what_was_defused_is_counted_as_it_was(rows, tmp_path):
+def test_defused_texts_are_counted_as_they_were(rows, tmp_path):
     columns = released(rows)
     file = tmp_path / "data.csv"
     file.unlink(missing_ok=True)
@@ -278,24 +278,24 @@ def test_names_of_columns_and_files_are_not_sql(tmp_path):
     file = write(folder / "data.csv", [["'=x" if name == "=x" else name for name in names], ["1"] * 8], delimiter=";")
     claim = Claim([names[0]], [names[4]], [KAnonymity(1)], 1, names)
     with opened(file, names, {**HOW, "spreadsheet_safe": True}) as release:
-        assert all(v.holds for v in judge(claim, count(release, claim)))
+        assert all(v.holds for v in judge(claim, count_released(release, claim)))
 
 
 def test_an_empty_table_keeps_nothing():
     claim = Claim(["q"], ["s"], [KAnonymity(1), DistinctLDiversity(1, "s")], 0, ["q", "s"])
     with opened(pa.table({"q": pa.array([], pa.string()), "s": pa.array([], pa.string())}), ["q", "s"], {}) as release:
-        statuses = {v.promise: v.holds for v in judge(claim, count(release, claim))}
+        statuses = {v.promise: v.holds for v in judge(claim, count_released(release, claim))}
     assert statuses == {"rows": True, "classes": True, "k-anonymity": False, "distinct-l-diversity": False}
 
 
-def test_a_hash(tmp_path):
+def test_the_hash_of_a_file_is_checked(tmp_path):
     (tmp_path / "x").write_bytes(b"")
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert check_hash(tmp_path / "x", empty).holds
     assert check_hash(tmp_path / "x", "0").status is Status.FAILS
 
 
-def test_a_manifest_that_is_none(tmp_path):
+def test_a_missing_manifest_is_refused(tmp_path):
     with pytest.raises(BadInput, match="there is no manifest"):
         read_json(tmp_path / "manifest.json")
 

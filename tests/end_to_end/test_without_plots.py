@@ -38,7 +38,7 @@ def test_a_plot_says_what_to_install(bare, monkeypatch, command):
     bare.refused(2, *command, says="pip install 'shoal[plots]'")
 
 
-def test_a_plot_in_python_says_so_too(bare):
+def test_a_plot_in_python_says_what_to_install(bare):
     from shoal.errors import BadInput
 
     class Plot(Display):

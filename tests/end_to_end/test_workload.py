@@ -44,13 +44,17 @@ def test_the_command(asked):
     assert found["matching"] == {"share": 0.5, "queries": [2]}
 
 
-def test_what_people_see(asked):
+def test_the_workload_command_without_json(asked, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "140")
     ran = asked.run("workload", asked.data, asked.out, "--queries", asked.folder / "q.toml")
     assert ran.code == 0
     assert "2 queries on 12 rows" in ran.out
     assert "mean error" in ran.out
     assert "1 of 2 (50 %)" in ran.out
-    assert "age from 31 to 33" in " ".join(ran.out.split())
+    told = [" ".join(line.split()) for line in ran.out.splitlines()]
+    # each query with both answers, its error and whether it matches
+    assert "1 count where age from 31 to 33 and disease = flu 0.9 2 55 % no" in told
+    assert any(line.startswith("2 avg of age where sex = f 44.5 44.1667 ") and line.endswith(" yes") for line in told)
 
 
 def test_random_queries_are_saved_and_asked_again(asked):
@@ -151,7 +155,7 @@ def test_bad_workloads(desk, content, says):
 
 
 @pytest.mark.parametrize("more", [{"target": "disease"}, {"workload": ""}, {"workload": 7}])
-def test_a_workload_or_a_target(desk, more):
+def test_a_workload_beside_a_target_or_of_a_bad_type_is_refused(desk, more):
     desk.policy(attributes=BOXES, method={**STEERED, **more})
     desk.refused(2, says="method")
 

@@ -19,7 +19,7 @@ from pyarrow import csv
 
 from shoal.data.codes import encode
 from shoal.mining.c45 import C45
-from shoal.mining.decision_tree import first_most
+from shoal.mining.decision_tree import argmax_of_rows
 
 PEERS = Path(__file__).resolve().parents[2] / "benchmarks" / "peers"
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -96,7 +96,7 @@ def agree(theirs, columns, target):
             assert mine[2] == pytest.approx(float(value), abs=6e-7, rel=1e-12)  # and six of thresholds
         else:
             assert mine[2] == value
-    assert first_most(learner.predict_proba(columns)).tolist() == theirs["predicted"]
+    assert argmax_of_rows(learner.predict_proba(columns)).tolist() == theirs["predicted"]
 
 
 def coded(table, target, features=None):
@@ -158,7 +158,7 @@ GENERATED = {
 
 
 @pytest.mark.parametrize("name", GENERATED)
-def test_generated(python, tmp_path, name):  # S1.1
+def test_generated_tables_give_the_tree_of_j48(python, tmp_path, name):  # S1.1
     columns, target = coded(generated(*GENERATED[name]), "class")
     (theirs,) = j48(python, [(columns, target)], tmp_path)
     assert theirs["nodes"] > 1 or name == "noise"
@@ -184,7 +184,7 @@ def small(seed):
     return columns, target
 
 
-def test_small_tables(python, tmp_path):  # S1.1
+def test_small_tables_give_the_trees_of_j48(python, tmp_path):  # S1.1
     tables = [small(seed) for seed in range(300)]
     # J48 refuses a class of one value
     tables = [(c, t) for c, t in tables if len(t.values) > 1 and (t.codes < len(t.values)).any()]
@@ -216,7 +216,7 @@ def real(name):
     return csv.read_csv(DATA / name / f"{name}.csv", parse_options=csv.ParseOptions(delimiter=";"))
 
 
-def test_adult_nine_features(python, tmp_path):  # S1.1, S1.6
+def test_adult_with_nine_features_gives_the_tree_of_j48(python, tmp_path):  # S1.1, S1.6
     from_uci = uci()
     complete = from_uci.drop_null()
     assert complete.num_rows == 45_222
@@ -244,7 +244,7 @@ def test_adult_nine_features(python, tmp_path):  # S1.1, S1.6
         ("mach2019_int", "gender", 5_000),
     ],
 )
-def test_real(python, tmp_path, name, target, rows):  # S1.1
+def test_real_tables_give_the_tree_of_j48(python, tmp_path, name, target, rows):  # S1.1
     table = real(name)
     table = table if rows is None else table.take(np.random.default_rng(0).permutation(table.num_rows)[:rows])
     columns, target = coded(table, target)

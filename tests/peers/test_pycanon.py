@@ -14,7 +14,7 @@ import pytest
 
 from shoal.api.analysis import measure
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import Reading
+from shoal.data.packed_keys import CountInterpretation
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.models import MODELS
@@ -101,7 +101,7 @@ def test_ordered_distances(python):
     assert theirs["t"] == pytest.approx(mine["t-closeness"]["ordered"], rel=1e-9)
 
 
-def test_recursive_is_wrong(python, tmp_path):
+def test_recursive_cl_of_pycanon_is_wrong(python, tmp_path):
     """Counts 8, 1, 1 need c > 8 for l = 3; pycanon says 1, since it takes the rarest value for the most frequent."""
     rows = [("a", "x")] * 8 + [("a", "y"), ("a", "z")]
     path = write(tmp_path, rows)
@@ -109,14 +109,14 @@ def test_recursive_is_wrong(python, tmp_path):
     assert recursive_c(path, ["q"], "s", 3) > 8
 
 
-def test_entropy_is_truncated(python, tmp_path):
+def test_entropy_l_of_pycanon_is_truncated(python, tmp_path):
     """Two equally frequent values are 2-diverse; pycanon says 1."""
     path = write(tmp_path, [("a", "x"), ("a", "y")])
     assert pycanon(python, path, ["q"], "s")["entropy-l"] == 1
     assert ours(path, ["q"], "s")["entropy-l-diversity"]["l"] == pytest.approx(2)
 
 
-def test_absent_values_are_skipped(python, tmp_path):
+def test_pycanon_skips_absent_values(python, tmp_path):
     """δ to the letter is infinite where a class lacks a value; pycanon says ln 2."""
     path = write(tmp_path, [("a", "x"), ("a", "x"), ("b", "y"), ("b", "y")])
     assert pycanon(python, path, ["q"], "s")["delta"] == pytest.approx(log(2))
@@ -124,7 +124,7 @@ def test_absent_values_are_skipped(python, tmp_path):
     assert (mine["delta"], mine["lenient"]) == (None, pytest.approx(log(2)))
 
 
-def test_enhanced_beta_is_capped_instead_of_refused(python, tmp_path):
+def test_pycanon_caps_enhanced_beta_instead_of_refusing_it(python, tmp_path):
     """Gains of 0.8 where −ln ½ is all that is allowed: no β is enough; pycanon says ln 2."""
     path = write(tmp_path, [("a", "x")] * 9 + [("a", "y"), ("b", "x")] + [("b", "y")] * 9)
     said = pycanon(python, path, ["q"], "s")
@@ -134,7 +134,7 @@ def test_enhanced_beta_is_capped_instead_of_refused(python, tmp_path):
     assert (mine["basic"], mine["enhanced"]) == (0.8, None)
 
 
-def test_one_number_is_no_error(python, tmp_path):
+def test_one_sensitive_number_is_no_error(python, tmp_path):
     """Bad input 25: one sensitive value in the whole table."""
     path = write(tmp_path, [("a", "1"), ("b", "1")])
     assert pycanon(python, path, ["q"], "s", "number")["t"] == "ZeroDivisionError"
@@ -146,5 +146,5 @@ def recursive_c(file, quasi, sensitive, l):
     table = ArrowEngine().read(file, ReadOptions()).table
     coded = {name: (table[name].codes, table[name].size) for name in (*quasi, sensitive)}
     classes = FrequencySet.count({name: coded[name] for name in quasi}, {sensitive: coded[sensitive]})
-    counts = classes.class_counts(Reading({sensitive: table[sensitive].texts.to_pylist()}))
+    counts = classes.class_counts(CountInterpretation({sensitive: table[sensitive].texts.to_pylist()}))
     return MODELS["recursive-cl-diversity"](l=l, c=1, attribute=sensitive).attained(counts)["c"]

@@ -46,6 +46,11 @@ class MemberGroups:
     counts: Longs
     """counts[group, value]: how often each value occurs in each group."""
 
+    def repeat(self, times: int) -> "MemberGroups":
+        """Return these groups several times over, side by side."""
+        offsets = np.repeat(np.arange(times) * len(self.counts), len(self.group))
+        return MemberGroups(np.tile(self.group, times) + offsets, np.tile(self.counts, (times, 1)))
+
     @cached_property
     def _order(self) -> Longs:
         """Members sorted by group."""
@@ -174,42 +179,49 @@ class _LikeGroups:
         Members get their values one after the other; a state is how many of each value are handed out. Sums of weights
         over the ways into each state, and over the ways out of it, give each member's probabilities.
         """
-        several = len(self.counts)
-        shape = tuple(count + 1 for count in self.counts)
-        # [state, value] how many of each value are handed out; steps[value]: difference of the state's number
-        states = np.stack(np.unravel_index(np.arange(prod(shape)), shape), axis=1)
-        steps = [prod(shape[value + 1 :]) for value in range(several)]
-        done = states.sum(axis=1)
-        into = np.zeros((len(weights), len(states)))
+        into = np.zeros((len(weights), prod(count + 1 for count in self.counts)))
         into[:, 0] = 1.0
-        for member in range(len(self.members[0])):
-            for value in range(several):
-                here = np.flatnonzero((done == member) & (states[:, value] < self.counts[value]))
-                into[:, here + steps[value]] += into[:, here] * weights[:, member, value, None]
+        for member, value, before, after in self._steps:
+            into[:, after] += into[:, before] * weights[:, member, value, None]
         out_of = np.zeros_like(into)
         out_of[:, -1] = 1.0
         found = np.zeros_like(weights)
-        for member in reversed(range(len(self.members[0]))):
-            for value in range(several):
-                here = np.flatnonzero((done == member) & (states[:, value] < self.counts[value]))
-                ways = out_of[:, here + steps[value]] * weights[:, member, value, None]
-                found[:, member, value] = (into[:, here] * ways).sum(axis=1)
-                out_of[:, here] += ways
+        for member, value, before, after in reversed(self._steps):
+            ways = out_of[:, after] * weights[:, member, value, None]
+            found[:, member, value] = (into[:, before] * ways).sum(axis=1)
+            out_of[:, before] += ways
         return np.asarray(found / found.sum(axis=2, keepdims=True))
+
+    @cached_property
+    def _steps(self) -> list[tuple[int, int, Longs, Longs]]:
+        """Each member with each value it can get: the states before that, and the states after it."""
+        shape = tuple(count + 1 for count in self.counts)
+        # [state, value] how many of each value are handed out
+        states = np.stack(np.unravel_index(np.arange(prod(shape)), shape), axis=1)
+        done, found = states.sum(axis=1), []
+        for member in range(len(self.members[0])):
+            for value, count in enumerate(self.counts):
+                before = np.flatnonzero((done == member) & (states[:, value] < count))
+                found.append((member, value, before, before + prod(shape[value + 1 :])))
+        return found
 
 
 _BINS = 50
 """Most values of a column that are told apart; beyond that, values are binned in their order."""
 _STARTS = 6
 """Random starts of learning; they differ where the groups have several explanations."""
+_AT_ONCE = 2_000_000
+"""Most starts times members times values that are learned from side by side: about 16 MB an array."""
 _WALK = 30
 """Steps of the walk that count, after those of learning."""
 _EVERY = 5
 """Of these, every fifth: those between are alike."""
 _SWAPS = 4
 """How often members of a group meet in pairs at each step."""
-MOST_CELLS = 100_000
-"""Most rows times values with which it is tried before a release is advised: they take about two seconds."""
+MOST_CELLS = 200_000
+"""Most cells with which it is tried before a release is advised, which takes about three seconds."""
+_ROW_AS_CELLS = 8
+"""A row takes as long as so many cells of a row and a sensitive value."""
 
 
 @dataclass(frozen=True)
@@ -260,7 +272,7 @@ class DeFinetti(Attack):
     @classmethod
     def for_maker(cls, published: Published) -> "DeFinetti | str":
         values = len(published.counts.sensitive[published.sensitive[0]].labels)
-        return LATER if published.rows * values > MOST_CELLS else cls()
+        return LATER if published.rows * (values + _ROW_AS_CELLS) > MOST_CELLS else cls()
 
     def __post_init__(self) -> None:
         refuse_unless_at_least("rounds", self.rounds, 1)
@@ -330,10 +342,10 @@ def learn_probabilities(
 ) -> Weights:
     """Return likely[person, value]: the mean over many explanations of the groups, each as often as it is likely.
 
-    From each of several random starts, two steps take turns: how common each quasi-identifier is among those who have a
-    value is drawn, given who has which (Dirichlet's distribution by Laplace's rule); then who has which is drawn, given
-    that (Gibbs). After `rounds` of learning, the probabilities given what was drawn are counted. What differs from
-    start to start, or could as well be otherwise, is not told as sure.
+    From each of several random starts, side by side, two steps take turns: how common each quasi-identifier is among
+    those who have a value is drawn, given who has which (Dirichlet's distribution by Laplace's rule); then who has
+    which is drawn, given that (Gibbs). After `rounds` of learning, the probabilities given what was drawn are counted.
+    What differs from start to start, or could as well be otherwise, is not told as sure.
 
     >>> ages = [np.array([0, 1] * 50, np.int32)]
     >>> pairs = MemberGroups(np.repeat(np.arange(50), 2), np.array([[1, 1]] * 45 + [[2, 0]] * 5))
@@ -341,27 +353,42 @@ def learn_probabilities(
     (100, 2)
     """
     total = np.zeros((len(groups.group), groups.counts.shape[1]))
-    for _ in range(_STARTS):
-        values = _assign_at_random(groups, random)
-        for step in range(rounds + _WALK):
-            likelihoods = _draw_likelihoods(people, values, total.shape[1], random)
-            for _ in range(_SWAPS):
-                values = groups.swap_at_random(values, likelihoods, random)
-            if step >= rounds and step % _EVERY == 0:
-                total += groups.estimate_probabilities(likelihoods)
+    together = min(max(_AT_ONCE // total.size, 1), _STARTS)
+    for first in range(0, _STARTS, together):
+        starts = min(together, _STARTS - first)
+        total += _learn_from_starts(people, groups.repeat(starts), starts, rounds, random)
     return np.asarray(total / total.sum(axis=1, keepdims=True))
 
 
-def _draw_likelihoods(people: Sequence[Codes], values: Longs, size: int, random: np.random.Generator) -> Weights:
+def _learn_from_starts(
+    people: Sequence[Codes], groups: MemberGroups, starts: int, rounds: int, random: np.random.Generator
+) -> Weights:
+    """Return the sum of likely[person, value] over some starts, given the groups of all of them side by side."""
+    values, size = _assign_at_random(groups, random), groups.counts.shape[1]
+    total = np.zeros((len(values), size))
+    for step in range(rounds + _WALK):
+        likelihoods = _draw_likelihoods(people, values, starts, size, random)
+        for _ in range(_SWAPS):
+            values = groups.swap_at_random(values, likelihoods, random)
+        if step >= rounds and step % _EVERY == 0:
+            total += groups.estimate_probabilities(likelihoods)
+    return np.asarray(total.reshape(starts, -1, size).sum(axis=0))
+
+
+def _draw_likelihoods(
+    people: Sequence[Codes], values: Longs, starts: int, size: int, random: np.random.Generator
+) -> Weights:
     """Return log P(quasi-identifiers of a person | value) for shares drawn as likely given everybody's value."""
-    out = np.zeros((len(values), size))
+    out = np.zeros((starts, len(values) // starts, size))
+    start = np.arange(starts)[:, None]
     for codes in people:
         several = int(codes.max()) + 1
-        # seen[code, value]: members with this code and value; Dirichlet's distribution by Laplace's rule
-        seen = np.bincount(codes * np.int64(size) + values, minlength=several * size).reshape(several, size)
+        # seen[start, code, value]: members with this code and value; Dirichlet's distribution by Laplace's rule
+        cells = ((start * several + codes) * size).ravel() + values
+        seen = np.bincount(cells, minlength=starts * several * size).reshape(starts, several, size)
         drawn = np.maximum(random.standard_gamma(seen + 1.0), 1e-300)
-        out += np.log(drawn / drawn.sum(axis=0))[codes]
-    return out
+        out += np.log(drawn / drawn.sum(axis=1, keepdims=True))[start, codes]
+    return out.reshape(-1, size)
 
 
 def _assign_at_random(groups: MemberGroups, random: np.random.Generator) -> Longs:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import count, zip_longest
 from time import perf_counter
 from typing import Any
@@ -34,6 +35,7 @@ from shoal.explore.policy_changes import Change, Troubles, changes_that_may_help
 from shoal.hierarchy.taxonomy import TOP
 from shoal.methods import ALGORITHMS, Shape
 from shoal.metrics.cell_measures import loss as measured_loss
+from shoal.models.k_anonymity import KAnonymity
 from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.problem import exact_columns, repeated_persons, unique_after_rounding
@@ -89,8 +91,10 @@ _QUESTION = 0.03
 """Steps of a question of a search, for each row."""
 _QUESTIONS = 100
 """Questions that any search may ask; on a sample, also the rounds of local recoding."""
-_GUESS = 10.0
-"""Steps of the deFinetti attack, for each row and sensitive value."""
+_HARDER = 2.0
+"""How many times the steps of k-anonymity alone local recoding takes for other promises."""
+_GUESS = (100.0, 12.0)
+"""Steps of the deFinetti attack, for each row, and for each row and sensitive value."""
 _SAFE = 1
 """Rank of the worst advice of a release that is safe to publish."""
 _RANKS: tuple[Advice, ...] = ("publish", "of little use", "think again", "do not publish")
@@ -415,8 +419,8 @@ class TriedRelease:
     """Sensitive columns whose exact values find rows."""
     share: float = 1.0
     """Share of the rows that it is made of; the loss is an estimate where that is not all."""
-    judged: bool = True
-    """Whether every attack was tried that its maker can try, and not the quick ones alone."""
+    attack_further: Callable[[], Audit] | None = field(default=None, repr=False, compare=False)
+    """Tries every further attack that its maker can try; None where they were tried."""
     lost_share: float | None = None
     """Share of the importance of all columns that those left out have; by default all are as important."""
     hidden: Hidden = field(default_factory=Hidden)
@@ -437,6 +441,10 @@ class TriedRelease:
         """Return what is expected of all rows: `here` is the release before on the same sample, `now` on all rows."""
         loss = now.loss * self.loss / here.loss if here.loss else now.loss + self.loss
         return replace(self, loss=min(loss, 1.0), share=share)
+
+    def attacked_further(self) -> "TriedRelease":
+        """Return it with what every attack finds that its maker can try."""
+        return self if self.attack_further is None else replace(self, audit=self.attack_further(), attack_further=None)
 
     @property
     def advice(self) -> Advice:
@@ -472,11 +480,12 @@ class TriedRelease:
 def _steps(policy: Policy, rows: int, checked: int) -> float:
     """Estimate how many steps a policy takes on `rows` rows, if a search checks `checked` nodes."""
     columns, shape = len(policy.quasi_identifiers), ALGORITHMS[policy.method.algorithm].shape
+    models = {model.name for model in policy.models}
     row = {
         Shape.SEARCH: 2 + _QUESTION * checked,
         Shape.BOXES: 3 + 2.0 * columns,
         Shape.GROUPS: 5.0,
-        Shape.CELLS: 80.0 * columns,
+        Shape.CELLS: 80.0 * columns * (1 if models == {KAnonymity.name} else _HARDER),
         Shape.CLUSTERS: 80.0 * columns,
     }[shape]
     return _ONCE + row * rows
@@ -586,7 +595,7 @@ class RemedySearch:
             return True
         pairs, more = pairs[:_MOST], pairs[_MOST:]
         costs = [self._steps(change.policy, self.whole.rows) for change, _ in pairs]
-        within = [pair for pair, cost in zip(pairs, costs, strict=True) if _FEWEST * cost <= self.work]
+        within = [pair for pair, cost in zip(pairs, costs, strict=True) if cost <= self.work * (1 - 1 / _SCREENED)]
         if pairs and not within:
             return False
         if sum(costs) <= work:
@@ -662,11 +671,11 @@ class RemedySearch:
             if not self.found:
                 return
             change, then = best = min(self.found, key=self.cost)
-            if then.judged or then.share < 1.0:
+            if then.attack_further is None or then.share < 1.0:
                 return
-            again, _ = self._outcome(change, self.whole, lambda: False, judged=True)
+            again = then.attacked_further()
             place = self.found.index(best)  # of equal changes the first that was proposed stays the first
-            self.found[place : place + 1] = [(change, again)] if again is not None and again.better_than(now) else []
+            self.found[place : place + 1] = [(change, again)] if again.better_than(now) else []
 
     def _steps(self, policy: Policy, rows: int, checked: int | None = None) -> float:
         """Estimate how many steps it takes to solve a policy on `rows` rows and to assess the result."""
@@ -677,7 +686,8 @@ class RemedySearch:
         if made is None or not any(finding.attack == DeFinetti.name for finding in made.audit.findings):
             return 0.0
         first, *_ = policy.named(Role.SENSITIVE)
-        return _GUESS * rows * len(self.whole.source.table[first].values)
+        row, cell = _GUESS
+        return rows * (row + cell * len(self.whole.source.table[first].values))
 
     def _sample(self, changes: Sequence[Change], work: float) -> TrialTable:
         """Return a sample of the size on which these changes together take about `work` steps."""
@@ -715,11 +725,11 @@ class RemedySearch:
         return self.ends is not None and perf_counter() >= self.ends
 
     def _outcome(
-        self, change: Change, table: TrialTable, stop: Callable[[], bool], *, judged: bool = False
+        self, change: Change, table: TrialTable, stop: Callable[[], bool]
     ) -> tuple[TriedRelease | None, int | None]:
         """Solve a policy and attack its release; return it, None if there is none, and the number of nodes checked.
 
-        With `judged`, every attack is tried that the data owner can try; else only if it may be published.
+        Slow attacks are tried only if it may be published; the others wait for the best change.
         """
         policy = change.policy
         if self.ends is None:  # nothing may depend on a clock
@@ -736,14 +746,10 @@ class RemedySearch:
             repeated = self.repeated if policy.unit is None else ()
             lost, audit = _comparable_loss(change, plan, source), quick_audit(published)
             hidden = _find_hidden(shown, plan, source.table, starred)
-            made = TriedRelease(
-                lost, audit, starred, change.dropped, columns_left, repeated, self.exact, judged=False, hidden=hidden
-            )
-            made = replace(made, lost_share=change.lost_share)
-            if judged or made.rank <= _SAFE:  # slow attacks only for what would be published, and for the best change
-                audit = maker_audit(published, Truth(source.table, shown.rows), audit)
-                made = replace(made, audit=audit, judged=True)
-            return made, plan.effort["checked"]
+            made = TriedRelease(lost, audit, starred, change.dropped, columns_left, repeated, self.exact, hidden=hidden)
+            further = partial(maker_audit, published, Truth(source.table, shown.rows), audit)
+            made = replace(made, lost_share=change.lost_share, attack_further=further)
+            return made.attacked_further() if made.rank <= _SAFE else made, plan.effort["checked"]
         except (ShoalError, MemoryError):
             return None, None
 

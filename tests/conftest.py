@@ -17,6 +17,8 @@ import pytest
 import tomli_w
 from spark_cluster import running, wait_for
 
+from shoal.explore.advice import advice_time_budget
+
 # how long an example takes is no matter of right or wrong; what lands may not depend on luck
 hypothesis.settings.register_profile("shoal", naive.examples(100), derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("shoal")
@@ -51,6 +53,16 @@ def _no_wait_for_the_disk():
     """What the tests write need not outlive a power failure; processes of their own do wait."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda handle: None)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _no_advice(request):
+    """Only tests that are about it look for changes that help: on a small table that takes longer than the release."""
+    if request.node.get_closest_marker("advice"):
+        yield
+        return
+    with advice_time_budget(0):
         yield
 
 

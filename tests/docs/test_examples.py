@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from examples import WIDTH, Reader, masked
 
+pytestmark = pytest.mark.advice
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
 AS_WRITTEN = {"tutorial.md"}

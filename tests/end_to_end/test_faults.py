@@ -105,6 +105,7 @@ def test_an_interruption_after_the_release_is_published_tells_its_verdict(desk, 
     assert ("recommendation" in manifest) == (verdict != NO_VERDICT)
 
 
+@pytest.mark.advice
 def test_an_interruption_while_changes_are_tried_tells_the_verdict(desk, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt

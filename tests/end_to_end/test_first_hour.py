@@ -150,6 +150,7 @@ def test_an_audit_of_any_table_warns_of_persons(few_visits, shoal):
     assert linked(ran)["verdict"] == "not looked at"
 
 
+@pytest.mark.advice
 def test_the_advice_to_count_persons_is_true(few_visits, desk):
     run = ["anonymize", few_visits, "--policy", desk.folder / "policy.toml", "--out", desk.out, "--force", "--json"]
     told = json.loads(desk.run(*run).out)["recommendation"]

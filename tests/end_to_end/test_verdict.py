@@ -15,6 +15,8 @@ import shoal as sh
 from shoal.attacks import definetti
 from shoal.explore import advice
 
+pytestmark = pytest.mark.advice
+
 QUASI = "quasi-identifier"
 HOMOGENEOUS = "age,sex,disease\n" + "".join(
     f"{age},{sex},{disease}\n"
@@ -316,9 +318,9 @@ def many(desk):
 
 def test_a_large_table_is_sampled_for_what_to_try_on_all_of_it(many, monkeypatch):
     """Few changes are within the effort: what comes out is no estimate all the same, and holds when it is followed."""
-    monkeypatch.setattr(advice, "_WORK", 12_000.0)
+    monkeypatch.setattr(advice, "_WORK", 8_000.0)
     monkeypatch.setattr(advice, "_ONCE", 1_000.0)
-    monkeypatch.setattr(advice, "_GUESS", 0.0)
+    monkeypatch.setattr(advice, "_GUESS", (0.0, 0.0))
     monkeypatch.setattr(advice, "_LEAST_SAMPLE", 200)
     many.anonymize()
     told = recommendation(many)
@@ -331,9 +333,9 @@ def test_a_large_table_is_sampled_for_what_to_try_on_all_of_it(many, monkeypatch
 @pytest.fixture
 def sampled(many, monkeypatch):
     """The same, where no change is within the effort on the whole table."""
-    monkeypatch.setattr(advice, "_WORK", 5_000.0)
+    monkeypatch.setattr(advice, "_WORK", 2_000.0)
     monkeypatch.setattr(advice, "_ONCE", 100.0)
-    monkeypatch.setattr(advice, "_GUESS", 0.0)
+    monkeypatch.setattr(advice, "_GUESS", (0.0, 0.0))
     monkeypatch.setattr(advice, "_LEAST_SAMPLE", 200)
     return many
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from shoal.attacks import ATTACKS
@@ -98,7 +99,7 @@ class Audit:
         """Return why a channel was not looked at, else an empty text: sentences of attacks are too long here."""
         return line.why if line.verdict == "not looked at" else ""
 
-    @property
+    @cached_property
     def lines(self) -> tuple[AuditLine, ...]:
         """One line for each channel, from the attacks that were run, never from what was promised."""
         return tuple(self._line(channel) for channel in Channel)

@@ -19,6 +19,8 @@ from shoal.explore.policy_changes import Change
 from shoal.recoding.columns import ReleasedColumn
 from shoal.runtime.events import listening
 
+pytestmark = pytest.mark.advice
+
 PEOPLE = pa.table({"age": [31, 32, 33, 41, 42, 43], "ill": ["hiv"] * 3 + ["flu", "cold", "gout"]})
 POLICY = {
     "attributes": {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}, "ill": "sensitive"},

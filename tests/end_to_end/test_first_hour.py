@@ -446,3 +446,39 @@ def test_risk_of_a_release_that_counts_persons_says_what_it_counts(desk, shoal):
     assert "visited: its promises count persons, and which rows are one person's is not in a release" in ran.err
     assert "rows, each taken for a person," in ran.out
     assert "or name it with --unit" in shoal("risk", data, "--qi", "age,sex").err
+
+
+_WRITES = {
+    "init": ["people.csv", "--out", "policy.toml"],
+    "anonymize": ["people.csv", "--policy", "policy.toml", "--out", "out"],
+    "apply": ["old.private", "people.csv", "--out", "out"],
+    "republish": ["old.private", "people.csv", "--out", "out"],
+    "remove": ["ann", "old.private", "--out", "out"],
+    "block": ["people.csv", "--sensitive", "disease", "--out", "table.csv"],
+    "measure": ["people.csv", "--qi", "age", "--sensitive", "disease", "--graph", "graph.svg"],
+    "lattice": ["people.csv", "--policy", "policy.toml", "--csv", "table.csv"],
+    "sweep": ["people.csv", "--policy", "policy.toml", "--k", "2..3", "--csv", "table.csv"],
+    "workload": ["people.csv", "out", "--random", "5", "--save", "queries.toml"],
+    "study": ["searches", "--out", "table.csv"],
+    "attack rules": ["out", "--tree", "graph.svg"],
+    "attack join": ["out", "--register", "people.csv", "--people", "table.csv"],
+}
+"""Commands that write, given a target that stands there already."""
+
+
+@pytest.mark.parametrize("command", _WRITES)
+def test_an_existing_target_is_refused_before_anything_is_read(desk, monkeypatch, command):
+    monkeypatch.chdir(desk.folder)
+    assert desk.anonymize("--advise", "0").code == 0
+    assert desk.anonymize("--advise", "0", out=desk.folder / "old").code == 0
+    for name in ("table.csv", "graph.svg", "queries.toml"):
+        (desk.folder / name).write_text("mine")
+
+    def read(*_, **__):
+        raise AssertionError("the table was read first")
+
+    monkeypatch.setattr("shoal.engines.arrow.ArrowEngine.read", read)
+    monkeypatch.setattr("shoal.studies.study.People.of", read)
+    monkeypatch.setattr("shoal.publish.contents.load_private", read)
+    error = desk.refused(2, *command.split(), *_WRITES[command])
+    assert "already" in error or "this is a file" in error

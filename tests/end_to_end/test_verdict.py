@@ -530,7 +530,7 @@ def test_a_column_that_is_mostly_stars_is_of_little_use_and_changes_are_tried(mo
 
 def test_strict_ends_with_a_code_of_its_own_and_leaves_the_release(homogeneous):
     ran = homogeneous.anonymize("--strict")
-    told = "the sensitive value of 3 rows can be guessed well, rules tell the sensitive value of 3 rows"
+    told = "homogeneity: the sensitive value of 3 rows can be guessed well, rules tell the sensitive value of 3 rows"
     assert ran.code == 5
     assert ran.err.endswith(
         f'shoal: the verdict is not "publish": do not publish ({told}); out was written all the same\n'
@@ -553,7 +553,7 @@ def test_strict_is_content_with_the_advice_to_publish(desk):
 
 def test_verify_tells_the_verdict_at_release(homogeneous):
     homogeneous.anonymize()
-    told = "the sensitive value of 3 rows can be guessed well, rules tell the sensitive value of 3 rows"
+    told = "homogeneity: the sensitive value of 3 rows can be guessed well, rules tell the sensitive value of 3 rows"
     assert last_line(homogeneous.verify()) == f"The verdict at release: do not publish ({told})"
     document = json.loads(homogeneous.verify("--json").out)
     assert document["verdict_at_release"] == {"advice": "do not publish", "verdict": f"do not publish ({told})"}
@@ -578,13 +578,13 @@ def test_an_audit_says_whether_it_agrees_with_the_verdict(homogeneous):
     homogeneous.anonymize()
     command = ("audit", homogeneous.out, "--original", homogeneous.data)
     assert last_line(homogeneous.run(*command)).startswith(
-        "The audit agrees with the verdict: do not publish (the sens"
+        "The audit agrees with the verdict: do not publish (homogeneity: the sens"
     )
     manifest = homogeneous.private / "manifest.json"
     written = json.loads(manifest.read_text("utf-8"))
-    told = written["recommendation"] | {"advice": "publish", "attacks": {"record linkage": 0}}
+    told = written["recommendation"] | {"advice": "publish", "attacks": {"record linkage": 0}, "attacks_left": []}
     manifest.write_text(json.dumps(written | {"recommendation": told}), "utf-8")
-    found = "the disease of 3 rows can be guessed well, rules tell the disease of 3 rows: do not publish."
+    found = "homogeneity: the disease of 3 rows can be guessed well, rules tell the disease of 3 rows: do not publish."
     assert last_line(homogeneous.run(*command)) == f"The audit found more than the verdict (publish): {found}"
     told["attacks"] = {"attribute linkage": 3, "rule inference": 3, "singling out": 9}
     manifest.write_text(json.dumps(written | {"recommendation": told}), "utf-8")
@@ -601,3 +601,141 @@ def test_an_audit_agrees_with_the_advice_to_publish(desk):
     desk.anonymize()
     ran = desk.run("audit", desk.out, "--original", desk.data)
     assert last_line(ran) == "The audit agrees with the verdict: publish."
+
+
+KNOWN_DISEASE = "age,sex,disease\n" + "31,f,hiv\n" * 3 + "52,m,flu\n" * 3 + "52,m,cold\n" * 3
+UNTRIED = "no column is declared sensitive, so nothing about what is learned of people was tried"
+
+
+@pytest.fixture
+def known_disease(desk):
+    """Nine people of whom the policy says that others know the disease; all who are 31 have hiv."""
+    desk.table(KNOWN_DISEASE)
+    flat = {"role": QUASI, "hierarchy": {"flat": True}}
+    desk.policy({"age": flat, "sex": flat, "disease": flat})
+    return desk
+
+
+def test_what_looks_sensitive_and_is_not_is_a_reason_to_think_again(known_disease):
+    ran = known_disease.anonymize("--strict")
+    told = recommendation(known_disease)
+    assert ran.code == 5
+    assert told["advice"] == "think again"
+    assert told["looks_sensitive"] == {"disease": "its name says an illness or a treatment"}
+    assert f"0 of 2 kinds of attack succeed; {UNTRIED}; disease looks sensitive (its name says an ill" in told["sentence"]
+    assert "shoal audit OUT --sensitive disease" in told["sentence"]
+    assert refuses_to_advise_it(known_disease, ran)
+    assert last_line(known_disease.verify()) == (
+        "The verdict at release: think again (disease looks sensitive and is not declared so)"
+    )
+
+
+@pytest.mark.parametrize("name", ["disease", "F2"])
+def test_a_column_of_known_meaning_may_be_confirmed(desk, name):
+    """Neither the header nor the cells are trusted more than the owner of the table."""
+    desk.table(KNOWN_DISEASE.replace("disease", name).replace("hiv", "B20").replace("flu", "J11").replace("cold", "J00"))
+    flat = {"role": QUASI, "hierarchy": {"flat": True}}
+    desk.policy({"age": flat, "sex": flat, name: flat})
+    desk.anonymize()
+    assert recommendation(desk)["advice"] == "think again"
+    desk.policy({"age": flat, "sex": flat, name: {**flat, "confirm": True}})
+    ran = desk.anonymize("--force")
+    assert recommendation(desk)["advice"] == "publish"
+    assert f"succeed; {UNTRIED}. Advice: publish." in last_line(ran)
+    assert last_line(desk.verify()) == f"The verdict at release: publish ({UNTRIED})"
+    assert UNTRIED in page(desk.out)
+
+
+def test_an_insensitive_column_that_looks_sensitive_is_named(desk):
+    desk.table(KNOWN_DISEASE.replace("sex", "income"))
+    flat = {"role": QUASI, "hierarchy": {"flat": True}}
+    desk.policy({"age": flat, "income": "insensitive", "disease": "sensitive"})
+    desk.anonymize("--advise", "0")
+    assert recommendation(desk)["looks_sensitive"] == {"income": "its name says income, costs or debts"}
+    assert "income looks sensitive (its name says income, costs or debts) and is insensitive" in last_line(
+        desk.anonymize("--advise", "0", "--force")
+    )
+
+
+def test_an_audit_takes_a_quasi_identifier_as_sensitive(known_disease):
+    """Of the six who are 52 three have the flu: nobody is sure. The three who are 31 all have hiv."""
+    known_disease.anonymize()
+    ran = known_disease.run("audit", known_disease.out, "--original", known_disease.data, "--sensitive", "disease")
+    assert ran.code == 0, ran.err
+    assert (
+        "disease is a quasi-identifier of this release; this audit takes it as sensitive, and not as known to anybody."
+        in ran.out
+    )
+    assert last_line(ran) == (
+        "The verdict (think again) was given with disease as a quasi-identifier; with it as sensitive, this audit found "
+        "that homogeneity: the disease of 3 rows can be guessed well, rules tell the disease of 3 rows: do not "
+        "publish."
+    )
+    command = ("audit", known_disease.out, "--sensitive", "disease", "--json")
+    document = json.loads(known_disease.run(*command).out)
+    assert document["taken_as_sensitive"] == ["disease"]
+    lines = {line["channel"]: line for line in document["verdict"]}
+    assert (lines["attribute linkage"]["records"], lines["attribute linkage"]["attacks"]) == (3, ["homogeneity", "skewness"])
+    assert sh.attack(known_disease.out, "homogeneity", sensitive="disease").exposed == 3
+
+
+def test_several_columns_are_taken_as_sensitive(desk):
+    """Whoever knows the age alone: all of 31 are women with hiv, and all of 52 are men."""
+    desk.table(KNOWN_DISEASE)
+    flat = {"role": QUASI, "hierarchy": {"flat": True}}
+    desk.policy({"age": flat, "sex": flat, "disease": "sensitive"})
+    release = sh.anonymize(desk.data, desk.folder / "policy.toml")
+    release.save(desk.out, advise=0)
+    for given in (desk.out, release):
+        found = sh.audit(given, sensitive=["sex", "disease"], original=desk.data)
+        assert found.taken_as_sensitive == ("sex",)
+        assert next(each for each in found.findings if each.attack == "homogeneity").columns == ("sex", "disease")
+        assert {str(line.channel): line.people for line in found.lines}["attribute linkage"] == 9
+
+
+def test_a_verdict_names_the_attack_that_succeeds(desk):
+    """What only deFinetti learns is said to be its own, so that it can be found in an audit."""
+    rows = [(ward, old) for ward in range(40) for old in ((1, 1, 1, 0) if ward % 2 else (1, 0, 0, 0))]
+    people = [f"w{ward},{1000 * old + n},{'yes' if old else 'no'}\n" for n, (ward, old) in enumerate(rows)]
+    desk.table("ward,days,ill\n" + "".join(people))
+    flat = {"role": QUASI, "hierarchy": {"flat": True}}
+    desk.policy({"ward": flat, "days": flat, "ill": "sensitive"})
+    said = last_line(desk.anonymize("--advise", "0"))
+    told = recommendation(desk)
+    rows = told["attacks"]["attribute linkage"]
+    assert told["succeeding"] == {"attribute linkage": ["definetti"]}
+    assert f"(definetti: the ill of {rows} rows can be guessed well)" in said
+    assert f"do not publish (definetti: the sensitive value of {rows} rows can be" in last_line(desk.verify())
+
+
+def test_the_condition_of_a_verdict_is_repeated(desk, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(definetti, "MOST_CELLS", 10)
+        ran = desk.anonymize()
+    condition = "publish if an audit with the original finds no more: definetti was not tried"
+    assert "(publish this if an audit with the original finds no more)" in ran.out
+    assert recommendation(desk)["attacks_left"] == ["definetti"]
+    assert last_line(desk.verify()) == f"The verdict at release: {condition}"
+    document = json.loads(desk.verify("--json").out)["verdict_at_release"]
+    assert document == {"advice": "publish", "verdict": condition, "attacks_left": ["definetti"]}
+    command = ("audit", desk.out, "--original", desk.data)
+    assert last_line(desk.run(*command)) == (
+        f"The audit agrees with the verdict: {condition}; this audit has tried it."
+    )
+    assert last_line(desk.run("audit", desk.out)) == (
+        f"The audit agrees with the verdict: {condition}; give the original to try it (--original DATA, in Python original=…)."
+    )
+
+
+def test_guesses_at_a_generalised_column_are_held_against_its_labels(desk):
+    """Ages are shown in tens. Who guesses the tens of the old and the young by their ward is right or wrong in tens."""
+    rows = [(ward, old) for ward in range(40) for old in ((1, 1, 1, 0) if ward % 2 else (1, 0, 0, 0))]
+    people = [f"w{ward},{1000 * old + n},{70 + n % 5 if old else 30 + n % 5}\n" for n, (ward, old) in enumerate(rows)]
+    desk.table("ward,days,age\n" + "".join(people))
+    flat = {"role": QUASI, "hierarchy": {"flat": True}}
+    tens = {"role": QUASI, "hierarchy": {"intervals": [10]}, "min-level": 1}
+    desk.policy({"ward": flat, "days": flat, "age": tens}, require=[{"model": "k-anonymity", "k": 1}])
+    assert desk.anonymize("--advise", "0").code == 0
+    found = sh.attack(desk.out, "definetti", sensitive="age", original=desk.data)
+    assert found.success.guesses == 160
+    assert found.success.right == 160  # with k = 1 the ward and the days tell everybody apart

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.attacks import ATTACKS
@@ -13,8 +14,8 @@ from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding
 from shoal.attacks.audit import Audit, Doubt, doubts_of_rows
 from shoal.attacks.audit import audit as run_all
 from shoal.attacks.prosecutor import Prosecutor, tell_persons
-from shoal.attacks.release_under_attack import Published, Truth
-from shoal.data.codes import Codes, Table
+from shoal.attacks.release_under_attack import Published, Truth, labels_of
+from shoal.data.codes import Codes, Table, encode
 from shoal.engine_port import Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import read_options, recode
@@ -79,6 +80,16 @@ class ReleaseBackground:
         return ArrowEngine().read(source, read_options(None, {**nulls, **self.reading})).table
 
     @property
+    def taken_as_sensitive(self) -> tuple[str, ...]:
+        """Quasi-identifiers of the release, or of the policy, that were named as sensitive."""
+        folder = None if isinstance(self.release, Release) else _folder(self.release)
+        if folder is not None:
+            declared: Sequence[str] = load_public(folder).quasi_identifiers
+        else:
+            declared = () if self.rules is None or self.named[0] else self.rules.quasi_identifiers
+        return tuple(name for name in self.named[1] if name in declared)
+
+    @property
     def models(self) -> Sequence[Model] | None:
         """What the policy promises, where it is known."""
         return None if self.rules is None else self.rules.models
@@ -96,7 +107,9 @@ class ReleaseBackground:
         rules = self.rules
         if rules is None:
             return None
-        attribute = attribute or next(iter(rules.named(Role.SENSITIVE)), None)
+        attribute = attribute or next(iter([*self.named[1], *rules.named(Role.SENSITIVE)]), None)
+        if attribute in self.taken_as_sensitive:
+            raise BadPolicy(f"minimality varies an attribute that the policy declares sensitive, and not {attribute!r}")
         others = [name for name in rules.about if name != attribute]
         if attribute is None or others:
             raise BadPolicy(f"minimality varies one sensitive attribute, and the policy is about {others or 'none'}")
@@ -108,6 +121,8 @@ class ReleaseBackground:
         rules = self.rules
         if rules is None:
             return None, ""
+        if self.taken_as_sensitive:
+            return None, f"{', '.join(self.taken_as_sensitive)} may have kept it from being finer"
         if self._search_was_cut_short:
             return None, "the search ended before it was sure of the best node"
         return find_minimal_part(rules)
@@ -197,11 +212,14 @@ def attack(
     if rules is None and not named[0]:
         named = unique_names(how.columns_of_table), named[1]
     seen = open_published(release, *named, policy=rules, private=private, reading=reading)
-    right = None if original is None else _truth_of(seen, release, original, private, reading)
+    known = ReleaseBackground(release, policy, private, original, named, reading or {})
+    right = (
+        None
+        if original is None
+        else _truth_of(seen, release, original, private, reading, known.taken_as_sensitive)
+    )
     with phase("attacking"):
-        found = how.prepared(ReleaseBackground(release, policy, private, original, named, reading or {})).on(
-            seen, right
-        )
+        found = how.prepared(known).on(seen, right)
     if file is not None:
         file.write(found)
     return found
@@ -246,21 +264,22 @@ def open_published(
     private: PathLike | None = None,
     reading: Mapping[str, Any] | None = None,
 ) -> Published:
-    """Return a release as an attacker has it."""
+    """Return a release as an attacker has it.
+
+    A quasi-identifier of the release, or of the policy, that is named as sensitive is not known to the attacker.
+    """
     if isinstance(release, Release):
-        return _open_made_release(release)
+        return published_from_plan(release.plan, release.policy, release.row_by_row, release.separate, sensitive)
     rules, folder = rules_of(release, policy, private), _folder(release)
-    if folder is not None:
-        manifest = load_public(folder)
-        if sensitive:
-            manifest = manifest.model_copy(update={"sensitive": tuple(sensitive)})
-        return read_published_folder(folder, manifest, None if rules is None else builders_of(rules, _ROLES))
-    read = ArrowEngine().read(release, read_options(rules, reading))
-    if rules is not None:
-        quasi_identifiers = quasi_identifiers or rules.quasi_identifiers
-        sensitive = sensitive or rules.named(Role.SENSITIVE)
     builders = None if rules is None else builders_of(rules, _ROLES)
-    return published_from_table(read.name, read.table, ColumnRoles(quasi_identifiers, sensitive, {}), builders)
+    if folder is not None:
+        return read_published_folder(folder, load_public(folder), builders, sensitive)
+    read = ArrowEngine().read(release, read_options(rules, reading))
+    if rules is None or quasi_identifiers:
+        named = sensitive or (() if rules is None else rules.named(Role.SENSITIVE))
+        return published_from_table(read.name, read.table, ColumnRoles(quasi_identifiers, named, {}), builders)
+    roles = ColumnRoles(rules.quasi_identifiers, rules.named(Role.SENSITIVE), {}).with_sensitive(sensitive, read.name)
+    return published_from_table(read.name, read.table, roles, roles.without_hierarchies(builders))
 
 
 def read_truth(
@@ -289,15 +308,35 @@ def _truth_of(
     original: SourceLike,
     private: PathLike | None,
     reading: Mapping[str, Any] | None,
+    taken: Sequence[str],
 ) -> Truth:
-    """Return the truth behind a release; refuse an original with other rows or columns."""
+    """Return the truth behind a release; refuse an original with other rows or columns.
+
+    Of quasi-identifiers that are `taken` as sensitive, the truth is the label that the release shows.
+    """
     found = read_truth(release, original, private, reading)
     if len(found.rows) != seen.rows or not {*seen.quasi_identifiers, *seen.sensitive} <= {*found.table.columns}:
         raise BadInput(
             f"{seen.name}: what was given as the original, or the private folder beside it, is of another table; give "
             "the table that this release was made from"
         )
-    return found
+    return _with_released_labels(found, seen, taken)
+
+
+def _with_released_labels(truth: Truth, seen: Published, names: Sequence[str]) -> Truth:
+    """Return the truth with the labels that the release shows of columns, since guesses at these are such labels.
+
+    A row of the original that was not released has none.
+    """
+    behind = truth.rows >= 0
+    columns = dict(truth.table.columns)
+    for name in names:
+        # [row of the original]: the code of its label; the last code is null
+        codes = np.full(truth.table.rows, seen.table[name].size, dtype=np.int64)
+        codes[truth.rows[behind]] = seen.table[name].codes[behind]
+        texts = pa.array([*labels_of(seen.table, name), None], pa.string())
+        columns[name] = encode(name, texts.take(pa.array(codes)))
+    return Truth(replace(truth.table, columns=columns), truth.rows)
 
 
 def rules_of(
@@ -311,10 +350,6 @@ def rules_of(
     folder = _folder(release)
     beside = None if folder is None else private_folder_of(folder, private)
     return None if beside is None or not beside.is_dir() else load_private(beside).policy
-
-
-def _open_made_release(release: Release) -> Published:
-    return published_from_plan(release.plan, release.policy, release.row_by_row, release.separate)
 
 
 def _folder(release: SourceLike) -> Path | None:
@@ -348,6 +383,8 @@ def audit(
 
     A `register` of people, `others` about the same people, the `original` and a `control` table of people who are not
     in it let more attacks run; what was not run is said, with the reason. The verdict follows from what was run.
+    `sensitive` columns take the place of those that the release declares; a quasi-identifier among them is attacked as
+    sensitive, and not taken as known.
     `reading` holds keys of [data], for these tables.
 
     >>> import pyarrow as pa
@@ -359,7 +396,8 @@ def audit(
     known = ReleaseBackground(release, policy, private, original, named, reading or {})
     rules = rules_of(release, policy, private)
     seen = open_published(release, *named, policy=rules, private=private, reading=reading)
-    right = None if original is None else _truth_of(seen, release, original, private, reading)
+    taken = known.taken_as_sensitive
+    right = None if original is None else _truth_of(seen, release, original, private, reading, taken)
     given = AuditInputs(register, others, control, width, seed)
     kinds = [kind for kind in ATTACKS.values() if seen.sensitive or not kind.of_sensitive]
     fitting = [(kind, kind.for_audit(given)) for kind in kinds]
@@ -371,12 +409,15 @@ def audit(
         seen, [(kind.name, _prepare(how, known)) for kind, how in fitting], right, absent, tell or _ignore_progress
     )
     doubts = _warn_of_doubts(release, seen, right, rules, private)
-    found = replace(found, doubts=doubts)
+    found = replace(found, doubts=doubts, taken_as_sensitive=taken)
     folder = None if isinstance(release, Release) else _folder(release)
     if rules is not None and rules.unit is not None and not seen.exact:
         found = _count_persons(found, _fewest_persons(seen, right, rules.unit, folder, private))
     verdict = None if folder is None else read_verdict(folder, private_folder_of(folder, private))
-    return found if verdict is None else replace(found, agreement=compare_with_verdict(found, verdict))
+    if verdict is None:
+        return found
+    agreement = compare_with_verdict(found, verdict, with_original=original is not None)
+    return replace(found, agreement=agreement)
 
 
 def _count_persons(found: Audit, fewest: int | None) -> Audit:

@@ -162,6 +162,10 @@ def lift(attack: Rate, control: Rate) -> tuple[float, float]:
     return min(max(risk, 0.0), 1.0), error
 
 
+NONE_SENSITIVE = "no column is declared sensitive"
+"""Why it is not looked at what is learned of people."""
+
+
 class Channel(StrEnum):
     """The ways in which a release can betray people; the lines of an audit's verdict.
 
@@ -179,6 +183,17 @@ class Channel(StrEnum):
         channel._value_ = value
         channel.question, channel.learned = question, learned
         return channel
+
+    def describe(self, attacks: Sequence[str], rows: str, what: str) -> str:
+        """Say what the first of these attacks learns of so many rows.
+
+        >>> Channel.ATTRIBUTE.describe(["definetti"], "93 rows", "income")
+        'definetti: the income of 93 rows can be guessed well'
+        >>> Channel.RULES.describe(["rules"], "93 rows", "income")
+        'rules tell the income of 93 rows'
+        """
+        told = self.learned.format(rows=rows, what=what)
+        return f"{attacks[0]}: {told}" if attacks and not told.startswith(attacks[0]) else told
 
     RECORD = "record linkage", "Can somebody's row be found?", "{rows} can be tied to a person"
     ATTRIBUTE = (

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from shoal.attacks import ATTACKS
-from shoal.attacks.attack import LATER, Attack, Channel, Finding
+from shoal.attacks.attack import LATER, NONE_SENSITIVE, Attack, Channel, Finding
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.errors import BadInput
 from shoal.runtime import html_table
@@ -28,6 +28,10 @@ class AuditLine:
     why: str
     columns: tuple[str, ...] = ()
     """Sensitive attributes whose values are told, where attacks say which."""
+    attacks: tuple[str, ...] = ()
+    """Names of the attacks that succeed, the one that exposes the most people first."""
+    worst_columns: tuple[str, ...] = ()
+    """Sensitive attributes of which the first of these attacks tells."""
 
     @property
     def verdict_text(self) -> str:
@@ -35,20 +39,28 @@ class AuditLine:
         return f"exposed: {many}" if self.verdict == "exposed" else self.verdict
 
     def describe_exposure(self, rows: str) -> str:
-        """Return a sentence about what is learned of so many rows, and of which columns.
+        """Return a sentence about what the worst attack learns of so many rows, and of which columns.
 
-        >>> AuditLine(Channel.RULES, "exposed", 3, "", ("pay", "vote", "faith")).describe_exposure("3 rows")
+        >>> names = ("pay", "vote", "faith")
+        >>> AuditLine(Channel.RULES, "exposed", 3, "", names, ("rules",), names).describe_exposure("3 rows")
         'rules tell the pay, vote or faith of 3 rows'
         """
-        shown = [*self.columns[:_MOST_NAMED]]
-        if len(self.columns) > _MOST_NAMED:
-            shown = [*shown[:-1], f"{len(self.columns) - _MOST_NAMED + 1} other columns"]
+        columns = self.worst_columns
+        shown = [*columns[:_MOST_NAMED]]
+        if len(columns) > _MOST_NAMED:
+            shown = [*shown[:-1], f"{len(columns) - _MOST_NAMED + 1} other columns"]
         *others, last = shown or ["sensitive value"]
         what = f"{', '.join(others)} or {last}" if others else last
-        return self.channel.learned.format(rows=rows, what=what)
+        return self.channel.describe(self.attacks, rows, what)
 
     def document(self) -> dict[str, Any]:
-        return {"channel": str(self.channel), "verdict": self.verdict, "records": self.people, "why": self.why}
+        return {
+            "channel": str(self.channel),
+            "verdict": self.verdict,
+            "records": self.people,
+            "why": self.why,
+            **({"attacks": list(self.attacks)} if self.attacks else {}),
+        }
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,8 @@ class Audit:
     """Why channels are not protected through which no attack exposes anybody."""
     agreement: str = ""
     """Whether it agrees with the verdict that was given when the release was made, where that is known."""
+    taken_as_sensitive: tuple[str, ...] = ()
+    """Quasi-identifiers of the release that were attacked as sensitive attributes, and not taken as known."""
 
     def __repr__(self) -> str:
         return f"Audit({'; '.join(f'{line.channel}: {line.verdict_text}' for line in self.lines)})"
@@ -115,6 +129,11 @@ class Audit:
         return tuple(line for line in self.lines if line.verdict == "exposed")
 
     @property
+    def not_looked_at(self) -> dict[str, str]:
+        """Why nothing is known of some channels."""
+        return {str(line.channel): line.why for line in self.lines if line.verdict == "not looked at"}
+
+    @property
     def exposed(self) -> bool:
         return bool(self.successes)
 
@@ -134,6 +153,7 @@ class Audit:
             "verdict": [line.document() for line in self.lines],
             "attacks": [finding.document() for finding in self.findings],
             "not_run": dict(self.skipped),
+            **({"taken_as_sensitive": list(self.taken_as_sensitive)} if self.taken_as_sensitive else {}),
             **({"agreement": self.agreement} if self.agreement else {}),
         }
 
@@ -148,7 +168,10 @@ class Audit:
         said = [each.sentence for each in worst]
         if counted:
             columns = tuple(dict.fromkeys(name for each in counted for name in each.columns))
-            return AuditLine(channel, "exposed", counted[0].exposed, "; ".join(said), columns)
+            names = tuple(dict.fromkeys(each.attack for each in counted))
+            return AuditLine(
+                channel, "exposed", counted[0].exposed, "; ".join(said), columns, names, counted[0].columns
+            )
         doubt = self.doubts.get(channel)
         if doubt is not None:
             return AuditLine(channel, "exposed" if doubt.people else "not looked at", doubt.people, doubt.why)
@@ -238,7 +261,7 @@ def absent_channels(sensitive: Sequence[str]) -> dict[Channel, str]:
     """Say what is missing to look at some channels, where there is nothing but a release."""
     absent = {Channel.COMPOSITION: "no other release about these people was given"}
     if not sensitive:
-        absent |= dict.fromkeys((Channel.ATTRIBUTE, Channel.RULES), "no column was declared sensitive")
+        absent |= dict.fromkeys((Channel.ATTRIBUTE, Channel.RULES), NONE_SENSITIVE)
     return absent
 
 
@@ -246,6 +269,7 @@ def absent_channels(sensitive: Sequence[str]) -> dict[Channel, str]:
 class _Piece:
     """What one finding says about one channel, in few words."""
 
+    attack: str
     channel: Channel
     exposed: int
     sentence: str
@@ -261,7 +285,7 @@ def _split_by_channel(finding: Finding) -> list[_Piece]:
         return [_make_piece(finding, finding.exposed)]
     certain = figures["certain_without_unique_match"]
     told = f"of {certain:,} of the register all candidates have one value"
-    shared = _Piece(Channel.ATTRIBUTE, certain, told, assumes=False)
+    shared = _Piece(finding.attack, Channel.ATTRIBUTE, certain, told, assumes=False)
     return [_make_piece(finding, figures["unique_matches"]), *([shared] if certain else [])]
 
 
@@ -270,7 +294,7 @@ def _make_piece(finding: Finding, exposed: int) -> _Piece:
     kind = ATTACKS[finding.attack]
     sentence = kind.words(finding.figures, exposed) or finding.sentence
     assumes = kind.assumes or _is_no_better_than_chance(finding)
-    return _Piece(finding.channel, exposed, sentence, assumes, finding.columns)
+    return _Piece(finding.attack, finding.channel, exposed, sentence, assumes, finding.columns)
 
 
 def _is_no_better_than_chance(finding: Finding) -> bool:

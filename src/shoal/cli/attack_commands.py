@@ -56,7 +56,11 @@ def list_attacks(context: typer.Context) -> None:
 Release = Annotated[str, typer.Argument(metavar="RELEASE", help="The folder of a release, or any table.")]
 Qi = Annotated[list[str] | None, typer.Option(help="Quasi-identifiers, separated by commas; a release names its own.")]
 Sensitive = Annotated[
-    list[str] | None, typer.Option(help="Sensitive attributes, separated by commas; a release names its own.")
+    list[str] | None,
+    typer.Option(
+        help="Sensitive attributes, separated by commas, in place of those that a release names; its quasi-identifiers "
+        "too, which are then not taken as known."
+    ),
 ]
 PolicyFile = Annotated[Path | None, typer.Option("--policy", help="The policy whose hierarchies explain the labels.")]
 Private = Annotated[Path | None, typer.Option(help="The private folder; RELEASE.private unless given.")]
@@ -312,5 +316,12 @@ def show_audit(found: "Audit") -> None:
         show_table("What was not run", ("attack", "why"), list(found.skipped.items()))
     lines = [(str(line.channel), line.verdict_text, line.why) for line in found.lines]
     show_table("Verdict", ("an attacker who tries", "finds this release", "because"), lines)
+    if found.taken_as_sensitive:
+        *others, last = found.taken_as_sensitive
+        named, them = (f"{', '.join(others)} and {last} are quasi-identifiers", "them") if others else ("", "it")
+        named = named or f"{last} is a quasi-identifier"
+        say_on_stdout(
+            f"{named} of this release; this audit takes {them} as sensitive, and not as known to anybody.", whole=True
+        )
     if found.agreement:
         say_on_stdout(found.agreement, whole=True)

@@ -128,19 +128,19 @@ def init(
     """Draft a policy for a table, reasons as comments."""
     from shoal import api
     from shoal.engines.choice import read_options
+    from shoal.explore.draft_policy import refuse_policy_file
     from shoal.inputs import path_of
 
     printed = str(out) == "-"
     if printed and as_json:
         raise BadInput("--json prints the draft on stdout already, as its text; leave out --out - or --json")
+    if not printed:  # before the work, not after it
+        refuse_policy_file(out, path_of(data), force=force)
     with print_warnings(), progress(quiet=as_json):
         drafted = api.draft(data, k, options=read_options(None, reading))
     if printed:
         print_toml(drafted.text)
         return
-    file = path_of(data)
-    if file is not None and out.exists() and file.exists() and out.samefile(file):
-        raise BadInput(f"{out.name}: the policy would be written over the table; name another file with --out")
     drafted.save(out, force=force)
     if as_json:
         print_json({"policy": out.name, **drafted.document()})
@@ -238,6 +238,7 @@ def anonymize(
     from shoal.policy.document import Policy
 
     refuse_missing_out(out, dry_run=dry_run)
+    refuse_out(out, private, None, force=force)
     asked = Policy.load(policy)
     asked = asked.accepting_guesses() if accept_guesses else asked
     rules = at_node(with_time_limit(asked.read_as(reading), time_limit), node)
@@ -297,6 +298,7 @@ def apply(
     from shoal.publish.fixed_recoding import FixedRecoding
 
     refuse_missing_out(out, dry_run=dry_run)
+    refuse_out(out, private, earlier, force=force)
     share = None if suppression is None else suppression_of_text(suppression)
     rules = FixedRecoding.load(earlier, suppression=share, outside=outside, reading=reading)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
@@ -315,6 +317,14 @@ def apply(
 def refuse_missing_out(out: Path | None, *, dry_run: bool) -> None:
     if out is None and not dry_run:
         raise BadInput("give a folder for the release with --out, or --dry-run to write nothing")
+
+
+def refuse_out(out: Path | None, private: Path | None, earlier: Path | None, *, force: bool) -> None:
+    """Refuse folders that cannot or must not be written, before anything is read."""
+    from shoal.publish.folder import Places
+
+    if out is not None:
+        Places.choose(out, private, None, force=force, earlier=earlier)
 
 
 def publish_or_dry_run(
@@ -466,6 +476,7 @@ def republish(
     from shoal.policy.document import Policy
 
     refuse_missing_out(out, dry_run=dry_run)
+    refuse_out(out, private, earlier, force=force)
     rules = None if policy is None else Policy.load(policy)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     with reveal_values(show_values=show_values):
@@ -502,6 +513,7 @@ def remove(
     from shoal.policy.document import Policy
 
     refuse_missing_out(out, dry_run=dry_run)
+    refuse_out(out, private, earlier, force=force)
     rules = None if policy is None else Policy.load(policy)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     with reveal_values(show_values=show_values):

@@ -285,7 +285,9 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
         *([("republish", _describe_republish(document["republish"]))] if "republish" in document else []),
     ]
     if out is not None:
-        facts.append(("release", f"{out} ({_TO_DO[advised['advice']]})"))
+        left = advised["advice"] in {"publish", "of little use"} and advised["attacks_left"]
+        unless = " if an audit with the original finds no more" if left else ""
+        facts.append(("release", f"{out} ({_TO_DO[advised['advice']]}{unless})"))
         facts.append(("private", f"{private or str(out).rstrip('/') + '.private'} (never publish this)"))
     show_table("", ("", ""), facts)
     for note in document.get("warnings", []):

@@ -21,7 +21,7 @@ from shoal.cli.result_tables import (
     show_terms,
     show_workload,
 )
-from shoal.errors import BadInput
+from shoal.errors import BadInput, BadOutput
 
 if TYPE_CHECKING:
     from shoal.studies.study import People, Study
@@ -345,8 +345,10 @@ def study(
         )
     if adult is not None and rows is not None:
         raise BadInput("--rows is for the invented census; leave it out with --adult")
-    if out is not None:
-        refuse_without_matplotlib()  # before minutes of work
+    if out is not None:  # before minutes of work
+        refuse_without_matplotlib()
+        if out.exists() and not out.is_dir():
+            raise BadOutput(f"{out.name}: this is a file; give a folder to write the tables and figures into")
     people = People.of(adult, seed=seed) if rows is None else People.of(None, rows=rows, seed=seed)
     names = list(SAID) if name == EVERY else [name]
     found = {each: _run(each, people, repeats, seed, quiet=as_json) for each in names}

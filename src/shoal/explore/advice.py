@@ -6,6 +6,7 @@ large even for a few, they are tried on a sample of its rows; the best are then 
 nothing.
 """
 
+import shlex
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from shoal.attacks.attack import Channel
+from shoal.attacks.attack import NONE_SENSITIVE, Channel
 from shoal.attacks.audit import Audit, AuditLine, maker_audit, quick_audit
 from shoal.attacks.definetti import DeFinetti
 from shoal.attacks.release_under_attack import Truth
@@ -29,7 +30,7 @@ from shoal.data.codes import Column, Table, sample_table
 from shoal.engine_port import Engine, ReleasedRows, Source
 from shoal.engines.choice import recode
 from shoal.errors import ShoalError, ShoalWarning
-from shoal.explore.column_guess import find_giveaways, rounding_step
+from shoal.explore.column_guess import find_giveaways, look_sensitive, rounding_step
 from shoal.explore.draft_policy import written_step
 from shoal.explore.policy_changes import Change, Troubles, changes_that_may_help, join_names
 from shoal.hierarchy.taxonomy import TOP
@@ -40,7 +41,16 @@ from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.problem import exact_columns, repeated_persons, unique_after_rounding
 from shoal.publish.contents import VerdictAtRelease
-from shoal.publish.manifest import ADVICE_WORDS, Advice, Manifest, ModelSummary, Recommendation, Remedy
+from shoal.publish.manifest import (
+    ADVICE_WORDS,
+    CONDITIONAL,
+    NOTHING_SENSITIVE,
+    Advice,
+    Manifest,
+    ModelSummary,
+    Recommendation,
+    Remedy,
+)
 from shoal.publish.release_views import published_from_plan
 from shoal.publish.released_table import ReleasedTable
 from shoal.publish.summary import compare_with_original, with_saveable_hierarchies
@@ -129,7 +139,8 @@ def advise(
     )
     exact = exact_columns(release.source.table, release.policy, release.plan.roles)
     steps = {name: rounding_step(release.source.table[name]) for name in exact}
-    said = recommend(manifest.models, audit, starred, loss, repeated, exact, hidden, steps)
+    sensitive = find_sensitive_looks(release.source.table, release.policy, release.plan.roles)
+    said = recommend(manifest.models, audit, starred, loss, repeated, exact, hidden, steps, sensitive)
     said = _tell_giveaways(said, release)
     said = _tell_unique_values(said, unique_after_rounding(release.source.table, release.policy, release.plan.roles))
     yield manifest.model_copy(update={"recommendation": said})
@@ -137,7 +148,52 @@ def advise(
     if advice_on(audit, starred, loss, repeated, (), hidden) != "publish":
         with phase("looking for a better policy"):
             said = with_remedies(said, release, audit, hidden, reproducible=reproducible)
+        said = _doubt_remedies(said, release)
         yield manifest.model_copy(update={"recommendation": said})
+
+
+@dataclass(frozen=True)
+class SensitiveLook:
+    """Why a column looks sensitive, though the policy gives it another role."""
+
+    why: str
+    role: Role
+
+    def describe(self, name: str) -> str:
+        """Say what was not tried because of the role, and what helps."""
+        article = "a " if self.role is Role.QUASI_IDENTIFIER else ""
+        return (
+            f"{name} looks sensitive ({self.why}) and is {article}{self.role}, so what is learned of it was not tried "
+            f"(shoal audit OUT --sensitive {shlex.quote(name)} tries it): make it sensitive, drop it, or, if others may "
+            "know it of anybody, confirm = true"
+        )
+
+
+def find_sensitive_looks(table: Table, policy: Policy, roles: Mapping[str, Role]) -> dict[str, SensitiveLook]:
+    """Return the quasi-identifiers and insensitive columns that look sensitive and whose role nobody has confirmed."""
+    shown = {name: role for name, role in roles.items() if role in {Role.QUASI_IDENTIFIER, Role.INSENSITIVE}}
+    confirmed = {name for name, attribute in policy.attributes.items() if attribute.confirm is True}
+    looks = {name: look_sensitive(table[name], table.rows) for name in shown if name not in confirmed}
+    return {name: SensitiveLook(why, shown[name]) for name, why in looks.items() if why is not None}
+
+
+def _doubt_remedies(said: Recommendation, release: ReleasedTable) -> Recommendation:
+    """Return the recommendation with "think again" for changes after which columns still look sensitive."""
+    table, policy = release.source.table, release.policy
+
+    def doubt(remedy: Remedy) -> Remedy:
+        if remedy.advice not in CONDITIONAL:
+            return remedy
+        changed = remedy.applied_to(policy)
+        roles = {n: changed.attributes[n].role if n in changed.attributes else r for n, r in release.plan.roles.items()}
+        looks = find_sensitive_looks(table, changed, roles)
+        return remedy.model_copy(update={"advice": "think again"}) if looks else remedy
+
+    doubted = tuple(doubt(remedy) for remedy in said.remedies)
+    if doubted[:1] == said.remedies[:1]:
+        return said.model_copy(update={"remedies": doubted})
+    sentence = said.sentence.replace(f"; {_HELPS}: ", f"; {_BETTER}: ")
+    return said.model_copy(update={"remedies": doubted, "sentence": sentence})
 
 
 def _tell_giveaways(said: Recommendation, release: ReleasedTable) -> Recommendation:
@@ -266,32 +322,39 @@ def recommend(
     exact: Mapping[str, int] | None = None,
     hidden: Hidden | None = None,
     steps: Mapping[str, Fraction | None] | None = None,
+    sensitive: Mapping[str, SensitiveLook] | None = None,
 ) -> Recommendation:
     """Recommend whether to publish a release: by its promises, by what attacks found, and by what it still shows.
 
     `repeated` are dropped columns that name persons who have several rows, though rows are counted; `exact` are
     sensitive columns in which many rows, as many as told, hold a value that no other row has; `hidden` is what is not
-    shown, and `steps` what exact numbers may be rounded to multiples of.
+    shown, and `steps` what exact numbers may be rounded to multiples of. `sensitive` are columns that look sensitive,
+    though their role is another.
     """
     findings = f"Verdict: {'; '.join(_describe_findings(models, audit, starred))}."
-    repeated, exact, hidden = repeated or {}, exact or {}, hidden or Hidden()
-    advice = advice_on(audit, starred, loss, repeated, exact, hidden)
+    repeated, exact, hidden, sensitive = repeated or {}, exact or {}, hidden or Hidden(), sensitive or {}
+    advice = advice_on(audit, starred, loss, repeated, exact, hidden, sensitive)
     rows = "".join(f"; rows were counted, though {name} repeats ({often})" for name, often in repeated.items())
     lost = f"; most of the detail is lost (loss {loss:.2f}; {SCALE})" if loss is not None and loss > MOST_LOST else ""
-    unless = _describe_untried_attacks(audit.attacks_left) if advice in {"publish", "of little use"} else ""
+    unless = _describe_untried_attacks(audit.attacks_left) if advice in CONDITIONAL else ""
+    looks = "".join(f"; {look.describe(name)}" for name, look in sensitive.items())
     why = [*hidden.main_sentences()]
     little = f": {', '.join(why)}" if advice == "of little use" else ""
     unseen = "".join(f"; {each}" for each in [*([] if little else why), *hidden.further_sentences()])
-    told = f"{findings.removesuffix('.')}{unseen}{rows}{_describe_exact_values(exact, steps or {})}{lost}"
+    told = f"{findings.removesuffix('.')}{looks}{unseen}{rows}{_describe_exact_values(exact, steps or {})}{lost}"
     return Recommendation(
         holds=all(model.holds for model in models),
         attacks={str(line.channel): line.people for line in audit.tried},
+        succeeding={str(line.channel): line.attacks for line in audit.successes if line.attacks},
+        attacks_left=audit.attacks_left,
+        not_looked_at=audit.not_looked_at,
         starred=tuple(starred),
         mostly_starred=dict(hidden.columns),
         blank=hidden.blank,
         vanished=dict(hidden.vanished),
         repeated=dict(repeated),
         exact=dict(exact),
+        looks_sensitive={name: look.why for name, look in sensitive.items()},
         findings=findings,
         advice=advice,
         sentence=f"{told}. Advice: {ADVICE_WORDS[advice]}{unless}{little}.",
@@ -318,7 +381,7 @@ def _describe_exact_values(exact: Mapping[str, int], steps: Mapping[str, Fractio
     known = [f"round = {written_step(step)}" for step in (steps.get(name) for name in exact) if step is not None]
     rounding = f"round it ({', '.join(dict.fromkeys(known))}), " if known else ""
     told = " and ".join(f"{name} finds {_format_rows(rows)}" for name, rows in exact.items())
-    return f"; the exact value of {told}: {rounding}drop it, make it a quasi-identifier, or confirm = true"
+    return f"; the exact value of {told}: {rounding}drop it, make it a quasi-identifier if others may know it, or confirm = true"
 
 
 SCALE = "0 intact … 1 nothing left"
@@ -332,25 +395,37 @@ def advice_on(
     repeated: Collection[str] = (),
     exact: Collection[str] = (),
     hidden: Hidden | None = None,
+    sensitive: Collection[str] = (),
 ) -> Advice:
     """Advise against a release that tells of people, and to think again where it tells nothing or was not attacked.
 
     Descriptions that fit one person only do not say who that is: they alone are a reason to think again. So is that
-    rows are counted though columns that name persons repeat, and that exact sensitive values find rows. A release that
-    is safe and yet `*` in most rows of a column, or in every column of many rows, is of little use.
+    rows are counted though columns that name persons repeat, that exact sensitive values find rows, and that columns
+    look sensitive of which nothing was tried. A release that is safe and yet `*` in most rows of a column, or in every
+    column of many rows, is of little use.
     """
     if audit.exposed and _advise(audit.successes) == "do not publish":
         return "do not publish"
-    doubtful = audit.exposed or not audit.tried or starred or repeated or exact or (loss or 0.0) > MOST_LOST
-    if doubtful:
+    doubtful = audit.exposed or not audit.tried or starred or repeated or exact or sensitive
+    if doubtful or (loss or 0.0) > MOST_LOST:
         return "think again"
     return "of little use" if hidden is not None and hidden.says_little else "publish"
 
 
-def compare_with_verdict(audit: Audit, verdict: VerdictAtRelease) -> str:
-    """Say whether an audit agrees with the verdict that was given when the release was made, or found more or less."""
+def compare_with_verdict(audit: Audit, verdict: VerdictAtRelease, *, with_original: bool = False) -> str:
+    """Say whether an audit agrees with the verdict that was given when the release was made, or found more or less.
+
+    Where the verdict left attacks to an audit, say whether this audit `with_original` has tried them.
+    """
     said = verdict.said
     found = {line: line.describe_exposure(_format_rows(line.people)) for line in audit.successes}
+    if said is not None and audit.taken_as_sensitive:
+        named = join_names(audit.taken_as_sensitive)
+        several = len(audit.taken_as_sensitive) > 1
+        role, them = ("quasi-identifiers", "them") if several else ("a quasi-identifier", "it")
+        first = f"The verdict ({said.conditional_advice}) was given with {named} as {role}; with {them}"
+        result = f"that {', '.join(found.values())}: {_advise(found)}" if found else "nobody exposed"
+        return f"{first} as sensitive, this audit found {result}."
     if said is None:
         first = "It is not known" if verdict.unknown else "There was no verdict"
         if not found:
@@ -360,11 +435,23 @@ def compare_with_verdict(audit: Audit, verdict: VerdictAtRelease) -> str:
         )
     more = {line: told for line, told in found.items() if line.people > said.attacks.get(str(line.channel), 0)}
     if more:
-        return f"The audit found more than the verdict ({said.advice}): {', '.join(more.values())}: {_advise(more)}."
+        first = f"The audit found more than the verdict ({said.conditional_advice})"
+        return f"{first}: {', '.join(more.values())}: {_advise(more)}."
     now = {str(line.channel): line.people for line in audit.successes}
     if any(now.get(channel, 0) < rows for channel, rows in said.attacks.items()):
         return f"The audit found less than the verdict, which stands: {said.brief}."
-    return f"The audit agrees with the verdict: {said.brief}."
+    return f"The audit agrees with the verdict: {said.brief}{_settle_condition(said, audit, with_original)}."
+
+
+def _settle_condition(said: Recommendation, audit: Audit, with_original: bool) -> str:  # noqa: FBT001
+    """Say whether an audit has tried the attacks on which the advice depends; nothing where it depends on none."""
+    if not said.condition:
+        return ""
+    it = "them" if len(said.attacks_left) > 1 else "it"
+    if not with_original:
+        return f"; give the original to try {it} (--original DATA, in Python original=…)"
+    tried = {finding.attack for finding in audit.findings}
+    return f"; this audit has tried {it}" if tried >= {*said.attacks_left} else f"; this audit could not try {it} either"
 
 
 def _advise(lines: Iterable[AuditLine]) -> Advice:
@@ -384,6 +471,8 @@ def _describe_findings(models: Sequence[ModelSummary], audit: Audit, starred: Se
         yield "no attack was tried"
     else:
         yield f"{len(found)} of {kinds} {'succeeds' if len(found) == 1 else 'succeed'}{_in_brackets(found)}"
+    if audit.absent.get(Channel.ATTRIBUTE) == NONE_SENSITIVE:
+        yield NOTHING_SENSITIVE
     if starred:
         yield f"{join_names(starred)} {'are' if len(starred) > 1 else 'is'} {TOP} in every row"
 
@@ -840,9 +929,13 @@ def _describe_best(remedies: Sequence[Remedy], search: RemedySearch) -> str:
     best = remedies[0]
     if best.sample is not None:
         return f"may help, tried{of} only: {best.change}"
-    kind = "cheapest change tried that helps" if best.advice == "publish" else "not enough, but better"
+    kind = _HELPS if best.advice == "publish" else _BETTER
     rest = " of the columns left" if best.dropped else ""
     return f"{kind}: {best.change}: loss {_from_to(best.before, best.after)}{rest}"
+
+
+_HELPS, _BETTER = "cheapest change tried that helps", "not enough, but better"
+"""What is said before the best change: that a release after it may be published, or that it may not."""
 
 
 def _from_to(before: float, after: float) -> str:

@@ -175,6 +175,28 @@ class Evidence:
         return Guess(self.column, role, certainty, why, builder, "" if self.meaning is None else self.meaning.name)
 
 
+def look_sensitive(column: Column, rows: int) -> str | None:
+    """Return why a column looks sensitive, by its header or by codes of illnesses in its cells; None if it does not.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> look_sensitive(encode("Diagnose", pa.array(["flu", "cold"])), 2)
+    'its name says an illness or a treatment'
+    >>> look_sensitive(encode("town", pa.array(["Ulm", "Bonn"])), 2) is None
+    True
+    """
+    seen = Evidence(column, rows, 1)
+    if column.size < 2:
+        return None
+    if seen.meaning is None:
+        found = _guess_clinical_code(seen)
+    elif seen.meaning.role is Role.SENSITIVE:
+        found = _guess_by_header(seen)
+    else:
+        return None
+    return found.why if found is not None and not found.is_open else None
+
+
 def says_age(header: str) -> bool:
     """Whether a header says that its column tells how old somebody is.
 
@@ -261,8 +283,8 @@ class Giveaway:
     def __str__(self) -> str:
         return (
             f"in {100 * self.share:.0f} % of the rows the value of {self.known} nearly tells that of {self.told}, so a "
-            f"promise about {self.told} can only be kept by hiding {self.known}; make {self.told} a quasi-identifier, "
-            "or drop one of the two"
+            f"promise about {self.told} can only be kept by hiding {self.known}; drop one of the two, or, if others may "
+            f"know {self.told} anyway, make it a quasi-identifier with confirm = true"
         )
 
 

@@ -24,7 +24,7 @@ from shoal import __version__
 from shoal.data.codes import Column, Kind, Table, reencode, sample_table
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
-from shoal.errors import REPLACE_IT, BadOutput, ShoalError, ShoalWarning, reason_of
+from shoal.errors import REPLACE_IT, BadInput, BadOutput, ShoalError, ShoalWarning, reason_of
 from shoal.explore.column_guess import Giveaway, Guess, find_giveaways, guess_roles, rounding_step
 from shoal.hierarchy.build import build
 from shoal.hierarchy.draft import reason
@@ -106,9 +106,7 @@ class PolicyDraft:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write the text, its comments too, to a new file."""
         file = Path(path)
-        refuse_irregular(file)
-        if file.exists() and not force:
-            raise BadOutput(f"{file.name}: there is such a file already; {REPLACE_IT} or name another")
+        refuse_policy_file(file, force=force)
         try:
             write_whole(file, self.text)
         except OSError as wrong:
@@ -140,6 +138,18 @@ class PolicyDraft:
             "questions": self.questions,
             "algorithms": [{"algorithm": t.algorithm, "loss": t.loss, "why": t.why or None} for t in self.trials],
         }
+
+
+def refuse_policy_file(file: Path, table: Path | None = None, *, force: bool) -> None:
+    """Refuse to write a draft over its table, over another file unless forced, or where no file can be."""
+    if table is not None and file.exists() and table.exists() and file.samefile(table):
+        raise BadInput(f"{file.name}: the policy would be written over the table; name another file with --out")
+    refuse_irregular(file)
+    if not file.absolute().parent.is_dir():
+        folder = file.absolute().parent.name
+        raise BadOutput(f"{file.name}: the folder {folder!r} that should hold it does not exist; make it first")
+    if file.exists() and not force:
+        raise BadOutput(f"{file.name}: there is such a file already; {REPLACE_IT} or name another")
 
 
 @phase("drafting")
@@ -330,7 +340,7 @@ def _attribute(found: Guess, *, less: bool, shown: bool = False) -> list[str]:
         else:
             better = rounding_step(found.column)
             how = "" if better is None else f"round = {written_step(better)}, "
-            lines += [why, f"# {how}make it a quasi-identifier, drop it as an identifier, or confirm = true"]
+            lines += [why, f"# {how}drop it as an identifier, make it a quasi-identifier if others may know it, or confirm = true"]
     if found.builder is not None:
         lines.append(f"hierarchy = {_toml(found.builder.spec())}  # {reason(found.column, found.builder)}")
     if shown:

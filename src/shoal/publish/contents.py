@@ -214,9 +214,12 @@ class VerdictAtRelease:
             return f"There is no verdict, since the run ended before: do not hand the release out before {again}"
         return f"The verdict at release: {self.said.brief}"
 
-    def document(self) -> dict[str, str] | None:
+    def document(self) -> dict[str, Any] | None:
         """The verdict as a JSON object; None where there is none."""
-        return None if self.said is None else {"advice": self.said.advice, "verdict": self.said.brief}
+        if self.said is None:
+            return None
+        left = {"attacks_left": list(self.said.attacks_left)} if self.said.condition else {}
+        return {"advice": self.said.advice, "verdict": self.said.brief, **left}
 
 
 def read_verdict(release: Path, private: Path) -> VerdictAtRelease | None:

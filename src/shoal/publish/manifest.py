@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from shoal.attacks.attack import Channel
+from shoal.attacks.attack import NONE_SENSITIVE, Channel
 from shoal.errors import BadInput
 from shoal.policy.document import FORMAT, Policy
 from shoal.runtime import SummaryRepr
@@ -282,6 +282,12 @@ class Recommendation(_Frozen):
     """Whether every promise holds."""
     attacks: Annotated[dict[str, int], FIXED]
     """Rows that each kind of attack exposes, of those that were tried."""
+    succeeding: Annotated[dict[str, tuple[str, ...]], FIXED] = {}
+    """Names of the attacks that succeed, by their kind; the first exposes that many rows."""
+    attacks_left: tuple[str, ...] = ()
+    """Attacks that were left to an audit with the original: the advice to publish holds if they find nobody."""
+    not_looked_at: Annotated[dict[str, str], FIXED] = {}
+    """Kinds of attack that were not tried, and why."""
     starred: tuple[str, ...] = ()
     """Quasi-identifiers that show `*` in every row."""
     mostly_starred: Annotated[dict[str, int], FIXED] = {}
@@ -294,6 +300,8 @@ class Recommendation(_Frozen):
     """Dropped columns that name persons who have several rows, though rows were counted; and how often they repeat."""
     exact: Annotated[dict[str, int], FIXED] = {}
     """Sensitive columns in which many rows, as many as told, hold a value that no other row has."""
+    looks_sensitive: Annotated[dict[str, str], FIXED] = {}
+    """Columns that look sensitive, and why; yet the policy gives them another role and does not confirm it."""
     unique_after_rounding: Annotated[dict[str, int], FIXED] = {}
     """Rounded columns in which some rows, as many as told, still hold a value that no other row has."""
     findings: str
@@ -315,18 +323,41 @@ class Recommendation(_Frozen):
             reasons += [f"{name} is * in every row" for name in self.starred]
             reasons += [f"rows were counted, though {name} repeats" for name in self.repeated]
             reasons += [f"the exact value of {name} finds {_format_rows(rows)}" for name, rows in self.exact.items()]
+            reasons += [f"{name} looks sensitive and is not declared so" for name in self.looks_sensitive]
             reasons = reasons or ["most of the detail is lost"]
         if self.advice == "of little use":
             reasons += [f"{name} is * in most rows" for name in self.mostly_starred]
             reasons = reasons or [f"{_format_rows(self.blank)} are * in every quasi-identifier"]
-        words = ADVICE_WORDS[self.advice]
-        return f"{words} ({', '.join(reasons)})" if reasons else words
+        if self.advice in CONDITIONAL and self.nothing_sensitive:
+            reasons.append(NOTHING_SENSITIVE)
+        words = ADVICE_WORDS[self.advice] + (f" ({', '.join(reasons)})" if reasons else "")
+        return f"{words}{self.condition}"
+
+    @property
+    def conditional_advice(self) -> str:
+        """The advice in words, with its condition."""
+        return f"{ADVICE_WORDS[self.advice]}{self.condition}"
+
+    @property
+    def condition(self) -> str:
+        """On what the advice to publish depends, to be appended to it; empty where it depends on nothing."""
+        if self.advice not in CONDITIONAL or not self.attacks_left:
+            return ""
+        *others, last = self.attacks_left
+        named = f"{', '.join(others)} and {last} were" if others else f"{last} was"
+        return f" if an audit with the original finds no more: {named} not tried"
+
+    @property
+    def nothing_sensitive(self) -> bool:
+        """Whether nothing was tried about what is learned of people, since no column is declared sensitive."""
+        return self.not_looked_at.get(str(Channel.ATTRIBUTE)) == NONE_SENSITIVE
 
     def _list_exposures(self) -> Iterator[str]:
         """Yield what each kind of attack learns, of those that succeed."""
         for channel in Channel:
             if rows := self.attacks.get(str(channel), 0):
-                yield channel.learned.format(rows=_format_rows(rows), what="sensitive value")
+                by = self.succeeding.get(str(channel), ())
+                yield channel.describe(by, _format_rows(rows), "sensitive value")
 
 
 ADVICE_WORDS: Mapping[Advice, str] = {
@@ -336,6 +367,9 @@ ADVICE_WORDS: Mapping[Advice, str] = {
     "do not publish": "do not publish",
 }
 """What people are told, by the advice."""
+CONDITIONAL: tuple[Advice, ...] = ("publish", "of little use")
+"""Advice that depends on what attacks find that were left to an audit."""
+NOTHING_SENSITIVE = f"{NONE_SENSITIVE}, so nothing about what is learned of people was tried"
 
 
 def _format_rows(count: int) -> str:
@@ -369,7 +403,7 @@ class Manifest(SummaryRepr, _Frozen):
     def _facts(self) -> list[tuple[str, str]]:
         """What a glance shows; the verdict where there is one."""
         promises = [f"{each.model} {'holds' if each.holds else 'fails'}" for each in self.models]
-        advice = [] if self.recommendation is None else [("advice", self.recommendation.advice)]
+        advice = [] if self.recommendation is None else [("advice", self.recommendation.conditional_advice)]
         return [
             ("rows", f"{self.rows.read:,} read, {self.rows.released:,} released, {self.rows.suppressed:,} suppressed"),
             ("promises", ", ".join(dict.fromkeys(promises))),

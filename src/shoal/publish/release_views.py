@@ -39,13 +39,46 @@ class ColumnRoles:
     quasi_identifiers: Sequence[str]
     sensitive: Sequence[str]
     statistics: Mapping[str, tuple[str, str]]
+    taken: Sequence[str] = ()
+    """Quasi-identifiers that are taken as sensitive instead."""
+
+    def with_sensitive(self, names: Sequence[str], release: str, *, in_groups: bool = False) -> "ColumnRoles":
+        """Return the roles with other sensitive columns, which are quasi-identifiers no longer; as they are for none.
+
+        Of a release in groups (Anatomy) no other column can be sensitive, since the values of all others are shown.
+
+        >>> ColumnRoles(["age", "sex"], ["ill"], {}).with_sensitive(["sex"], "out")
+        ColumnRoles(quasi_identifiers=['age'], sensitive=('sex',), statistics={}, taken=('sex',))
+        """
+        if not names or set(names) == {*self.sensitive}:
+            return self
+        if in_groups:
+            raise BadInput(
+                f"{release}: its sensitive column is {', '.join(self.sensitive)}, in a table of its own, and all others "
+                "are shown as they are; leave out --sensitive (in Python sensitive)"
+            )
+        left = [name for name in self.quasi_identifiers if name not in names]
+        if self.quasi_identifiers and not left:
+            raise BadInput(f"{release}: no quasi-identifier is left by which people could be found; name fewer columns")
+        taken = tuple(name for name in names if name in self.quasi_identifiers)
+        return ColumnRoles(left, tuple(names), self.statistics, taken)
+
+    def without_hierarchies(self, builders: Mapping[str, Builder] | None) -> Mapping[str, Builder] | None:
+        """Return the hierarchies without those of columns that are taken as sensitive: their labels are no leaves."""
+        return builders and {name: builder for name, builder in builders.items() if name not in self.taken}
 
 
 @phase("reading")
 def read_published_folder(
-    folder: Path, manifest: PublicManifest, builders: Mapping[str, Builder] | None = None
+    folder: Path,
+    manifest: PublicManifest,
+    builders: Mapping[str, Builder] | None = None,
+    sensitive: Sequence[str] = (),
 ) -> Published:
-    """Read the table of a published folder afresh, its rows in the order of the file."""
+    """Read the table of a published folder afresh, its rows in the order of the file.
+
+    `sensitive` columns take the place of those that the manifest names, and are no quasi-identifiers.
+    """
     data = manifest.data
     table = published_table(folder, data.file, data.sha256)
     with opened(table, data.columns, data.model_dump(), listed=True) as release:
@@ -53,8 +86,9 @@ def read_published_folder(
         texts = release.db.sql("SELECT * FROM listed ORDER BY rowid").to_arrow_table()
     encoded = _encode_table(texts.rename_columns(list(data.columns)))
     columns = ColumnRoles(manifest.quasi_identifiers, manifest.sensitive, manifest.statistics or {})
+    columns = columns.with_sensitive(sensitive, folder.name, in_groups=data.separate is not None)
     if data.separate is None:
-        return published_from_table(folder.name, encoded, columns, builders)
+        return published_from_table(folder.name, encoded, columns, columns.without_hierarchies(builders))
     second = published_table(folder, data.separate.file, data.separate.sha256)
     other = read_separate(second, data.separate.columns, data.model_dump())
     return _published_from_groups(folder.name, encoded, columns, data.separate.columns[0], other, builders)
@@ -105,14 +139,18 @@ def published_from_plan(
     policy: Policy,
     columns: Mapping[str, ReleasedColumn],
     separate: Mapping[str, ReleasedColumn] | None = None,
+    sensitive: Sequence[str] = (),
 ) -> Published:
-    """Return the release of a plan as seen by an attacker who knows its hierarchies."""
+    """Return the release of a plan as seen by an attacker who knows its hierarchies.
+
+    `sensitive` columns take the place of those of the policy, and are no quasi-identifiers.
+    """
     quasi = [name for names in plan.released_as.values() for name in names]
-    sensitive = [name for name, role in plan.roles.items() if role is Role.SENSITIVE]
-    builders = dict(plan.builders) | builders_of(policy, [Role.SENSITIVE])
-    return published_from_columns(
-        "the release", columns, ColumnRoles(quasi, sensitive, plan.statistics), builders, separate
-    )
+    declared = [name for name, role in plan.roles.items() if role is Role.SENSITIVE]
+    roles = ColumnRoles(quasi, declared, plan.statistics)
+    roles = roles.with_sensitive(sensitive, "the release", in_groups=separate is not None)
+    builders = roles.without_hierarchies(dict(plan.builders) | builders_of(policy, [Role.SENSITIVE])) or {}
+    return published_from_columns("the release", columns, roles, builders, separate)
 
 
 def column_as_read(name: str, column: ReleasedColumn) -> Column:

@@ -482,3 +482,59 @@ def test_an_existing_target_is_refused_before_anything_is_read(desk, monkeypatch
     monkeypatch.setattr("shoal.publish.contents.load_private", read)
     error = desk.refused(2, *command.split(), *_WRITES[command])
     assert "already" in error or "this is a file" in error
+
+
+def draft_of_illnesses(desk, shoal, wrong=0):
+    """Draft a policy for patients with a code and a name of their illness; some names do not fit their code."""
+    names = {"J11": "flu", "J45": "asthma", "B20": "hiv", "M10": "gout", "I21": "stroke"}
+    draw = random.Random(3)
+    rows = [(draw.randint(18, 90), draw.choice("fm"), draw.choice([*names])) for _ in range(400)]
+    told = [(age, sex, code, "cold" if n < wrong else names[code]) for n, (age, sex, code) in enumerate(rows)]
+    data = written(desk.folder, "ill.csv", ("age", "sex", "ICD-10", "Diagnose"), told)
+    ran = shoal("init", data, "--out", desk.folder / "drafted.toml")
+    assert ran.code == 0, ran.err
+    text = (desk.folder / "drafted.toml").read_text("utf-8")
+    return ran, text, [each.get("attribute") for each in tomllib.loads(text)["require"]]
+
+
+def test_a_code_and_a_name_of_an_illness_get_one_promise(desk, shoal):
+    ran, text, about = draft_of_illnesses(desk, shoal)
+    assert "Think about 'ICD-10' and 'Diagnose': ICD-10 and Diagnose tell each other in every row" in ran.err
+    assert "what is promised about ICD-10 holds for Diagnose, too" in text
+    assert {*about} == {None, "ICD-10"}
+    ran = shoal("anonymize", desk.folder / "ill.csv", "--policy", desk.folder / "drafted.toml", "--out", desk.out)
+    assert "0 of 4 kinds of attack succeed" in ran.out
+
+
+def test_codes_and_names_that_nearly_tell_each_other_keep_their_promises(desk, shoal):
+    ran, text, about = draft_of_illnesses(desk, shoal, wrong=8)
+    assert "ICD-10 and Diagnose tell each other in 98 % of the rows" in ran.err
+    assert "holds for Diagnose, too" not in text
+    assert {*about} == {None, "ICD-10", "Diagnose"}
+
+
+def test_codes_of_a_survey_are_asked_about(desk, shoal):
+    draw = random.Random(4)
+    header = ("resp_id", "weight", "age", "sex", "category", "vote")
+    rows = [
+        (
+            n,
+            round(draw.uniform(0.5, 2), 3),
+            draw.choice([-9, *range(18, 60)]),
+            draw.choice("fm"),
+            draw.choice("abc"),
+            draw.choice("123"),
+        )
+        for n in range(600)
+    ]
+    ran = shoal("init", written(desk.folder, "survey.csv", header, rows), "--out", desk.folder / "drafted.toml")
+    assert "Think about 'age': a few negative numbers may say that a value is not known" in ran.err
+    drafted = tomllib.loads((desk.folder / "drafted.toml").read_text("utf-8"))["attributes"]
+    assert [name for name, each in drafted.items() if each.get("confirm") == "?"] == ["weight", "category"]
+
+
+def test_a_weight_of_a_body_is_no_question(desk, shoal):
+    rows = [(20 + n % 50, 50 + n % 41) for n in range(300)]
+    shoal("init", written(desk.folder, "body.csv", ("age", "weight"), rows), "--out", desk.folder / "drafted.toml")
+    drafted = tomllib.loads((desk.folder / "drafted.toml").read_text("utf-8"))["attributes"]
+    assert drafted["weight"] == {"role": "sensitive"}

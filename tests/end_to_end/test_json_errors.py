@@ -142,3 +142,24 @@ def test_every_error_has_a_kind_of_its_own():
 def test_every_kind_is_documented():
     page = (Path(__file__).parents[2] / "docs" / "reference" / "commands.md").read_text("utf-8")
     assert all(f"| `{kind}` | {code} |" in page for kind, code in KINDS.items())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "anonymize people.csv --policy policy.toml --out out",
+        "anonymize people.csv --policy policy.toml --dry-run",
+        "anonymize people.csv --policy policy.toml --out out --strict",
+        "lattice people.csv --policy policy.toml",
+        "compare people.csv --policy policy.toml --algorithms optimal,mondrian",
+        "sweep people.csv --policy policy.toml --k 13..14",
+        "learn people.csv --policy policy.toml --target disease",
+        "apply old.private few.csv --out out",
+    ],
+)
+def test_a_policy_that_cannot_be_met_by_each_command(here, command):
+    assert here.anonymize("--advise", "0", out=here.folder / "old").code == 0
+    here.table("name,age,sex,disease\nann,31,f,flu\n", "few.csv")
+    here.policy(require=[{"model": "k-anonymity", "k": 13}])
+    found = error(here.run(*command.split(), "--json"))
+    assert (found["kind"], found["exit_code"]) == ("Infeasible", 3)

@@ -622,7 +622,9 @@ def test_what_looks_sensitive_and_is_not_is_a_reason_to_think_again(known_diseas
     assert ran.code == 5
     assert told["advice"] == "think again"
     assert told["looks_sensitive"] == {"disease": "its name says an illness or a treatment"}
-    assert f"0 of 2 kinds of attack succeed; {UNTRIED}; disease looks sensitive (its name says an ill" in told["sentence"]
+    assert (
+        f"0 of 2 kinds of attack succeed; {UNTRIED}; disease looks sensitive (its name says an ill" in told["sentence"]
+    )
     assert "shoal audit OUT --sensitive disease" in told["sentence"]
     assert refuses_to_advise_it(known_disease, ran)
     assert last_line(known_disease.verify()) == (
@@ -633,7 +635,9 @@ def test_what_looks_sensitive_and_is_not_is_a_reason_to_think_again(known_diseas
 @pytest.mark.parametrize("name", ["disease", "F2"])
 def test_a_column_of_known_meaning_may_be_confirmed(desk, name):
     """Neither the header nor the cells are trusted more than the owner of the table."""
-    desk.table(KNOWN_DISEASE.replace("disease", name).replace("hiv", "B20").replace("flu", "J11").replace("cold", "J00"))
+    desk.table(
+        KNOWN_DISEASE.replace("disease", name).replace("hiv", "B20").replace("flu", "J11").replace("cold", "J00")
+    )
     flat = {"role": QUASI, "hierarchy": {"flat": True}}
     desk.policy({"age": flat, "sex": flat, name: flat})
     desk.anonymize()
@@ -667,15 +671,18 @@ def test_an_audit_takes_a_quasi_identifier_as_sensitive(known_disease):
         in ran.out
     )
     assert last_line(ran) == (
-        "The verdict (think again) was given with disease as a quasi-identifier; with it as sensitive, this audit found "
-        "that homogeneity: the disease of 3 rows can be guessed well, rules tell the disease of 3 rows: do not "
+        "The verdict (think again) was given with disease as a quasi-identifier; with it as sensitive, this audit "
+        "found that homogeneity: the disease of 3 rows can be guessed well, rules tell the disease of 3 rows: do not "
         "publish."
     )
     command = ("audit", known_disease.out, "--sensitive", "disease", "--json")
     document = json.loads(known_disease.run(*command).out)
     assert document["taken_as_sensitive"] == ["disease"]
     lines = {line["channel"]: line for line in document["verdict"]}
-    assert (lines["attribute linkage"]["records"], lines["attribute linkage"]["attacks"]) == (3, ["homogeneity", "skewness"])
+    assert (lines["attribute linkage"]["records"], lines["attribute linkage"]["attacks"]) == (
+        3,
+        ["homogeneity", "skewness"],
+    )
     assert sh.attack(known_disease.out, "homogeneity", sensitive="disease").exposed == 3
 
 
@@ -723,7 +730,8 @@ def test_the_condition_of_a_verdict_is_repeated(desk, monkeypatch):
         f"The audit agrees with the verdict: {condition}; this audit has tried it."
     )
     assert last_line(desk.run("audit", desk.out)) == (
-        f"The audit agrees with the verdict: {condition}; give the original to try it (--original DATA, in Python original=…)."
+        f"The audit agrees with the verdict: {condition}; give the original to try it (--original DATA, in Python "
+        "original=…)."
     )
 
 

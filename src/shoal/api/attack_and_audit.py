@@ -213,11 +213,7 @@ def attack(
         named = unique_names(how.columns_of_table), named[1]
     seen = open_published(release, *named, policy=rules, private=private, reading=reading)
     known = ReleaseBackground(release, policy, private, original, named, reading or {})
-    right = (
-        None
-        if original is None
-        else _truth_of(seen, release, original, private, reading, known.taken_as_sensitive)
-    )
+    right = None if original is None else _truth_of(seen, release, original, private, reading, known.taken_as_sensitive)
     with phase("attacking"):
         found = how.prepared(known).on(seen, right)
     if file is not None:

@@ -179,6 +179,7 @@ def _describe_rounding(guess: Any) -> str:
 
 def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
     """Print the guess for each column, what the algorithms make of a sample, and what to do next."""
+    from shoal.explore.column_guess import holds_negative_codes
     from shoal.roles import Role
 
     columns = [(g.column.name, str(g.role), str(g.certainty), g.why) for g in drafted.guesses]
@@ -198,8 +199,15 @@ def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
         say(f"Rounded: {', '.join(steps)}, since whoever knows an exact value finds the row.")
     if exact := [repr(g.column.name) for g in drafted.guesses if g.is_exact and g.step is None]:
         say(f"Think about {', '.join(exact)}: whoever knows an exact value finds the row; see the policy.")
+    if codes := [repr(g.column.name) for g in drafted.guesses if holds_negative_codes(g.column)]:
+        say(
+            f"Think about {', '.join(codes)}: a few negative numbers may say that a value is not known; if so, add "
+            "them to missing under [data]."
+        )
     for pair in drafted.giveaways:
         say(f"Think about {pair.known!r} and {pair.told!r}: {pair}.")
+    for two in drafted.related:
+        say(f"Think about {two.first!r} and {two.second!r}: {two}.")
     if not any(g.role is Role.QUASI_IDENTIFIER for g in drafted.guesses):
         say("No column seems to be a quasi-identifier: give that role to what others may know of a person.")
     how = f"{shlex.quote(str(data))} --policy {shlex.quote(str(out))}"

@@ -164,8 +164,8 @@ class SensitiveLook:
         article = "a " if self.role is Role.QUASI_IDENTIFIER else ""
         return (
             f"{name} looks sensitive ({self.why}) and is {article}{self.role}, so what is learned of it was not tried "
-            f"(shoal audit OUT --sensitive {shlex.quote(name)} tries it): make it sensitive, drop it, or, if others may "
-            "know it of anybody, confirm = true"
+            f"(shoal audit OUT --sensitive {shlex.quote(name)} tries it): make it sensitive, drop it, or, if others "
+            "may know it of anybody, confirm = true"
         )
 
 
@@ -381,7 +381,8 @@ def _describe_exact_values(exact: Mapping[str, int], steps: Mapping[str, Fractio
     known = [f"round = {written_step(step)}" for step in (steps.get(name) for name in exact) if step is not None]
     rounding = f"round it ({', '.join(dict.fromkeys(known))}), " if known else ""
     told = " and ".join(f"{name} finds {_format_rows(rows)}" for name, rows in exact.items())
-    return f"; the exact value of {told}: {rounding}drop it, make it a quasi-identifier if others may know it, or confirm = true"
+    helps = f"{rounding}drop it, make it a quasi-identifier if others may know it, or confirm = true"
+    return f"; the exact value of {told}: {helps}"
 
 
 SCALE = "0 intact … 1 nothing left"
@@ -443,7 +444,7 @@ def compare_with_verdict(audit: Audit, verdict: VerdictAtRelease, *, with_origin
     return f"The audit agrees with the verdict: {said.brief}{_settle_condition(said, audit, with_original)}."
 
 
-def _settle_condition(said: Recommendation, audit: Audit, with_original: bool) -> str:  # noqa: FBT001
+def _settle_condition(said: Recommendation, audit: Audit, with_original: bool) -> str:
     """Say whether an audit has tried the attacks on which the advice depends; nothing where it depends on none."""
     if not said.condition:
         return ""
@@ -451,7 +452,9 @@ def _settle_condition(said: Recommendation, audit: Audit, with_original: bool) -
     if not with_original:
         return f"; give the original to try {it} (--original DATA, in Python original=…)"
     tried = {finding.attack for finding in audit.findings}
-    return f"; this audit has tried {it}" if tried >= {*said.attacks_left} else f"; this audit could not try {it} either"
+    return (
+        f"; this audit has tried {it}" if tried >= {*said.attacks_left} else f"; this audit could not try {it} either"
+    )
 
 
 def _advise(lines: Iterable[AuditLine]) -> Advice:

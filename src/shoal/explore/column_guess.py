@@ -6,6 +6,7 @@ from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from itertools import combinations
 from math import floor, log10
 from typing import Any
 
@@ -23,7 +24,7 @@ from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes, has_exact_values
 from shoal.risk.check_digits import is_loinc
 from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, make_checked_look, make_pattern_look
-from shoal.risk.vocabulary import HeaderMeaning, Match, meaning_of
+from shoal.risk.vocabulary import HeaderMeaning, Match, header_words, meaning_of
 from shoal.roles import Role
 from shoal.runtime import whole_percent
 
@@ -49,6 +50,10 @@ _NEARLY_TOLD, _MUCH_LIKELIER = 0.95, 1.5
 """A value nearly determines another that so many of its rows have, and so many times more often than the table."""
 _FEWEST_TOLD, _LEAST_TOLD = 20, 0.05
 """Rows of such a value, of which fewer may be chance; and the share of all rows that such values must have."""
+_MOST_NEGATIVE = 4
+"""Most different negative numbers that are taken for codes of missing values."""
+_ROWS_OF_A_VALUE, _FEWER_ERRORS = 3, 4
+"""Fewest rows per value of columns that tell each other; and how many times fewer errors than the usual value makes."""
 _AGES = {"age", "birth"}
 _UNITS_OF_BIRTHS = ("month", "year", "5 years", "decade", "20 years")
 _CIRCUMSTANCES = {"postcode", "event_date", "insurer"}
@@ -117,6 +122,23 @@ class Guess:
     def bounds(self) -> Bounds:
         """The least and the greatest number to publish, so that extreme ones are not unique after rounding."""
         return (None, None) if self.step is None else bounds_for(self.column, self.step)
+
+
+def holds_negative_codes(column: Column) -> bool:
+    """Whether a few negative numbers, which repeat, stand among others: as a rule they say why a value is missing.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> [holds_negative_codes(encode("age", pa.array(ages))) for ages in ([31, 45, -9, 52, -9], [31, -1, -2, 52, -9])]
+    [True, False]
+    """
+    if column.kind is not Kind.NUMBER:
+        return False
+    negative = column.floats < 0
+    often = column.counts[: len(column.values)][negative]
+    whole = all(number.denominator == 1 for number in column.numbers[: len(often)])
+    few = 0 < len(often) <= _MOST_NEGATIVE and len(often) < len(column.values) - len(often)
+    return bool(few and whole and (often > 1).all())
 
 
 @dataclass(frozen=True)
@@ -283,8 +305,8 @@ class Giveaway:
     def __str__(self) -> str:
         return (
             f"in {100 * self.share:.0f} % of the rows the value of {self.known} nearly tells that of {self.told}, so a "
-            f"promise about {self.told} can only be kept by hiding {self.known}; drop one of the two, or, if others may "
-            f"know {self.told} anyway, make it a quasi-identifier with confirm = true"
+            f"promise about {self.told} can only be kept by hiding {self.known}; drop one of the two, or, if others "
+            f"may know {self.told} anyway, make it a quasi-identifier with confirm = true"
         )
 
 
@@ -299,6 +321,74 @@ def find_giveaways(known: Sequence[Column], told: Sequence[Column]) -> list[Give
     """
     pairs = [Giveaway(one.name, other.name, _share_told(one, other)) for one in known for other in told]
     return [pair for pair in pairs if pair.share >= _LEAST_TOLD]
+
+
+@dataclass(frozen=True)
+class RelatedColumns:
+    """Two sensitive columns of which the first tells the second, such as the code and the name of an illness."""
+
+    first: str
+    second: str
+    share: float
+    """Share of the rows in which the value of the second is the usual one for the value of the first."""
+    mutual: bool
+    """Whether the second tells the first as well."""
+    exact: bool
+    """Whether each value of the one goes with one value of the other, without exception."""
+
+    def __str__(self) -> str:
+        how = f"{self.first} and {self.second} tell each other" if self.mutual else f"{self.first} tells {self.second}"
+        often = "in every row" if self.exact else f"in {floor(100 * self.share)} % of the rows"
+        learned = "learns the one learns the other" if self.mutual else f"learns {self.first} learns both"
+        return f"{how} {often}: whoever {learned}, and a release needs only one of the two"
+
+
+def find_related(columns: Sequence[Column]) -> list[RelatedColumns]:
+    """Return the pairs of sensitive columns of which one tells the other much better than the usual value would.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> code = encode("code", pa.array(["J11", "J45", "B20"] * 20))
+    >>> name = encode("name", pa.array(["flu", "asthma", "hiv"] * 19 + ["flu", "asthma", "flu"]))
+    >>> [(each.first, each.second, round(each.share, 3), each.mutual) for each in find_related([code, name])]
+    [('code', 'name', 0.983, True)]
+    """
+    found = []
+    for one, other in combinations(columns, 2):
+        there, back, exact = _shares_usual(one, other)
+        if there is not None and back is not None:
+            found.append(RelatedColumns(one.name, other.name, min(there, back), mutual=True, exact=exact))
+        elif there is not None:
+            found.append(RelatedColumns(one.name, other.name, there, mutual=False, exact=False))
+        elif back is not None:
+            found.append(RelatedColumns(other.name, one.name, back, mutual=False, exact=False))
+    return found
+
+
+def _shares_usual(one: Column, other: Column) -> tuple[float | None, float | None, bool]:
+    """Return how often each of two columns tells the other, None where not much better than without, and if always.
+
+    Columns with few rows per value tell everything, by chance.
+    """
+    both = np.ones(len(one.codes), dtype=bool)
+    for column in (one, other):
+        both &= column.codes != (-1 if column.null_code is None else column.null_code)
+    rows = int(both.sum())
+    values = [len(np.unique(column.codes[both])) for column in (one, other)]
+    if min(values) < 2 or _ROWS_OF_A_VALUE * max(values) > rows:
+        return None, None, False
+    pairs, often = np.unique(one.codes[both].astype(np.int64) * other.size + other.codes[both], return_counts=True)
+
+    def share(known: NDArray[Any], told: NDArray[Any]) -> float | None:
+        # `usual`: rows with the most frequent value of `told` for their value of `known`; `anyway`: in the whole table
+        usual, anyway = np.zeros(known.max() + 1, dtype=np.int64), np.bincount(told, weights=often).max()
+        np.maximum.at(usual, known, often)
+        right = int(usual.sum())
+        better = right >= _NEARLY_TOLD * rows and _FEWER_ERRORS * (rows - right) <= rows - anyway
+        return right / rows if better else None
+
+    exact = len(pairs) == values[0] == values[1] and rows == len(one.codes)
+    return share(pairs // other.size, pairs % other.size), share(pairs % other.size, pairs // other.size), exact
 
 
 def _share_told(known: Column, told: Column) -> float:
@@ -429,6 +519,12 @@ def _guess_as_named(seen: Evidence, meaning: HeaderMeaning, why: str) -> Guess |
     unweighed = meaning.role is Role.SAMPLING_WEIGHT and seen.column.kind is not Kind.NUMBER
     if unweighed or (meaning.role is Role.SENSITIVE and seen.is_long_text):
         return None
+    if meaning.name == "body" and header_words(seen.column.name) == ("weight",) and _may_weigh_rows(seen.column):
+        said = (
+            f"{why}, but its numbers are too small for one: sampling-weight if they say how many people a row stands "
+            "for, sensitive if not"
+        )
+        return seen.guess(Role.SENSITIVE, Certainty.UNKNOWN, said)
     if meaning.name == "diagnosis" and _may_be_days(seen.column):
         said = f"{why}, but its numbers look like days: quasi-identifier if others may know these, sensitive if not"
         return seen.guess(Role.SENSITIVE, Certainty.UNKNOWN, said)
@@ -469,6 +565,14 @@ def _are_codes(column: Column) -> bool:
     if column.kind is not Kind.NUMBER or len(column.values) > _MOST_CODES:
         return False
     return all(number.denominator == 1 and abs(number) < 1_000 for number in column.numbers)
+
+
+def _may_weigh_rows(column: Column) -> bool:
+    """Whether numbers may be weights of rows: positive, and about 1 on average, as no weight of a body is."""
+    if column.kind is not Kind.NUMBER or not len(column.values):
+        return False
+    mean = float(np.average(column.floats, weights=column.counts[: len(column.values)]))
+    return bool(column.floats[0] > 0 and 0.5 <= mean <= 2)
 
 
 def _may_be_days(column: Column) -> bool:

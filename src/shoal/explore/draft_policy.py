@@ -25,7 +25,16 @@ from shoal.data.codes import Column, Kind, Table, reencode, sample_table
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
 from shoal.errors import REPLACE_IT, BadInput, BadOutput, ShoalError, ShoalWarning, reason_of
-from shoal.explore.column_guess import Giveaway, Guess, find_giveaways, guess_roles, rounding_step
+from shoal.explore.column_guess import (
+    Giveaway,
+    Guess,
+    RelatedColumns,
+    find_giveaways,
+    find_related,
+    guess_roles,
+    holds_negative_codes,
+    rounding_step,
+)
 from shoal.hierarchy.build import build
 from shoal.hierarchy.draft import reason
 from shoal.hierarchy.taxonomy import TOP
@@ -97,6 +106,8 @@ class PolicyDraft:
     trials: tuple[Trial, ...] = field(repr=False)
     giveaways: tuple[Giveaway, ...] = field(default=(), repr=False)
     """Quasi-identifiers that nearly determine sensitive columns."""
+    related: tuple[RelatedColumns, ...] = field(default=(), repr=False)
+    """Sensitive columns of which one tells the other."""
 
     @property
     def policy(self) -> Policy:
@@ -136,6 +147,7 @@ class PolicyDraft:
                 for g in self.guesses
             ],
             "questions": self.questions,
+            "related": [{"columns": [each.first, each.second], "mutual": each.mutual} for each in self.related],
             "algorithms": [{"algorithm": t.algorithm, "loss": t.loss, "why": t.why or None} for t in self.trials],
         }
 
@@ -160,22 +172,44 @@ def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
     guesses = guess_roles(list(table.columns.values()), table.rows, k, unnamed)
     aged = any(found.tells_age for found in guesses)
     flat = next((found for found in guesses if found.builder is not None and _loses_more(found)), None)
-    giveaways = _find_giveaways(table, guesses)
+    giveaways, related = _find_giveaways(table, guesses), _find_related(table, guesses)
+    implied = {each.second: each.first for each in related if each.exact}
     attributes = [
         _head(source),
         *(_attribute(found, less=aged and found.is_circumstance, shown=found is flat) for found in guesses),
     ]
     for lines, found in zip(attributes[1:], guesses, strict=True):
         lines += [f"# {each}" for each in giveaways if each.known == found.column.name]
+        lines += [_comment_on_related(each) for each in related if each.second == found.column.name]
+        lines.extend([_COMMENT_ON_NEGATIVE] if holds_negative_codes(found.column) else [])
+    promised = [found for found in guesses if found.column.name not in implied]
     known = any(found.role is Role.QUASI_IDENTIFIER for found in guesses)
     if not known:
-        body = [*attributes, *_require(guesses, k)]
-        return PolicyDraft(_join_sections([*body, _method(guesses, ())]), tuple(guesses), ())
+        body = [*attributes, *_require(promised, k)]
+        return PolicyDraft(_join_sections([*body, _method(guesses, ())]), tuple(guesses), (), related=related)
     sample = _sample(replace(source, table=_with_rounding(table, guesses)), guesses, k)
-    strict, dear = _weigh_promises(sample, engine, attributes, guesses, k)
-    body = [*attributes, *_require(guesses, k, strict, dear)]
+    strict, dear = _weigh_promises(sample, engine, attributes, promised, k)
+    body = [*attributes, *_require(promised, k, strict, dear)]
     trials = _try_algorithms(sample, engine, body, few=table.rows <= _MOST_FOR_LOCAL)
-    return PolicyDraft(_join_sections([*body, _method(guesses, trials)]), tuple(guesses), trials, giveaways)
+    return PolicyDraft(_join_sections([*body, _method(guesses, trials)]), tuple(guesses), trials, giveaways, related)
+
+
+def _find_related(table: Table, guesses: Sequence[Guess]) -> tuple[RelatedColumns, ...]:
+    """Find sensitive columns, as the draft publishes them, of which one tells the other: on a sample, then on all."""
+    published = _with_rounding(table, guesses)
+    names = [found.column.name for found in _sensitive_guesses(guesses)]
+    some = sample_table(published, _LARGEST_SAMPLE)
+    pairs = [(each.first, each.second) for each in find_related([some[name] for name in names])]
+    return tuple(each for pair in pairs for each in find_related([published[name] for name in pair]))
+
+
+_COMMENT_ON_NEGATIVE = "# a few of its numbers are negative: if they say that a value is not known, add them to missing"
+
+
+def _comment_on_related(pair: RelatedColumns) -> str:
+    """Return the comment on a column that another one tells, and on the promise that it therefore does not need."""
+    alike = f"; what is promised about {pair.first} holds for {pair.second}, too" if pair.exact else ""
+    return f'# {pair}{alike}; to drop this one: role = "identifier"'
 
 
 def _find_giveaways(table: Table, guesses: Sequence[Guess]) -> tuple[Giveaway, ...]:
@@ -340,7 +374,10 @@ def _attribute(found: Guess, *, less: bool, shown: bool = False) -> list[str]:
         else:
             better = rounding_step(found.column)
             how = "" if better is None else f"round = {written_step(better)}, "
-            lines += [why, f"# {how}drop it as an identifier, make it a quasi-identifier if others may know it, or confirm = true"]
+            lines += [
+                why,
+                f"# {how}drop it as an identifier, make it a quasi-identifier if others may know it, or confirm = true",
+            ]
     if found.builder is not None:
         lines.append(f"hierarchy = {_toml(found.builder.spec())}  # {reason(found.column, found.builder)}")
     if shown:

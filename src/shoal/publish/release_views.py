@@ -54,8 +54,8 @@ class ColumnRoles:
             return self
         if in_groups:
             raise BadInput(
-                f"{release}: its sensitive column is {', '.join(self.sensitive)}, in a table of its own, and all others "
-                "are shown as they are; leave out --sensitive (in Python sensitive)"
+                f"{release}: its sensitive column is {', '.join(self.sensitive)}, in a table of its own, and all "
+                "others are shown as they are; leave out --sensitive (in Python sensitive)"
             )
         left = [name for name in self.quasi_identifiers if name not in names]
         if self.quasi_identifiers and not left:

@@ -124,7 +124,9 @@ def test_the_verdict_is_written_before_changes_are_tried(monkeypatch, tmp_path):
         written = json.loads((tmp_path / "out.private" / "manifest.json").read_text("utf-8"))
         assert written["recommendation"] == said.model_dump(mode="json", exclude_none=True)
         assert said.advice == "do not publish"
-        told = "homogeneity: the sensitive value of 3 rows can be guessed well, rules tell the sensitive value of 3 rows"
+        told = (
+            "homogeneity: the sensitive value of 3 rows can be guessed well, rules tell the sensitive value of 3 rows"
+        )
         assert said.brief == f"do not publish ({told})"
         assert all((tmp_path / name / "report.html").is_file() for name in ("out", "out.private"))
         raise LookupError("seen")
@@ -272,4 +274,7 @@ def test_the_verdict_says_why_a_column_is_hidden(tmp_path):
     policy = {"attributes": {"death": flat, "status": "sensitive"}, "require": asked}
     said = sh.anonymize(people, policy).save(tmp_path / "out").recommendation.sentence
     assert "; in 100 % of the rows the value of death nearly tells that of status, so a promise about" in said
-    assert "drop one of the two, or, if others may know status anyway, make it a quasi-identifier with confirm = true. Adv" in said
+    assert (
+        "drop one of the two, or, if others may know status anyway, make it a quasi-identifier with confirm = true. Adv"
+        in said
+    )

@@ -61,8 +61,8 @@ def attacks_card(audit: Audit) -> Card:
         return Card("Attacks tried", "none", f"No attack was run on this release.{rest}", "open")
     if exposed:
         found = "; ".join(line.describe_exposure(format_count(line.people, "row")) for line in exposed)
-        says = f"{found[0].upper()}{found[1:]}.{rest}"
-        return Card("Kinds of attack tried on it", f"{len(exposed)} of {len(tried)} succeed", says, "bad")
+        says, verb = f"{found[0].upper()}{found[1:]}.{rest}", "succeeds" if len(exposed) == 1 else "succeed"
+        return Card("Kinds of attack tried on it", f"{len(exposed)} of {len(tried)} {verb}", says, "bad")
     says = f"None of those that were tried learns what the release should hide.{rest}"
     return Card("Kinds of attack tried on it", f"0 of {len(tried)} succeed", says, "good")
 

@@ -326,8 +326,8 @@ class Attribute(PolicySection):
     top: Bound | None = None
     """Rounded numbers above this are published as this."""
     confirm: Confirm = False
-    """True: yes, release this column although many of its values are unique. "?": the role is a guess that its owner
-    has not confirmed, so nothing is released; "guessed": it was released all the same."""
+    """True: yes, release this column although many of its values are unique, or although it looks sensitive. "?": the
+    role is a guess that its owner has not confirmed, so nothing is released; "guessed": released all the same."""
 
     @model_validator(mode="after")
     def _refuse_keys_of_other_roles(self) -> Self:

@@ -747,3 +747,26 @@ def test_guesses_at_a_generalised_column_are_held_against_its_labels(desk):
     found = sh.attack(desk.out, "definetti", sensitive="age", original=desk.data)
     assert found.success.guesses == 160
     assert found.success.right == 160  # with k = 1 the ward and the days tell everybody apart
+
+
+def test_a_change_after_which_a_column_still_looks_sensitive_is_not_enough(desk):
+    desk.table(HOMOGENEOUS.replace("sex", "smoker"))
+    desk.policy({("smoker" if name == "sex" else name): each for name, each in OF_HOMOGENEOUS.items()})
+    said, told = last_line(desk.anonymize()), recommendation(desk)
+    best = told["remedies"][0]
+    assert told["looks_sensitive"] == {"smoker": "its name says a habit, a deed or a private life"}
+    assert best["change"].startswith("add distinct-l-diversity")
+    assert best["advice"] == "think again"
+    assert "; not enough, but better: add distinct-l-diversity" in said
+    comes_true(desk, best)
+
+
+def test_no_other_column_of_two_tables_is_taken_as_sensitive(desk):
+    desk.policy(
+        require=[{"model": "distinct-l-diversity", "l": 2, "attribute": "disease"}], method={"algorithm": "anatomy"}
+    )
+    assert desk.anonymize("--advise", "0").code == 0
+    desk.refused(
+        2, "audit", desk.out, "--sensitive", "age", says="its sensitive column is disease, in a table of its own"
+    )
+    assert desk.run("audit", desk.out, "--sensitive", "disease").code == 0

@@ -164,8 +164,8 @@ class SensitiveLook:
         article = "a " if self.role is Role.QUASI_IDENTIFIER else ""
         return (
             f"{name} looks sensitive ({self.why}) and is {article}{self.role}, so what is learned of it was not tried "
-            f"(shoal audit OUT --sensitive {shlex.quote(name)} tries it): make it sensitive, drop it, or, if others "
-            "may know it of anybody, confirm = true"
+            f"(shoal audit OUT --sensitive {shlex.quote(name)}, in Python shoal.audit, tries it): make it sensitive, "
+            "drop it, or, if others may know it of anybody, confirm = true"
         )
 
 

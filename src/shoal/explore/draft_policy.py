@@ -155,7 +155,7 @@ class PolicyDraft:
 def refuse_policy_file(file: Path, table: Path | None = None, *, force: bool) -> None:
     """Refuse to write a draft over its table, over another file unless forced, or where no file can be."""
     if table is not None and file.exists() and table.exists() and file.samefile(table):
-        raise BadInput(f"{file.name}: the policy would be written over the table; name another file with --out")
+        raise BadInput(f"{file.name}: the policy would be written over the table; name another file")
     refuse_irregular(file)
     if not file.absolute().parent.is_dir():
         folder = file.absolute().parent.name

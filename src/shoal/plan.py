@@ -12,7 +12,7 @@ from shoal.data.codes import Codes
 from shoal.data.packed_keys import CountInterpretation
 from shoal.hierarchy.build import Builder
 from shoal.hierarchy.lattice import Lattice
-from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.hierarchy.taxonomy import TOP, Hierarchy
 from shoal.models.model import Flags
 from shoal.recoding.kinds import Recoding
 from shoal.recoding.outcome import After, Before, RecodedCells
@@ -90,6 +90,12 @@ class Plan:
     def released_as(self) -> dict[str, tuple[str, ...]]:
         """The released columns of each quasi-identifier, in the order of the table."""
         return {name: self.recoding.columns_of(name) for name in self.quasi_identifiers}
+
+    @property
+    def tops(self) -> dict[str, str]:
+        """The label of each released column that covers every value: `*`, or the name of its hierarchy's root."""
+        known = {name: hierarchy.top for name, hierarchy in self.hierarchies.items()}
+        return {column: known.get(name, TOP) for name, columns in self.released_as.items() for column in columns}
 
     @property
     def effort(self) -> dict[str, int | None]:

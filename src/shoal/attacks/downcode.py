@@ -23,8 +23,8 @@ from shoal.attacks.attack import (
     refuse_unless_at_least,
 )
 from shoal.attacks.child_splits import Shares, Splits
-from shoal.attacks.label_sets import OWN_LEAVES, Meaning, lists_all_numbers, marginal, meaning_of
-from shoal.attacks.release_under_attack import Published, Truth, label_of_class
+from shoal.attacks.label_sets import Meaning, lists_all_numbers, marginal, meaning_of
+from shoal.attacks.release_under_attack import OWN_LEAVES, Published, Truth, label_of_class
 from shoal.data.class_counts import ClassCounts, Flags, Longs, ValueCounts
 from shoal.data.codes import Codes
 from shoal.errors import BadInput

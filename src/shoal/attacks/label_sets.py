@@ -12,13 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.attacks.interval_sets import LabelRuns
-from shoal.attacks.release_under_attack import Published
+from shoal.attacks.release_under_attack import OWN_LEAVES, Published
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Codes, Column, Table, encode
 from shoal.errors import BadInput
-from shoal.hierarchy.arx_csv import Csv
-from shoal.hierarchy.build import Builder, Rows, build
-from shoal.hierarchy.inline_tree import Tree
+from shoal.hierarchy.build import Builder, build
 from shoal.hierarchy.intervals import Edges, Intervals
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
 from shoal.hierarchy.top_bottom import TopBottom
@@ -32,8 +30,6 @@ _MOST = 10_000
 _LARGEST = 1e300
 """Greatest count for one stretch of whole numbers, so that it stays a finite float."""
 _WHOLE = re.compile("-?(0|[1-9][0-9]*)")
-OWN_LEAVES = (Csv, Rows, Tree)
-"""Hierarchies that name their values themselves, whatever the column holds."""
 _OF_NUMBERS = (Edges, Intervals, TopBottom)
 
 

@@ -1,17 +1,23 @@
 """A release as an attacker has it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, Flags, ValueCounts
-from shoal.data.codes import Codes, Table
+from shoal.data.codes import Codes, Table, encode
 from shoal.data.frequency_set import FrequencySet
 from shoal.errors import BadInput
-from shoal.hierarchy.build import Builder
+from shoal.hierarchy.arx_csv import Csv
+from shoal.hierarchy.build import Builder, Rows
+from shoal.hierarchy.inline_tree import Tree
 from shoal.hierarchy.taxonomy import TOP
+
+OWN_LEAVES = (Csv, Rows, Tree)
+"""Hierarchies that name their values themselves, whatever the column holds."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +77,26 @@ class Published:
 
     @property
     def hidden(self) -> Flags:
-        """Rows that show `*` in every quasi-identifier: suppressed, so they could be anybody's."""
-        stars = [shown.labels.index(TOP) if TOP in shown.labels else -1 for shown in self.quasi_identifiers.values()]
-        hidden = np.ones(self.rows, dtype=bool)
-        for shown, star in zip(self.quasi_identifiers.values(), stars, strict=True):
-            hidden &= shown.codes == star
-        return hidden
+        """Rows that show `*`, or the name of the hierarchy's root, in every quasi-identifier: they could be anybody's.
+
+        If all rows do, they were generalised so: only those of `*` alone, which were suppressed, are hidden then.
+        """
+        blank = self._rows_of({name: {TOP, self._top(name)} for name in self.quasi_identifiers})
+        return blank if not blank.all() else self._rows_of({name: {TOP} for name in self.quasi_identifiers})
+
+    def _rows_of(self, labels: Mapping[str, Collection[str]]) -> Flags:
+        """Flag the rows that show one of some labels in every quasi-identifier."""
+        found = np.ones(self.rows, dtype=bool)
+        for name, shown in self.quasi_identifiers.items():
+            found &= np.isin(shown.codes, [code for code, label in enumerate(shown.labels) if label in labels[name]])
+        return found
+
+    def _top(self, name: str) -> str:
+        """Return the label of a quasi-identifier that covers every value, where its hierarchy lists its own values."""
+        builder = self.builders.get(name)
+        if not isinstance(builder, OWN_LEAVES):
+            return TOP
+        return builder.taxonomy(encode(name, pa.array([], pa.string()))).top
 
 
 @dataclass(frozen=True)

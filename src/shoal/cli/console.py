@@ -366,10 +366,12 @@ def _scale(metric: str) -> str:
 
 
 def _describe_recoding(recoding: dict[str, Any]) -> tuple[str, str]:
-    """Return a heading and the levels of a node, `(*)` where all is `*`; for other recodings, labels per column."""
+    """Return a heading and the levels of a node, with the label of the top; for other recodings, labels per column."""
     if recoding["kind"] == "node":
-        stars = recoding.get("stars", [])
-        shown = [f"{name} {level}{' (*)' if name in stars else ''}" for name, level in recoding["levels"].items()]
+        tops = {**dict.fromkeys(recoding.get("stars", []), "*"), **recoding.get("tops", {})}
+        shown = [
+            f"{name} {level}{f' ({tops[name]})' if name in tops else ''}" for name, level in recoding["levels"].items()
+        ]
         return "levels", ", ".join(shown)
     labels = ", ".join(f"{name} {count:,}" for name, count in recoding["labels"].items())
     return recoding["kind"], f"different labels: {labels}"

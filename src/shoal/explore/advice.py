@@ -19,6 +19,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.attacks.attack import NONE_SENSITIVE, Channel
@@ -33,7 +34,7 @@ from shoal.errors import ShoalError, ShoalWarning
 from shoal.explore.column_guess import find_giveaways, look_sensitive, rounding_step
 from shoal.explore.draft_policy import written_step
 from shoal.explore.policy_changes import Change, Troubles, changes_that_may_help, join_names
-from shoal.hierarchy.taxonomy import TOP
+from shoal.hierarchy.taxonomy import TOP, say_tops
 from shoal.methods import ALGORITHMS, Shape
 from shoal.metrics.cell_measures import loss as measured_loss
 from shoal.models.k_anonymity import KAnonymity
@@ -125,12 +126,12 @@ def audit_with_original(release: ReleasedTable, light: Audit) -> Audit:
 
 
 def advise(
-    release: ReleasedTable, manifest: Manifest, audit: Audit, starred: Sequence[str], *, reproducible: bool = False
+    release: ReleasedTable, manifest: Manifest, audit: Audit, starred: Mapping[str, str], *, reproducible: bool = False
 ) -> Iterator[Manifest]:
     """Yield the manifest with the verdict: what holds, what attacks found, whether to publish.
 
     Then, unless it is to be published as it is, yield it once more with what would help, which takes long to find out.
-    `starred` are the columns that show `*` in every row.
+    `starred` are the columns that show `*` or the label of the top in every row, and what they show.
     """
     repeated, loss, hidden = (
         _find_repeated_persons(release),
@@ -236,17 +237,19 @@ class Hidden:
     rows: int = 0
     """How many rows it has."""
     columns: Mapping[str, int] = field(default_factory=dict)
-    """Quasi-identifiers that are `*` in more than half of the rows but not in all, and in how many."""
+    """Quasi-identifiers that are `*` or the top in more than half of the rows but not in all, and in how many."""
     blank: int = 0
-    """Rows that are `*` in every quasi-identifier."""
+    """Rows that are `*` or the top in every quasi-identifier."""
     vanished: Mapping[str, int] = field(default_factory=dict)
     """Quasi-identifiers of few values, and how many of these no row shows any more."""
     values: Mapping[str, int] = field(default_factory=dict)
     """How many values these quasi-identifiers have."""
+    tops: Mapping[str, str] = field(default_factory=dict)
+    """What quasi-identifiers show that say nothing, where it is not `*` alone."""
 
     @property
     def many_blank(self) -> int:
-        """Rows that are `*` in every quasi-identifier, if they are more than one in twenty; else 0."""
+        """Rows that are `*` or the top in every quasi-identifier, if they are more than one in twenty; else 0."""
         return self.blank if self.blank * _MANY_BLANK > self.rows else 0
 
     @property
@@ -257,7 +260,7 @@ class Hidden:
     def main_sentences(self) -> Iterator[str]:
         """Yield why the release is of little use, where it is."""
         for name, rows in self.columns.items():
-            yield f"{name} is {TOP} in {whole_percent(rows, self.rows)} of the rows"
+            yield f"{name} is {self.tops.get(name, TOP)} in {whole_percent(rows, self.rows)} of the rows"
         if self.many_blank:
             yield self._describe_blank()
 
@@ -269,7 +272,8 @@ class Hidden:
             yield f"{lost} of the {self.values[name]} values of {name} {'is' if lost == 1 else 'are'} shown nowhere"
 
     def _describe_blank(self) -> str:
-        return f"{_format_rows(self.blank)} {'shows' if self.blank == 1 else 'show'} {TOP} in every quasi-identifier"
+        what = f"{TOP} or the top of the hierarchy" if self.tops else TOP
+        return f"{_format_rows(self.blank)} {'shows' if self.blank == 1 else 'show'} {what} in every quasi-identifier"
 
 
 _MANY_BLANK = 20
@@ -278,33 +282,43 @@ _FEW_VALUES = 6
 """Most values of a column whose vanished values are reported."""
 
 
-def find_hidden(release: ReleasedTable, starred: Sequence[str]) -> Hidden:
+def find_hidden(release: ReleasedTable, starred: Collection[str]) -> Hidden:
     """Find columns, rows and values that a release hides; nothing is known where its rows are not in memory."""
     return _find_hidden(release.shown, release.plan, release.source.table, starred)
 
 
-def _find_hidden(shown: ReleasedRows, plan: Plan, table: Table, starred: Sequence[str]) -> Hidden:
+def _find_hidden(shown: ReleasedRows, plan: Plan, table: Table, starred: Collection[str]) -> Hidden:
     names = [name for names in plan.released_as.values() for name in names if name in shown.columns]
     if shown.rows is None or not names:
         return Hidden()
-    # [column][released row] whether it is *
-    hidden = {name: _is_starred(shown.columns[name]) for name in names}
+    tops = plan.tops
+    # [column][released row] whether it is * or the label of the top
+    hidden = {name: _is_starred(shown.columns[name], tops[name]) for name in names}
     count = {name: int(flags.sum()) for name, flags in hidden.items()}
     mostly = {name: count[name] for name in names if name not in starred and 2 * count[name] > len(shown.rows)}
     blank = 0 if len(starred) == len(names) else int(np.logical_and.reduce(list(hidden.values())).sum())
     few = [name for name in names if name in table.columns and 1 < len(table[name].values) <= _FEW_VALUES]
     vanished = {name: _count_vanished(table[name], shown.rows, hidden[name]) for name in few if name not in starred}
     lost = {name: values for name, values in vanished.items() if values}
-    return Hidden(len(shown.rows), mostly, blank, lost, {name: len(table[name].values) for name in lost})
+    values = {name: len(table[name].values) for name in lost}
+    said = {name: _say_top_of(shown.columns[name], tops[name]) for name in names if tops[name] != TOP and count[name]}
+    return Hidden(
+        len(shown.rows), mostly, blank, lost, values, {name: what for name, what in said.items() if what != TOP}
+    )
 
 
-def _is_starred(column: ReleasedColumn) -> Flags:
-    tops = np.flatnonzero(pc.equal(column.texts, TOP).fill_null(False).to_numpy(zero_copy_only=False))
-    return np.isin(column.codes, tops)
+def _is_starred(column: ReleasedColumn, top: str) -> Flags:
+    told = pc.is_in(column.texts, value_set=pa.array([TOP, top], pa.string())).to_numpy(zero_copy_only=False)
+    return np.isin(column.codes, np.flatnonzero(told))
+
+
+def _say_top_of(column: ReleasedColumn, top: str) -> str:
+    """Return which of `*` and the label of the top a column shows."""
+    return say_tops({top, TOP}.intersection(column.texts.take(pa.array(np.unique(column.codes))).to_pylist()))
 
 
 def _count_vanished(column: Column, rows: Longs, hidden: Flags) -> int:
-    """Count the values that are `*` in every released row."""
+    """Count the values that are `*` or the top in every released row."""
     shown = column.codes[rows[(rows >= 0) & ~hidden]]
     return len(column.values) - len(np.setdiff1d(shown, [column.null_code]))
 
@@ -316,7 +330,7 @@ MOST_LOST = 0.5
 def recommend(
     models: Sequence[ModelSummary],
     audit: Audit,
-    starred: Sequence[str],
+    starred: Mapping[str, str],
     loss: float | None,
     repeated: Mapping[str, str] | None = None,
     exact: Mapping[str, int] | None = None,
@@ -327,9 +341,9 @@ def recommend(
     """Recommend whether to publish a release: by its promises, by what attacks found, and by what it still shows.
 
     `repeated` are dropped columns that name persons who have several rows, though rows are counted; `exact` are
-    sensitive columns in which many rows, as many as told, hold a value that no other row has; `hidden` is what is not
-    shown, and `steps` what exact numbers may be rounded to multiples of. `sensitive` are columns that look sensitive,
-    though their role is another.
+    sensitive columns in which many rows, as many as told, hold a value that no other row has; `starred` tells what
+    columns show that say nothing in any row, `hidden` what else is not shown, and `steps` what exact numbers may be
+    rounded to multiples of. `sensitive` are columns that look sensitive, though their role is another.
     """
     findings = f"Verdict: {'; '.join(_describe_findings(models, audit, starred))}."
     repeated, exact, hidden, sensitive = repeated or {}, exact or {}, hidden or Hidden(), sensitive or {}
@@ -350,6 +364,11 @@ def recommend(
         not_looked_at=audit.not_looked_at,
         starred=tuple(starred),
         mostly_starred=dict(hidden.columns),
+        tops={
+            name: what
+            for name, what in {**hidden.tops, **starred}.items()
+            if what != TOP and (name in starred or name in hidden.columns)
+        },
         blank=hidden.blank,
         vanished=dict(hidden.vanished),
         repeated=dict(repeated),
@@ -391,7 +410,7 @@ SCALE = "0 intact … 1 nothing left"
 
 def advice_on(
     audit: Audit,
-    starred: Sequence[str],
+    starred: Collection[str],
     loss: float | None,
     repeated: Collection[str] = (),
     exact: Collection[str] = (),
@@ -463,7 +482,7 @@ def _advise(lines: Iterable[AuditLine]) -> Advice:
     return "do not publish" if told else "think again"
 
 
-def _describe_findings(models: Sequence[ModelSummary], audit: Audit, starred: Sequence[str]) -> Iterator[str]:
+def _describe_findings(models: Sequence[ModelSummary], audit: Audit, starred: Mapping[str, str]) -> Iterator[str]:
     """Yield what the published table tells: which promises hold, which attacks succeed, which columns say nothing."""
     failed = [model.model for model in models if not model.holds]
     many = f"all {len(models)} promises hold" if len(models) > 2 else "both promises hold"
@@ -476,8 +495,9 @@ def _describe_findings(models: Sequence[ModelSummary], audit: Audit, starred: Se
         yield f"{len(found)} of {kinds} {'succeeds' if len(found) == 1 else 'succeed'}{_in_brackets(found)}"
     if audit.absent.get(Channel.ATTRIBUTE) == NONE_SENSITIVE:
         yield NOTHING_SENSITIVE
-    if starred:
-        yield f"{join_names(starred)} {'are' if len(starred) > 1 else 'is'} {TOP} in every row"
+    for what in dict.fromkeys(starred.values()):
+        alike = [name for name, each in starred.items() if each == what]
+        yield f"{join_names(alike)} {'are' if len(alike) > 1 else 'is'} {what} in every row"
 
 
 def _at_least(line: AuditLine, audit: Audit) -> str:
@@ -500,7 +520,7 @@ class TriedRelease:
     loss: float
     audit: Audit
     starred: tuple[str, ...]
-    """Columns that show `*` in every row."""
+    """Columns that show `*` or the label of the top in every row."""
     dropped: int = 0
     """Quasi-identifiers of the policy that are left out of it."""
     columns: int = 1
@@ -833,7 +853,8 @@ class RemedySearch:
             assert shown.rows is not None  # changes are tried in memory only
             published = published_from_plan(plan, policy, shown.columns, plan.recoding.separate(source.table))
             quasi = [name for names in plan.released_as.values() for name in names]
-            starred = tuple(name for name in quasi if published.table[name].texts.to_pylist() == [TOP])
+            shows = {name: {*published.table[name].texts.to_pylist()} for name in quasi}
+            starred = tuple(name for name in quasi if shows[name] and shows[name] <= {TOP, plan.tops[name]})
             columns_left = len(plan.quasi_identifiers)
             repeated = self.repeated if policy.unit is None else ()
             lost, audit = _comparable_loss(change, plan, source), quick_audit(published)

@@ -14,13 +14,13 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Inner nodes are keys, leaves are listed; a single root is renamed `*`, several get it on top (S2.2).
+    """Inner nodes are keys, leaves are listed; a single root keeps its name, several get `*` on top (S2.2).
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
     >>> column = encode("s", pa.array(["flu"]))
     >>> Tree({"any": {"lung": ["flu", "cold"], "heart": ["infarct"]}}).taxonomy(column).levels
-    [['lung', 'lung', 'heart'], ['*', '*', '*']]
+    [['lung', 'lung', 'heart'], ['any', 'any', 'any']]
     """
 
     tree: Any
@@ -45,9 +45,9 @@ class Tree:
         paths = list(_leaves(self.tree))
         leaves = [path[-1] for path in paths]
         levels = [list(level) for level in zip(*(path[-2::-1] for path in paths), strict=True)]
-        if levels and len(set(levels[-1])) == 1:
-            levels.pop()
-        return Taxonomy(leaves, [*levels, [TOP] * len(leaves)], lambda i: f"the leaf {leaves[i]!r} of its tree")
+        if not levels or len(set(levels[-1])) > 1:
+            levels.append([TOP] * len(leaves))
+        return Taxonomy(leaves, levels, lambda i: f"the leaf {leaves[i]!r} of its tree")
 
     def spec(self) -> dict[str, Any]:
         return {"tree": deepcopy(self.tree)}

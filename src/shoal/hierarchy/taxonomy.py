@@ -1,6 +1,6 @@
 """A taxonomy compiled to `levels[h][code]`: what searches, recoding and losses read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,15 @@ from shoal.labels.scale import Scale
 TOP = "*"
 
 
+def say_tops(labels: Collection[str | None]) -> str:
+    """Say what a column shows that tells nothing: `*`, the name of the root, or both.
+
+    >>> say_tops(["*"]), say_tops(["*", "person"]), say_tops(["person"])
+    ('*', 'person or *', 'person')
+    """
+    return " or ".join(sorted((str(label) for label in labels), key=lambda label: (label == TOP, label)))
+
+
 @dataclass(frozen=True)
 class Taxonomy:
     """Leaves and, for each level above them, a label per leaf; not yet tied to a column.
@@ -28,6 +37,12 @@ class Taxonomy:
     where: Callable[[int], str]
     name: str = "its hierarchy"
     """Name in errors: the file it came from."""
+
+    @property
+    def top(self) -> str:
+        """Label that covers every value: the name of the root where there is one, else `*`."""
+        labels = dict.fromkeys(self.levels[-1]) if self.levels else {}
+        return next(iter(labels)) if len(labels) == 1 else TOP
 
 
 @dataclass(frozen=True)
@@ -55,6 +70,19 @@ class Hierarchy:
     def left_out(self) -> int:
         """Virtual level above all others, on which the attribute is left out (design 6)."""
         return len(self.levels)
+
+    @property
+    def top(self) -> str:
+        """Label that covers every value: the name of the root where there is one, else `*`.
+
+        >>> leaf, root = np.array([0, 1], np.int32), np.array([0, 0], np.int32)
+        >>> under = np.array([1, 1]), np.array([2])
+        >>> Hierarchy("race", (leaf, root), (("black", "white"), ("person",)), under, 2).top
+        'person'
+        """
+        label = self.labels[-1][0] if len(self.labels[-1]) == 1 else None
+        rooted = self.height > 0 and label is not None and int(self.leaves[-1][0]) == self.size
+        return label if rooted and label is not None else TOP
 
     def groups(self, level: int) -> int:
         return 1 if level == self.left_out else len(self.labels[level])

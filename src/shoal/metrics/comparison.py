@@ -57,15 +57,18 @@ class Middles:
         values = dict(zip(self.column.texts.to_pylist(), self.originals.tolist(), strict=False))
         return np.array([np.nan if text is None else values.get(text, self._middle(text)) for text in texts])
 
-    def of_columns(self, columns: Mapping[str, ReleasedColumn], kinds: Mapping[str, str]) -> Floats:
-        """Return the number shown for each part: the mean if there is one, else another statistic, else a midpoint."""
+    def of_columns(self, columns: Mapping[str, ReleasedColumn], kinds: Mapping[str, str], top: str = TOP) -> Floats:
+        """Return the number shown for each part: the mean if there is one, else another statistic, else a midpoint.
+
+        `top` is the label that covers every value.
+        """
         by_kind = {kinds.get(name, "range"): column for name, column in columns.items()}
         for kind in ("mean", "median", "mode"):
             if kind in by_kind:
                 return self._numbers(by_kind[kind])
         if "range" in by_kind:
             column = by_kind["range"]
-            return self.of_texts(column.texts.to_pylist())[column.codes]
+            return self.of_texts([TOP if text == top else text for text in column.texts.to_pylist()])[column.codes]
         low = self._numbers(by_kind.get("min", by_kind.get("lo")))
         high = self._numbers(by_kind["max"]) if "max" in by_kind else self._numbers(by_kind["hi"]) - self.step
         return self._between(low, high)
@@ -238,13 +241,14 @@ def see(
     point, line = items.codes("point"), items.codes("line")
     # rows of each line
     lines = sum_counts(line, items.counts, len(out))
+    tops = {name: hierarchy.top for name, hierarchy in hierarchies.items()}
     facets = []
     for i, name in enumerate(points.attributes):
         column, codes = table[name], points.codes(name)
         rows = sum_counts(codes, points.counts, column.size)
         labels = recoding.by_kind(
             node=partial(_labels_of_node, column, hierarchies, after, rows),
-            parts=partial(_labels_of_parts, column, i, after, class_of_row, statistics),
+            parts=partial(_labels_of_parts, column, i, tops.get(name, TOP), after, class_of_row, statistics),
             stored=fail_for_kind,
             groups=partial(_labels_of_values, column, codes, rows),
         )
@@ -339,14 +343,15 @@ def _labels_of_node(
         np.where(after.suppressed, np.int32(groups), after.classes.codes(column.name)),
         covers.with_suppressed(int(rows.sum()), null=column.has_null),
         np.arange(groups + 1, dtype=np.int32),
-        np.array([text == TOP for text in texts]),
-        None if middles is None else middles.of_texts(texts),
+        np.array([text in (TOP, hierarchy.top) for text in texts]),
+        None if middles is None else middles.of_texts([TOP if text == hierarchy.top else text for text in texts]),
     )
 
 
 def _labels_of_parts(
     column: Column,
     attribute: int,
+    top: str,
     after: After | RecodedCells,
     class_of_row: Codes,
     statistics: Mapping[str, tuple[str, str]],
@@ -366,8 +371,8 @@ def _labels_of_parts(
         np.arange(len(part), dtype=np.int32),
         after.covers[attribute].take(part),
         alike,
-        np.array([text == TOP for text in first.texts.to_pylist()])[first.codes[part]],
-        None if middles is None else middles.of_columns(columns, kinds)[part],
+        np.array([text in (TOP, top) for text in first.texts.to_pylist()])[first.codes[part]],
+        None if middles is None else middles.of_columns(columns, kinds, top)[part],
     )
 
 

@@ -95,7 +95,7 @@ def _value_or_star(hierarchy: Hierarchy, level: int) -> Hierarchy:
     """Return a hierarchy with the labels of a level as values, and `*` above them."""
     groups = hierarchy.groups(level)
     codes = np.arange(groups, dtype=np.int32)
-    if hierarchy.labels[level] == (TOP,):
+    if hierarchy.labels[level] in {(TOP,), (hierarchy.top,)}:  # nothing is left to hide
         return Hierarchy(
             hierarchy.attribute, (codes,), (hierarchy.labels[level],), (hierarchy.leaves[level],), hierarchy.size
         )

@@ -256,8 +256,9 @@ def _same_forms(claim: Claim, policy: Policy) -> bool:
 def _compare_manifests(told: PublicManifest, known: Manifest, policy: Policy, original: Original) -> dict[str, bool]:
     """Return which parts of the private manifest agree with the public one and with the policy."""
     again = None if known.republish is None else (known.republish.way, known.republish.release)
-    levels = {name: original.hierarchies[name].labels[level] for name, level in original.levels.items()}
-    stars = {name for name, labels in levels.items() if list(labels) == [TOP]}
+    labels = {name: original.hierarchies[name].labels[level] for name, level in original.levels.items()}
+    stars = {name: original.hierarchies[name].top for name in labels}
+    stars = {name: top for name, top in stars.items() if list(labels[name]) == [top]}
     return {
         "rows": known.rows.model_dump(exclude={"read"}) == told.rows.model_dump()
         and known.rows.read == known.rows.released + known.rows.suppressed - known.rows.added,
@@ -265,7 +266,8 @@ def _compare_manifests(told: PublicManifest, known: Manifest, policy: Policy, or
         "models": [_promise_key(each) for each in known.models] == [_promise_key(each) for each in told.models]
         and [_comparable_parameters(each.asked) for each in known.models]
         == [_comparable_parameters(asked(each)) for each in policy.promises],
-        "what shows * only": set(known.recoding.stars or ()) == stars,
+        "what shows * only": set(known.recoding.stars or ()) == {*stars}
+        and (known.recoding.tops or {}) == {name: top for name, top in stars.items() if top != TOP},
         "data": known.data == told.data,
         "earlier releases": again == (None if told.republish is None else (told.republish.way, told.republish.release))
         and (None if policy.republish is None else policy.republish.way) == (None if again is None else again[0]),

@@ -102,7 +102,9 @@ class RecodingEntry(_Frozen):
     levels: Annotated[dict[str, Count], FIXED] | None = None
     """Level of each quasi-identifier, in a recoding of kind `node`."""
     stars: tuple[str, ...] | None = None
-    """Quasi-identifiers whose level is `*` for every value, in a recoding of kind `node`."""
+    """Quasi-identifiers whose level is the top for every value, in a recoding of kind `node`."""
+    tops: Annotated[dict[str, str], FIXED] | None = None
+    """Labels of `stars` whose hierarchy names its root; the others are `*`."""
     labels: Annotated[dict[str, Count], FIXED] | None = None
     """How many different labels each released column shows, in a recoding of any other kind."""
     by_point: bool | None = None
@@ -289,11 +291,13 @@ class Recommendation(_Frozen):
     not_looked_at: Annotated[dict[str, str], FIXED] = {}
     """Kinds of attack that were not tried, and why."""
     starred: tuple[str, ...] = ()
-    """Quasi-identifiers that show `*` in every row."""
+    """Quasi-identifiers that show `*`, or the label of the top, in every row."""
     mostly_starred: Annotated[dict[str, int], FIXED] = {}
-    """Quasi-identifiers that show `*` in more than half of the rows, and in how many."""
+    """Quasi-identifiers that show `*`, or the label of the top, in more than half of the rows, and in how many."""
+    tops: Annotated[dict[str, str], FIXED] = {}
+    """What these quasi-identifiers show there, where it is not `*` alone."""
     blank: int = 0
-    """Rows that show `*` in every quasi-identifier."""
+    """Rows that show `*`, or the label of the top, in every quasi-identifier."""
     vanished: Annotated[dict[str, int], FIXED] = {}
     """Quasi-identifiers of few values, and how many of these no row shows any more, not even as part of a group."""
     repeated: Annotated[dict[str, str], FIXED] = {}
@@ -320,14 +324,14 @@ class Recommendation(_Frozen):
         reasons = [*self._list_exposures()]
         if self.advice == "think again":
             reasons += [] if self.attacks else ["no attack was tried"]
-            reasons += [f"{name} is * in every row" for name in self.starred]
+            reasons += [f"{name} is {self.tops.get(name, '*')} in every row" for name in self.starred]
             reasons += [f"rows were counted, though {name} repeats" for name in self.repeated]
             reasons += [f"the exact value of {name} finds {_format_rows(rows)}" for name, rows in self.exact.items()]
             reasons += [f"{name} looks sensitive and is not declared so" for name in self.looks_sensitive]
             reasons = reasons or ["most of the detail is lost"]
         if self.advice == "of little use":
-            reasons += [f"{name} is * in most rows" for name in self.mostly_starred]
-            reasons = reasons or [f"{_format_rows(self.blank)} are * in every quasi-identifier"]
+            reasons += [f"{name} is {self.tops.get(name, '*')} in most rows" for name in self.mostly_starred]
+            reasons = reasons or [f"{_format_rows(self.blank)} say nothing in any quasi-identifier"]
         if self.advice in CONDITIONAL and self.nothing_sensitive:
             reasons.append(NOTHING_SENSITIVE)
         words = ADVICE_WORDS[self.advice] + (f" ({', '.join(reasons)})" if reasons else "")

@@ -187,11 +187,13 @@ def _key_of_columns(policy: Mapping[str, Any], key: str) -> dict[str, float]:
 def _recoding(plan: Plan) -> RecodingEntry:
     recoding = plan.recoding
     levels = recoding.levels or {}
-    stars = tuple(name for name, level in levels.items() if plan.hierarchies[name].labels[level] == (TOP,))
+    tops = {name: plan.hierarchies[name].top for name in levels}
+    stars = tuple(name for name, level in levels.items() if plan.hierarchies[name].labels[level] == (tops[name],))
     return RecodingEntry(
         kind=recoding.kind,
         levels=None if recoding.levels is None else dict(recoding.levels),
         stars=stars or None,
+        tops={name: tops[name] for name in stars if tops[name] != TOP} or None,
         labels=recoding.label_counts(),
         by_point=recoding.on_disk or None,
     )

@@ -148,7 +148,7 @@ def original_table(table: Table) -> OriginalTable:
 def original_levels(hierarchies: Mapping[str, Hierarchy], builders: Mapping[str, Builder]) -> dict[str, Levels]:
     """Return the levels of hierarchies, and whether their labels are intervals of numbers."""
     return {
-        name: Levels(hierarchy.levels, hierarchy.labels, isinstance(builders.get(name), _OF_NUMBERS))
+        name: Levels(hierarchy.levels, hierarchy.labels, isinstance(builders.get(name), _OF_NUMBERS), hierarchy.top)
         for name, hierarchy in hierarchies.items()
     }
 

@@ -30,6 +30,8 @@ class Levels:
     """What each group of each level is called."""
     of_numbers: bool = False
     """Whether its labels are intervals of numbers; the meaning of other labels cannot be checked."""
+    top: str = "*"
+    """The label that covers every value: the name of the root where there is one."""
 
 
 @dataclass(frozen=True)

@@ -92,12 +92,14 @@ class FaceReader:
         cell = self._value_cell(face)
         if cell is None:
             return Extent(filled=0.0)
-        return self._whole_extent(domain) if cell == TOP else Extent(self._number(cell), self._number(cell), vague=True)
+        if cell in self._tops:
+            return self._whole_extent(domain)
+        return Extent(self._number(cell), self._number(cell), vague=True)
 
     def _extent_of_label(self, label: Cell, domain: Numbers) -> Extent:
         if label is None:
             return Extent(filled=0.0)
-        if label == TOP:
+        if label in self._tops:
             return self._whole_extent(domain)
         leaves, meant = self._leaves.get(label), None if label in self._raw else parse_label(label)
         if isinstance(meant, Interval):
@@ -140,7 +142,7 @@ class FaceReader:
 
     def _texts(self, shown: Sequence[Cell], domain: Texts) -> TextFaces:
         members: dict[Cell, Sequence[int]] = {cell: self._members(cell, domain) for cell in dict.fromkeys(shown)}
-        filled = [0.0 if cell is None else self._non_null_share if cell == TOP else 1.0 for cell in shown]
+        filled = [0.0 if cell is None else self._non_null_share if cell in self._tops else 1.0 for cell in shown]
         sets = [(at, members[cell]) for at, cell in enumerate(shown) if members[cell]]
         return TextFaces(domain, Sets.of(sets), np.array(filled, dtype=np.float64))
 
@@ -148,7 +150,7 @@ class FaceReader:
         """Return the places in the domain of the values that a label may stand for."""
         if cell is None:
             return ()
-        if cell == TOP:
+        if cell in self._tops:
             return range(len(domain.values))
         if cell in self._raw:
             return (domain.place[cell],)
@@ -173,6 +175,11 @@ class FaceReader:
     def _raw(self) -> frozenset[str]:
         """The values of the column; one of them may look like a label."""
         return frozenset(self.domain.column.texts.to_pylist())
+
+    @cached_property
+    def _tops(self) -> frozenset[str]:
+        """The labels that may stand for anything: `*`, and the name of the hierarchy's root."""
+        return frozenset({TOP} if self.taxonomy is None else {TOP, self.taxonomy.top})
 
     @cached_property
     def _leaves(self) -> dict[str, list[str]]:

@@ -15,8 +15,10 @@ def column(values):
 
 def test_the_tree_of_the_policy():  # S2.2
     hierarchy = build(column(["asian", "white", None]), Tree({"person": ["asian", "black", "white"]}))
-    assert hierarchy.labels == (("asian", "white", None), ("*",))
+    assert hierarchy.labels == (("asian", "white", None), ("person",))  # as the survey prints it
     assert hierarchy.size == 3  # design 8: the tree's own leaves
+    assert hierarchy.top == "person"
+    assert hierarchy.losses[1].tolist() == [1.0]
 
 
 def test_several_roots_get_one_top():
@@ -26,6 +28,7 @@ def test_several_roots_get_one_top():
         ["north", "north", "north", "south"],
         ["*"] * 4,
     ]
+    assert build(column(["a"]), Tree(tree)).top == "*"
 
 
 def test_a_plain_list_and_single_leaves():

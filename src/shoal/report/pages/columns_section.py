@@ -110,7 +110,7 @@ def _level(plan: Plan, name: str) -> str:
     if plan.recoding.levels is None:
         return "as it is" if plan.recoding.keeps_values else "class by class"
     level, height = plan.recoding.levels[name], plan.hierarchies[name].height
-    said = "as it is" if level == 0 else "nothing but *" if level >= height else ""
+    said = "as it is" if level == 0 else f"nothing but {plan.hierarchies[name].top}" if level >= height else ""
     return f"level {level} of {height}{f': {said}' if said else ''}"
 
 

@@ -1,7 +1,7 @@
 """What everybody can tell from the published files: the public page is made of this and nothing else (design 11)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from shoal.data.codes import Codes, Table, encode
 from shoal.data.packed_keys import join_columns
 from shoal.engine_port import ReleasedRows
 from shoal.errors import BadInput
-from shoal.hierarchy.taxonomy import TOP
+from shoal.hierarchy.taxonomy import TOP, say_tops
 from shoal.publish.manifest import PublicManifest
 from shoal.publish.release_views import ColumnRoles, column_as_read, published_from_columns, texts_in_use
 from shoal.recoding.columns import ReleasedColumn
@@ -29,12 +29,20 @@ class LabelTally:
     rows: Longs | None
     """Rows of each label; None where the rows do not fit in memory."""
 
+    top: str = TOP
+    """The label that covers every value, beside `*`."""
+
     @property
     def starred(self) -> int:
-        """Rows that show `*`."""
-        if self.rows is None or TOP not in self.labels:
+        """Rows that show `*` or the label of the top."""
+        if self.rows is None:
             return 0
-        return int(self.rows[self.labels.index(TOP)])
+        return sum(int(rows) for label, rows in zip(self.labels, self.rows, strict=True) if label in (TOP, self.top))
+
+    @property
+    def mute(self) -> bool:
+        """Whether no row shows more than `*` or the label of the top."""
+        return bool(self.labels) and {*self.labels} <= {TOP, self.top}
 
 
 @dataclass(frozen=True)
@@ -49,17 +57,25 @@ class PublicView:
     missing: str = ""
     """Why no attack was run."""
 
-    def starred(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the columns that show `*` in every row."""
-        return tuple(name for name in names if name in self.tallies and self.tallies[name].labels == (TOP,))
+    def starred(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the columns that show `*` or the label of the top in every row, and what they show."""
+        mute = {name: self.tallies[name] for name in names if name in self.tallies and self.tallies[name].mute}
+        return {name: say_tops(tally.labels) for name, tally in mute.items()}
 
 
 @phase("auditing")
 def inspect_public_release(
-    manifest: PublicManifest, shown: ReleasedRows, separate: Mapping[str, ReleasedColumn] | None = None
+    manifest: PublicManifest,
+    shown: ReleasedRows,
+    separate: Mapping[str, ReleasedColumn] | None = None,
+    tops: Mapping[str, str] | None = None,
 ) -> PublicView:
-    """Count what is shown, and run the attacks that take next to no time."""
+    """Count what is shown, and run the attacks that take next to no time.
+
+    `tops` are the labels that cover every value, which the policy names.
+    """
     tallies = {name: _tally(column, shown) for name, column in shown.columns.items()}
+    tallies |= {name: replace(tallies[name], top=top) for name, top in (tops or {}).items() if name in tallies}
     if separate is not None:
         tallies |= _tally_separate_values(manifest, separate)
     try:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from shoal.attacks.audit import Audit
+from shoal.hierarchy.taxonomy import TOP
 from shoal.publish.manifest import PublicManifest
 from shoal.report.pages.blocks import Card, Tone, format_count, join_names, percent
 from shoal.report.pages.public_view import LabelTally, PublicView
@@ -77,12 +78,14 @@ def shown_card(manifest: PublicManifest, visible: PublicView) -> Card:
     if any(tally.rows is None for tally in quasi.values()):
         return Card("Labels shown", format_count(sum(labels.values()), "label"), says)
     share = 1 - _starred(quasi)
+    named = sorted({tally.top for tally in quasi.values() if tally.top in tally.labels} - {TOP})
+    nothing = join_names([TOP, *named], 12) if named else TOP
     says = (
         f"of the cells in {format_count(len(quasi), 'identifying column')} say something, be it an interval or "
         f"a group of "
-        f"values; the others are *. How coarse they are, only the owner of the original can measure. {says}"
+        f"values; the others are {nothing}. How coarse they are, only the owner of the original can measure. {says}"
     )
-    return Card("Cells that are not *", percent(share), says, share=share)
+    return Card("Cells that say something" if named else "Cells that are not *", percent(share), says, share=share)
 
 
 def _starred(tallies: Mapping[str, LabelTally]) -> float:

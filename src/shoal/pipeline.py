@@ -136,7 +136,7 @@ def publish_release(
         if stored is not None:
             store_rows(release, written, stored)
     with places.explain_report_errors():  # the release is on disk: a report that fails cannot undo it
-        visible = inspect_public_release(public_manifest, release.shown, release.separate, plan.tops)
+        visible = inspect_public_release(public_manifest, release.shown, release.separate, plan.hierarchies)
         starred = visible.starred(public_manifest.quasi_identifiers)
         audit = audit_with_original(release, visible.audit)
         for manifest in advise(release, manifest, audit, starred, reproducible=reproducible):  # noqa: B020 - told more

@@ -65,8 +65,10 @@ def test_a_suppressed_row_that_is_shown_stays_a_star():
 
 @HIERARCHIES
 def test_a_suppressed_cell_shows_nothing_rather_than_the_root(hierarchy):
-    shown = sh.anonymize(PEOPLE, rules(hierarchy, model="_CS")).table["Race"].to_pylist()
-    assert "person" not in shown
+    asked = rules(hierarchy, model="_CS")
+    del asked["attributes"]["ZIP"]
+    shown = sh.anonymize(pa.table({"Race": ["asian", "asian", "black", "white"]}), asked).table["Race"].to_pylist()
+    assert sorted(shown) == ["*", "*", "asian", "asian"]
 
 
 @HIERARCHIES
@@ -97,7 +99,6 @@ def test_the_loss_of_the_root_is_1(algorithm):
     release = sh.anonymize(table, asked)
     assert release.table["Race"].to_pylist() == ["person"] * 3
     assert Fraction(release.summary.metrics["loss"]) == 1
-    assert release.summary.measures["missing-cells"]["attributes"] == {"Race": 1}
 
 
 @HIERARCHIES

@@ -416,7 +416,7 @@ def dry_run(
         refuse_failures(release.verdicts)
         manifest = release.summary.without_times() if reproducible else release.summary
         told = public_manifest_of(manifest, release.plan, release.verdicts, release.shown, release.separate)
-        visible = inspect_public_release(told, release.shown, release.separate, release.plan.tops)
+        visible = inspect_public_release(told, release.shown, release.separate, release.plan.hierarchies)
         starred = visible.starred(told.quasi_identifiers)
         audit = audit_with_original(release, visible.audit)
         *_, advised = advise(release, manifest, audit, starred, reproducible=reproducible)

@@ -28,14 +28,17 @@ from shoal.attacks.release_under_attack import OWN_LEAVES, Published, Truth, lab
 from shoal.data.class_counts import ClassCounts, Flags, Longs, ValueCounts
 from shoal.data.codes import Codes
 from shoal.errors import BadInput
+from shoal.hierarchy.taxonomy import TOP
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.model import Model, asked
 
 
 def levels_of(meaning: Meaning, label: int) -> list[int]:
-    """Return the levels of the hierarchy on which a label occurs."""
+    """Return the levels of the hierarchy on which a label occurs; `*` stands for the top, whatever that is called."""
     if meaning.hierarchy is None:
         return []
+    if meaning.labels[label] == TOP and meaning.hierarchy.top != TOP:
+        return [meaning.hierarchy.height]
     return [height for height, names in enumerate(meaning.hierarchy.labels) if meaning.labels[label] in names]
 
 

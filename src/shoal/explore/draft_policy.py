@@ -24,7 +24,7 @@ from shoal import __version__
 from shoal.data.codes import Column, Kind, Table, reencode, sample_table
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import recode
-from shoal.errors import REPLACE_IT, BadInput, BadOutput, ShoalError, ShoalWarning, reason_of
+from shoal.errors import REPLACE_IT, BadHierarchy, BadInput, BadOutput, ShoalError, ShoalWarning, reason_of
 from shoal.explore.column_guess import (
     Giveaway,
     Guess,
@@ -166,7 +166,10 @@ def refuse_policy_file(file: Path, table: Path | None = None, *, force: bool) ->
 
 @phase("drafting")
 def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
-    """Draft a policy as TOML text with comments; it holds no value of the data but round edges of intervals."""
+    """Draft a policy as TOML text with comments; it holds no value of the data but round edges of intervals.
+
+    Comments show labels of hierarchies, each of at least max(k, 10) persons (design 13).
+    """
     table = _read_markers_as_null(source.table, _markers(source))
     unnamed = {name for name in source.index if re.fullmatch(r"level_[0-9]+", name)}
     guesses = guess_roles(list(table.columns.values()), table.rows, k, unnamed)
@@ -178,7 +181,9 @@ def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
         _head(source),
         *(_attribute(found, less=aged and found.is_circumstance, shown=found is flat) for found in guesses),
     ]
+    unit = next((found.column for found in guesses if found.role is Role.UNIT), None)
     for lines, found in zip(attributes[1:], guesses, strict=True):
+        lines.extend(_draw_levels(found, unit, max(k, _FEWEST_PERSONS)))
         lines += [f"# {each}" for each in giveaways if each.known == found.column.name]
         lines += [_comment_on_related(each) for each in related if each.second == found.column.name]
         lines.extend([_COMMENT_ON_NEGATIVE] if holds_negative_codes(found.column) else [])
@@ -385,6 +390,36 @@ def _attribute(found: Guess, *, less: bool, shown: bool = False) -> list[str]:
     if less:
         lines.append(f"importance = {_LESS}  # a column left at 1 keeps its detail first: here what tells ages")
     return lines
+
+
+_FEWEST_PERSONS = 10
+"""Fewest persons behind a label that a draft shows, if k is less (design 13)."""
+
+
+def _draw_levels(found: Guess, unit: Column | None, least: int) -> list[str]:
+    """Return a comment with the labels of one value, level by level, none of them of fewer than `least` persons.
+
+    The value itself is not shown: a draft holds no cell of the table.
+    """
+    if found.builder is None or isinstance(found.builder, ValueOnly):
+        return []
+    column = found.column
+    try:
+        hierarchy = build(column, found.builder)
+    except BadHierarchy:  # the trials of the draft say why
+        return []
+    if hierarchy.height < 2 or not len(column.values):
+        return []
+    value = int(column.counts[: len(column.values)].argmax())
+    labels = ["a value"]
+    for level in range(1, hierarchy.height + 1):
+        group = hierarchy.levels[level][value]
+        alike = hierarchy.levels[level] == group
+        persons = int(column.counts[alike].sum()) if unit is None else len(np.unique(unit.codes[alike[column.codes]]))
+        label = str(hierarchy.labels[level][group])
+        labels.append("…" if persons < least and label != TOP else label if label.isprintable() else _toml(label))
+    hidden = all(label == "…" for label in labels[1:-1])
+    return [] if hidden else [f"# its levels, for the most frequent value: {' -> '.join(labels)}"]
 
 
 def _require(

@@ -73,7 +73,7 @@ def leaf_loss_mean(seen: Comparison) -> Measurement:
 
 
 def missing_cells(seen: Comparison) -> Measurement:
-    """Share of cells that are `*`, or the named top of a hierarchy, or belong to suppressed rows. ARX's missings.
+    """Share of cells that are `*` or belong to suppressed rows. ARX's missings.
 
     >>> round(missing_cells(seen).total, 3)
     0.2

@@ -343,7 +343,7 @@ def _labels_of_node(
         np.where(after.suppressed, np.int32(groups), after.classes.codes(column.name)),
         covers.with_suppressed(int(rows.sum()), null=column.has_null),
         np.arange(groups + 1, dtype=np.int32),
-        np.array([text in (TOP, hierarchy.top) for text in texts]),
+        np.array([text == TOP for text in texts]),
         None if middles is None else middles.of_texts([TOP if text == hierarchy.top else text for text in texts]),
     )
 
@@ -371,7 +371,7 @@ def _labels_of_parts(
         np.arange(len(part), dtype=np.int32),
         after.covers[attribute].take(part),
         alike,
-        np.array([text in (TOP, top) for text in first.texts.to_pylist()])[first.codes[part]],
+        np.array([text == TOP for text in first.texts.to_pylist()])[first.codes[part]],
         None if middles is None else middles.of_columns(columns, kinds, top)[part],
     )
 

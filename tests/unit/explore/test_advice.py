@@ -187,7 +187,7 @@ def test_exact_sensitive_values_are_a_reason_to_think_again():
 
 
 def test_the_verdict_names_exact_values_and_what_helps():
-    said = advice.recommend((), audit(), (), 0.1, exact={"cost": 812, "days": 1})
+    said = advice.recommend((), audit(), {}, 0.1, exact={"cost": 812, "days": 1})
     assert "the exact value of cost finds 812 rows and days finds 1 row: drop it" in said.sentence
     assert said.sentence.endswith("or confirm = true. Advice: think again.")
     assert said.exact == {"cost": 812, "days": 1}
@@ -218,7 +218,7 @@ def test_what_a_release_hides_is_told_without_values(tmp_path):
     assert list(hidden.further_sentences()) == ["1 of the 2 values of sex is shown nowhere"]
     mostly = advice.find_hidden(release, [])
     assert mostly.columns == {"zip": 12}
-    said = advice.recommend([], audit(), [], 0.2, hidden=replace(hidden, columns={"zip": 8}))
+    said = advice.recommend([], audit(), {}, 0.2, hidden=replace(hidden, columns={"zip": 8}))
     assert said.sentence.endswith(
         "succeed; 1 of the 2 values of sex is shown nowhere. Advice: safe to publish, but of little use: zip is * in "
         "67 % of the rows, 2 rows show * in every quasi-identifier."

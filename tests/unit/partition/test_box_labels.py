@@ -84,7 +84,7 @@ def test_labels_of_a_hierarchy():
     ]
     low, high = np.sort(np.array(ranges), axis=1).T.astype(np.int32)
     shown = show_boxes(axis, column, low, high)
-    assert shown.released.texts.take(pa.array(shown.released.codes)).to_pylist() == ["craft", "*", None]
+    assert shown.released.texts.take(pa.array(shown.released.codes)).to_pylist() == ["craft", "work", None]
     assert shown.losses.tolist() == [0.5, 1.0, 0.0]
 
 

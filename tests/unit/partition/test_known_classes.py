@@ -85,11 +85,11 @@ def test_a_label_that_cannot_be_read_becomes_a_star():
     ("label", "member", "values", "expected"),
     [
         ("a", "a", ["b"], "coast"),
-        ("a", "a", ["x"], "*"),
+        ("a", "a", ["x"], "any"),
         ("inland", "x", ["z", "y"], "inland"),
-        ("inland", "x", ["a"], "*"),
-        (None, None, ["a"], "*"),
-        ("a", "a", [None], "*"),
+        ("inland", "x", ["a"], "any"),
+        (None, None, ["a"], "any"),
+        ("a", "a", [None], "any"),
         ("*", "a", ["x", None], "*"),
     ],
 )

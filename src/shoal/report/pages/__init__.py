@@ -30,10 +30,16 @@ from shoal.report.pages.blocks import (
     percent,
     promise,
 )
-from shoal.report.pages.columns_section import asked_section, comparison_sections, recoding_section
+from shoal.report.pages.columns_section import (
+    asked_section,
+    comparison_sections,
+    hierarchies_sections,
+    recoding_section,
+)
 from shoal.report.pages.public_view import PublicView
 from shoal.report.pages.search_section import (
     blocking_sections,
+    describe_bound,
     how_found_section,
     republish_sections,
     suppression_sections,
@@ -49,8 +55,10 @@ from shoal.report.pages.shared_sections import (
     limits,
     promises_section,
     sign_off,
+    tree_picture,
 )
 from shoal.report.pages.summary_cards import attacks_card, detail_card, hiding_card, rows_card, shown_card
+from shoal.report.plots.tree_plot import HierarchyTree
 from shoal.runtime.events import phase
 
 if TYPE_CHECKING:
@@ -108,9 +116,10 @@ def private_page(
         sections=(
             asked_section(manifest, policy, plan),
             recoding_section(manifest, plan, policy, source, visible),
+            *hierarchies_sections(plan, visible),
             *suppression_sections(manifest, plan),
             promises_section(manifest.models, persons=told.persons),
-            class_sizes_section(visible, told),
+            class_sizes_section(visible, told, describe_bound(manifest, plan, policy, source)),
             attacks_section(doubted, private=True),
             utility_section(manifest),
             *comparison_sections(plan, source, visible, seen),
@@ -189,6 +198,7 @@ def public_page(manifest: PublicManifest, visible: PublicView) -> Page:
         sections=(
             _public_asked_section(manifest),
             _public_done_section(manifest, visible),
+            *_public_hierarchies_sections(visible),
             promises_section(manifest.models, persons=manifest.persons),
             class_sizes_section(visible, manifest),
             attacks_section(visible, private=False),
@@ -244,6 +254,21 @@ def _public_done_section(manifest: PublicManifest, visible: PublicView) -> Secti
         rows = [[name, f"{len(visible.tallies[name].labels):,}"] for name in names[:_MOST_COLUMNS]]
         blocks.append(PageTable(("Column", "Different labels"), rows, and_more(len(names) - len(rows), "columns")))
     return Section("done", "What was done", blocks)
+
+
+def _public_hierarchies_sections(visible: PublicView) -> list[Section]:
+    """Show which of the labels of a column lie above others, where some do; no other label is told of."""
+    trees = [HierarchyTree.from_relation(name, above) for name, above in visible.above.items() if any(above.values())]
+    if not trees:
+        return []
+    lead = Paragraph(
+        "Some rows show a finer label than others. This is which of the labels of the published table cover which: "
+        "the finest are on the left."
+    )
+    cards = [tree_picture(tree) for tree in trees[:MOST_CARDS]]
+    return [
+        Section("labels", "Which labels cover which", [lead, Grid(cards, and_more(len(trees) - len(cards), "columns"))])
+    ]
 
 
 def _describe_bounds(name: str, manifest: PublicManifest) -> str:

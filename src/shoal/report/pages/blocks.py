@@ -165,11 +165,39 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class LabelBox:
+    """A label of a tree: where its box begins, how wide it is, and the middle of its line; in pixels."""
+
+    x: float
+    y: float
+    wide: float
+    text: str
+    kind: Literal["", "on", "rest"] = ""
+    """`on`: the release shows it; `rest`: it stands for labels that are not drawn."""
+
+
+@dataclass(frozen=True)
+class TreePicture:
+    """A hierarchy: its labels in boxes, joined by lines in SVG's path syntax."""
+
+    kind: ClassVar[str] = "tree"
+    name: str
+    says: str
+    size: tuple[float, float]
+    branches: str
+    boxes: Sequence[LabelBox]
+    heads: Sequence[tuple[float, str]]
+    """Where each level begins, and what it is called."""
+    told: str
+    """The same in words, for readers who cannot see it."""
+
+
+@dataclass(frozen=True)
 class Grid:
     """Small pictures side by side."""
 
     kind: ClassVar[str] = "grid"
-    cards: Sequence[Bars | Curve]
+    cards: Sequence[Bars | Curve | TreePicture]
     more: str = ""
     key: bool = False
     """Whether to explain which colour is before and which after."""

@@ -34,7 +34,8 @@ from shoal.report.pages.blocks import (
     promise,
 )
 from shoal.report.pages.public_view import LabelTally, PublicView
-from shoal.report.pages.shared_sections import MOST_CARDS, MOST_LABELS, format_label
+from shoal.report.pages.shared_sections import MOST_CARDS, MOST_LABELS, format_label, tree_picture
+from shoal.report.plots.tree_plot import HierarchyTree
 from shoal.roles import Role
 
 if TYPE_CHECKING:
@@ -104,6 +105,32 @@ def recoding_section(manifest: Manifest, plan: Plan, policy: Policy, source: Sou
     head = ("Column", "Hierarchy", "Shown at", "Values → labels", "Detail left")
     blocks.append(PageTable(head, rows, and_more(len(plan.quasi_identifiers) - len(rows), "columns")))
     return Section("done", "What was done", blocks)
+
+
+_MOST_LINES = 24
+"""Most lines of the picture of a hierarchy."""
+
+
+def hierarchies_sections(plan: Plan, visible: PublicView) -> list[Section]:
+    """Build the section with a picture of each hierarchy along which a column was generalised."""
+    names = [name for name in plan.quasi_identifiers if name in plan.hierarchies]
+    if plan.recoding.keeps_values or not names:
+        return []
+    cards = [
+        tree_picture(HierarchyTree.from_hierarchy(plan.hierarchies[name], _labels_shown(visible, name), _MOST_LINES))
+        for name in names[:MOST_CARDS]
+    ]
+    lead = Paragraph(
+        "The values of the table are on the left, what stands for all of them is on the right. Labels with a strong "
+        "frame are in the release; what does not fit is counted."
+    )
+    return [
+        Section("hierarchies", "The hierarchies", [lead, Grid(cards, and_more(len(names) - len(cards), "columns"))])
+    ]
+
+
+def _labels_shown(visible: PublicView, name: str) -> tuple[str | None, ...]:
+    return visible.tallies[name].labels if name in visible.tallies else ()
 
 
 def _level(plan: Plan, name: str) -> str:

@@ -1,7 +1,7 @@
 """What everybody can tell from the published files: the public page is made of this and nothing else (design 11)."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +14,11 @@ from shoal.data.codes import Codes, Table, encode
 from shoal.data.packed_keys import join_columns
 from shoal.engine_port import ReleasedRows
 from shoal.errors import BadInput
-from shoal.hierarchy.taxonomy import TOP, say_tops
+from shoal.hierarchy.taxonomy import TOP, Hierarchy, say_tops
 from shoal.publish.manifest import PublicManifest
 from shoal.publish.release_views import ColumnRoles, column_as_read, published_from_columns, texts_in_use
 from shoal.recoding.columns import ReleasedColumn
+from shoal.report.plots.tree_plot import relate_labels
 from shoal.runtime.events import phase
 
 
@@ -56,6 +57,8 @@ class PublicView:
     audit: Audit
     missing: str = ""
     """Why no attack was run."""
+    above: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    """Of each column with a hierarchy, the lowest of the labels shown that lies above each of them, if any does."""
 
     def starred(self, names: Iterable[str]) -> dict[str, str]:
         """Return the columns that show `*` or the label of the top in every row, and what they show."""
@@ -68,21 +71,25 @@ def inspect_public_release(
     manifest: PublicManifest,
     shown: ReleasedRows,
     separate: Mapping[str, ReleasedColumn] | None = None,
-    tops: Mapping[str, str] | None = None,
+    hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> PublicView:
     """Count what is shown, and run the attacks that take next to no time.
 
-    `tops` are the labels that cover every value, which the policy names.
+    Of the hierarchies, only what they say of the labels that are shown is told: which lies above which, and what the
+    top is called.
     """
     tallies = {name: _tally(column, shown) for name, column in shown.columns.items()}
-    tallies |= {name: replace(tallies[name], top=top) for name, top in (tops or {}).items() if name in tallies}
+    known = {name: each for name, each in (hierarchies or {}).items() if name in tallies}
+    tallies |= {name: replace(tallies[name], top=each.top) for name, each in known.items()}
+    above = {name: relate_labels(each, tallies[name].labels) for name, each in known.items()}
     if separate is not None:
         tallies |= _tally_separate_values(manifest, separate)
     try:
         published, weighted = _attackers_view_of(manifest, shown, separate)
     except BadInput as why:
-        return PublicView(tallies, None, _empty_audit(manifest, str(why)), str(why).partition(": ")[2] or str(why))
-    return PublicView(tallies, published.counts.sizes, quick_audit(published, weighted=weighted))
+        missing = str(why).partition(": ")[2] or str(why)
+        return PublicView(tallies, None, _empty_audit(manifest, str(why)), missing, above)
+    return PublicView(tallies, published.counts.sizes, quick_audit(published, weighted=weighted), above=above)
 
 
 def _tally(column: ReleasedColumn, shown: ReleasedRows) -> LabelTally:

@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.engine_port import Source
 from shoal.methods import ALGORITHMS
 from shoal.metrics.catalogue import catalogue
+from shoal.partition.axes import ordered_axis
 from shoal.plan import Plan
+from shoal.policy.document import Policy
 from shoal.policy.optional_sections import WAYS
 from shoal.publish.manifest import Manifest
 from shoal.report.pages.blocks import (
@@ -40,7 +43,7 @@ _MOST_RULES = 100
 _MOST_REASONS = 20
 _PLAIN = {
     "loss": "Detail that is gone, on average over all cells",
-    "missing-cells": "Cells that say nothing any more",
+    "missing-cells": "Cells that are *",
     "non-uniform-entropy-share": "Information that is gone, by how frequent values were",
     "contingency-change": "Change of how strongly two columns go together (Cramér's V)",
     "correlation-change": "Change of how strongly two numbers go together (Pearson's r)",
@@ -49,6 +52,60 @@ _PLAIN = {
 _SHARES = frozenset({"loss", "missing-cells", "non-uniform-entropy-share"})
 _MOST_PAIRS = 12
 _MOST = 60
+
+
+def describe_bound(manifest: Manifest, plan: Plan, policy: Policy, source: Source) -> str:
+    """Say how large a class of Mondrian can become beside the largest there is, or why nothing is proved of it.
+
+    LeFevre, DeWitt and Ramakrishnan (ICDE 2006) prove for k-anonymity alone and d ordered columns: at most 2d(k-1) + m
+    rows after strict cuts, where m rows are equal at most; and at most 2k-1 rows of a part after relaxed ones.
+    """
+    algorithm, largest = policy.method.algorithm, manifest.classes.max
+    if algorithm not in {"mondrian", "mondrian-relaxed", "mondrian-single", "mondrian-workload"}:
+        return ""
+    said = f"Largest class: {format_count(largest, 'row')}"
+    if (why := _why_no_bound(plan, policy, source)) is not None:
+        return f"{said}; no bound is proved, since {why}."
+    k, d = next(model.asked["k"] for model in manifest.models), len(plan.quasi_identifiers)
+    if algorithm == "mondrian-relaxed":
+        return (
+            f"{said}; bound 2k−1 = {2 * k - 1:,} for every part that relaxed cuts leave (LeFevre and others, 2006); "
+            "parts that show the same labels are one class, which may be larger."
+        )
+    m = _most_copies(plan, source)
+    return (
+        f"{said}; bound 2d(k−1)+m = {2 * d * (k - 1) + m:,} (LeFevre and others, 2006), for strict cuts of "
+        f"d = {format_count(d, 'ordered column')}, k = {k:,} and at most m = {m:,} rows with equal values."
+    )
+
+
+def _why_no_bound(plan: Plan, policy: Policy, source: Source) -> str | None:
+    """Return which condition of the theorem is not met; None if all are."""
+    names = plan.quasi_identifiers
+    method = policy.method
+    met = {
+        "cuts go through the whole table, so that a class may grow with it": method.algorithm != "mondrian-single",
+        "cuts serve the workload, and stop where they help it no more": method.algorithm != "mondrian-workload",
+        "more than k-anonymity is promised": [model.name for model in policy.promises] == ["k-anonymity"],
+        "persons are counted, not rows": policy.unit is None,
+        "a larger k was drawn than is promised": not method.margin,
+        "the table is one of a series": policy.republish is None,
+        "rows were added": plan.blocked is None,
+        "a column is cut along a hierarchy, not by order": not any(name in plan.hierarchies for name in names),
+        "a column has missing values, which are cut off first": not any(source.table[name].has_null for name in names),
+        "a column is not shown as a range alone, so that parts may look alike": not any(
+            policy.attributes[name].form not in (None, ("range",)) for name in names
+        ),
+    }
+    return next((why for why, holds in met.items() if not holds), None)
+
+
+def _most_copies(plan: Plan, source: Source) -> int:
+    """Return how many rows are equal at most: equal numbers are one value, however they are written."""
+    classes = plan.before.classes
+    codes = [ordered_axis(source.table[name]).positions[classes.codes(name)] for name in plan.quasi_identifiers]
+    _, point = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    return int(np.bincount(point.ravel(), weights=classes.counts).max())
 
 
 def how_found_section(manifest: Manifest) -> Section:

@@ -1,7 +1,7 @@
 """Sections that both reports have: what the release shows anyway, how to check it, and who answers for it."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,11 +17,13 @@ from shoal.report.pages.blocks import (
     Command,
     Details,
     Grid,
+    LabelBox,
     Mark,
     PageTable,
     Paragraph,
     Section,
     Tone,
+    TreePicture,
     ValueShare,
     and_more,
     format_attained,
@@ -32,6 +34,7 @@ from shoal.report.pages.blocks import (
     promise,
 )
 from shoal.report.pages.public_view import LabelTally, PublicView
+from shoal.report.plots.tree_plot import HierarchyTree
 
 if TYPE_CHECKING:
     from shoal.report.pages.blocks import Block, Cell
@@ -187,8 +190,11 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
 
 
-def class_sizes_section(visible: PublicView, manifest: PublicManifest) -> Section:
-    """Build the section on class sizes: the smaller a class, the likelier a guess in it is right."""
+def class_sizes_section(visible: PublicView, manifest: PublicManifest, bound: str = "") -> Section:
+    """Build the section on class sizes: the smaller a class, the likelier a guess in it is right.
+
+    `bound` says how large a class can become, where that is proved.
+    """
     classes, word = manifest.classes, "group" if manifest.data.separate is not None else "class"
     several = "groups" if word == "group" else "classes"
     if manifest.data.separate is None:
@@ -211,6 +217,8 @@ def class_sizes_section(visible: PublicView, manifest: PublicManifest) -> Sectio
         small = percent(int(visible.sizes[visible.sizes < _SMALL].sum()), total)
         says = f"{small} of the rows are in {several} of fewer than {_SMALL} rows"
         blocks.append(Grid([Bars(f"Rows by the size of their {word}", says, lines)]))
+    if bound:
+        blocks.append(Paragraph(bound, "soft"))
     return Section("sizes", "How many look alike", blocks)
 
 
@@ -227,6 +235,30 @@ def distribution_bars(name: str, tally: LabelTally, says: str = "") -> Bars:
     total = max(int(tally.rows.sum()), 1)
     lines = [ValueShare(format_label(tally.labels[i]), int(tally.rows[i]) / total) for i in order.tolist()]
     return Bars(name, says, lines, and_more(len(tally.labels) - len(lines), "labels"))
+
+
+_CHARACTER, _LINE, _GAP, _HEAD = 7.3, 26, 34, 22
+"""Pixels: the width of a letter, the height of a line, between two levels, and above the first line."""
+
+
+def tree_picture(tree: HierarchyTree, says: str = "") -> TreePicture:
+    """Lay out a hierarchy: the values on the left, the top on the right."""
+    head = _HEAD if tree.numbered else 0
+    named = [f"level {level}" if tree.numbered else "" for level in range(len(tree.widths))]
+    # wide [level]: pixels of its widest box; start [level]: where its boxes begin
+    wide = [max(width, len(name)) * _CHARACTER + 12 for width, name in zip(tree.widths, named, strict=True)]
+    start = [round(1 + sum(wide[:level]) + level * _GAP, 1) for level in range(len(wide))]
+    boxes, branches = [], []
+    for placed in tree.places:
+        x, y = start[placed.level], head + placed.line * _LINE + 13
+        kind: Literal["", "on", "rest"] = "rest" if placed.is_rest else "on" if placed.shown else ""
+        boxes.append(LabelBox(x, y, round(len(placed.text) * _CHARACTER + 12, 1), placed.text, kind))
+        if placed.above is not None:
+            above = boxes[placed.above]
+            branches.append(f"M{x + boxes[-1].wide:.1f} {y}H{above.x - _GAP / 2:.1f}V{above.y}H{above.x}")
+    size = round(start[-1] + wide[-1] + 1, 1), head + tree.lines * _LINE + 2
+    heads = list(zip(start, named, strict=True)) if tree.numbered else []
+    return TreePicture(tree.attribute, says, size, "".join(branches) or "M0 0", boxes, heads, tree.told)
 
 
 def format_label(label: str | None) -> str:

@@ -7,7 +7,7 @@ from shoal.report.plots.class_plots import ClassSizes, RiskDistribution
 from shoal.report.plots.display import Display
 from shoal.report.plots.lattice_graph import LatticeGraph
 from shoal.report.plots.regions import Boxes
-from shoal.report.plots.tree_plot import DecisionTree
+from shoal.report.plots.tree_plot import DecisionTree, HierarchyTree
 
 __all__ = [
     "AlphaGraph",
@@ -17,6 +17,7 @@ __all__ = [
     "ClassSizes",
     "DecisionTree",
     "Display",
+    "HierarchyTree",
     "LatticeGraph",
     "LossCurve",
     "ParetoFront",

@@ -93,8 +93,8 @@ def _why_no_bound(plan: Plan, policy: Policy, source: Source) -> str | None:
         "rows were added": plan.blocked is None,
         "a column is cut along a hierarchy, not by order": not any(name in plan.hierarchies for name in names),
         "a column has missing values, which are cut off first": not any(source.table[name].has_null for name in names),
-        "a column is not shown as a range alone, so that parts may look alike": not any(
-            policy.attributes[name].form not in (None, ("range",)) for name in names
+        "a column is not shown as a range, so that parts may look alike": all(
+            {"range", "bounds"} & {*(policy.attributes[name].form or ["range"])} for name in names
         ),
     }
     return next((why for why, holds in met.items() if not holds), None)

@@ -28,6 +28,7 @@ def every(release, boxed, nodes):
         "LossCurve": sh.plot.LossCurve.from_releases([release]),
         "Boxes": sh.plot.Boxes.from_release(boxed, "age", "$town"),
         "BeforeAfter": sh.plot.BeforeAfter.from_release(boxed, "$town"),
+        "HierarchyTree": sh.plot.HierarchyTree.from_values(["a", "b"], {"tree": {"$r": ["a", "b"]}}, "$x"),
         "DecisionTree": sh.plot.DecisionTree(C45().fit(people.select(["$x"]), people["y"].to_pylist()).tree_),
         "Chart": sh.plot.Chart("a $ sign", "$", "$", (sh.plot.Series("$", [1, 2], [3, 4]),)),
     }

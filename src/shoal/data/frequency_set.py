@@ -79,16 +79,28 @@ class FrequencySet:
         >>> FrequencySet.from_rows({"age": (np.array([1, 0, 1], np.int32), 2)}).codes("age").tolist()
         [1, 0, 1]
         """
+        return cls.from_items(np.arange(len(next(iter(columns.values()))[0]), dtype=np.int32), columns, long)
+
+    @classmethod
+    def from_items(
+        cls, item: Codes, columns: Mapping[str, tuple[Codes, int]], long: Beside | None = None
+    ) -> "FrequencySet":
+        """Return items as classes, given the item of each row; rows of an item are equal, items need not differ.
+
+        >>> item = np.array([0, 1, 1], np.int32)
+        >>> FrequencySet.from_items(item, {"age": (np.array([1, 1, 1], np.int32), 2)}).counts.tolist()
+        [1, 2]
+        """
         layout = Layout.of([size for _, size in columns.values()])
-        rows = len(next(iter(columns.values()))[0])
-        keys = np.zeros((rows, layout.words), dtype=np.uint64)
+        counts = sum_counts(item, None)
+        # [item] some row of it
+        member = np.empty(len(counts), dtype=np.int64)
+        member[item] = np.arange(len(item))
+        keys = np.zeros((len(counts), layout.words), dtype=np.uint64)
         for i, (codes, _) in enumerate(columns.values()):
-            keys[:, layout.word[i]] |= codes.astype(np.uint64) << np.uint64(layout.shift[i])
-        each, ones = np.arange(rows, dtype=np.int32), np.ones(rows, dtype=np.int64)
-        counted = {
-            name: LongCounts(each, codes, ones, size, *more) for name, (codes, size, *more) in (long or {}).items()
-        }
-        return cls(tuple(columns), layout, keys, ones, counted, each)
+            keys[:, layout.word[i]] |= codes[member].astype(np.uint64) << np.uint64(layout.shift[i])
+        counted = {name: LongCounts.count(item, *given) for name, given in (long or {}).items()}
+        return cls(tuple(columns), layout, keys, counts, counted, item)
 
     def __len__(self) -> int:
         return len(self.counts)

@@ -113,6 +113,7 @@ class Clusters:
         groups: Sequence[Ints],
         losses: Sequence[NDArray[np.float64]],
         least: int,
+        rules: Sequence[tuple[int, float, int, NDArray[np.float64], Longs, Ints, Longs]],
         nearest: int,
         visits: int,
         seed: int,

@@ -1,12 +1,16 @@
-// Clusters of points along hierarchies: every cluster has at least so many rows, and the loss of all is small.
+// Clusters of points along hierarchies: every cluster has at least so many rows, values that are spread as rules ask,
+// and the loss of all is small.
 //
-// A point is a distinct combination of codes with its number of rows.  A cluster shows each attribute at the lowest
+// A point is a combination of codes with its number of rows; several points may have the same codes.  A cluster shows each attribute at the lowest
 // level at which its points are one group; every row of it pays the loss of these labels.  Clusters are first grown
 // cheapest first from the nearest neighbours of each point, then changed again and again: a point moves, a new cluster
 // is opened, one is given up.  What a change leaves with too few rows is filled up or given up in turn, and the whole
 // chain is kept if it costs less, or not much more while the search is still hot (simulated annealing).
+//
+// Rules are computed in floats and guide the search only: the models themselves judge what comes out.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -17,6 +21,7 @@
 #include <queue>
 #include <random>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -28,13 +33,120 @@ namespace {
 using Table = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Floats = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Longs = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Ints = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Point = int32_t;
+// Form, number, least, limit per value; where the entries of each point begin, their values and counts.
+using RuleArrays = std::tuple<int, double, int64_t, Doubles, Longs, Ints, Longs>;
 
 constexpr float kNever = 1e30f;
 constexpr int kSmall = 256;        // codes of an attribute that is looked up in a table
 constexpr size_t kLeaf = 8;        // points in a leaf of the tree
 constexpr size_t kFewPoints = 24;  // clusters of more points are not given up
+constexpr double kEasyPoints = 4;  // clusters of more points are opened and given up less often
+constexpr size_t kTwins = 3;       // equal points that are found as neighbours; all of them where there are few points
+constexpr size_t kFew = 100;
+constexpr double kSlack = 1e-9;    // of a comparison in floats
 constexpr int kNone = -1;
+
+using Tally = std::vector<std::pair<int32_t, int64_t>>;  // how often each value occurs, sorted by value
+
+// How the values of a cluster must be spread.
+struct Rule {
+  enum Form { kDistinct, kShares, kEntropy, kRecursive, kEqual, kOrdered };
+  Form form;
+  double number;
+  int64_t least;
+  std::vector<double> limits;
+  std::vector<int64_t> begin;
+  std::vector<int32_t> values;
+  std::vector<int64_t> counts;
+
+  Rule(const RuleArrays& given, size_t points)
+      : form(static_cast<Form>(std::get<0>(given))), number(std::get<1>(given)), least(std::get<2>(given)),
+        limits(std::get<3>(given).data(), std::get<3>(given).data() + std::get<3>(given).size()),
+        begin(std::get<4>(given).data(), std::get<4>(given).data() + std::get<4>(given).size()),
+        values(std::get<5>(given).data(), std::get<5>(given).data() + std::get<5>(given).size()),
+        counts(std::get<6>(given).data(), std::get<6>(given).data() + std::get<6>(given).size()) {
+    if (form < kDistinct || form > kOrdered) throw std::invalid_argument("no such form of a rule");
+    if (begin.size() != points + 1 || begin[0] != 0 || begin[points] != static_cast<int64_t>(values.size()) ||
+        values.size() != counts.size() || !std::is_sorted(begin.begin(), begin.end()))
+      throw std::invalid_argument("entries that belong to no point");
+    for (const int32_t value : values)
+      if (value < 0 || static_cast<size_t>(value) >= limits.size())
+        throw std::invalid_argument("a value that its rule does not know");
+  }
+
+  // n ln n, from a table where n is small.
+  static double times_log(int64_t n) {
+    static const std::vector<double> known = [] {
+      std::vector<double> made(1024);
+      for (size_t i = 2; i < made.size(); ++i) made[i] = static_cast<double>(i) * std::log(static_cast<double>(i));
+      return made;
+    }();
+    const auto number = static_cast<double>(n);
+    return n < static_cast<int64_t>(known.size()) ? known[static_cast<size_t>(n)] : number * std::log(number);
+  }
+
+  // Whether more points never break it.
+  bool lasting() const { return form == kDistinct; }
+
+  void add(Tally& tally, Point p, int64_t times = 1) const {
+    for (int64_t at = begin[p]; at < begin[p + 1]; ++at) {
+      const auto place = std::lower_bound(tally.begin(), tally.end(), std::pair<int32_t, int64_t>{values[at], INT64_MIN});
+      if (place == tally.end() || place->first != values[at]) {
+        tally.insert(place, {values[at], times * counts[at]});
+      } else {
+        place->second += times * counts[at];
+        if (place->second == 0) tally.erase(place);
+      }
+    }
+  }
+
+  // By how much the values miss the rule; 0 where they keep it.  What the number counts depends on the form.
+  double excess(const Tally& tally) const {
+    double total = 0;
+    for (const auto& entry : tally) total += static_cast<double>(entry.second);
+    const auto distinct = static_cast<int64_t>(tally.size());
+    double missed = 0;
+    if (form == kDistinct) {
+      missed = static_cast<double>(least - distinct);
+    } else if (form == kShares) {
+      for (const auto& [value, count] : tally)
+        missed += std::max(static_cast<double>(count) - limits[value] * total - kSlack * total, 0.0);
+    } else if (form == kEntropy) {
+      double sum = 0;
+      for (const auto& entry : tally) sum += times_log(entry.second);
+      missed = std::log(number) - (total > 0 ? std::log(total) - sum / total : -1);
+    } else if (form == kRecursive) {
+      std::vector<int64_t> counted;
+      for (const auto& entry : tally) counted.push_back(entry.second);
+      std::sort(counted.begin(), counted.end(), std::greater<>());
+      double rest = 0;
+      for (size_t i = static_cast<size_t>(least) - 1; i < counted.size(); ++i) rest += static_cast<double>(counted[i]);
+      const double first = counted.empty() ? 0 : static_cast<double>(counted[0]);
+      const double over = first - number * rest + kSlack;  // the first must be less
+      missed = static_cast<double>(std::max<int64_t>(least - distinct, 0)) + (over > 0 ? over + 1e-3 : 0) / (total + 1);
+    } else if (total > 0 && form == kEqual) {
+      double apart = 1;
+      const double share = 1 / total;
+      for (const auto& [value, count] : tally)
+        apart += std::abs(static_cast<double>(count) * share - limits[value]) - limits[value];
+      missed = apart / 2 - number;
+    } else if (total > 0) {
+      double apart = 0, ahead = 0;
+      auto entry = tally.begin();
+      for (size_t value = 0; value + 1 < limits.size(); ++value) {
+        if (entry != tally.end() && entry->first == static_cast<int32_t>(value))
+          ahead += static_cast<double>((entry++)->second) / total;
+        ahead -= limits[value];
+        apart += std::abs(ahead);
+      }
+      missed = apart / static_cast<double>(std::max<size_t>(limits.size() - 1, 1)) - number;
+    }
+    return missed <= kSlack ? 0 : missed;
+  }
+};
 
 // One attribute: groups and losses per code and level.
 struct Hierarchy {
@@ -212,8 +324,10 @@ struct Cluster {
   std::vector<Point> points;
   std::vector<uint8_t> levels;
   std::vector<uint32_t> row;  // of its labels in Points::widened
+  std::vector<Tally> tallies;  // per rule
   int64_t rows = 0;
-  float cost = 0;  // of one row
+  float cost = 0;               // of one row
+  mutable double excess = -1;  // of all rules; below 0 where it is not known
 
   double total() const { return static_cast<double>(cost) * static_cast<double>(rows); }
 };
@@ -221,7 +335,7 @@ struct Cluster {
 class Clusters {
  public:
   Clusters(const Table& codes, const Longs& rows, const std::vector<Table>& groups, const std::vector<Floats>& losses,
-           int64_t least, size_t nearest, int visits, uint64_t seed)
+           int64_t least, const std::vector<RuleArrays>& rules, size_t nearest, int visits, uint64_t seed)
       : least_(least), nearest_(nearest), visits_(visits), random_(seed) {
     points_.count = codes.shape(0), points_.width = codes.shape(1);
     if (groups.size() != points_.width || losses.size() != points_.width || rows.size() != points_.count)
@@ -232,6 +346,8 @@ class Clusters {
     for (size_t at = 0; at < points_.codes.size(); ++at)
       if (points_.codes[at] < 0 || points_.codes[at] >= points_.hierarchies[at % points_.width].size)
         throw std::invalid_argument("a code that its hierarchy does not know");
+    for (const RuleArrays& rule : rules) rules_.emplace_back(rule, points_.count);
+    lasting_ = std::all_of(rules_.begin(), rules_.end(), [](const Rule& rule) { return rule.lasting(); });
     nb::gil_scoped_release release;
     points_.tabulate();
     grow_all();
@@ -244,9 +360,15 @@ class Clusters {
     std::vector<Point> seeds(points_.count);
     std::iota(seeds.begin(), seeds.end(), 0);
     for (size_t at = seeds.size(); at > 1; --at) std::swap(seeds[at - 1], seeds[random_() % at]);
+    // rules may ask for large clusters, and to open or to give up one takes the longer, the larger they are
+    const double points_each = static_cast<double>(points_.count) / static_cast<double>(all_.size() - empty_.size());
+    const double often = rules_.empty() ? 1 : kEasyPoints / points_each;
     for (size_t at = 0; at < seeds.size(); ++at) {
       heat_ = from + (to - from) * static_cast<double>(at) / static_cast<double>(seeds.size());
-      for (const Change change : {&Clusters::relocate, &Clusters::open, &Clusters::give_up}) attempt(change, seeds[at]);
+      attempt(&Clusters::relocate, seeds[at]);
+      if (uniform() >= often) continue;
+      attempt(&Clusters::open, seeds[at]);
+      attempt(&Clusters::give_up, seeds[at]);
     }
   }
 
@@ -260,6 +382,9 @@ class Clusters {
   using Change = bool (Clusters::*)(Point);
   Points points_;
   int64_t least_;
+  std::vector<Rule> rules_;
+  bool lasting_ = true;
+  mutable Tally scratch_;
   size_t nearest_;
   int visits_;
   std::mt19937_64 random_;
@@ -300,13 +425,18 @@ class Clusters {
     cluster.points.clear();
     cluster.levels.assign(points_.width, 0);
     cluster.row.assign(points_.tabled, 0);
+    cluster.tallies.resize(rules_.size());
+    for (Tally& tally : cluster.tallies) tally.clear();
     cluster.rows = 0;
     cluster.cost = 0;
+    cluster.excess = -1;
   }
 
   void add(Cluster& cluster, Point p) const {
     cluster.points.push_back(p);
     cluster.rows += points_.rows[p];
+    for (size_t r = 0; r < rules_.size(); ++r) rules_[r].add(cluster.tallies[r], p);
+    cluster.excess = -1;
     const int32_t *a = points_[cluster.points[0]], *b = points_[p];
     cluster.cost = 0;
     for (size_t i = 0; i < points_.width; ++i) {
@@ -315,6 +445,35 @@ class Clusters {
       cluster.cost += h.loss(a[i], cluster.levels[i]);
       if (i < points_.tabled) cluster.row[i] = points_.row[i][static_cast<size_t>(a[i]) * h.levels + cluster.levels[i]];
     }
+  }
+
+  // By how much a cluster misses the rules.
+  double excess(const Cluster& cluster) const {
+    if (cluster.excess >= 0) return cluster.excess;
+    cluster.excess = 0;
+    for (size_t r = 0; r < rules_.size(); ++r) cluster.excess += rules_[r].excess(cluster.tallies[r]);
+    return cluster.excess;
+  }
+
+  // The same once a point is in it, or with `times` = -1 no longer in it.
+  double excess(const Cluster& cluster, Point p, int64_t times = 1) const {
+    double sum = 0;
+    for (size_t r = 0; r < rules_.size(); ++r) {
+      scratch_ = cluster.tallies[r];
+      rules_[r].add(scratch_, p, times);
+      sum += rules_[r].excess(scratch_);
+    }
+    return sum;
+  }
+
+  bool complete(const Cluster& cluster) const { return cluster.rows >= least_ && excess(cluster) == 0; }
+
+  // Whether a complete cluster stays so with one more point.
+  bool bears(const Cluster& cluster, Point p) const { return lasting_ || excess(cluster, p) == 0; }
+
+  // Whether a point brings a cluster that misses rules nearer to them; one that misses none takes any point.
+  bool helps(const Cluster& cluster, Point p) const {
+    return rules_.empty() || excess(cluster) == 0 || excess(cluster, p) < excess(cluster) - kSlack;
   }
 
   // The first clusters: grown around every point, and the cheapest is kept, until no neighbours are left to grow from.
@@ -356,12 +515,12 @@ class Clusters {
     std::vector<Point> open;
     for (const Point q : near_[p])
       if (of_[q] == kNone) open.push_back(q);
-    while (grown.rows < least_) {
+    while (!complete(grown)) {
       float best = kNever;
       size_t which = 0;
       for (size_t j = 0; j < open.size(); ++j) {
         const float cost = joined(grown, open[j], best);
-        if (cost < best) best = cost, which = j;
+        if (cost < best && helps(grown, open[j])) best = cost, which = j;
       }
       if (best == kNever) return false;
       add(grown, open[which]);
@@ -369,17 +528,20 @@ class Clusters {
     }
     const float cost = grown.cost;
     for (const Point q : open)
-      if (joined(grown, q, cost) <= cost) add(grown, q);
+      if (joined(grown, q, cost) <= cost && bears(grown, q)) add(grown, q);
     return true;
   }
 
   // Few are left: into whatever cluster costs least to widen.
   void join_any(Point p) {
     double best = kNever;
-    size_t which = 0;
-    for (size_t c = 0; c < all_.size(); ++c) {
-      const double more = all_[c].points.empty() ? 0 : widening(all_[c], p, best);
-      if (more < best) best = more, which = c;
+    size_t which = all_.size();
+    for (const bool careful : {true, false}) {  // first only where nothing breaks
+      if (which < all_.size()) break;
+      for (size_t c = 0; c < all_.size(); ++c) {
+        const double more = all_[c].points.empty() ? 0 : widening(all_[c], p, best);
+        if (more < best && (!careful || bears(all_[c], p))) best = more, which = c;
+      }
     }
     add(all_[which], p);
     of_[p] = static_cast<int32_t>(which);
@@ -391,8 +553,31 @@ class Clusters {
     return static_cast<double>(joined(cluster, p, most)) * rows - cluster.total();
   }
 
+  bool twins(Point p, Point q) const {
+    if (points_.rows[p] != points_.rows[q] || !std::equal(points_[p], points_[p] + points_.width, points_[q]))
+      return false;
+    return std::all_of(rules_.begin(), rules_.end(), [&](const Rule& rule) {
+      const auto from = rule.begin[p], to = rule.begin[p + 1], other = rule.begin[q];
+      return to - from == rule.begin[q + 1] - other &&
+             std::equal(rule.values.begin() + from, rule.values.begin() + to, rule.values.begin() + other) &&
+             std::equal(rule.counts.begin() + from, rule.counts.begin() + to, rule.counts.begin() + other);
+    });
+  }
+
+  // Equal points lie next to each other; only a few of them are found, or they would crowd out all others.
+  std::vector<Point> without_twins(const std::vector<Point>& some) const {
+    if (points_.count <= kFew) return some;
+    std::vector<Point> found;
+    size_t alike = 0;
+    for (size_t at = 0; at < some.size(); ++at) {
+      alike = at > 0 && twins(some[at - 1], some[at]) ? alike + 1 : 0;
+      if (alike < kTwins) found.push_back(some[at]);
+    }
+    return found;
+  }
+
   void look_near(const std::vector<Point>& some, size_t most) {
-    Neighbours neighbours(points_, some);
+    Neighbours neighbours(points_, without_twins(some));
     for (const Point p : some) {
       auto& near = near_[p];
       for (const auto& [distance, q] : neighbours.of(p, most, visits_))
@@ -463,7 +648,10 @@ class Clusters {
     of_[p] = c;
   }
 
-  bool spare(Point p) const { return all_[of_[p]].rows - points_.rows[p] >= least_; }
+  bool spare(Point p) const {
+    const Cluster& cluster = all_[of_[p]];
+    return cluster.rows - points_.rows[p] >= least_ && (rules_.empty() || excess(cluster, p, -1) == 0);
+  }
 
   // The cluster of a neighbour that costs least to widen; not one that is itself too small, nor `except`.
   std::pair<double, int32_t> cheapest(Point p, int32_t except) const {
@@ -471,10 +659,10 @@ class Clusters {
     int32_t which = kNone, last = kNone;
     for (const Point q : near_[p]) {
       const int32_t c = of_[q];
-      if (c == kNone || c == last || c == except || all_[c].rows < least_) continue;
+      if (c == kNone || c == last || c == except || !complete(all_[c])) continue;
       last = c;
       const double more = widening(all_[c], p, best);
-      if (more < best) best = more, which = c;
+      if (more < best && bears(all_[c], p)) best = more, which = c;
     }
     return {best, which};
   }
@@ -498,16 +686,16 @@ class Clusters {
     const double dear = 1.5 * uniform(), missed = 0.1 * uniform(), broken = 0.1 * uniform();
     take(p);
     put(p, c);
-    while (all_[c].rows < least_) {
+    while (!complete(all_[c])) {
       double best = kNever;
       Point which = kNone;
       for (const Point q : near_[p]) {
         if (of_[q] == c) continue;
         const Cluster& giver = all_[of_[q]];
         const double bonus = dear * giver.cost * static_cast<double>(points_.rows[q]) +
-                             (giver.rows < least_ ? broken : spare(q) ? 0 : -missed);
+                             (!complete(giver) ? broken : giver.rows - points_.rows[q] >= least_ ? 0 : -missed);
         const double value = widening(all_[c], q, best + bonus) - bonus;
-        if (value < best) best = value, which = q;
+        if (value < best && helps(all_[c], q)) best = value, which = q;
       }
       if (which == kNone) return false;
       take(which);
@@ -525,22 +713,23 @@ class Clusters {
   bool repair() {
     for (size_t s = 0; s < saves_; ++s) {  // more are saved meanwhile
       const int32_t c = saved_[s].first;
-      if (all_[c].points.empty() || all_[c].rows >= least_) continue;
-      if (!fill(c) && !disperse(c)) return false;
+      while (!all_[c].points.empty() && !complete(all_[c]))
+        if (!fill(c) && !disperse(c)) return false;
     }
     return true;
   }
 
-  // Takes a point that another cluster can spare, if that seems to cost less than to disperse.
+  // Takes a point that another cluster can spare and that helps to complete this one, if that seems to cost less than to disperse.
   bool fill(int32_t c) {
     double best = allowed_ - delta_;
     Point which = kNone;
     for (const Point p : all_[c].points)
       for (const Point q : near_[p]) {
-        if (of_[q] == c || all_[c].rows + points_.rows[q] < least_ || !spare(q)) continue;
+        if (of_[q] == c || all_[c].rows + points_.rows[q] < least_ || all_[of_[q]].rows - points_.rows[q] < least_)
+          continue;
         const double saving = static_cast<double>(all_[of_[q]].cost) * static_cast<double>(points_.rows[q]);
         const double more = widening(all_[c], q, best + saving) - saving;
-        if (more < best) best = more, which = q;
+        if (more < best && helps(all_[c], q) && spare(q)) best = more, which = q;
       }
     if (which == kNone) return false;
     double apart = -all_[c].total();
@@ -572,9 +761,10 @@ class Clusters {
 
 void register_local(nb::module_& m) {
   nb::class_<Clusters>(m, "Clusters")
-      .def(nb::init<const Table&, const Longs&, const std::vector<Table>&, const std::vector<Floats>&, int64_t, size_t,
-                    int, uint64_t>(),
-           "codes"_a.noconvert(), "rows"_a, "groups"_a, "losses"_a, "least"_a, "nearest"_a, "visits"_a, "seed"_a)
+      .def(nb::init<const Table&, const Longs&, const std::vector<Table>&, const std::vector<Floats>&, int64_t,
+                    const std::vector<RuleArrays>&, size_t, int, uint64_t>(),
+           "codes"_a.noconvert(), "rows"_a, "groups"_a, "losses"_a, "least"_a, "rules"_a, "nearest"_a, "visits"_a,
+           "seed"_a)
       .def("improve", &Clusters::improve, "start"_a, "end"_a)
       .def("clusters", &Clusters::clusters);
 }

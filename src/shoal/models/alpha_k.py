@@ -59,12 +59,16 @@ class AlphaK(Model):
         complying = counts.sizes >= self.k
         values, known = self._count_values(counts)
         if isinstance(self.alpha, Mapping):
-            limits, which = [self._limit(label) for label in values.labels], values.values
+            limits, which = self.limits(values.labels), values.values
         else:
             limits, which = [self._limit(None)], np.zeros_like(values.values)
         over = ~is_within_limits(values.counts, known[values.classes], limits, which)
         complying[values.classes[over]] = False
         return complying
+
+    def limits(self, labels: Sequence[str | None]) -> list[Fraction]:
+        """Return the greatest share of each value."""
+        return [self._limit(label) for label in labels]
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         values, known = self._count_values(counts)

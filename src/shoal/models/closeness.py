@@ -177,7 +177,7 @@ class TCloseness(ReferenceModel):
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
         found = {"t": ceiling(greatest_ratio(*self._emd(values)))}
         if self.distance == "equal" and _are_numbers(values) and not values.order:
-            found["ordered"] = ceiling(greatest_ratio(*ordered_distance(values, _ranks(values, self.attribute))))
+            found["ordered"] = ceiling(greatest_ratio(*ordered_distance(values, rank_values(values, self.attribute))))
         return found
 
     def _emd(self, values: ValueCounts) -> Emd:
@@ -187,7 +187,7 @@ class TCloseness(ReferenceModel):
                 "their order means nothing"
             )
         if self.distance == "ordered":
-            return ordered_distance(values, _ranks(values, self.attribute))
+            return ordered_distance(values, rank_values(values, self.attribute))
         if self.distance == "hierarchical":
             if not values.levels:
                 raise BadPolicy(f"attributes.{self.attribute}: distance = 'hierarchical' needs its hierarchy; give one")
@@ -199,7 +199,7 @@ def _are_numbers(values: ValueCounts) -> bool:
     return scale_to_integers(values.labels) is not None and any(label is not None for label in values.labels)
 
 
-def _ranks(values: ValueCounts, attribute: str | None) -> Indices:
+def rank_values(values: ValueCounts, attribute: str | None) -> Indices:
     """Return the rank of each value among those that occur, by the policy's order or as numbers; null comes last."""
     numbers = scale_to_integers(values.labels)
     if values.order:

@@ -1,15 +1,23 @@
 """Classes of a table as local recoding sees them: codes, groups at each level, and what a label costs."""
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.class_counts import Longs
+from shoal.data.class_counts import ClassCounts, Indices, Longs
 from shoal.data.codes import Codes
 from shoal.data.packed_keys import join_columns
-from shoal.models.model import Flags
+from shoal.models.alpha_k import AlphaK
+from shoal.models.closeness import TCloseness, rank_values
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.l_diversity import DistinctLDiversity, EntropyLDiversity
+from shoal.models.likeness import BetaLikeness
+from shoal.models.model import Flags, Model, exact_share
+from shoal.models.p_sensitive import PSensitive
+from shoal.models.recursive_cl import RecursiveCLDiversity
 from shoal.partition.condition import Condition
 from shoal.recoding.outcome import Before
 
@@ -120,6 +128,94 @@ class Cells:
         return renumber_parts(same)
 
 
+class Form(IntEnum):
+    """How a rule says that values must be spread, as the compiled clusters number it."""
+
+    DISTINCT = 0
+    SHARES = 1
+    ENTROPY = 2
+    RECURSIVE = 3
+    EQUAL = 4
+    ORDERED = 5
+
+
+RuleArrays = tuple[int, float, int, Floats, Longs, Codes, Longs]
+
+
+@dataclass(frozen=True)
+class SpreadRule:
+    """A model as the compiled clusters know it: how the values of a cluster must be spread.
+
+    It guides the clusters, and the model itself judges them.
+    """
+
+    form: Form
+    classes: Indices
+    """The class of each entry: of a value that occurs in a class, with how often."""
+    values: Indices
+    counts: Longs
+    limits: Floats
+    """One number per value: its greatest share, or its share in the table."""
+    number: float = 0.0
+    least: int = 1
+
+    def arrays(self, classes: NDArray[np.intp], count: int) -> RuleArrays:
+        """Return the rule for these of `count` classes, as the compiled clusters take it."""
+        place = np.full(count, -1, dtype=np.int64)
+        place[classes] = np.arange(len(classes))
+        # entries of these classes, in their order
+        at = place[self.classes]
+        order = np.lexsort((self.values, at))[np.count_nonzero(at < 0) :]
+        begin = np.concatenate([[0], np.cumsum(np.bincount(at[order], minlength=len(classes)))]).astype(np.int64)
+        values = np.ascontiguousarray(self.values[order], dtype=np.int32)
+        return int(self.form), self.number, self.least, self.limits, begin, values, self.counts[order]
+
+
+def rules_of(condition: Condition) -> list[SpreadRule]:
+    """Return the rules that the models of a condition come down to; the others are left to the models alone."""
+    counts = condition.items.class_counts(condition.reading)
+    made = (_rule_of(model, condition, counts) for model in condition.parts if not model.table_wide)
+    return [rule for rule in made if rule is not None]
+
+
+def _rule_of(model: Model, condition: Condition, counts: ClassCounts) -> SpreadRule | None:
+    """Return the rule that a model comes down to, None if there is none."""
+    unit = condition.reading.unit
+    if isinstance(model, KAnonymity):
+        if unit is None:
+            return None  # the least number of rows says it
+        persons = condition.items.long[unit]
+        nothing = np.zeros(persons.size)
+        return SpreadRule(Form.DISTINCT, persons.classes, persons.values, persons.counts, nothing, least=model.k)
+    if model.columns or model.about not in counts.sensitive or not hasattr(model, "null_is_value"):
+        return None
+    held = counts.sensitive[model.about].select_protecting(null=model.null_is_value)
+    entries, size = (held.classes, held.values, held.counts), len(held.labels)
+    shares = held.overall / max(int(held.overall.sum()), 1)
+    match model:
+        case DistinctLDiversity():
+            return SpreadRule(Form.DISTINCT, *entries, np.zeros(size), least=model.l)
+        case PSensitive():
+            return SpreadRule(Form.DISTINCT, *entries, np.zeros(size), least=model.p)
+        case EntropyLDiversity():
+            return SpreadRule(Form.ENTROPY, *entries, np.zeros(size), float(model.l))
+        case RecursiveCLDiversity():
+            return SpreadRule(Form.RECURSIVE, *entries, np.zeros(size), float(model.c), model.l)
+        case AlphaK():
+            return SpreadRule(Form.SHARES, *entries, np.array([float(limit) for limit in model.limits(held.labels)]))
+        case BetaLikeness():
+            return SpreadRule(Form.SHARES, *entries, (1 + float(model.beta)) * shares)
+        case TCloseness(distance="ordered"):
+            ranks = rank_values(held, model.about)
+            by_rank = np.bincount(ranks[held.overall > 0], weights=shares[held.overall > 0])
+            here = np.ascontiguousarray(ranks[held.values])
+            return SpreadRule(Form.ORDERED, held.classes, here, held.counts, by_rank, float(exact_share("t", model.t)))
+        case TCloseness(distance="equal" | None):
+            return SpreadRule(Form.EQUAL, *entries, shares, float(exact_share("t", model.t)))
+        case _:
+            return None
+
+
 @dataclass(frozen=True)
 class Judge:
     """Checks a condition on parts of points."""
@@ -131,6 +227,11 @@ class Judge:
     def merging_is_safe(self) -> bool:
         """Whether the union of complying parts always complies, and no model is about the whole table."""
         return not self.condition.table_wide and all(part.merging > 0 for part in self.condition.parts)
+
+    @cached_property
+    def rules(self) -> list[SpreadRule]:
+        """What the compiled clusters know of the models beside the least number of rows."""
+        return [] if self.condition.k is not None else rules_of(self.condition)
 
     def complies(self, part: Codes, parts: int) -> Flags:
         """Return which parts comply and have a label for every attribute; points of part -1 are left out."""

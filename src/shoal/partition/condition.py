@@ -1,6 +1,6 @@
 """The models of a policy as a condition that every part must meet."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from shoal.data.class_counts import ClassCounts, sum_counts
 from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import CountInterpretation, join_columns
-from shoal.models.k_anonymity import KAnonymity
+from shoal.models.k_anonymity import KAnonymity, least_size
 from shoal.models.model import Flags, Model
 from shoal.problem import Problem, columns_to_count
 from shoal.search.driver import Ask
@@ -19,6 +19,12 @@ from shoal.search.oracle import Tally
 
 if TYPE_CHECKING:
     from shoal.data.packed_keys import Beside
+
+
+FEW_ROWS = 100
+"""Rows of a small table, in which any row may be lent."""
+MOST_LENT = 4
+"""Equal rows of a larger table that may be lent."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,54 @@ def rows_as_items(problem: Problem) -> tuple[FrequencySet, Codes]:
     item = np.empty(len(order), dtype=np.int32)  # the inverse of the order
     item[order] = np.arange(len(order), dtype=np.int32)
     return FrequencySet.from_rows({name: coded(name) for name in quasi}, beside), item
+
+
+def lending_items(problem: Problem, lifts: Mapping[str, Codes] | None = None) -> tuple[FrequencySet, Codes]:
+    """Return the table's classes cut into items that may go to different parts, and each row's item.
+
+    Rows that agree in all that is counted are one item, except that a few of them are items of their own: a class that
+    has more rows than it needs can lend these. In small tables every row is an item. Which rows are lent is drawn from
+    the seed, since an order by value would tell who they are; the order of the table does not matter. The rows of a
+    person that agree in the quasi-identifiers are one item. `lifts` replaces the codes of quasi-identifiers.
+    """
+    table, quasi, policy = problem.table, problem.quasi, problem.policy
+    codes = {name: table[name].codes if lifts is None else lifts[name][table[name].codes] for name in quasi}
+    counted = columns_to_count(policy, quasi)
+    if policy.unit is None:
+        alike = dict.fromkeys(name for one in counted for name in ([one] if isinstance(one, str) else one))
+    else:
+        alike = {policy.unit: None}
+    alike = {name: None for name in alike if name not in quasi}
+    others = [name for name in table.columns if name not in quasi and name not in alike]
+    columns = [*codes.values(), *(table[name].codes for name in [*alike, *quasi, *others])]
+    keys = columns[: len(quasi) + len(alike)]
+    # [place] its row: first in the order of all values, then rows that are alike in an order that is drawn
+    order = np.lexsort(columns[::-1])
+    drawn = np.empty(len(order), dtype=np.uint64)
+    drawn[order] = np.random.PCG64(policy.method.seed).random_raw(len(order))
+    order = np.lexsort([drawn, *keys[::-1]])
+    # [place] whether its row differs from the one before; then its group, and its place and the rows in that group
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)
+    group = np.cumsum(fresh) - 1
+    begin = np.flatnonzero(fresh)
+    within, size = np.arange(len(order)) - begin[group], np.diff(np.append(begin, len(order)))[group]
+    if policy.unit is not None:
+        lent = np.zeros_like(size)
+    elif len(order) <= FEW_ROWS:
+        lent = size
+    else:  # what the group has beyond the least size of a class
+        lent = np.clip(size - least_size(policy.models), 0, MOST_LENT)
+    item = np.empty(len(order), dtype=np.int32)
+    item[order] = np.cumsum(fresh | (within >= size - lent)) - 1
+
+    beside: Beside = {
+        one: (table[one].codes, table[one].size)
+        if isinstance(one, str)
+        else join_columns([(table[name].codes, table[name].size) for name in one])
+        for one in counted
+    }
+    return FrequencySet.from_items(item, {name: (codes[name], table[name].size) for name in quasi}, beside), item
 
 
 def progress_reporter_of(problem: Problem) -> Callable[[float], None]:

@@ -83,6 +83,8 @@ VISITS = 150
 FEWEST_ROUNDS, MOST_ROUNDS = 3, 64
 WORK = 900_000
 """Cells that all rounds of annealing together may visit."""
+RULE_EFFORT = 0.25
+"""By how much more a round takes for each rule that clusters must keep."""
 LARGEST = 64
 """Most rows that a cluster is made to have; a condition that needs more is met from above, by splitting."""
 GROWTH = 1.6
@@ -101,7 +103,7 @@ def assemble(judge: Judge, least: int, seed: int, watch: Watch, stop: Stop) -> C
         open_ = np.flatnonzero(part < 0)
         if not len(open_):
             break
-        part[open_] = part.max() + 1 + cluster_points(cells, open_, size, seed, watch, stop)
+        part[open_] = part.max() + 1 + cluster_points(judge, open_, size, seed, watch, stop)
         part = _keep_complying(judge, part)
     return part if (part >= 0).all() else _assign_rest(judge, part)
 
@@ -116,25 +118,29 @@ def _sizes(judge: Judge, least: int) -> Iterator[int]:
         yield size
 
 
-def cluster_points(cells: Cells, some: NDArray[np.intp], least: int, seed: int, watch: Watch, stop: Stop) -> Codes:
-    """Return the cluster of some points: at least `least` rows each, with little loss."""
+def cluster_points(judge: Judge, some: NDArray[np.intp], least: int, seed: int, watch: Watch, stop: Stop) -> Codes:
+    """Return the cluster of some points: at least `least` rows each, as the rules ask, with little loss."""
+    cells = judge.cells
     if cells.rows[some].sum() < 2 * least:  # there cannot be two
         return np.zeros(len(some), dtype=np.int32)
     # attributes of few values first: they tell soonest that two points differ
     by_size = sorted(range(cells.width), key=lambda i: (len(cells.groups[i]), i))
+    items = cells.order[some]
     clusters = kernels.Clusters(
         np.ascontiguousarray(cells.codes[some][:, by_size]),
         cells.rows[some],
         [cells.groups[i] for i in by_size],
         [cells.losses[i] for i in by_size],
         least,
+        [rule.arrays(items, len(cells)) for rule in judge.rules],
         max(NEAREST, min(least, LARGEST)),
         VISITS,
         seed,
     )
     fewest = FEWEST_ROUNDS if least <= NEAREST else 1  # large clusters take long
     most = max(MOST_ROUNDS * NEAREST**2 // max(least, NEAREST) ** 2, 1)  # a round takes the longer, the larger they are
-    rounds = min(max(WORK // (len(some) * cells.width * max(least // NEAREST, 1)), fewest), most)
+    effort = len(some) * cells.width * max(least // NEAREST, 1) * (1 + RULE_EFFORT * len(judge.rules))
+    rounds = min(max(int(WORK / effort), fewest), most)
     # temperature at the start and end of each round, falling to 0
     heats = np.append(HEAT * (1 - np.arange(rounds) / (rounds - 0.5)), 0.0)
     for done, (start, end) in enumerate(pairwise(heats.tolist())):
@@ -279,6 +285,9 @@ def _accept_splits(judge: Judge, part: Codes, children: Codes, chosen: Chosen) -
 
 LEAST_SIZES = (1, 4, 16, 64)
 """Least numbers of rows of a cluster, tried in turn until the models of the whole table hold too."""
+STARTED = 1_000
+"""Points that all starts together may cluster."""
+MOST_STARTS = 10
 CLUSTERING = 0.9
 """Share of the progress bar that clustering takes."""
 
@@ -321,7 +330,7 @@ def local(
     ([0, 0, 1, 1], [[1], [1]])
     """
     judge = Judge(Cells.of(before), condition)
-    part, parts = split_all(judge, _first_parts(judge, seed, lambda share: watch(CLUSTERING * share), stop))
+    part, parts = _best_parts(judge, seed, lambda share: watch(CLUSTERING * share), stop)
     instead = better_node(judge, judge.cells.loss(part, parts))
     if instead is not None:
         part, parts = split_all(judge, instead)
@@ -329,6 +338,24 @@ def local(
     of_class = np.empty_like(part)
     of_class[judge.cells.order] = part
     return LocalResult(of_class, judge.cells.levels(part, parts))
+
+
+def _best_parts(judge: Judge, seed: int, watch: Callable[[float], None], stop: Callable[[], bool]) -> tuple[Codes, int]:
+    """Return the best of a few starts, each split as far as it can be; large tables have one start."""
+    starts = min(max(STARTED // len(judge.cells), 1), MOST_STARTS)
+    best = None
+    for start in range(starts):
+        done = start / starts
+        found = split_all(
+            judge, _first_parts(judge, seed + start, lambda share, done=done: watch(done + share / starts), stop)
+        )
+        loss = judge.cells.loss(*found)
+        if best is None or loss < best[0]:
+            best = loss, found
+        if stop():
+            break
+    assert best is not None
+    return best[1]
 
 
 def _first_parts(judge: Judge, seed: int, watch: Callable[[float], None], stop: Callable[[], bool]) -> Codes:

@@ -10,7 +10,7 @@ from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
 from shoal.errors import BadHierarchy, Infeasible
 from shoal.hierarchy.taxonomy import TOP, Hierarchy
-from shoal.partition.condition import condition_of, progress_reporter_of
+from shoal.partition.condition import condition_of, lending_items, progress_reporter_of
 from shoal.partition.local import local
 from shoal.partition.released_labels import Partitioning, ShownParts, show_levels
 from shoal.problem import Problem
@@ -24,8 +24,7 @@ _SHARES = (Fraction(0), Fraction(1, 50), Fraction(1, 10), Fraction(1))
 def recode_locally(problem: Problem) -> Partitioning:
     """Generalise every cell only as far as its class needs (CG_ of S2.3); between the value and `*` only, _CS."""
     hierarchies = {name: require_one_top(hierarchy) for name, hierarchy in problem.hierarchies.items()}
-    assert problem.classes.classes is not None
-    made = _recode_along(problem, problem.classes, problem.classes.classes, list(hierarchies.values()))
+    made = _recode_along(problem, *lending_items(problem), list(hierarchies.values()))
     return replace(made, builders=dict(problem.builders), hierarchies=hierarchies)
 
 
@@ -55,21 +54,19 @@ def _suppress_cells(problem: Problem, before: Before, levels: Mapping[str, int])
     assert problem.classes.classes is not None
     flat = [_value_or_star(problem.hierarchies[name], levels[name]) for name in problem.quasi]
     steps = {name: problem.hierarchies[name].levels[levels[name]] for name in problem.quasi}
-    classes = problem.classes.rollup(steps, want_classes=True)
-    assert classes.classes is not None
-    made = _recode_along(problem, classes, classes.classes[problem.classes.classes], flat)
-    _restore_covers(made.showing, before, levels, made.part[classes.classes])
+    made = _recode_along(problem, *lending_items(problem, steps), flat)
+    _restore_covers(made.showing, before, levels, problem.classes.classes, made.part[made.of_row])
     return replace(made, builders=dict(problem.builders), hierarchies=dict(problem.hierarchies))
 
 
-def _restore_covers(showing: ShownParts, before: Before, levels: Mapping[str, int], part: Codes) -> None:
-    """Replace the covers of flat hierarchies (a label or `*`) by covers along the real ones; `part` is per class.
+def _restore_covers(showing: ShownParts, before: Before, levels: Mapping[str, int], of_row: Codes, part: Codes) -> None:
+    """Replace the covers of flat hierarchies (a label or `*`) by covers along the real ones.
 
-    `*` is above all labels, even where a hierarchy has several at its top.
+    `of_row` is the class of each row before, `part` its part. `*` is above all labels, even where a hierarchy has several at its top.
     """
     classes = before.classes
     member = np.empty(int(part.max()) + 1, dtype=np.int64)  # some class of each part
-    member[part] = np.arange(len(classes))
+    member[part] = of_row
     for i, (hierarchy, (name, flat)) in enumerate(zip(before.hierarchies, showing.covers.items(), strict=True)):
         each = np.where(flat.lifts == 1, hierarchy.left_out, levels[name])
         showing.covers[name] = Covers.along(hierarchy, classes.codes(name)[member], each, before.marginal(i))

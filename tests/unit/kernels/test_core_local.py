@@ -12,7 +12,7 @@ LOSSES = np.tile([0.0, 0.2, 1.0], (6, 1))
 
 
 def made(codes=CODES, rows=ROWS, groups=PAIRS, losses=LOSSES, least=2):
-    return Clusters(codes, rows, [groups], [losses], least, 4, 100, 0)
+    return Clusters(codes, rows, [groups], [losses], least, [], 4, 100, 0)
 
 
 def test_neighbours_come_together():

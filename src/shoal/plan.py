@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from shoal.search.oracle import Tally
 
 
+_ROUNDING = 1e-12
+
+
 @dataclass(frozen=True)
 class Searched:
     """How a search of the lattice ended."""
@@ -83,6 +86,8 @@ class Plan:
     """Whether `observed` ranges are the least and greatest value of all rows with the same label, not of a class."""
     grown: "HistoryUpdate | None" = None
     """What a later release must know, where the table is or will be published again."""
+    bound: float | None = None
+    """What the score is at least, where that is known and no lattice was searched."""
     known_classes: pa.Table | None = None
     """The classes of the earlier release that rows were put into, as its private folder lists them."""
 
@@ -96,6 +101,20 @@ class Plan:
         """The label of each released column that covers every value: `*`, or the name of its hierarchy's root."""
         known = {name: hierarchy.top for name, hierarchy in self.hierarchies.items()}
         return {column: known.get(name, TOP) for name, columns in self.released_as.items() for column in columns}
+
+    @property
+    def gap(self) -> float | None:
+        """The most by which the score may lie above the least; None where nothing is known."""
+        if self.search is not None:
+            return self.search.gap
+        return None if self.bound is None else max(self.score - self.bound, 0.0)
+
+    @property
+    def proved(self) -> bool:
+        """Whether the score is proved to be the least."""
+        if self.search is not None:
+            return self.search.found.proved
+        return self.bound is not None and self.bound >= self.score * (1 - _ROUNDING)
 
     @property
     def effort(self) -> dict[str, int | None]:

@@ -429,7 +429,7 @@ def _describe_optimality(method: dict[str, Any]) -> str:
         return "no other node was allowed"
     if method["proved"]:
         return "proved to be the least"
-    if "gap" in method and method["algorithm"] == "optimal":
+    if "gap" in method and (method["algorithm"] == "optimal" or "nodes" not in method):
         return f"at most {method['gap']:.3g} above the least"
     return f"{method['algorithm']} does not look for the least"
 

@@ -306,8 +306,8 @@ def _run(name: str, problem: Problem) -> tuple[AlgorithmRun, Plan]:
         suppressed=plan.after.suppressed_rows,
         classes=len(plan.after.kept),
         metrics=FrozenDict(plan.metrics),
-        proved=search is not None and search.found.proved,
-        gap=None if search is None else search.gap,
+        proved=plan.proved,
+        gap=plan.gap,
         solutions=(len(search.found.nodes) or None) if search else None,
     )
     return run, plan

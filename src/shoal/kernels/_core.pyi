@@ -120,3 +120,13 @@ class Clusters:
     ) -> None: ...
     def improve(self, start: float, end: float) -> None: ...
     def clusters(self) -> Ints: ...
+
+def cheapest_sets(
+    codes: Ints,
+    rows: Longs,
+    groups: Sequence[Ints],
+    losses: Sequence[NDArray[np.float64]],
+    least: int,
+    rules: Sequence[tuple[int, float, int, NDArray[np.float64], Longs, Ints, Longs]],
+    costs: NDArray[np.float64],
+) -> NDArray[np.float64]: ...

@@ -8,10 +8,9 @@
 // chain is kept if it costs less, or not much more while the search is still hot (simulated annealing).
 //
 // Rules are computed in floats and guide the search only: the models themselves judge what comes out.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
+
+#include "_shared.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -218,6 +217,22 @@ struct Points {
   }
 };
 
+Points read_points(const Table& codes, const Longs& rows, const std::vector<Table>& groups,
+                   const std::vector<Floats>& losses) {
+  Points points;
+  points.count = codes.shape(0), points.width = codes.shape(1);
+  if (groups.size() != points.width || losses.size() != points.width || rows.size() != points.count)
+    throw std::invalid_argument("a hierarchy per attribute and a count per point are needed");
+  points.codes.assign(codes.data(), codes.data() + codes.size());
+  points.rows.assign(rows.data(), rows.data() + rows.size());
+  for (size_t i = 0; i < points.width; ++i) points.hierarchies.emplace_back(groups[i], losses[i]);
+  for (size_t at = 0; at < points.codes.size(); ++at)
+    if (points.codes[at] < 0 || points.codes[at] >= points.hierarchies[at % points.width].size)
+      throw std::invalid_argument("a code that its hierarchy does not know");
+  points.tabulate();
+  return points;
+}
+
 // Nearest neighbours.  A tree splits the points along the children of one label at a time, the dearest label first.
 // The distance to all points of a subtree is at least what its labels cost together with the point: most are skipped.
 class Neighbours {
@@ -230,13 +245,16 @@ class Neighbours {
 
   // The nearest `most`, as far as `visits` looks find them, nearest first.
   const std::vector<std::pair<float, Point>>& of(Point p, size_t most, int visits) {
-    p_ = p, most_ = most, visits_ = visits;
+    p_ = p, most_ = most, visits_ = visits, missed_ = kNever;
     found_.clear();
     paid_.assign(points_.width, 0);
     if (!nodes_.empty()) visit(0, 0);
     std::sort(found_.begin(), found_.end());
     return found_;
   }
+
+  // A lower bound of the distance of all that the last call did not find.
+  float missed() const { return found_.size() < most_ ? missed_ : std::min(missed_, found_.back().first); }
 
  private:
   struct Node {
@@ -252,6 +270,7 @@ class Neighbours {
   Point p_ = 0;
   size_t most_ = 0;
   int visits_ = 0;
+  float missed_ = kNever;
 
   int32_t group(Point p, int i, int level) const { return points_.hierarchies[i].group(points_[p][i], level); }
 
@@ -297,9 +316,13 @@ class Neighbours {
     const float before = paid_[i];
     const Hierarchy& hierarchy = points_.hierarchies[i];
     for (size_t child : node.children) {
-      if (child == own || visits_ <= 0) continue;
+      if (child == own) continue;
       const int code = points_[p_][i];
       paid_[i] = std::max(before, hierarchy.loss(code, hierarchy.meet(code, points_[first(child)][i])));
+      if (visits_ <= 0) {
+        missed_ = std::min(missed_, least - before + paid_[i]);
+        continue;
+      }
       if (found_.size() < most_ || least - before + paid_[i] < found_[0].first) visit(child, least - before + paid_[i]);
     }
     paid_[i] = before;
@@ -336,20 +359,11 @@ class Clusters {
  public:
   Clusters(const Table& codes, const Longs& rows, const std::vector<Table>& groups, const std::vector<Floats>& losses,
            int64_t least, const std::vector<RuleArrays>& rules, size_t nearest, int visits, uint64_t seed)
-      : least_(least), nearest_(nearest), visits_(visits), random_(seed) {
-    points_.count = codes.shape(0), points_.width = codes.shape(1);
-    if (groups.size() != points_.width || losses.size() != points_.width || rows.size() != points_.count)
-      throw std::invalid_argument("a hierarchy per attribute and a count per point are needed");
-    points_.codes.assign(codes.data(), codes.data() + codes.size());
-    points_.rows.assign(rows.data(), rows.data() + rows.size());
-    for (size_t i = 0; i < points_.width; ++i) points_.hierarchies.emplace_back(groups[i], losses[i]);
-    for (size_t at = 0; at < points_.codes.size(); ++at)
-      if (points_.codes[at] < 0 || points_.codes[at] >= points_.hierarchies[at % points_.width].size)
-        throw std::invalid_argument("a code that its hierarchy does not know");
+      : points_(read_points(codes, rows, groups, losses)), least_(least), nearest_(nearest), visits_(visits),
+        random_(seed) {
     for (const RuleArrays& rule : rules) rules_.emplace_back(rule, points_.count);
     lasting_ = std::all_of(rules_.begin(), rules_.end(), [](const Rule& rule) { return rule.lasting(); });
     nb::gil_scoped_release release;
-    points_.tabulate();
     grow_all();
     look_around();
   }
@@ -757,6 +771,123 @@ class Clusters {
   }
 };
 
+// The least that a row can cost, whatever class it is in: of all sets of points that hold its point, have enough rows
+// and enough different values, the one whose labels cost least.
+class CheapestSets {
+ public:
+  CheapestSets(const Points& points, int64_t least, const std::vector<Rule>& rules)
+      : points_(points), least_(least), rules_(rules), tallies_(rules.size()) {}
+
+  // A lower bound of that cost; at least `cost` if no cheaper set exists.
+  double bound(Neighbours& neighbours, Point p, double cost) {
+    const double limit = cost - kRounding;  // sums of floats that differ by less are equal
+    if (limit <= 0) return 0;
+    const auto& near = neighbours.of(p, kMembers, kLooks);
+    const size_t width = points_.width;
+    // the level at which each neighbour meets the point; the first is the point itself
+    members_.assign(1, p);
+    for (const auto& [distance, q] : near) members_.push_back(q);
+    meets_.assign(members_.size() * width, 0);
+    for (size_t m = 1; m < members_.size(); ++m)
+      for (size_t i = 0; i < width; ++i)
+        meets_[m * width + i] = static_cast<uint8_t>(points_.hierarchies[i].meet(points_[p][i], points_[members_[m]][i]));
+    best_ = std::min(limit, static_cast<double>(neighbours.missed()) - kRounding);
+    steps_ = points_.count <= kFew ? kManySteps : kSteps;
+    levels_.assign(width, 0);
+    widen(1);
+    if (steps_ <= 0) best_ = std::min(best_, farthest_needed(near));
+    return best_ >= limit ? cost : std::max(best_ - kRounding, 0.0);
+  }
+
+ private:
+  static constexpr size_t kMembers = 32;
+  static constexpr int kLooks = 400;
+  static constexpr int kSteps = 300, kManySteps = 10'000;  // where there are few points
+  static constexpr double kRounding = 1e-6;
+  const Points& points_;
+  int64_t least_;
+  const std::vector<Rule>& rules_;
+  std::vector<Tally> tallies_;
+  std::vector<Point> members_;
+  std::vector<uint8_t> meets_, levels_;
+  double best_ = 0;
+  int steps_ = 0;
+
+  bool covered(size_t m) const {
+    for (size_t i = 0; i < points_.width; ++i)
+      if (meets_[m * points_.width + i] > levels_[i]) return false;
+    return true;
+  }
+
+  double cost() const {
+    double sum = 0;
+    for (size_t i = 0; i < points_.width; ++i) sum += points_.hierarchies[i].loss(points_[members_[0]][i], levels_[i]);
+    return sum;
+  }
+
+  // Whether the members that `chosen` says are enough.
+  template <typename Chosen> bool enough(Chosen chosen) {
+    int64_t rows = 0;
+    for (Tally& tally : tallies_) tally.clear();
+    for (size_t m = 0; m < members_.size(); ++m) {
+      if (!chosen(m)) continue;
+      rows += points_.rows[members_[m]];
+      for (size_t r = 0; r < rules_.size(); ++r) rules_[r].add(tallies_[r], members_[m]);
+    }
+    for (size_t r = 0; r < rules_.size(); ++r)
+      if (rules_[r].excess(tallies_[r]) > 0) return false;
+    return rows >= least_;
+  }
+
+  // Tries every way to cover one more member, from one on, as long as the labels cost less than the best.
+  void widen(size_t from) {
+    if (--steps_ <= 0) return;
+    const double now = cost();
+    if (now >= best_) return;
+    if (enough([&](size_t m) { return covered(m); })) {
+      best_ = now;
+      return;
+    }
+    for (size_t m = from; m < members_.size() && steps_ > 0; ++m) {
+      if (covered(m)) continue;
+      const std::vector<uint8_t> before = levels_;
+      for (size_t i = 0; i < points_.width; ++i) levels_[i] = std::max(levels_[i], meets_[m * points_.width + i]);
+      widen(m + 1);
+      levels_ = before;
+    }
+  }
+
+  // Of the nearest that are enough, the farthest: no set that is enough costs less than the pair of it and the point.
+  double farthest_needed(const std::vector<std::pair<float, Point>>& near) {
+    for (size_t many = 1; many < members_.size(); ++many)
+      if (enough([&](size_t m) { return m <= many; })) return static_cast<double>(near[many - 1].first) - kRounding;
+    return kNever;
+  }
+};
+
+// The least that a row of each point can cost, given what it costs.
+nb::object cheapest_sets(const Table& codes, const Longs& rows, const std::vector<Table>& groups,
+                         const std::vector<Floats>& losses, int64_t least, const std::vector<RuleArrays>& rules,
+                         const Doubles& costs) {
+  const Points points = read_points(codes, rows, groups, losses);
+  if (costs.size() != points.count) throw std::invalid_argument("a cost per point is needed");
+  std::vector<Rule> made;
+  for (const RuleArrays& rule : rules) made.emplace_back(rule, points.count);
+  for (const Rule& rule : made)
+    if (!rule.lasting()) throw std::invalid_argument("a set may be enough for a part of it only");
+  std::vector<double> bounds(points.count);
+  {
+    nb::gil_scoped_release release;
+    std::vector<Point> all(points.count);
+    std::iota(all.begin(), all.end(), 0);
+    Neighbours neighbours(points, all);
+    CheapestSets sets(points, least, made);
+    for (const Point p : all) bounds[p] = sets.bound(neighbours, p, costs.data()[p]);
+  }
+  const size_t count = bounds.size();
+  return shoal::to_numpy<double>(std::move(bounds), {count});
+}
+
 }  // namespace
 
 void register_local(nb::module_& m) {
@@ -767,4 +898,6 @@ void register_local(nb::module_& m) {
            "seed"_a)
       .def("improve", &Clusters::improve, "start"_a, "end"_a)
       .def("clusters", &Clusters::clusters);
+  m.def("cheapest_sets", &cheapest_sets, "codes"_a.noconvert(), "rows"_a, "groups"_a, "losses"_a, "least"_a, "rules"_a,
+        "costs"_a);
 }

@@ -1,18 +1,20 @@
 """Classes of a table as local recoding sees them: codes, groups at each level, and what a label costs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shoal import kernels
 from shoal.data.class_counts import ClassCounts, Indices, Longs
 from shoal.data.codes import Codes
 from shoal.data.packed_keys import join_columns
 from shoal.models.alpha_k import AlphaK
 from shoal.models.closeness import TCloseness, rank_values
-from shoal.models.k_anonymity import KAnonymity
+from shoal.models.k_anonymity import KAnonymity, least_size
 from shoal.models.l_diversity import DistinctLDiversity, EntropyLDiversity
 from shoal.models.likeness import BetaLikeness
 from shoal.models.model import Flags, Model, exact_share
@@ -22,6 +24,7 @@ from shoal.partition.condition import Condition
 from shoal.recoding.outcome import Before
 
 Floats = NDArray[np.float64]
+ROUNDING = 1e-9
 NOTHING = 1e3
 """Loss of a row that shares no label with the rest of its part: more than any label costs."""
 
@@ -159,14 +162,14 @@ class SpreadRule:
     number: float = 0.0
     least: int = 1
 
-    def arrays(self, classes: NDArray[np.intp], count: int) -> RuleArrays:
-        """Return the rule for these of `count` classes, as the compiled clusters take it."""
-        place = np.full(count, -1, dtype=np.int64)
-        place[classes] = np.arange(len(classes))
-        # entries of these classes, in their order
+    def arrays(self, place: NDArray[np.integer], count: int) -> RuleArrays:
+        """Return the rule for `count` points, as the compiled clusters take it; `place` is the point of each class.
+
+        Classes of point -1 are left out; the entries of classes of one point are listed one after the other.
+        """
         at = place[self.classes]
         order = np.lexsort((self.values, at))[np.count_nonzero(at < 0) :]
-        begin = np.concatenate([[0], np.cumsum(np.bincount(at[order], minlength=len(classes)))]).astype(np.int64)
+        begin = np.concatenate([[0], np.cumsum(np.bincount(at[order], minlength=count))]).astype(np.int64)
         values = np.ascontiguousarray(self.values[order], dtype=np.int32)
         return int(self.form), self.number, self.least, self.limits, begin, values, self.counts[order]
 
@@ -176,6 +179,37 @@ def rules_of(condition: Condition) -> list[SpreadRule]:
     counts = condition.items.class_counts(condition.reading)
     made = (_rule_of(model, condition, counts) for model in condition.parts if not model.table_wide)
     return [rule for rule in made if rule is not None]
+
+
+def distinct_rules_of(condition: Condition) -> list[SpreadRule]:
+    """Return the least numbers of different values that the models of a condition come down to.
+
+    A class that keeps the models holds so many different values, and so does every set of rows around it.
+    """
+    found = []
+    for rule in rules_of(condition):
+        complete = int(rule.counts.sum()) == condition.items.rows  # else a class may hold no value at all
+        if rule.form in {Form.DISTINCT, Form.RECURSIVE}:
+            least = rule.least
+        elif rule.form is Form.ENTROPY:
+            least = ceil(rule.number)
+        elif rule.form is Form.SHARES and complete:
+            least = _count_until(rule.limits, 1.0)
+        elif rule.form is Form.EQUAL and complete:  # values that a class lacks are as far as their shares
+            least = _count_until(rule.limits, 1 - rule.number)
+        else:
+            continue
+        found.append(replace(rule, form=Form.DISTINCT, least=least))
+    return found
+
+
+def _count_until(shares: Floats, total: float) -> int:
+    """Return the least number of shares that sum to a total, the largest first; rounding never counts one too many.
+
+    >>> _count_until(np.array([0.1, 0.5, 0.4]), 0.9)
+    2
+    """
+    return int(np.count_nonzero(np.cumsum(np.sort(shares)[::-1]) < total - ROUNDING)) + 1
 
 
 def _rule_of(model: Model, condition: Condition, counts: ClassCounts) -> SpreadRule | None:
@@ -214,6 +248,35 @@ def _rule_of(model: Model, condition: Condition, counts: ClassCounts) -> SpreadR
             return SpreadRule(Form.EQUAL, *entries, shares, float(exact_share("t", model.t)))
         case _:
             return None
+
+
+def lower_bound(judge: "Judge", part: Codes, parts: int) -> float:
+    """Return what the rows lose at least, whatever parts they are in, given the parts that were found.
+
+    A row loses no less than in the cheapest set of rows that holds it and has as many rows and different values as
+    every class must have. The mean over the rows of this is at most the loss of any release.
+    """
+    cells = judge.cells
+    levels, members = cells.levels(part, parts), cells.codes[cells.first(part, parts)]
+    costs = sum(cells.losses[i][members[:, i], levels[:, i]] for i in range(cells.width))[part]
+    # points of the same codes are one: [point] its number, [distinct point] one of its points, its rows, its cost
+    point, count, _ = join_columns([(codes, int(codes.max()) + 1) for codes in np.ascontiguousarray(cells.codes.T)])
+    one, rows, most = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.int64), np.zeros(count)
+    one[point] = np.arange(len(point))
+    np.add.at(rows, point, cells.rows)
+    np.maximum.at(most, point, costs)
+    place = np.empty(len(cells), dtype=np.int64)
+    place[cells.order] = point
+    least = kernels.cheapest_sets(
+        np.ascontiguousarray(cells.codes[one]),
+        rows,
+        cells.groups,
+        cells.losses,
+        least_size(judge.condition.models),
+        [rule.arrays(place, count) for rule in distinct_rules_of(judge.condition)],
+        most,
+    )
+    return float(cells.rows @ np.minimum(least[point], costs) / cells.rows.sum())
 
 
 @dataclass(frozen=True)

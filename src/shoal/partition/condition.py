@@ -12,7 +12,7 @@ from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import CountInterpretation, join_columns
 from shoal.models.k_anonymity import KAnonymity, least_size
-from shoal.models.model import Flags, Model
+from shoal.models.model import Closure, Flags, Model
 from shoal.problem import Problem, columns_to_count
 from shoal.search.driver import Ask
 from shoal.search.oracle import Tally
@@ -61,6 +61,12 @@ class Condition:
     def table_wide(self) -> bool:
         """Whether some model is about all parts together."""
         return any(part.table_wide for part in self.parts)
+
+    @cached_property
+    def closed(self) -> "Condition":
+        """The same for the models of single classes alone that parts of a failing class cannot keep either."""
+        lasting = [part for part in self.parts if part.merging is not Closure.NOT and not part.table_wide]
+        return replace(self, models=[KAnonymity(1), *lasting])
 
     def complies(self, part: Codes, parts: int) -> Flags:
         """Return which parts keep every model of single classes; each number below `parts` occurs, -1 is left out."""

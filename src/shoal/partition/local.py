@@ -14,7 +14,7 @@ from shoal.data.packed_keys import join_columns
 from shoal.errors import Infeasible
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.model import Flags
-from shoal.partition.cell_labels import Cells, Floats, Judge, renumber_parts
+from shoal.partition.cell_labels import Cells, Floats, Judge, lower_bound, renumber_parts
 from shoal.partition.condition import Condition
 from shoal.recoding.outcome import Before
 
@@ -125,14 +125,15 @@ def cluster_points(judge: Judge, some: NDArray[np.intp], least: int, seed: int, 
         return np.zeros(len(some), dtype=np.int32)
     # attributes of few values first: they tell soonest that two points differ
     by_size = sorted(range(cells.width), key=lambda i: (len(cells.groups[i]), i))
-    items = cells.order[some]
+    place = np.full(len(cells), -1, dtype=np.int64)
+    place[cells.order[some]] = np.arange(len(some))
     clusters = kernels.Clusters(
         np.ascontiguousarray(cells.codes[some][:, by_size]),
         cells.rows[some],
         [cells.groups[i] for i in by_size],
         [cells.losses[i] for i in by_size],
         least,
-        [rule.arrays(items, len(cells)) for rule in judge.rules],
+        [rule.arrays(place, len(some)) for rule in judge.rules],
         max(NEAREST, min(least, LARGEST)),
         VISITS,
         seed,
@@ -299,6 +300,8 @@ class LocalResult:
     part: Codes
     levels: Codes
     """levels[part, attribute]: the lowest level at which all members of the part are one group."""
+    bound: float
+    """What rows lose on average at least, in any parts that comply."""
 
 
 def local(
@@ -337,7 +340,7 @@ def local(
     watch(1.0)
     of_class = np.empty_like(part)
     of_class[judge.cells.order] = part
-    return LocalResult(of_class, judge.cells.levels(part, parts))
+    return LocalResult(of_class, judge.cells.levels(part, parts), lower_bound(judge, part, parts))
 
 
 def _best_parts(judge: Judge, seed: int, watch: Callable[[float], None], stop: Callable[[], bool]) -> tuple[Codes, int]:

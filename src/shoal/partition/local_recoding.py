@@ -56,7 +56,8 @@ def _suppress_cells(problem: Problem, before: Before, levels: Mapping[str, int])
     steps = {name: problem.hierarchies[name].levels[levels[name]] for name in problem.quasi}
     made = _recode_along(problem, *lending_items(problem, steps), flat)
     _restore_covers(made.showing, before, levels, problem.classes.classes, made.part[made.of_row])
-    return replace(made, builders=dict(problem.builders), hierarchies=dict(problem.hierarchies))
+    # the bound is of the table at this node, and rows of other nodes may lose less
+    return replace(made, builders=dict(problem.builders), hierarchies=dict(problem.hierarchies), bound=None)
 
 
 def _restore_covers(showing: ShownParts, before: Before, levels: Mapping[str, int], of_row: Codes, part: Codes) -> None:
@@ -85,7 +86,7 @@ def _recode_along(
         stop=problem.stop,
     )
     showing = show_levels(classes, found.part, found.levels, hierarchies)
-    return Partitioning("cells", classes, found.part, of_row, showing, {}, {})
+    return Partitioning("cells", classes, found.part, of_row, showing, {}, {}, found.bound)
 
 
 def _value_or_star(hierarchy: Hierarchy, level: int) -> Hierarchy:

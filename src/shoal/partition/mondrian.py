@@ -12,6 +12,7 @@ from shoal import kernels
 from shoal.data.class_counts import Longs, sum_counts
 from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
+from shoal.errors import Infeasible
 from shoal.models.model import Flags
 from shoal.partition.axes import Axis, Floats, Regions
 from shoal.partition.condition import Condition
@@ -144,7 +145,8 @@ class _Children:
 def cut_all_parts(condition: Condition, axes: Sequence[Axis], plan: Plan, watch: Watch = ignore_progress) -> Regions:
     """Cut all parts, round by round, until no planned cut is allowable, and return the regions.
 
-    A cut is allowable if all its sides comply. Models of the table as a whole are checked after each round: of its
+    A cut is allowable if all its sides comply. Where the table as one part does not comply, parts that fail are cut
+    first, until all comply. Models of the table as a whole are checked after each round: of its
     cuts, in the order of the parts, the longest run that keeps them is made, found by bisection; the rest is refused.
     """
     points = Points.of(condition.items, axes)
@@ -152,6 +154,7 @@ def cut_all_parts(condition: Condition, axes: Sequence[Axis], plan: Plan, watch:
     low = np.zeros((1, len(axes)), dtype=np.int32)
     high = np.array([[axis.size - 1 for axis in axes]], dtype=np.int32)
     tree = _Tree(part, low, high, plan(Parts.of(points, part, np.array([True]))), np.zeros(1, dtype=np.int32))
+    tree = _cut_failing_parts(condition, axes, points, tree, plan)
     while True:
         axis, at = tree.next_cuts()
         is_open = at != At.NOWHERE
@@ -164,6 +167,41 @@ def cut_all_parts(condition: Condition, axes: Sequence[Axis], plan: Plan, watch:
         if condition.table_wide:
             good = _keep_holding_cuts(condition, tree, parts, children, good)
         tree = _apply_cuts(tree, parts, children, good, plan)
+
+
+def _cut_failing_parts(
+    condition: Condition, axes: Sequence[Axis], points: Points, tree: _Tree, plan: Plan
+) -> _Tree:
+    """Cut parts that do not comply until all do: of the planned cuts of each, the first whose sides all comply.
+
+    If there is none, the first whose sides keep the models that no smaller part of a failing one can keep.
+    """
+    closed = condition.closed
+    while True:
+        failing = ~condition.complies(tree.part, len(tree.turn))
+        if not failing.any():
+            break
+        # [part] the try that is chosen, and how good it is: 2 if all sides comply, 1 if they may be cut further
+        chosen, worth = np.zeros(len(failing), dtype=np.intp), np.zeros(len(failing), dtype=np.int64)
+        for turn in range(tree.tries.at.shape[1]):
+            axis, at = tree.tries.axis[:, turn], tree.tries.at[:, turn]
+            asked = np.flatnonzero(failing & (at != At.NOWHERE) & (worth < 2))
+            if len(asked):
+                parts = Parts.of(points, tree.part, np.isin(np.arange(len(failing)), asked))
+                children = _Children.of(parts, propose(axes, parts, axis[asked], at[asked]))
+                good, fair = children.allowable(condition, parts), children.allowable(closed, parts)
+                found = np.where(good, 2, fair.astype(np.int64))
+                better = found > worth[asked]
+                chosen[asked[better]], worth[asked[better]] = turn, found[better]
+        if (worth[failing] == 0).any():
+            break
+        each = np.flatnonzero(failing)
+        parts = Parts.of(points, tree.part, failing)
+        cuts = propose(axes, parts, tree.tries.axis[each, chosen[each]], tree.tries.at[each, chosen[each]])
+        tree = _apply_cuts(tree, parts, _Children.of(parts, cuts), np.ones(len(each), dtype=bool), plan)
+    if failing.any() or not condition.holds(tree.part, len(tree.turn)):
+        raise Infeasible("no way was found to cut the table so that every class keeps the policy; weaken it")
+    return tree
 
 
 def _keep_holding_cuts(condition: Condition, tree: _Tree, parts: Parts, children: _Children, good: Flags) -> Flags:

@@ -279,6 +279,8 @@ class Partitioning:
     showing: ShownParts
     builders: dict[str, Builder]
     hierarchies: dict[str, Hierarchy]
+    bound: float | None = None
+    """What rows lose on average at least, whatever the partition, where that is known."""
 
     @property
     def sizes(self) -> Longs:

@@ -18,6 +18,7 @@ from shoal.hierarchy.intervals import Intervals
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.methods import ALGORITHMS, Shape
 from shoal.metrics.catalogue import lost_in_cells
+from shoal.models.model import Closure, Model
 from shoal.partition.axes import Axis, Regions, hierarchy_axis, ordered_axis, sort_axes
 from shoal.partition.condition import Condition, condition_of, progress_reporter_of, rows_as_items
 from shoal.partition.local_recoding import recode_locally, require_one_top, suppress_cells_of_a_node
@@ -28,6 +29,7 @@ from shoal.partition.single_dimensional import single_dimensional
 from shoal.partition.target_aware import Target, target_aware
 from shoal.partition.workload_aware import demand_of, workload_aware
 from shoal.plan import Plan
+from shoal.policy.method import Method
 from shoal.problem import Problem, find_failing_classes
 from shoal.recoding.kinds import PartRecoding
 from shoal.recoding.outcome import RecodedCells
@@ -207,7 +209,7 @@ def recode_cells(problem: Problem) -> Plan:
     """Make the recoding of the policy's algorithm, or say why there is none."""
     started = perf_counter()
     problem, stop = problem.within_time(), problem.stop
-    _refuse_failing_table(condition_of(problem, problem.classes))
+    _refuse_failing_table(condition_of(problem, problem.classes), problem.policy.method)
     algorithm = ALGORITHMS[problem.policy.method.algorithm]
     if algorithm.shape is Shape.GROUPS:
         plan: Plan = algorithm.load()(problem)
@@ -249,6 +251,7 @@ def _plan_of(problem: Problem, made: Partitioning, seconds: float) -> Plan:
         statistics=showing.statistics,
         observed=frozenset(showing.observed),
         by_label=problem.policy.method.algorithm == "mondrian-single",
+        bound=made.bound,
     )
 
 
@@ -263,11 +266,23 @@ def _refuse_failing_merges(condition: Condition, classes: Codes, count: int) -> 
     )
 
 
-def _refuse_failing_table(condition: Condition) -> None:
-    """Refuse a table that does not keep the policy even as one class."""
+_SMALLER = {"local", "mondrian", "mondrian-relaxed", "mondrian-workload", "suppress"}
+"""Algorithms that find classes where the table as one class fails."""
+
+
+def _refuse_failing_table(condition: Condition, method: Method) -> None:
+    """Refuse a table that does not keep the policy even as one class.
+
+    Models that smaller classes may keep all the same are left to the algorithms that look for such classes.
+    """
     whole = np.zeros(len(condition.items), dtype=np.int32)
     counts = condition.counts(whole, 1)
-    failing = [model for model in condition.models if not model.holds(counts)]
+    tried = method.algorithm in _SMALLER and method.generalise != "attribute"
+
+    def fails(part: Model) -> bool:
+        return not (tried and part.merging is Closure.NOT and not part.table_wide) and not part.holds(counts)
+
+    failing = [model for model in condition.models if any(map(fails, model.parts()))]
     if failing:
         of = "" if failing[0].about is None else f" on {failing[0].about}"
         raise Infeasible(

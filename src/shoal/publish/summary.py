@@ -152,7 +152,6 @@ def _method(plan: Plan, policy: Policy) -> MethodSummary:
         {}
         if search is None
         else {
-            "gap": search.gap,
             "nodes": search.lattice.size,
             "asked": search.tally.asked,
             "inferred": search.tally.inferred,
@@ -167,7 +166,8 @@ def _method(plan: Plan, policy: Policy) -> MethodSummary:
         algorithm=policy.method.algorithm if again is None else again.way,
         metric=policy.method.metric,
         score=plan.score,
-        proved=search is not None and search.found.proved,
+        proved=plan.proved,
+        gap=0.0 if plan.proved else plan.gap,
         seconds=round(plan.seconds, 6),
         margin=drawn_margin(policy.method) if policy.method.margin else None,
         **told,

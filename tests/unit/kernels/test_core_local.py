@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shoal.kernels._core import Clusters
+from shoal.kernels._core import Clusters, cheapest_sets
 
 CODES = np.arange(6, dtype=np.int32)[:, None].copy()
 ROWS = np.ones(6, dtype=np.int64)
@@ -11,8 +11,15 @@ PAIRS = np.stack([np.arange(6), np.arange(6) // 2, np.zeros(6)], axis=1).astype(
 LOSSES = np.tile([0.0, 0.2, 1.0], (6, 1))
 
 
-def made(codes=CODES, rows=ROWS, groups=PAIRS, losses=LOSSES, least=2):
-    return Clusters(codes, rows, [groups], [losses], least, [], 4, 100, 0)
+def made(codes=CODES, rows=ROWS, groups=PAIRS, losses=LOSSES, least=2, rules=()):
+    return Clusters(codes, rows, [groups], [losses], least, list(rules), 4, 100, 0)
+
+
+def rule(values, form=0, number=0.0, least=2, limits=(0.5, 0.5), begin=range(7)):
+    """A rule about one value per point."""
+    each = np.array(values, dtype=np.int32)
+    ones = np.ones(len(each), dtype=np.int64)
+    return form, number, least, np.array(limits), np.array(begin, dtype=np.int64), each, ones
 
 
 def test_neighbours_come_together():
@@ -21,6 +28,47 @@ def test_neighbours_come_together():
     found = clusters.clusters()
     assert len(set(found.tolist())) == 3
     assert (found[::2] == found[1::2]).all()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        rule([0, 0, 1, 1, 0, 1], form=0, least=2),
+        rule([0, 0, 1, 1, 0, 1], form=1, limits=(0.5, 0.5)),
+        rule([0, 0, 1, 1, 0, 1], form=2, number=1.9),
+        rule([0, 0, 1, 1, 0, 1], form=3, number=1.5, least=2),
+        rule([0, 0, 1, 1, 0, 1], form=4, number=0.1),
+        rule([0, 0, 1, 1, 0, 1], form=5, number=0.1),
+    ],
+    ids=["distinct", "shares", "entropy", "recursive", "equal", "ordered"],
+)
+def test_clusters_hold_values_as_a_rule_asks(asked):
+    """Both values equally often, in every form: the pairs 0, 1 and 2, 3 hold one value each, so they come together."""
+    clusters = made(rules=[asked])
+    for _ in range(5):
+        clusters.improve(0.1, 0.0)
+    found = clusters.clusters().tolist()
+    for cluster in set(found):
+        held = [asked[5][p] for p in range(6) if found[p] == cluster]
+        assert held.count(0) == held.count(1)
+    assert found[4] == found[5]
+    assert len(set(found)) in {2, 3}
+
+
+def test_the_cheapest_set_has_enough_rows_and_different_values():
+    given = (CODES, ROWS, [PAIRS], [LOSSES])
+    found = cheapest_sets(*given, 2, [], np.full(6, 1.0))
+    assert found.tolist() == pytest.approx([0.2] * 6, abs=1e-5)
+    # three rows are in no pair: nothing is cheaper than what is paid, and that is returned as it is
+    assert cheapest_sets(*given, 3, [], np.full(6, 1.0)).tolist() == [1.0] * 6
+    # only the last pair holds both values
+    both = cheapest_sets(*given, 2, [rule([0, 0, 1, 1, 0, 1])], np.full(6, 1.0))
+    assert both.tolist() == pytest.approx([1.0, 1.0, 1.0, 1.0, 0.2, 0.2], abs=1e-5)
+
+
+def test_a_rule_that_more_rows_may_break_gives_no_bound():
+    with pytest.raises(ValueError, match="part"):
+        cheapest_sets(CODES, ROWS, [PAIRS], [LOSSES], 2, [rule([0] * 6, form=1)], np.ones(6))
 
 
 def test_more_rows_than_there_are_make_one_cluster():
@@ -36,8 +84,13 @@ def test_more_rows_than_there_are_make_one_cluster():
         {"losses": LOSSES[:, :2].copy()},
         {"groups": PAIRS[:, :2].copy(), "losses": LOSSES[:, :2].copy()},
         {"groups": PAIRS + np.int32(6)},
+        {"rules": [rule([0] * 6, form=6)]},
+        {"rules": [rule([0] * 6, begin=range(6))]},
+        {"rules": [rule([0] * 6, begin=[0, 2, 1, 3, 4, 5, 6])]},
+        {"rules": [rule([2] * 6)]},
+        {"rules": [rule([-1] * 6)]},
     ],
 )
 def test_reads_beyond_the_arrays_are_refused(wrong):
-    with pytest.raises(ValueError, match=r"needed|know|top|groups"):
+    with pytest.raises(ValueError, match=r"needed|know|top|groups|form|belong"):
         made(**wrong)

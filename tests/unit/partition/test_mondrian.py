@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from real_tables import REAL, real_table
 
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import CountInterpretation
+from shoal.errors import Infeasible
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.leakage import AlpDif
-from shoal.partition.axes import ordered_axis, sort_axes
+from shoal.models.proximity import EpsilonM
+from shoal.partition.axes import Axis, ordered_axis, sort_axes
 from shoal.partition.condition import Condition
 from shoal.partition.mondrian import cut_all_parts, mondrian, plan_by_width
 
@@ -213,3 +217,17 @@ def test_real_tables(table, k):
     sizes = np.bincount(parts.part)
     assert k <= sizes.min()
     assert sizes.max() < 2 * k
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_a_table_that_fails_as_one_part_is_cut_until_all_parts_comply(relaxed):
+    """(epsilon, m): of 10, 12, 11, 13 three lie within 1 of 11, but {10, 12} and {11, 13} have none near each other."""
+    ages, pay = np.array([0, 1, 2, 3], np.int32), np.array([0, 2, 1, 3], np.int32)
+    items = FrequencySet.from_rows({"age": (ages, 4)}, {"pay": (pay, 4)})
+    reading = CountInterpretation({"pay": ["10", "11", "12", "13"]})
+    age = Axis("age", np.arange(4, dtype=np.int32), np.array([20.0, 21.0, 40.0, 41.0]))
+    near = EpsilonM(1, 2, "pay")
+    found = mondrian(Condition(items, [near], reading), [age], relaxed=relaxed)
+    assert found.part.tolist() == [0, 0, 1, 1]
+    with pytest.raises(Infeasible):  # two parts of two rows are all that may hold
+        mondrian(Condition(items, [near, KAnonymity(3)], reading), [age], relaxed=relaxed)

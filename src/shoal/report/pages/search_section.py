@@ -117,13 +117,22 @@ def how_found_section(manifest: Manifest) -> Section:
     if method.nodes is not None:
         said += f" It checked {method.checked or 0:,} of {format_count(method.nodes, 'node')}{took}. {_proof(manifest)}"
     else:
-        said += f" It found this{took}. It looks for a good recoding, not for the least loss." if took else ""
-        said += "" if took else " It looks for a good recoding, not for the least loss."
+        said += f" It found this{took}." if took else ""
+        said += f" {_closeness(manifest)}"
     blocks: list[Block] = [Paragraph(said)]
     rows = [[words, f"{count:,}"] for name, words in _COUNTS.items() if (count := getattr(method, name)) is not None]
     if rows:
         blocks.append(PageTable(("Of the search", "How many"), rows))
     return Section("found", "How it was found", blocks)
+
+
+def _closeness(manifest: Manifest) -> str:
+    """Say how near a recoding of cells is to the least loss."""
+    method = manifest.method
+    if method.proved:
+        return f"Its {method.metric} is proved to be the least possible."
+    said = "It looks for a good recoding, not for the least loss"
+    return f"{said}." if method.gap is None else f"{said}, which is lower by at most {number(method.gap)}."
 
 
 def _proof(manifest: Manifest) -> str:

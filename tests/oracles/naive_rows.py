@@ -10,7 +10,12 @@ from math import inf
 
 FLAT = {"a": ("a", "*"), "b": ("b", "*"), "c": ("c", "*")}
 PAIRS = {"a": ("a", "ab", "*"), "b": ("b", "ab", "*"), "c": ("c", "cd", "*"), "d": ("d", "cd", "*")}
-CHAIN = {"a": ("a", "ab", "abc", "*"), "b": ("b", "ab", "abc", "*"), "c": ("c", "c", "abc", "*"), "d": ("d",) * 3 + ("*",)}
+CHAIN = {
+    "a": ("a", "ab", "abc", "*"),
+    "b": ("b", "ab", "abc", "*"),
+    "c": ("c", "c", "abc", "*"),
+    "d": ("d", "d", "d", "*"),
+}
 SHAPES = (FLAT, PAIRS, CHAIN)
 """Hierarchies: the labels of each value, from itself up to `*`."""
 

@@ -1,17 +1,19 @@
 """Classes of a table as local recoding sees them: codes, groups at each level, and what a label costs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
 from math import ceil
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal import kernels
-from shoal.data.class_counts import ClassCounts, Indices, Longs
+from shoal.data.class_counts import ClassCounts, Indices, Longs, ValueCounts, sum_counts
 from shoal.data.codes import Codes
-from shoal.data.packed_keys import join_columns
+from shoal.data.packed_keys import LongCounts, join_columns
 from shoal.models.alpha_k import AlphaK
 from shoal.models.closeness import TCloseness, rank_values
 from shoal.models.k_anonymity import KAnonymity, least_size
@@ -131,7 +133,7 @@ class Cells:
         return renumber_parts(same)
 
 
-class Form(IntEnum):
+class SpreadForm(IntEnum):
     """How a rule says that values must be spread, as the compiled clusters number it."""
 
     DISTINCT = 0
@@ -152,7 +154,7 @@ class SpreadRule:
     It guides the clusters, and the model itself judges them.
     """
 
-    form: Form
+    form: SpreadForm
     classes: Indices
     """The class of each entry: of a value that occurs in a class, with how often."""
     values: Indices
@@ -189,17 +191,17 @@ def distinct_rules_of(condition: Condition) -> list[SpreadRule]:
     found = []
     for rule in rules_of(condition):
         complete = int(rule.counts.sum()) == condition.items.rows  # else a class may hold no value at all
-        if rule.form in {Form.DISTINCT, Form.RECURSIVE}:
+        if rule.form in {SpreadForm.DISTINCT, SpreadForm.RECURSIVE}:
             least = rule.least
-        elif rule.form is Form.ENTROPY:
+        elif rule.form is SpreadForm.ENTROPY:
             least = ceil(rule.number)
-        elif rule.form is Form.SHARES and complete:
+        elif rule.form is SpreadForm.SHARES and complete:
             least = _count_until(rule.limits, 1.0)
-        elif rule.form is Form.EQUAL and complete:  # values that a class lacks are as far as their shares
+        elif rule.form is SpreadForm.EQUAL and complete:  # values that a class lacks are as far as their shares
             least = _count_until(rule.limits, 1 - rule.number)
         else:
             continue
-        found.append(replace(rule, form=Form.DISTINCT, least=least))
+        found.append(replace(rule, form=SpreadForm.DISTINCT, least=least))
     return found
 
 
@@ -212,42 +214,50 @@ def _count_until(shares: Floats, total: float) -> int:
     return int(np.count_nonzero(np.cumsum(np.sort(shares)[::-1]) < total - ROUNDING)) + 1
 
 
+Terms = tuple[SpreadForm, float, int, Floats]
+"""Form, number, least and limits of a rule."""
+
+
 def _rule_of(model: Model, condition: Condition, counts: ClassCounts) -> SpreadRule | None:
     """Return the rule that a model comes down to, None if there is none."""
-    unit = condition.reading.unit
-    if isinstance(model, KAnonymity):
-        if unit is None:
-            return None  # the least number of rows says it
-        persons = condition.items.long[unit]
-        nothing = np.zeros(persons.size)
-        return SpreadRule(Form.DISTINCT, persons.classes, persons.values, persons.counts, nothing, least=model.k)
-    if model.columns or model.about not in counts.sensitive or not hasattr(model, "null_is_value"):
+    unit, about = condition.reading.unit, model.about
+    if isinstance(model, KAnonymity):  # of rows, the least number of them says it
+        persons = None if unit is None else condition.items.long[unit]
+        return None if persons is None else _rule((SpreadForm.DISTINCT, 0.0, model.k, np.zeros(persons.size)), persons)
+    if model.columns or about not in counts.sensitive or type(model) not in _TERMS:
         return None
-    held = counts.sensitive[model.about].select_protecting(null=model.null_is_value)
-    entries, size = (held.classes, held.values, held.counts), len(held.labels)
-    shares = held.overall / max(int(held.overall.sum()), 1)
-    match model:
-        case DistinctLDiversity():
-            return SpreadRule(Form.DISTINCT, *entries, np.zeros(size), least=model.l)
-        case PSensitive():
-            return SpreadRule(Form.DISTINCT, *entries, np.zeros(size), least=model.p)
-        case EntropyLDiversity():
-            return SpreadRule(Form.ENTROPY, *entries, np.zeros(size), float(model.l))
-        case RecursiveCLDiversity():
-            return SpreadRule(Form.RECURSIVE, *entries, np.zeros(size), float(model.c), model.l)
-        case AlphaK():
-            return SpreadRule(Form.SHARES, *entries, np.array([float(limit) for limit in model.limits(held.labels)]))
-        case BetaLikeness():
-            return SpreadRule(Form.SHARES, *entries, (1 + float(model.beta)) * shares)
-        case TCloseness(distance="ordered"):
-            ranks = rank_values(held, model.about)
-            by_rank = np.bincount(ranks[held.overall > 0], weights=shares[held.overall > 0])
-            here = np.ascontiguousarray(ranks[held.values])
-            return SpreadRule(Form.ORDERED, held.classes, here, held.counts, by_rank, float(exact_share("t", model.t)))
-        case TCloseness(distance="equal" | None):
-            return SpreadRule(Form.EQUAL, *entries, shares, float(exact_share("t", model.t)))
-        case _:
-            return None
+    assert about is not None
+    held = counts.sensitive[about].select_protecting(null=model.null_is_value)  # type: ignore[attr-defined]
+    if isinstance(model, TCloseness) and model.distance == "ordered":
+        ranks = rank_values(held, about)
+        groups = sum_counts(ranks, held.overall) if len(ranks) else np.zeros(1, dtype=np.int64)
+        held = replace(held, values=ranks[held.values], reference=groups)
+    terms = _TERMS[type(model)](model, held, held.overall / max(int(held.overall.sum()), 1))
+    return None if terms is None else _rule(terms, held)
+
+
+def _rule(terms: Terms, entries: LongCounts | ValueCounts) -> SpreadRule:
+    form, number, least, limits = terms
+    return SpreadRule(form, entries.classes, entries.values, entries.counts, limits, number, least)
+
+
+def _closeness_terms(model: TCloseness, _: ValueCounts, shares: Floats) -> Terms | None:
+    """Return the terms of t-closeness; along a hierarchy there are none."""
+    forms = {"ordered": SpreadForm.ORDERED, "equal": SpreadForm.EQUAL, None: SpreadForm.EQUAL}
+    form = forms.get(model.distance)
+    return None if form is None else (form, float(exact_share("t", model.t)), 1, shares)
+
+
+_TERMS: dict[type, Callable[[Any, ValueCounts, Floats], Terms | None]] = {
+    DistinctLDiversity: lambda model, _, shares: (SpreadForm.DISTINCT, 0.0, model.l, shares),
+    PSensitive: lambda model, _, shares: (SpreadForm.DISTINCT, 0.0, model.p, shares),
+    EntropyLDiversity: lambda model, _, shares: (SpreadForm.ENTROPY, float(model.l), 1, shares),
+    RecursiveCLDiversity: lambda model, _, shares: (SpreadForm.RECURSIVE, float(model.c), model.l, shares),
+    AlphaK: lambda model, held, _: (SpreadForm.SHARES, 1.0, 1, np.array(model.limits(held.labels), dtype=np.float64)),
+    BetaLikeness: lambda model, _, shares: (SpreadForm.SHARES, 1.0, 1, (1 + float(model.beta)) * shares),
+    TCloseness: _closeness_terms,
+}
+"""The terms of a rule by the model, what is counted of it, and the share of each value in the table."""
 
 
 def lower_bound(judge: "Judge", part: Codes, parts: int) -> float:
@@ -258,7 +268,7 @@ def lower_bound(judge: "Judge", part: Codes, parts: int) -> float:
     """
     cells = judge.cells
     levels, members = cells.levels(part, parts), cells.codes[cells.first(part, parts)]
-    costs = sum(cells.losses[i][members[:, i], levels[:, i]] for i in range(cells.width))[part]
+    costs = np.sum([cells.losses[i][members[:, i], levels[:, i]] for i in range(cells.width)], axis=0)[part]
     # points of the same codes are one: [point] its number, [distinct point] one of its points, its rows, its cost
     point, count, _ = join_columns([(codes, int(codes.max()) + 1) for codes in np.ascontiguousarray(cells.codes.T)])
     one, rows, most = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.int64), np.zeros(count)

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, sum_counts
 from shoal.data.codes import Codes
@@ -137,12 +138,12 @@ def lending_items(problem: Problem, lifts: Mapping[str, Codes] | None = None) ->
     alike = {name: None for name in alike if name not in quasi}
     others = [name for name in table.columns if name not in quasi and name not in alike]
     columns = [*codes.values(), *(table[name].codes for name in [*alike, *quasi, *others])]
-    keys = columns[: len(quasi) + len(alike)]
+    keys: list[NDArray[np.generic]] = [*columns[: len(quasi) + len(alike)]]
     # [place] its row: first in the order of all values, then rows that are alike in an order that is drawn
     order = np.lexsort(columns[::-1])
     drawn = np.empty(len(order), dtype=np.uint64)
     drawn[order] = np.random.PCG64(policy.method.seed).random_raw(len(order))
-    order = np.lexsort([drawn, *keys[::-1]])
+    order = np.lexsort((drawn, *keys[::-1]))
     # [place] whether its row differs from the one before; then its group, and its place and the rows in that group
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = np.any([key[order][1:] != key[order][:-1] for key in keys], axis=0)

@@ -348,10 +348,8 @@ def _best_parts(judge: Judge, seed: int, watch: Callable[[float], None], stop: C
     starts = min(max(STARTED // len(judge.cells), 1), MOST_STARTS)
     best = None
     for start in range(starts):
-        done = start / starts
-        found = split_all(
-            judge, _first_parts(judge, seed + start, lambda share, done=done: watch(done + share / starts), stop)
-        )
+        first = _first_parts(judge, seed + start, _watch_start(watch, start, starts), stop)
+        found = split_all(judge, first)
         loss = judge.cells.loss(*found)
         if best is None or loss < best[0]:
             best = loss, found
@@ -359,6 +357,11 @@ def _best_parts(judge: Judge, seed: int, watch: Callable[[float], None], stop: C
             break
     assert best is not None
     return best[1]
+
+
+def _watch_start(watch: Watch, start: int, starts: int) -> Watch:
+    """Return what is told of the progress of one of several starts."""
+    return lambda share: watch((start + share) / starts)
 
 
 def _first_parts(judge: Judge, seed: int, watch: Callable[[float], None], stop: Callable[[], bool]) -> Codes:

@@ -63,7 +63,8 @@ def _suppress_cells(problem: Problem, before: Before, levels: Mapping[str, int])
 def _restore_covers(showing: ShownParts, before: Before, levels: Mapping[str, int], of_row: Codes, part: Codes) -> None:
     """Replace the covers of flat hierarchies (a label or `*`) by covers along the real ones.
 
-    `of_row` is the class of each row before, `part` its part. `*` is above all labels, even where a hierarchy has several at its top.
+    `of_row` is the class of each row before, `part` its part. `*` is above all labels, even where a hierarchy has
+    several at its top.
     """
     classes = before.classes
     member = np.empty(int(part.max()) + 1, dtype=np.int64)  # some class of each part

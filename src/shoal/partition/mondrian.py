@@ -169,9 +169,7 @@ def cut_all_parts(condition: Condition, axes: Sequence[Axis], plan: Plan, watch:
         tree = _apply_cuts(tree, parts, children, good, plan)
 
 
-def _cut_failing_parts(
-    condition: Condition, axes: Sequence[Axis], points: Points, tree: _Tree, plan: Plan
-) -> _Tree:
+def _cut_failing_parts(condition: Condition, axes: Sequence[Axis], points: Points, tree: _Tree, plan: Plan) -> _Tree:
     """Cut parts that do not comply until all do: of the planned cuts of each, the first whose sides all comply.
 
     If there is none, the first whose sides keep the models that no smaller part of a failing one can keep.

@@ -300,7 +300,9 @@ def test_adult_loses_less_than_with_arx():
 
 
 def t_holds(values, everybody):
-    apart = sum(abs(Fraction(values.count(v), len(values)) - Fraction(everybody.count(v), len(everybody))) for v in "uvw")
+    apart = sum(
+        abs(Fraction(values.count(v), len(values)) - Fraction(everybody.count(v), len(everybody))) for v in "uvw"
+    )
     return apart / 2 <= Fraction(3, 10)
 
 

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, sum_counts
 from shoal.data.codes import Codes
@@ -19,6 +18,8 @@ from shoal.search.driver import Ask
 from shoal.search.oracle import Tally
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from shoal.data.packed_keys import Beside
 
 

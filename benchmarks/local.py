@@ -52,7 +52,7 @@ def main() -> None:
         "|---|---|---|---|---|---|---|---|---|",
         *rows(),
         "",
-        f"Adult with occupation as the sensitive attribute, k = {K} and one more promise; CPU seconds of the whole solver,",
+        f"Adult with occupation as the sensitive attribute, k = {K} and one more promise; CPU seconds of the solver,",
         "from the table to the plan. *Bound*: the least loss is no lower.",
         "",
         "| promise | classes after | CPU s | loss | bound | before lent rows and rules |",

@@ -699,7 +699,8 @@ def test_recodings_of_cells_beside_searches():
     named = ["optimal", "mondrian", "local", "mondrian-single", "suppress"]
     runs = {run.algorithm: run for run in sh.compare(pa.table(RACE), FREE, algorithms=named).runs}
     assert list(runs) == named
-    assert runs["mondrian"].levels is runs["local"].height is runs["local"].gap is None
+    assert runs["mondrian"].levels is runs["local"].height is runs["mondrian"].gap is None
+    assert 0 <= runs["local"].gap < runs["local"].metrics["loss"], "local knows a bound"
     assert runs["suppress"].levels == {"Race": 0, "ZIP": 0}, "rows alone are left out"
     assert runs["local"].suppressed == runs["mondrian"].suppressed == 0
     assert "height" not in runs["local"].metrics

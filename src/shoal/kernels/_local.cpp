@@ -800,8 +800,8 @@ class CheapestSets {
   }
 
  private:
-  static constexpr size_t kMembers = 32;
-  static constexpr int kLooks = 400;
+  static constexpr size_t kMembers = 20;
+  static constexpr int kLooks = 150;
   static constexpr int kSteps = 300, kManySteps = 10'000;  // where there are few points
   static constexpr double kRounding = 1e-6;
   const Points& points_;

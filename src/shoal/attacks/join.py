@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.attacks.attack import Attack, AuditInputs, Channel, Finding, Knowledge, Rate, option
-from shoal.attacks.interval_sets import CodeAxis
 from shoal.attacks.label_match import Matching
+from shoal.attacks.label_sets import CodeAxis
 from shoal.attacks.record_linkage import DistinctRows, Links, link_people
 from shoal.attacks.release_under_attack import Published, Truth
 from shoal.data.class_counts import Flags, Longs

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shoal.attacks.interval_sets import LabelRuns
+from shoal.attacks.label_sets import LabelRuns
 from shoal.data.class_counts import Indices, Longs
 from shoal.data.codes import Column, Kind
 from shoal.errors import BadHierarchy, BadInput

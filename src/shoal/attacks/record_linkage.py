@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from shoal import kernels
 from shoal.attacks.attack import refuse_missing
-from shoal.attacks.interval_sets import CodeAxis
-from shoal.attacks.label_sets import meaning_of
+from shoal.attacks.label_sets import CodeAxis, meaning_of
 from shoal.attacks.release_under_attack import Published
 from shoal.data.class_counts import Flags, Longs
 from shoal.data.codes import Codes, Table

@@ -33,7 +33,7 @@ from shoal.engines.choice import recode
 from shoal.errors import ShoalError, ShoalWarning
 from shoal.explore.column_guess import find_giveaways, look_sensitive, rounding_step
 from shoal.explore.draft_policy import written_step
-from shoal.explore.policy_changes import Change, Troubles, changes_that_may_help, join_names
+from shoal.explore.policy_changes import Change, Troubles, changes_that_may_help
 from shoal.hierarchy.taxonomy import TOP, say_tops
 from shoal.methods import ALGORITHMS, Shape
 from shoal.metrics.cell_measures import loss as measured_loss
@@ -51,6 +51,7 @@ from shoal.publish.manifest import (
     ModelSummary,
     Recommendation,
     Remedy,
+    join_names,
 )
 from shoal.publish.release_views import published_from_plan
 from shoal.publish.released_table import ReleasedTable

@@ -18,6 +18,7 @@ from shoal.models.model import Model, exact_share
 from shoal.policy.document import Policy
 from shoal.policy.sections import RowLimit
 from shoal.problem import has_exact_values
+from shoal.publish.manifest import join_names
 from shoal.roles import Role
 
 _DIVERSE: tuple[dict[str, Any], ...] = (
@@ -402,13 +403,3 @@ def _change_suppression(policy: Policy, share: float) -> Change:
     method = {name: getattr(policy.method, name) for name in policy.method.model_fields_set} | {"suppression": share}
     changed = _with_sections(policy, method=method)
     return Change(f"suppression = {share}", policy, changed, "method", setting="suppression")
-
-
-def join_names(names: Sequence[str]) -> str:
-    """Join names with commas and "and", as in a sentence.
-
-    >>> join_names(["age", "sex", "zip"]), join_names(["age"])
-    ('age, sex and zip', 'age')
-    """
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last

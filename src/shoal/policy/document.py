@@ -328,7 +328,11 @@ class Policy(PolicySection):
 
     @model_validator(mode="after")
     def _refuse_misfits(self) -> Self:
-        misfit = misfit_of_algorithm(self) or misfit_of_blocking(self) or misfit_of_republish(self)
+        misfit = misfit_of_algorithm(self)
+        if misfit is None and self.blocking is not None:
+            misfit = misfit_of_blocking(self, self.blocking)
+        if misfit is None and self.republish is not None:
+            misfit = misfit_of_republish(self, self.republish)
         if misfit is not None:
             raise ValueError(misfit)
         return self

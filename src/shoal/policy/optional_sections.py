@@ -73,12 +73,10 @@ class Blocking(PolicySection):
         return self
 
 
-def misfit_of_blocking(policy: "Policy") -> str | None:
+def misfit_of_blocking(policy: "Policy", blocking: Blocking) -> str | None:
     """Say why a policy contradicts its way of blocking channels; None if it fits."""
-    if policy.blocking is None:
-        return None
-    added = policy.blocking.by in {"absent", "unknown"}
-    return next(_misfits_of_blocking(policy, policy.blocking), None) or (
+    added = blocking.by in {"absent", "unknown"}
+    return next(_misfits_of_blocking(policy, blocking), None) or (
         next(_misfits_of_added_rows(policy), None) if added else None
     )
 
@@ -151,9 +149,9 @@ class Republish(PolicySection):
     """Of m-invariance: the share of the released rows that may show nobody."""
 
 
-def misfit_of_republish(policy: "Policy") -> str | None:
+def misfit_of_republish(policy: "Policy", how: Republish) -> str | None:
     """Say why a policy contradicts its way of publishing again; None if it fits."""
-    return next(_misfits_of_republish(policy, policy.republish), None) if policy.republish is not None else None
+    return next(_misfits_of_republish(policy, how), None)
 
 
 def _misfits_of_republish(policy: "Policy", how: Republish) -> Iterator[str]:

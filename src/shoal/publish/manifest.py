@@ -1,7 +1,7 @@
 """The manifests of a release as documents: the public one says what the release shows anyway, the private one all."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -277,6 +277,16 @@ class Remedy(_Frozen):
         return Policy(**{**changed, "attributes": {**policy.attributes, **self.policy.get("attributes", {})}})
 
 
+def join_names(names: Sequence[str]) -> str:
+    """Join names with commas and "and", as in a sentence.
+
+    >>> join_names(["age", "sex", "zip"]), join_names(["age"])
+    ('age, sex and zip', 'age')
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 class Recommendation(_Frozen):
     """Whether to publish a release, and which changes of the policy would help."""
 
@@ -347,9 +357,8 @@ class Recommendation(_Frozen):
         """On what the advice to publish depends, to be appended to it; empty where it depends on nothing."""
         if self.advice not in CONDITIONAL or not self.attacks_left:
             return ""
-        *others, last = self.attacks_left
-        named = f"{', '.join(others)} and {last} were" if others else f"{last} was"
-        return f" if an audit with the original finds no more: {named} not tried"
+        were = "were" if len(self.attacks_left) > 1 else "was"
+        return f" if an audit with the original finds no more: {join_names(self.attacks_left)} {were} not tried"
 
     @property
     def nothing_sensitive(self) -> bool:

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from naive import examples
 
 from shoal import kernels
-from shoal.attacks.interval_sets import LabelRuns
 from shoal.attacks.label_match import Masks
+from shoal.attacks.label_sets import LabelRuns
 
 codes = st.integers(0, 11)
 families = st.lists(st.sets(codes, max_size=8), min_size=1, max_size=8)

@@ -172,9 +172,12 @@ def cut_all_parts(condition: Condition, axes: Sequence[Axis], plan: Plan, watch:
 def _cut_failing_parts(condition: Condition, axes: Sequence[Axis], points: Points, tree: _Tree, plan: Plan) -> _Tree:
     """Cut parts that do not comply until all do: of the planned cuts of each, the first whose sides all comply.
 
-    If there is none, the first whose sides keep the models that no smaller part of a failing one can keep.
+    If there is none, the first whose sides keep the models that no smaller part of a failing one can keep. What fails
+    these as one part is left as it is: cuts cannot help.
     """
     closed = condition.closed
+    if not closed.complies(tree.part, len(tree.turn)).all() or condition.complies(tree.part, len(tree.turn)).all():
+        return tree
     while True:
         failing = ~condition.complies(tree.part, len(tree.turn))
         if not failing.any():

@@ -48,12 +48,11 @@ class _DrawnNode:
 class DecisionTree(Display):
     """A tree of C4.5 (S1.1).
 
-        >>> import pyarrow as pa
-    from numpy.typing import NDArray
-        >>> from shoal.mining.c45 import C45
-        >>> tree = C45().fit(pa.table({"age": [25, 29, 45, 52]}), ["well", "well", "ill", "ill"]).tree_
-        >>> [text.get_text() for text in DecisionTree(tree).plot().texts][2:]
-        ['age', '<= 29', '> 29', 'well (2.0)', 'ill (2.0)']
+    >>> import pyarrow as pa
+    >>> from shoal.mining.c45 import C45
+    >>> tree = C45().fit(pa.table({"age": [25, 29, 45, 52]}), ["well", "well", "ill", "ill"]).tree_
+    >>> [text.get_text() for text in DecisionTree(tree).plot().texts][2:]
+    ['age', '<= 29', '> 29', 'well (2.0)', 'ill (2.0)']
     """
 
     tree: FittedTree

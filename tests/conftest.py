@@ -17,6 +17,7 @@ import pytest
 import tomli_w
 from spark_cluster import running, wait_for
 
+from shoal.explore import advice
 from shoal.explore.advice import advice_time_budget
 
 # how long an example takes is no matter of right or wrong; what lands may not depend on luck
@@ -56,14 +57,22 @@ def _no_wait_for_the_disk():
         yield
 
 
-@pytest.fixture(autouse=True)
-def _no_advice(request):
-    """Only tests that are about it look for changes that help: on a small table that takes longer than the release."""
-    if request.node.get_closest_marker("advice"):
-        yield
-        return
+@pytest.fixture(autouse=True, scope="session")
+def _no_advice():
+    """Changes that help are not looked for: on a small table that takes longer than the release."""
     with advice_time_budget(0):
         yield
+
+
+@pytest.fixture(autouse=True)
+def _advice(request):
+    """Tests that are about them look for changes that help, as a release does unless told otherwise."""
+    if not request.node.get_closest_marker("advice"):
+        yield
+        return
+    token = advice._seconds.set(None)
+    yield
+    advice._seconds.reset(token)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -100,6 +109,12 @@ def pytest_collection_modifyitems(config, items):
             grids[item.nodeid.partition("[")[0], *mark.args].append(item)
     for (_, strength), grid in grids.items():
         late |= set(grid) - set(covering(grid, strength))
+    lists = defaultdict(list)
+    for item in items:
+        if mark := item.get_closest_marker("some"):
+            lists[item.nodeid.partition("[")[0], *mark.args].append(item)
+    for (_, step), alike in lists.items():
+        late |= set(alike) - set(alike[::step])
     config.hook.pytest_deselected(items=[item for item in items if item in late])
     items[:] = [item for item in items if item not in late]
 

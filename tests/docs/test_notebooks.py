@@ -102,6 +102,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.thorough
 def test_anonymize_in_a_kernel_without_widgets(executed):
     """DuckDB, which verifies, wanted to draw a bar there, and could not."""
     _, saved, *results = executed([ANONYMIZE, "release.save('out');\nassert sh.verify('out', people)", *SHOWN.values()])

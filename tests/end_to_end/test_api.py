@@ -313,6 +313,7 @@ FORMS = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("form", FORMS)
 def test_hierarchies_in_all_forms(form, tmp_path):
     frame = pd.DataFrame(ROWS)[["age", "disease"]]

@@ -98,6 +98,7 @@ METHODS = {
 }
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("how", METHODS)
 def test_the_same_rows_give_the_same_bytes(desk, how):
     write_census(desk.folder, rows=400, k=5)
@@ -271,6 +272,7 @@ HIERARCHIES = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("kind", HIERARCHIES)
 def test_values_outside_the_hierarchy_are_refused_with_their_rows(desk, kind):
     hierarchy, values, says = HIERARCHIES[kind]
@@ -520,6 +522,7 @@ def with_levels(desk, found):
     return spoilt(desk, "manifest.json", json.dumps(document))
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("what", BROKEN)
 def test_a_broken_private_folder_is_refused_in_one_sentence(desk, what):
     (desk.folder / "sex.csv").write_text("f;*\nm;*\n")

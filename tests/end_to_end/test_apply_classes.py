@@ -239,6 +239,7 @@ def test_suppressed_rows_may_be_shown(desk):
 TOWNS = {"tree": {"any": {"coast": ["a", "b", "c"], "inland": ["x", "y", "z"]}}}
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("column", "values", "new", "expected"),
     [
@@ -314,6 +315,7 @@ def expected_of(earlier, shown, losses, new, k):
     return [None if label is None or sizes[label] < k else label for label in found], found
 
 
+@pytest.mark.thorough
 @naive.examples(120)
 @given(
     TABLES, TABLES, st.integers(2, 3), st.sampled_from(["mondrian", "mondrian-single", "mondrian-workload", "local"])

@@ -98,6 +98,7 @@ def test_the_attacks_work_from_python():
     assert "does not look" in sh.attack(releases[0], attacks.Minimality(register=people)).sentence
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("command", "more", "says"),
     [

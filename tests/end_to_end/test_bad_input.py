@@ -323,6 +323,7 @@ def test_one_class_and_one_value(desk):  # bad input 25
 NASTY = ["=cmd|'/C calc'!A0", "<script>alert(1)</script>", "\u202eflu", "\x1b[2Jflu", "@SUM(1)", "'=already"]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("cell", NASTY)  # bad input 27
 def test_cells_that_attack_a_reader(desk, cell):
     desk.table(desk.data.read_text().replace("flu", '"' + cell + '"'))
@@ -469,6 +470,7 @@ def test_a_full_disk_leaves_everything_as_it_was(desk, monkeypatch, number, olde
     desk.refused(2, "anonymize", desk.data, "--policy", policy, "--out", desk.out, *force, says=os.strerror(number))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("older", [False, True])
 @pytest.mark.parametrize("fails", range(4))
 def test_a_failed_move_of_one_folder_undoes_the_other(desk, monkeypatch, older, fails):

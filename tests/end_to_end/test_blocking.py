@@ -97,6 +97,7 @@ def test_unknown_values_come_back_as_null():
     assert sh.anonymize(PEOPLE.to_pandas(), asked(by="unknown")).data["disease"].isna().sum() == 4
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("algorithm", ["optimal", "datafly", "local", "mondrian", "mondrian-relaxed"])
 def test_rows_are_added_to_releases_of_every_kind(tmp_path, algorithm):
     attributes = ATTRIBUTES if algorithm != "mondrian" else ATTRIBUTES | {"zip": {"role": "quasi-identifier"}}

@@ -187,6 +187,7 @@ def test_a_canary_would_be_found(tmp_path):
     assert any(CANARY.search(content) for _, content in public_bytes(tmp_path / "folder"))
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("case", CASES, ids=map(str, CASES))
 def test_neither_the_order_of_rows_nor_unused_leaves_show(tmp_path, case):
     """Another order of the rows and of the dictionaries, other leaves and identifiers: the same public bytes."""

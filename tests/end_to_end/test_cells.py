@@ -124,6 +124,7 @@ def test_cells_of_a_node_are_suppressed(desk):
     assert desk.verify("--original", desk.data).code == 0
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("algorithm", [*BOX_ALGORITHMS, "local", "microaggregation", "anatomy"])
 def test_a_saved_release_is_verified_with_the_original(desk, algorithm):
     method = {"algorithm": algorithm, **({"target": "disease"} if algorithm == "mondrian-workload" else {})}

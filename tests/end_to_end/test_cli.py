@@ -340,6 +340,7 @@ TAMPERED = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("what", TAMPERED)
 def test_verify_detects_a_tampered_table(desk, what):
     assert desk.anonymize().code == 0
@@ -352,6 +353,7 @@ def test_verify_detects_a_tampered_table(desk, what):
     assert not ran.out or not strict(ran.out)["verified"]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("what", TAMPERED)
 def test_verify_detects_a_tampered_table_with_a_forged_hash(desk, what):
     assert desk.anonymize().code == 0
@@ -381,6 +383,7 @@ def test_verify_detects_a_manifest_that_promises_more(desk, changes):
 ALPHA = [{"model": "k-anonymity", "k": 3}, {"model": "alpha-k", "alpha": {"hiv": 0.9, "cold": 0.9}, "k": 2}]
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

@@ -397,6 +397,7 @@ def test_all_algorithms_side_by_side():
     assert {run.algorithm: run.solutions for run in found.runs}["samarati"] == 2
 
 
+@pytest.mark.thorough
 @naive.examples(8, fixtures=True)
 @given(data=st.data())
 def test_an_algorithm_finds_the_same_alone_and_beside_others(data):

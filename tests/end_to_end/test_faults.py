@@ -21,6 +21,7 @@ from shoal.engines.reading.content import open_content
 from shoal.errors import NotVerified, ShoalError
 
 
+@pytest.mark.thorough
 def test_sigterm_cleans_up(desk, process):
     started = process(
         "anonymize", "-", "--policy", desk.folder / "policy.toml", "--out", desk.out, stdin=subprocess.PIPE

@@ -223,6 +223,7 @@ def test_categories_are_read_as_they_were_written(tmp_path, model, categories):
     assert published(tmp_path, table, policy) == []
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("values", "hierarchy"),
     [

@@ -201,6 +201,7 @@ HEADERS = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("language", HEADERS)
 def test_headers_in_every_language_get_their_roles(shoal, tmp_path, language):
     draw = random.Random(2)
@@ -466,6 +467,7 @@ _WRITES = {
 """Commands that write, given a target that stands there already."""
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("command", _WRITES)
 def test_an_existing_target_is_refused_before_anything_is_read(desk, monkeypatch, command):
     monkeypatch.chdir(desk.folder)

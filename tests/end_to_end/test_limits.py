@@ -30,6 +30,7 @@ SMALL = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("what", SMALL)
 def test_a_limit_in_small(desk, what):
     make, how, code, says = SMALL[what]

@@ -26,6 +26,7 @@ def register(desk):
     return desk.table(PEOPLE, "register.csv")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "how",
     [

@@ -51,6 +51,7 @@ def drafted(desk):
     return changed
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_any_algorithm_in_a_drafted_policy_runs_or_is_refused_for_a_reason(desk, drafted, algorithm):
     where = ("anonymize", desk.data, "--policy", drafted(algorithm), "--out", desk.folder / "out", "--json")

@@ -59,6 +59,7 @@ def test_every_phase_of_a_release(census):
     assert {"reading", "attacking"} <= {*phases}
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize(
     ("command", "last"),
     [
@@ -72,12 +73,14 @@ def test_every_phase_of_a_look_at_a_table(census, command, last):
     assert {"reading", last} <= {*phases}
 
 
+@pytest.mark.thorough
 def test_nothing_is_shown_with_json(census):
     phases, out = in_terminal(census, *ANONYMIZE, "--json")
     assert phases == []
     assert out.startswith("{")
 
 
+@pytest.mark.thorough
 def test_nothing_is_shown_where_there_is_no_terminal(census, process):
     started = process(*ANONYMIZE, cwd=census)
     assert started.communicate()[1] == ""

@@ -162,6 +162,7 @@ def test_added_rows_and_promises_about_something_else_are_refused(by, model, why
         sh.Policy(**policy(BLOCKED, [K, model], {"suppression": 0.5}, blocking=blocking))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("by", ["suppress", "generalise"])
 @pytest.mark.parametrize(
     "model",
@@ -216,6 +217,7 @@ def test_times_are_verified_however_they_are_stored(tmp_path, times, algorithm, 
     assert [each for each in sh.verify(tmp_path / "out", original=table) if not each.holds] == []
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("algorithm", ["local", "mondrian", "mondrian-single", "optimal"])
 @pytest.mark.parametrize("hierarchy", [None, {"dates": ["day", "month"]}], ids=["drafted", "days"])
 def test_a_label_that_is_a_day_beside_a_midnight(tmp_path, algorithm, hierarchy):

@@ -229,6 +229,7 @@ def test_sas_files(shoal, tmp_path, kind):
     assert [name.lower() for name in policy["attributes"]] == list(HEADER)
 
 
+@pytest.mark.thorough
 def test_folders_patterns_and_databases(shoal, tmp_path):
     people_table = pa.Table.from_pylist([dict(zip(HEADER, row, strict=True)) for row in PEOPLE])
     for name in ("csvs", "parquets"):
@@ -306,6 +307,7 @@ def another_way(shoal, tmp_path):
     return "copy.txt"
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "command",
     [
@@ -377,6 +379,7 @@ def test_python_reads_an_original_that_is_written_in_another_way(another_way):
 DRAWN = [(30 + i % 7 * 5, "fm"[i % 2], ("flu", "cold", "asthma", "cough")[i * i % 11 % 4]) for i in range(140)]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("data", ["people.duckdb", "csvs", "western", "packed", "parquets"])
 def test_an_unedited_draft_fits_folders_and_databases(shoal, tmp_path, data):
     """Whatever the draft asks for, e.g. boxes with l-diversity: what fits in memory is read into it."""

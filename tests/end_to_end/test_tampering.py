@@ -197,6 +197,7 @@ def noted(path):
 # every field of the manifests
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_of_the_public_manifest(kind, releases, tamper):
     before = read(releases, kind, "out")
@@ -205,6 +206,7 @@ def test_every_field_of_the_public_manifest(kind, releases, tamper):
         refuse_uncaught(tamper(kind, mutation, "out", "verify"), mutation, {0, 2, 4} if fine else {2, 4})
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_of_the_private_manifest(kind, releases, tamper):
     before = read(releases, kind, "out.private")
@@ -227,6 +229,7 @@ def test_tampering_with_the_public_manifest_without_the_original(kind, releases,
         refuse_uncaught(tamper(kind, mutation, "out", "verify alone"), mutation, {0, 2, 4})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["apply", "republish"])
 def test_commands_after_a_release_refuse_a_tampered_private_folder(command, releases, tamper):
     kind = "again" if command == "republish" else "node"
@@ -264,6 +267,7 @@ def _unread(mutation):
     return {0} if mutation.name.startswith("counterfeits.csv") else {2, 4}
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_file_of_the_private_folder(kind, releases, tamper):
     commands = ["verify", "audit", *(["republish"] if kind == "again" else ["apply"] if kind == "node" else [])]
@@ -274,6 +278,7 @@ def test_every_file_of_the_private_folder(kind, releases, tamper):
             refuse_uncaught(ran, mutation, {2, 4} if usual.code == 0 else {usual.code, 2, 4})
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in {"partitions", "parquet"}])
 def test_rows_and_cells(kind, releases, tamper):
     for file in sorted((releases(kind) / "out").glob("*.csv")):

@@ -38,6 +38,7 @@ def guarded(desk):
     return desk
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize(
     "model",
     [

@@ -31,6 +31,7 @@ def test_hundreds_of_quasi_identifiers(algorithm):
     assert all(verdict.holds for verdict in release.verdicts)
 
 
+@pytest.mark.thorough
 def test_a_table_on_disk(tmp_path):
     """More columns than are joined in one query: the same bytes as in memory, and a lie is found."""
     table, policy = wide(45)

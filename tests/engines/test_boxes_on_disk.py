@@ -74,6 +74,7 @@ def made(table, folder, asked, engine, kind):
     return (out / f"data.{kind}").read_bytes(), manifest
 
 
+@pytest.mark.thorough
 @naive.examples(40)
 @given(people(), st.sampled_from([2, 3, 5]), st.integers(0, 9), st.sampled_from(["csv", "parquet"]))
 def test_boxes_on_disk_have_the_bytes_of_boxes_in_memory(table, k, room, kind):
@@ -183,6 +184,7 @@ def drop(rows, header):
     del rows[0]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("change", [move, widen, exchange, narrow, copy, drop])
 def test_tampered_rows(release, change):
     folder, source = release

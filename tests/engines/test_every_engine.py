@@ -246,6 +246,7 @@ def test_boxes_of_an_engine_are_those_of_memory(tmp_path, engine, to):
 CELLS = st.sampled_from(["", "1", "2", "10", "02", "-1", "1.5", "a", "b c", "*", "=a", "?", "1,5", "é", '"', "a;b"])
 
 
+@pytest.mark.thorough
 @naive.examples(25, fixtures=True)
 @given(
     rows=st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), min_size=4, max_size=30),

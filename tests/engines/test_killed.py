@@ -90,6 +90,7 @@ def test_killed_at_any_moment(folder, older):
     assert ended < KILLS // 2
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("older", [False, True])
 @pytest.mark.parametrize("moment", range(5))
 @pytest.mark.parametrize("reader", ["next run", "out", "out.private"])

@@ -404,6 +404,7 @@ publish("postgres:people", json.loads(sys.argv[2]), sys.argv[1] + "/out", to="po
 """
 
 
+@pytest.mark.thorough
 def test_a_run_that_is_killed_before_the_commit(db, tmp_path, replaced):
     """New folders and the old table; the next run makes both anew."""
     ended = subprocess.run([sys.executable, "-c", KILLED, tmp_path, json.dumps(POLICY)], check=False)
@@ -541,6 +542,7 @@ def test_a_connection_file_that_others_may_read(db, server, tmp_path, monkeypatc
     assert SECRET not in repr(sh.Postgres("people", file))
 
 
+@pytest.mark.thorough
 def test_every_command_reads_a_table(db, server, tmp_path, monkeypatch):
     """From a draft to an attack, the connection in the environment or in a file."""
     people(db, 60)

@@ -22,6 +22,7 @@ PARTS = 10
 FRESH = int(os.environ.get("SHOAL_FUZZ_SEED", random.SystemRandom().randrange(10**9)))
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_fixed_cases_end_well(part):
     outcomes = [run_with_limit(case_of(seed)) for seed in range(part, FIXED, PARTS)]

@@ -38,6 +38,7 @@ def test_an_accessor_shows_no_cell(kind):
     assert "flu" not in repr(kind(ROWS).shoal)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("missing", ["pandas", "polars"])
 def test_accessors_work_with_one_library_installed(missing):
     other = {"pandas": "polars", "polars": "pandas"}[missing]

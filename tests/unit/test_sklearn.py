@@ -52,6 +52,7 @@ def test_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
+@pytest.mark.some(12)
 @parametrize_with_checks([NumberedLabels(k=2)])
 def test_checks_of_scikit_learn_that_compare_numbers(estimator, check):
     check(estimator)

@@ -87,6 +87,7 @@ HOLD = {
 }
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", HOLD)
 def test_directions_of_invented_people(small, name):
     HOLD[name](small(name))
@@ -135,6 +136,7 @@ def test_swapped_search_figures_are_judged_false(small):
     assert "above it at k = 2" in fewest.measured
 
 
+@pytest.mark.thorough
 def test_swapped_leakage_figures_are_judged_false(small):
     found = {name: [] for name in ("k-anonymity", "(alp, dif)")}
     for row in sheets(small("leakage"))["by-k"]:
@@ -155,6 +157,7 @@ def test_the_note_on_homogeneous_classes_compares_in_english(real, side):
     assert f"are homogeneous: {side} Its" in homogeneity._note((100, 2, 2.5, real, 9, 5, 0.1), 4)
 
 
+@pytest.mark.thorough
 def test_swapped_partition_figures_are_judged_false(small):
     swapped = {"mondrian": "mondrian-single", "mondrian-single": "mondrian"}
     rows = [(row[0], swapped.get(row[1], row[1]), *row[2:]) for row in small("partitions").sheets[0].rows]

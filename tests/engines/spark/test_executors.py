@@ -21,6 +21,7 @@ def pieces(path, body, step):
     return [(str(path), body, start, min(start + step, size)) for start in range(body, size, step)]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("last", [True, False])
 def test_every_record_is_in_one_piece_wherever_the_file_is_cut(tmp_path, end, last):

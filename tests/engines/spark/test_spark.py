@@ -184,6 +184,7 @@ def test_every_type_of_a_parquet_file_is_written_alike(spark, typed, tmp_path):
     assert ours == theirs
 
 
+@pytest.mark.thorough
 def test_a_frame_comes_back_as_a_frame_that_was_verified(spark, typed):
     frame = spark.read.parquet(f"file:{str(typed).replace('[', chr(92) + '[').replace(']', chr(92) + ']')}")
     frame.createOrReplaceTempView("people")
@@ -203,6 +204,7 @@ def test_a_frame_comes_back_as_a_frame_that_was_verified(spark, typed):
     assert sorted(seen) == sorted(tuple(cell.replace("nan", "None") for cell in row) for row in expected)
 
 
+@pytest.mark.thorough
 def test_the_executors_really_group(spark, spread_out, table):
     engine = SparkEngine(spark)
     read = engine.read(spread_out, ReadOptions(missing=("", "?")))

@@ -125,6 +125,7 @@ def random_pair(seed, nulls):
     return values, [rng.integers(0, max(people // 3, 1), people).tolist() for _ in range(2)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("nulls", "by_counts", "by_sets"), [(True, 954, 498), (False, 800, 498)])
 def test_counts_expose_people_whom_sets_do_not(nulls, by_counts, by_sets):
     """Over 198 pairs of releases, everybody whom worlds tell for certain, and nobody else."""

@@ -255,6 +255,7 @@ def rules_for(levels, method, k=2, low=None):
     )
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: "-".join(map(str, method.values())))
 def test_no_certain_cell_of_a_release_made_here_is_false(method):
     draws, certain = random.Random(5), 0

@@ -61,6 +61,7 @@ def kinds(term):
     return {each.kind for each in explain(term)}
 
 
+@pytest.mark.thorough
 def test_everything_registered_is_explained_in_its_own_words():
     assert all("model" in kinds(name) for name in MODELS)
     assert all("metric" in kinds(entry.name) for entry in catalogue())

@@ -32,6 +32,7 @@ def column(*values):
     return encode("education", pa.array(values))
 
 
+@pytest.mark.some(24)
 @pytest.mark.parametrize("path", REAL or [pytest.param(None, marks=needs_data)], ids=lambda p: p and p.stem)
 def test_real_hierarchies_compile(path):  # S2.2, bad input 19
     with path.open(newline="") as file:

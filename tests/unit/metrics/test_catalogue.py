@@ -204,6 +204,7 @@ EVERYTHING = [
 ]
 
 
+@pytest.mark.some(2)
 @pytest.mark.filterwarnings("ignore::shoal.ShoalWarning")
 @pytest.mark.parametrize("method", EVERYTHING, ids=lambda method: "-".join(map(str, method.values())))
 @naive.examples(40)

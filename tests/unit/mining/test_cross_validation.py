@@ -66,6 +66,7 @@ def test_what_is_kept_can_be_learned_and_what_is_hidden_cannot():
         assert (score.release, score.relative) == (alone.majority, 0.0)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize(
     ("algorithm", "how"),
     [("datafly", "levels"), ("mondrian", "boxes"), ("mondrian-relaxed", "boxes"), ("local", "values")],

@@ -265,6 +265,7 @@ def suppressed_cells(rows, k):
     return int((found.levels[found.part] * classes.counts[:, None]).sum())
 
 
+@pytest.mark.thorough
 def test_cell_suppression_stays_near_the_optimum():
     """Flat hierarchies: few suppressed cells, against every partition of the rows."""
     random, ratios = Random(0), []

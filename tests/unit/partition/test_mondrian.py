@@ -201,6 +201,7 @@ def test_cuttable_by_hand():
     assert cuttable(part, codes, counts, 3).tolist() == [False] * 5
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("table", REAL)
 @pytest.mark.parametrize("k", [2, 10, 100])
 def test_real_tables(table, k):

@@ -32,6 +32,7 @@ def demands(draw, axes):
     return Demand(np.array(weights), held)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("promises", ["k", "l", "alpha"])
 def test_every_part_complies_and_every_row_is_in_one(promises):
     """S4.9: whatever is promised and asked for."""

@@ -52,6 +52,7 @@ def test_originals_that_are_released_alike_are_reported_alike(tmp_path):
     assert "north" in text
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("kind", KINDS)
 def test_figures_of_the_private_part_do_not_occur(tmp_path, kind):
     """Losses, scores, searches, levels and times are in the private report and in no word of the public one."""

@@ -126,6 +126,7 @@ def test_a_file_is_on_disk_before_it_gets_its_name(tmp_path, done):
     assert Path(tmp_path / "out" / "report.html").read_text() == "<p>"
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("call", ["mkdir", "unlink", "rmdir"])
 def test_a_signal_while_a_folder_is_made_or_removed_leaves_nothing(tmp_path, monkeypatch, sent, call):

@@ -49,6 +49,7 @@ TIMES = {
 }
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("kind", TIMES)
 def test_a_release_verifies_whose_categories_name_times(kind, form, tmp_path):

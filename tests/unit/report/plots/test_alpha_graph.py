@@ -89,6 +89,7 @@ def test_null_and_absent_values_are_no_nodes():
     assert parsed(found)[1]["E2"]["size"] == "0"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_picture(kind):
     """S0.2: the same bytes for the same graph, drawn as a graph or as a map."""

@@ -69,6 +69,7 @@ def test_without_axes_there_is_a_new_figure(displays, name):
     axes.figure.canvas.draw()  # whatever $ it holds
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_bytes_whatever_matplotlib_is_set_to(displays, name):
     one = displays[name].render("svg")

@@ -60,6 +60,7 @@ def test_sex_and_pin(sex):
     assert len(edges.get_segments()) == 7
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("kind", ["svg", "png"])
 @pytest.mark.parametrize("heights", [(1, 2), (3, 3, 3), (1,) * 8, (9, 9, 9)])
 def test_the_same_lattice_the_same_bytes(heights, kind):
@@ -68,6 +69,7 @@ def test_the_same_lattice_the_same_bytes(heights, kind):
     assert b"<dc:date>" not in one
 
 
+@pytest.mark.thorough
 def test_settings_and_another_process_do_not_change_the_picture(sex):
     script = (
         "import sys, pyarrow as pa, shoal as sh\n"
@@ -145,6 +147,7 @@ def test_a_very_tall_lattice_is_drawn_all_the_same():
     assert LatticeGraph(made(299)).render("png").startswith(b"\x89PNG")
 
 
+@pytest.mark.thorough
 def test_matplotlib_is_loaded_only_for_a_picture(tmp_path):
     script = (
         "import sys, pyarrow as pa, shoal as sh\n"

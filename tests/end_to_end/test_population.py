@@ -225,7 +225,9 @@ def allowed(model, table, people, limit, *, show):
             star = keeps(model, {"*": suppressed}, {"*": sum(unseen.values())})
             ok = star["*"]
         else:
-            ok = not (unseen and model.get("min", 0))
+            # a class that was left out is no class of share 0, unless that is asked for
+            nobody = unseen if model.get("suppressed-counts") else everywhere.keys() - here.keys()
+            ok = not (nobody and model.get("min", 0))
         if ok:
             yield node
 
@@ -233,9 +235,10 @@ def allowed(model, table, people, limit, *, show):
 MODELS = st.one_of(
     st.builds(lambda k: {"model": "k-map", "k": k}, st.integers(1, 6)),
     st.builds(
-        lambda low, high: {"model": "delta-presence", "min": low, "max": high},
+        lambda low, high, counts: {"model": "delta-presence", "min": low, "max": high, "suppressed-counts": counts},
         st.sampled_from([0, 0.1, 0.25]),
         st.sampled_from([0.3, 0.5, 0.7, 1.0]),
+        st.booleans(),
     ),
 )
 

@@ -397,6 +397,8 @@ def is_true(label: str | None, value: str | None, hierarchy: dict[str, Any], *, 
     """Whether a released label is true of a value, by the grammar of labels or by the hierarchy of the policy."""
     if covers(label, value):
         return True
+    if label is not None and value is None:
+        return label in hierarchy.get("tree", {})  # above all values, also above none: as * where nobody named the top
     if label is None or value is None:
         return False
     listed = members(label) if label.startswith("{") and label.endswith("}") else [label]

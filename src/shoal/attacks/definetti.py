@@ -218,8 +218,8 @@ _EVERY = 5
 """Of these, every fifth: those between are alike."""
 _SWAPS = 4
 """How often members of a group meet in pairs at each step."""
-MOST_CELLS = 200_000
-"""Most cells with which it is tried before a release is advised, which takes about three seconds."""
+MOST_CELLS = 600_000
+"""Most cells with which it is tried before a release is advised, which takes some eight seconds."""
 _ROW_AS_CELLS = 8
 """A row takes as long as so many cells of a row and a sensitive value."""
 

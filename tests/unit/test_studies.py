@@ -231,7 +231,7 @@ def test_study_all_makes_one_page(desk, small, monkeypatch):
     page = (out / "index.md").read_text()
     for name in STUDIES:
         assert f"## {small(name).title}\n" in page
-        assert small(name).held in page
+        assert small(name).verdict_counts in page
         for figure in small(name).figures:
             assert f"({name}/{figure}.svg)" in page
             assert (out / name / f"{figure}.svg").is_file()

@@ -445,13 +445,17 @@ def test_values_that_mean_nearly_the_same_are_told_before_an_audit_tells(desk):
     assert "0 of 4 kinds of attack succeed" in page(desk.out)  # the public page knows what the public knows
 
 
-def test_what_all_classes_teach_is_told_before_an_audit_tells(desk):
+def admit_to_wards(desk):
     """The old are ill. In half of the wards most are old; who learns from all wards can tell who of a ward is ill."""
     rows = [(ward, old) for ward in range(40) for old in ((1, 1, 1, 0) if ward % 2 else (1, 0, 0, 0))]
     people = [f"w{ward},{1000 * old + n},{'yes' if old else 'no'}\n" for n, (ward, old) in enumerate(rows)]
     desk.table("ward,days,ill\n" + "".join(people))
     flat = {"role": QUASI, "hierarchy": {"flat": True}}
     desk.policy({"ward": flat, "days": flat, "ill": "sensitive"})
+
+
+def test_what_all_classes_teach_is_told_before_an_audit_tells(desk):
+    admit_to_wards(desk)
     desk.anonymize("--advise", "0")
     told, audited = kinds_that_succeed(desk)
     assert told == audited == {"attribute linkage"}
@@ -686,6 +690,14 @@ def test_an_audit_takes_a_quasi_identifier_as_sensitive(known_disease):
     assert sh.attack(known_disease.out, "homogeneity", sensitive="disease").exposed == 3
 
 
+def test_promises_about_another_column_do_not_keep_an_audit_from_being_made(desk):
+    """What was promised about the disease cannot be judged once the sex is what is to be learned."""
+    desk.policy(require=[{"model": "k-anonymity", "k": 3}, {"model": "alpha-k", "k": 1, "alpha": 0.9}])
+    assert desk.anonymize().code == 0
+    found = sh.audit(desk.out, sensitive=["sex"], policy=desk.folder / "policy.toml")
+    assert "downcode" in {each.attack for each in found.findings}
+
+
 def test_several_columns_are_taken_as_sensitive(desk):
     """Whoever knows the age alone: all of 31 are women with hiv, and all of 52 are men."""
     desk.table(KNOWN_DISEASE)
@@ -702,11 +714,7 @@ def test_several_columns_are_taken_as_sensitive(desk):
 
 def test_a_verdict_names_the_attack_that_succeeds(desk):
     """What only deFinetti learns is said to be its own, so that it can be found in an audit."""
-    rows = [(ward, old) for ward in range(40) for old in ((1, 1, 1, 0) if ward % 2 else (1, 0, 0, 0))]
-    people = [f"w{ward},{1000 * old + n},{'yes' if old else 'no'}\n" for n, (ward, old) in enumerate(rows)]
-    desk.table("ward,days,ill\n" + "".join(people))
-    flat = {"role": QUASI, "hierarchy": {"flat": True}}
-    desk.policy({"ward": flat, "days": flat, "ill": "sensitive"})
+    admit_to_wards(desk)
     said = last_line(desk.anonymize("--advise", "0"))
     told = recommendation(desk)
     rows = told["attacks"]["attribute linkage"]

@@ -257,7 +257,9 @@ class Downcode(Attack):
         """Attack every column; return what was found, the promise and where the release is taken as minimal."""
         hidden = np.zeros(len(published.counts.sizes), dtype=bool)
         hidden[published.class_of_row[published.hidden]] = len(published.counts.sizes) > 1
-        promise = Promise(tuple(self.models) or (KAnonymity(self.k or int(published.counts.sizes[~hidden].min())),))
+        # promises about columns that are not taken as sensitive cannot be judged; without them more is possible
+        judged = [model for model in self.models if model.about in {None, *published.sensitive}]
+        promise = Promise(judged or (KAnonymity(self.k or int(published.counts.sizes[~hidden].min())),))
         if not set(published.quasi_identifiers) & set(published.builders):
             raise BadInput(f"{published.name}: downcoding needs to know the hierarchies; give the policy")
         if self.control is not None:

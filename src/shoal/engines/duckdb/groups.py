@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.data.class_counts import Longs, sum_counts
-from shoal.data.codes import Codes, Column, Tallied, UncollectedColumn, encode
+from shoal.data.codes import Codes, Column, Tallied, UncollectedColumn
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.on_disk import Spilled, Spool
 from shoal.data.packed_keys import Layout
 from shoal.engine_port import ReadOptions
 from shoal.engines.duckdb.session import Session, describe_damage, explain_read_error, to_int64, to_one_chunk
 from shoal.engines.reading.assemble import refuse_beyond_calendar, warn_of_look_alikes
-from shoal.engines.reading.csv_reader import decimal_of
+from shoal.engines.reading.csv_reader import encode_values
 from shoal.engines.reading.sniff import Dialect
 from shoal.errors import BadData
 from shoal.verify.original_table import Lookup
@@ -111,19 +111,7 @@ class DuckColumns(Mapping[str, Column]):
     def _encode(self, title: str, raws: pa.Array) -> Column:
         """Encode raw values, cast to the type in which Arrow would read them."""
         values = raws if pa.types.is_null(raws.type) else raws.cast(self.types[title])
-        decimal = self.options.decimal or "."
-        if self.dialect is not None:
-            decimal = decimal_of(values.drop_null().dictionary_encode(), self.dialect, self.options)
-        how = self.options
-        return encode(
-            title,
-            values,
-            missing=how.missing,
-            decimal=decimal,
-            normalise=how.normalise,
-            step=how.step(title),
-            bounds=how.bounds_of(title),
-        )
+        return encode_values(title, values, self.dialect, self.options)
 
     def _first_rows(self, cell: str, raws: pa.Array) -> NDArray[np.int64]:
         """Return the first row of each raw value, counted from 1; a separate pass, for error messages only."""

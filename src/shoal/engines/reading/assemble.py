@@ -115,12 +115,23 @@ def null_marker(options: ReadOptions) -> str:
     return options.missing[0] if options.missing else ""
 
 
+def encode_as_read(title: str, array: Any, decimal: str, options: ReadOptions) -> Column:
+    """Encode the cells or the distinct values of a column as the options of reading say."""
+    return encode(
+        title,
+        array,
+        missing=options.missing,
+        decimal=decimal,
+        normalise=options.normalise,
+        step=options.step(title),
+        bounds=options.bounds_of(title),
+    )
+
+
 def _encode_column(name: str, title: str, array: Any, decimal: str, options: ReadOptions) -> Column:
     check_type(name, title, array.type)
     try:
-        missing, normalise, step = options.missing, options.normalise, options.step(title)
-        bounds = options.bounds_of(title)
-        return encode(title, array, missing=missing, decimal=decimal, normalise=normalise, step=step, bounds=bounds)
+        return encode_as_read(title, array, decimal, options)
     except (pa.ArrowException, UnicodeError):  # their messages may contain cells
         raise BadData(f"{name}: column {title!r} cannot be read; turn it into text") from None
 

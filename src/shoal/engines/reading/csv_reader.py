@@ -15,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shoal.data.codes import Column
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.reading.assemble import (
     assemble,
     check_names,
+    encode_as_read,
     has_decimal_commas,
     null_marker,
     warn_of_row_names,
@@ -396,6 +398,14 @@ def decimal_of(column: pa.DictionaryArray, dialect: Dialect, options: ReadOption
     if dialect.delimiter == ",":
         return "."
     return "," if has_decimal_commas(column.dictionary, options) else "."
+
+
+def encode_values(title: str, values: pa.Array, dialect: Dialect | None, options: ReadOptions) -> Column:
+    """Encode the distinct values of a column; `dialect` is that of the text they stand in, None if they are typed."""
+    decimal = options.decimal or "."
+    if dialect is not None:
+        decimal = decimal_of(values.drop_null().dictionary_encode(), dialect, options)
+    return encode_as_read(title, values, decimal, options)
 
 
 def _guessed(text: DecodedText, dialect: Dialect, decimal: str, options: ReadOptions) -> dict[str, str | int]:

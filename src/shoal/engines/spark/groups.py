@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from shoal.data.codes import Codes, Column, Tallied, encode
+from shoal.data.codes import Codes, Column, Tallied
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import Layout
 from shoal.engine_port import ReadOptions
 from shoal.engines.reading.assemble import warn_of_look_alikes
-from shoal.engines.reading.csv_reader import decimal_of
+from shoal.engines.reading.csv_reader import encode_values
 from shoal.engines.spark import executors
 from shoal.engines.spark.relations import ClusterRows
 from shoal.engines.spark.session import CHANGED, broadcast, collect_table, explain_spark_error
@@ -77,20 +77,8 @@ class SparkColumns(Mapping[str, Column]):
                 "looks like an identifier: give it that role, or round it first"
             )
         raws = found[0].combine_chunks()
-        values = self._cast(title, raws)
-        decimal = self.options.decimal or "."
-        if self.cells.header is not None:
-            decimal = decimal_of(values.drop_null().dictionary_encode(), self.cells.header.dialect, self.options)
-        how = self.options
-        column = encode(
-            title,
-            values,
-            missing=how.missing,
-            decimal=decimal,
-            normalise=how.normalise,
-            step=how.step(title),
-            bounds=how.bounds_of(title),
-        )
+        dialect = self.cells.header.dialect if self.cells.header is not None else None
+        column = encode_values(title, self._cast(title, raws), dialect, self.options)
         warn_of_look_alikes(column)
         tally = np.asarray(found[1].combine_chunks().to_numpy(zero_copy_only=False), dtype=np.int64)
         return Tallied.of(column, raws, tally, lambda: self._first_rows(title, raws))

@@ -79,7 +79,8 @@ def test_bytes_of_a_release_by_duckdb(census, tmp_path, monkeypatch, method):
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore:distutils Version classes:DeprecationWarning")
-@pytest.mark.parametrize("method", ["optimal", pytest.param("mondrian", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("method", ["optimal", "mondrian"])
 def test_bytes_of_a_release_by_spark(census, tmp_path, monkeypatch, spark, method):
     from shoal.engines.spark.engine import SparkEngine
 

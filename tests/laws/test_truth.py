@@ -17,7 +17,7 @@ from shoal.errors import BadData, BadHierarchy, BadPolicy, Infeasible
 from shoal.pipeline import make_release
 
 QUASI = "quasi-identifier"
-TABLES = 2_000 if THOROUGH else 48
+TABLES = 2_000 if THOROUGH else 24
 PARTS = 8
 """Tables are dealt to so many tests."""
 

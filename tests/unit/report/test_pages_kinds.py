@@ -106,8 +106,8 @@ def test_the_first_screen_tells_the_manifest(releases, kind):
 
 
 def test_every_page_fits_a_phone_in_the_dark(releases):
-    """Both pages of every release; where it has to be quick, of every sixteenth."""
-    some = list(KINDS)[:: 1 if naive.THOROUGH else 16]
+    """Both pages of every release; where it has to be quick, of the first."""
+    some = list(KINDS)[: None if naive.THOROUGH else 1]
     pages = {folder / "report.html": kind for kind in some for folder in releases[kind]}
     looks = look(*pages, widths=[390], schemes=["dark"])
     assert [(kind, seen.faults) for kind, seen in zip(pages.values(), looks, strict=True) if seen.faults] == []

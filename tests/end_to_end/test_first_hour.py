@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import re
 import tomllib
 from collections import defaultdict
 
@@ -530,9 +531,33 @@ def test_codes_of_a_survey_are_asked_about(desk, shoal):
         for n in range(600)
     ]
     ran = shoal("init", written(desk.folder, "survey.csv", header, rows), "--out", desk.folder / "drafted.toml")
-    assert "Think about 'age': a few negative numbers may say that a value is not known" in ran.err
+    assert "Think about 'age': a few numbers, negative or nines far above the others, may say" in ran.err
     drafted = tomllib.loads((desk.folder / "drafted.toml").read_text("utf-8"))["attributes"]
     assert [name for name, each in drafted.items() if each.get("confirm") == "?"] == ["weight", "category"]
+
+
+def test_codes_of_categories_are_listed_and_those_of_missing_values_are_asked_about(desk, shoal):
+    """Boxes cut ages as numbers; of the codes of sexes and regions they show sets, and never "<9"."""
+    draw = random.Random(4)
+    header = ("sex", "region", "age", "educ", "diagnosis")
+    rows = [
+        (
+            draw.choice([1, 2]),
+            draw.choice([1, 2, 3, 4, 5]),
+            draw.randint(18, 90),
+            draw.choice([1, 2, 3, 4, 5, 97, 98]),
+            draw.choice(["flu", "cold", "gout", "ulcer", "mumps"]),
+        )
+        for _ in range(900)
+    ]
+    table, drafted = written(desk.folder, "survey.csv", header, rows), desk.folder / "drafted.toml"
+    assert "Think about 'educ': a few numbers" in shoal("init", table, "--out", drafted).err
+    assert 'algorithm = "mondrian"' in drafted.read_text("utf-8")
+    assert shoal("anonymize", table, "--policy", drafted, "--out", desk.out).code == 0
+    released = list(csv.DictReader((desk.out / "data.csv").read_text("utf-8").splitlines()))
+    shown = {row["region"] for row in released}
+    assert shown <= {*"12345", "*"} | {label for label in shown if re.fullmatch(r"\{\d( \| \d)+\}", label)}
+    assert any(label.startswith("{") for label in shown)
 
 
 def test_a_weight_of_a_body_is_no_question(desk, shoal):

@@ -179,7 +179,7 @@ def _describe_rounding(guess: Any) -> str:
 
 def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
     """Print the guess for each column, what the algorithms make of a sample, and what to do next."""
-    from shoal.explore.column_guess import holds_negative_codes
+    from shoal.explore.column_guess import holds_codes_of_missing
     from shoal.roles import Role
 
     columns = [(g.column.name, str(g.role), str(g.certainty), g.why) for g in drafted.guesses]
@@ -199,10 +199,10 @@ def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
         say(f"Rounded: {', '.join(steps)}, since whoever knows an exact value finds the row.")
     if exact := [repr(g.column.name) for g in drafted.guesses if g.is_exact and g.step is None]:
         say(f"Think about {', '.join(exact)}: whoever knows an exact value finds the row; see the policy.")
-    if codes := [repr(g.column.name) for g in drafted.guesses if holds_negative_codes(g.column)]:
+    if codes := [repr(g.column.name) for g in drafted.guesses if holds_codes_of_missing(g.column)]:
         say(
-            f"Think about {', '.join(codes)}: a few negative numbers may say that a value is not known; if so, add "
-            "them to missing under [data]."
+            f"Think about {', '.join(codes)}: a few numbers, negative or nines far above the others, may say that a "
+            "value is not known; if so, add them to missing under [data]."
         )
     for pair in drafted.giveaways:
         say(f"Think about {pair.known!r} and {pair.told!r}: {pair}.")

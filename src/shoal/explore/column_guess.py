@@ -1,5 +1,6 @@
 """Guesses the role of a column from its cells and its header, in nine languages, and says how sure the guess is."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -50,8 +51,9 @@ _NEARLY_TOLD, _MUCH_LIKELIER = 0.95, 1.5
 """A value nearly determines another that so many of its rows have, and so many times more often than the table."""
 _FEWEST_TOLD, _LEAST_TOLD = 20, 0.05
 """Rows of such a value, of which fewer may be chance; and the share of all rows that such values must have."""
-_MOST_NEGATIVE = 4
-"""Most different negative numbers that are taken for codes of missing values."""
+_MOST_MISSING = 4
+"""Most different numbers that are taken for codes of missing values."""
+_CODE_OF_MISSING = re.compile("9*[789]")
 _ROWS_OF_A_VALUE, _FEWER_ERRORS = 3, 4
 """Fewest rows per value of columns that tell each other; and how many times fewer errors than the usual value makes."""
 _AGES = {"age", "birth"}
@@ -124,21 +126,32 @@ class Guess:
         return (None, None) if self.step is None else bounds_for(self.column, self.step)
 
 
-def holds_negative_codes(column: Column) -> bool:
-    """Whether a few negative numbers, which repeat, stand among others: as a rule they say why a value is missing.
+def holds_codes_of_missing(column: Column) -> bool:
+    """Whether a few numbers, which repeat, look like the codes by which surveys say why a value is missing.
+
+    They are negative, or 8, 97, 99999 and the like, and farther above all others than those lie apart.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
-    >>> [holds_negative_codes(encode("age", pa.array(ages))) for ages in ([31, 45, -9, 52, -9], [31, -1, -2, 52, -9])]
-    [True, False]
+    >>> tables = [31, 45, -9, 52, -9], [1, 3, 2, 97, 97, 98, 98], [31, -1, -2, 52, -9], [60, 71, 85, 99, 99]
+    >>> [holds_codes_of_missing(encode("q", pa.array(numbers))) for numbers in tables]
+    [True, True, False, False]
     """
     if column.kind is not Kind.NUMBER:
         return False
-    negative = column.floats < 0
-    often = column.counts[: len(column.values)][negative]
-    whole = all(number.denominator == 1 for number in column.numbers[: len(often)])
-    few = 0 < len(often) <= _MOST_NEGATIVE and len(often) < len(column.values) - len(often)
-    return bool(few and whole and (often > 1).all())
+    often, numbers = column.counts[: len(column.values)].tolist(), column.numbers
+    below = sum(number < 0 for number in numbers)
+    above = 0  # codes at the end of the numbers, which are sorted
+    while above < len(numbers) - below and _CODE_OF_MISSING.fullmatch(str(numbers[-1 - above])):
+        above += 1
+    others = numbers[below : len(numbers) - above]
+    # a few codes, among them the least that stands apart from everything below it
+    while above and (len(others) < 2 or numbers[-above] - others[-1] <= others[-1] - others[0]):
+        above -= 1
+        others = numbers[below : len(numbers) - above]
+    codes = [*range(below), *range(len(numbers) - above, len(numbers))]
+    few = 0 < len(codes) <= _MOST_MISSING and len(codes) < len(others)
+    return few and all(numbers[code].denominator == 1 and often[code] > 1 for code in codes)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from shoal.explore.column_guess import (
     find_giveaways,
     find_related,
     guess_roles,
-    holds_negative_codes,
+    holds_codes_of_missing,
     rounding_step,
 )
 from shoal.hierarchy.build import build
@@ -186,7 +186,7 @@ def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
         lines.extend(_draw_levels(found, unit, max(k, _FEWEST_PERSONS)))
         lines += [f"# {each}" for each in giveaways if each.known == found.column.name]
         lines += [_comment_on_related(each) for each in related if each.second == found.column.name]
-        lines.extend([_COMMENT_ON_NEGATIVE] if holds_negative_codes(found.column) else [])
+        lines.extend([_COMMENT_ON_CODES] if holds_codes_of_missing(found.column) else [])
     promised = [found for found in guesses if found.column.name not in implied]
     known = any(found.role is Role.QUASI_IDENTIFIER for found in guesses)
     if not known:
@@ -208,7 +208,10 @@ def _find_related(table: Table, guesses: Sequence[Guess]) -> tuple[RelatedColumn
     return tuple(each for pair in pairs for each in find_related([published[name] for name in pair]))
 
 
-_COMMENT_ON_NEGATIVE = "# a few of its numbers are negative: if they say that a value is not known, add them to missing"
+_COMMENT_ON_CODES = (
+    "# a few of its numbers are negative, or nines far above the others: if they say that a value is not known, add "
+    "them to missing"
+)
 
 
 def _comment_on_related(pair: RelatedColumns) -> str:

@@ -12,7 +12,7 @@ from shoal.hierarchy.dates import Dates
 from shoal.hierarchy.exact_numbers import Number, exact
 from shoal.hierarchy.intervals import Intervals
 from shoal.hierarchy.mask import Mask
-from shoal.hierarchy.top_bottom import ValueOnly
+from shoal.hierarchy.top_bottom import TopBottom, ValueOnly
 
 _FEWEST_IN_TAIL = 10
 _FEW_VALUES = 5
@@ -27,6 +27,16 @@ _POSTCODE_NAME = re.compile(
 _POSTCODE = r"\A[A-Za-z0-9 -]{3,12}\z"
 _LEADING_ZERO = r"\A[1-9][0-9]{2,5}\z"
 """A postcode whose leading zero may have been lost: a whole number of three to six digits."""
+_REASONS: dict[type[Builder], str] = {
+    Intervals: "numbers: nested intervals in round steps, with open tails so that extremes do not show",
+    TopBottom: "few numbers: large ones, which few rows have, are joined",
+    Dates: "dates: calendar units",
+    Mask: "codes of one length: hidden from the right, a character per level",
+}
+_VALUE_ONLY = {
+    True: "numbers, but few of them or too close together for intervals: the value or *",
+    False: "texts of no common form: the value or *; a tree or a CSV file would lose less",
+}
 
 
 def draft(column: Column, k: int = 5) -> Builder:
@@ -46,9 +56,10 @@ def draft(column: Column, k: int = 5) -> Builder:
         return Mask("right")
     if _lost_a_zero(column):
         return Intervals(tuple(10**power for power in range(1, _longest(column))))
-    if column.kind is Kind.NUMBER and len(column.values) > _FEW_VALUES:
-        return _intervals(column, max(k, _FEWEST_IN_TAIL)) or ValueOnly()
-    return ValueOnly()
+    if column.kind is not Kind.NUMBER:
+        return ValueOnly()
+    fewest = max(k, _FEWEST_IN_TAIL)
+    return (_intervals(column, fewest) if len(column.values) > _FEW_VALUES else _tail(column, fewest)) or ValueOnly()
 
 
 def reason(column: Column, builder: Builder) -> str:
@@ -59,19 +70,11 @@ def reason(column: Column, builder: Builder) -> str:
     >>> reason(encode("sex", pa.array(["f"])), ValueOnly())
     'texts of no common form: the value or *; a tree or a CSV file would lose less'
     """
-    match builder:
-        case Intervals(bottom=None, top=None) if _lost_a_zero(column):
-            return "postcodes, some without their leading zero: intervals of ten, a hundred … hide a digit per level"
-        case Intervals():
-            return "numbers: nested intervals in round steps, with open tails so that extremes do not show"
-        case Dates():
-            return "dates: calendar units"
-        case Mask():
-            return "codes of one length: hidden from the right, a character per level"
-        case _ if column.kind is Kind.NUMBER:
-            return "numbers, but few of them or too close together for intervals: the value or *"
-        case _:
-            return "texts of no common form: the value or *; a tree or a CSV file would lose less"
+    if isinstance(builder, Intervals) and builder.bottom is builder.top is None and _lost_a_zero(column):
+        return "postcodes, some without their leading zero: intervals of ten, a hundred … hide a digit per level"
+    if isinstance(builder, ValueOnly):
+        return _VALUE_ONLY[column.kind is Kind.NUMBER]
+    return next(why for kind, why in _REASONS.items() if isinstance(builder, kind))
 
 
 def _looks_like_codes(column: Column) -> bool:
@@ -100,6 +103,23 @@ def _longest(column: Column) -> int:
     """Return the length of the longest text."""
     longest: int = pc.max(pc.utf8_length(column.texts)).as_py()
     return longest
+
+
+def _tail(column: Column, fewest: int) -> TopBottom | None:
+    """Draft an open tail for few numbers of which the greatest has fewer than `fewest` rows.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> _tail(encode("children", pa.array([0] * 20 + [1] * 20 + [2] * 8 + [3] * 3)), 10)
+    TopBottom(bottom=None, top=2)
+    """
+    # [value] rows from it on
+    above = np.cumsum(column.counts[: len(column.values)][::-1])[::-1]
+    whole = all(number.denominator == 1 for number in column.numbers)
+    if len(above) < 3 or above[-1] >= fewest or not whole:
+        return None
+    top = int(np.flatnonzero(above >= fewest)[-1]) if above[0] >= fewest else 0
+    return TopBottom(top=_plain(column.numbers[top])) if top else None
 
 
 def _intervals(column: Column, fewest: int) -> Intervals | None:

@@ -14,7 +14,7 @@ from shoal.hierarchy.taxonomy import TOP
 from shoal.partition.axes import Axis, Floats
 from shoal.recoding.columns import ReleasedColumn
 
-_LONGEST_SET = 12
+LONGEST_SET = 12
 """Most texts that a label lists; where texts are in their natural order, more of them become an interval."""
 _SPECIAL = frozenset(',|{}[]()"<≥*')
 
@@ -117,7 +117,7 @@ def _label_of_codes(axis: Axis, column: Column, codes: Codes) -> str | None:
     if len(texts) == 1:
         return str(texts[0])
     by_text = column.kind is Kind.TEXT and bool((np.diff(axis.positions) > 0).all())
-    if by_text and len(texts) > _LONGEST_SET:
+    if by_text and len(texts) > LONGEST_SET:
         return f"[{in_quotes(texts[0])}, {in_quotes(texts[-1])}]"
     return set_label(texts)
 

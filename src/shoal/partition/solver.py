@@ -16,10 +16,12 @@ from shoal.hierarchy.build import Builder
 from shoal.hierarchy.draft import draft
 from shoal.hierarchy.intervals import Intervals
 from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.hierarchy.top_bottom import TopBottom, ValueOnly
 from shoal.methods import ALGORITHMS, Shape
 from shoal.metrics.catalogue import lost_in_cells
 from shoal.models.model import Closure, Model
 from shoal.partition.axes import Axis, Regions, hierarchy_axis, ordered_axis, sort_axes
+from shoal.partition.box_labels import LONGEST_SET
 from shoal.partition.condition import Condition, condition_of, progress_reporter_of, rows_as_items
 from shoal.partition.local_recoding import recode_locally, require_one_top, suppress_cells_of_a_node
 from shoal.partition.mdav import mdav, merge_until_complying, standardise
@@ -38,7 +40,7 @@ from shoal.recoding.outcome import RecodedCells
 def axes_of(problem: Problem) -> tuple[dict[str, Axis], dict[str, Hierarchy]]:
     """Return the axis of each quasi-identifier, and the hierarchies of those that follow one.
 
-    Text follows its hierarchy where it has one; all else is ordered.
+    Text follows its hierarchy where it has one; all else is ordered. Numbers whose hierarchy is flat are names.
     """
     axes, hierarchies = {}, {}
     for name in problem.quasi:
@@ -47,9 +49,18 @@ def axes_of(problem: Problem) -> tuple[dict[str, Axis], dict[str, Hierarchy]]:
             hierarchies[name] = require_one_top(problem.hierarchies[name])
             axes[name] = hierarchy_axis(hierarchies[name], problem.importance(name))
         else:
-            axes[name] = _reorder_axis(ordered_axis(column, problem.importance(name)), column, attribute.order)
+            order = column.texts.to_pylist() if _are_names(problem, name) else attribute.order
+            axes[name] = _reorder_axis(ordered_axis(column, problem.importance(name)), column, order)
     _warn_of_unused(problem, [name for name in axes if name not in hierarchies])
     return axes, hierarchies
+
+
+def _are_names(problem: Problem, name: str) -> bool:
+    """Return whether numbers are names of categories, of which boxes show sets: few, with a flat hierarchy."""
+    column, attribute = problem.table[name], problem.policy.attributes[name]
+    shown_as_number = attribute.form is not None or ALGORITHMS[problem.policy.method.algorithm].shape is not Shape.BOXES
+    flat = column.kind is Kind.NUMBER and isinstance(attribute.hierarchy, ValueOnly)
+    return flat and not shown_as_number and len(column.values) <= LONGEST_SET
 
 
 def _warn_of_unused(problem: Problem, ordered: Sequence[str]) -> None:
@@ -59,7 +70,9 @@ def _warn_of_unused(problem: Problem, ordered: Sequence[str]) -> None:
     chosen = [
         repr(name)
         for name, hierarchy in given.items()
-        if hierarchy is not None and not _is_as_drafted(hierarchy, draft(problem.table[name], policy.largest_k))
+        if hierarchy is not None
+        and not _are_names(problem, name)
+        and not _is_as_drafted(hierarchy, draft(problem.table[name], policy.largest_k))
     ]
     if chosen:
         named = f"the {'hierarchy' if len(chosen) == 1 else 'hierarchies'} of {', '.join(chosen)}"
@@ -71,7 +84,8 @@ def _is_as_drafted(given: Builder, drafted: Builder) -> bool:
     """Return whether a hierarchy is as drafted; tails of intervals are ignored, as they depend on the rows and on k."""
     if isinstance(given, Intervals) and isinstance(drafted, Intervals):
         return given.widths == drafted.widths
-    return given == drafted
+    both_tails = isinstance(given, TopBottom) and isinstance(drafted, TopBottom)
+    return both_tails or given == drafted
 
 
 def _reorder_axis(axis: Axis, column: Column, order: Sequence[str] | None) -> Axis:

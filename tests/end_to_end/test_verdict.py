@@ -726,8 +726,11 @@ def test_a_verdict_names_the_attack_that_succeeds(desk):
 def test_the_condition_of_a_verdict_is_repeated(desk, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(definetti, "MOST_CELLS", 10)
-        ran = desk.anonymize()
+        strict = desk.anonymize("--strict")
+        ran = desk.anonymize("--force")
     condition = "publish if an audit with the original finds no more: definetti was not tried"
+    assert strict.code == 5
+    assert f'the verdict is no plain "publish": {condition}; out was written all the same' in strict.err
     assert "(publish this if an audit with the original finds no more)" in ran.out
     assert recommendation(desk)["attacks_left"] == ["definetti"]
     assert last_line(desk.verify()) == f"The verdict at release: {condition}"

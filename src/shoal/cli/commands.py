@@ -93,7 +93,7 @@ Reproducible = Annotated[
 Strict = Annotated[
     bool,
     typer.Option(
-        "--strict", help='End with exit code 5 unless the verdict is "publish"; the release is still written.'
+        "--strict", help='End with exit code 5 unless the verdict is a plain "publish"; the release is still written.'
     ),
 ]
 ShowValues = Annotated[bool, typer.Option("--show-values", help="Let errors name the cells they are about.")]
@@ -343,17 +343,18 @@ def publish_or_dry_run(
 def show_result(
     document: dict[str, Any], out: Path | None, private: Path | None, *, as_json: bool, strict: bool
 ) -> None:
-    """Print what came of it; if `strict`, refuse a verdict that is not "publish", though the release stays."""
+    """Print what came of it; if `strict`, refuse a verdict that is no plain "publish", though the release stays."""
     from shoal.publish.manifest import Recommendation
 
     if as_json:
         print_json(document)
     else:
         show_manifest(document, out, private)
-    if strict and document["recommendation"]["advice"] != "publish":
-        brief = Recommendation(**document["recommendation"]).brief
+    said = Recommendation(**document["recommendation"])
+    if strict and (said.advice != "publish" or said.condition):
         done = "nothing was written (--dry-run)" if out is None else f"{out.name} was written all the same"
-        raise NotAdvised(f'the verdict is not "publish": {brief}; {done}')
+        kept = 'not "publish"' if said.advice != "publish" else 'no plain "publish"'
+        raise NotAdvised(f"the verdict is {kept}: {said.brief}; {done}")
 
 
 @app.command(

@@ -7,7 +7,7 @@ import ast
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 SOURCE = Path(__file__).parents[1] / "src" / "shoal"
@@ -44,12 +44,13 @@ def imports_of(tree: ast.Module, known: dict[str, ast.Module]) -> set[str]:
 def longest_chain(known: dict[str, ast.Module]) -> tuple[str, ...]:
     """The longest chain of modules that import each other."""
     imported = {name: imports_of(tree, known) - {name} for name, tree in known.items()}
-
-    @cache
-    def below(name: str) -> tuple[str, ...]:
-        return (name, *max((below(other) for other in imported[name]), key=len, default=()))
-
-    return max((below(name) for name in known), key=len)
+    chains: dict[str, tuple[str, ...]] = {}
+    try:
+        for name in TopologicalSorter(imported).static_order():
+            chains[name] = (name, *max((chains[other] for other in imported[name]), key=len, default=()))
+    except CycleError as why:
+        sys.exit(f"modules import each other in a circle: {' → '.join(reversed(why.args[1]))}")
+    return max(chains.values(), key=len)
 
 
 def repeated_modules(known: dict[str, ast.Module]) -> Iterator[str]:

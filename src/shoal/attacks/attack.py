@@ -433,7 +433,7 @@ class Attack(ABC):
         named = f"`shoal attack {cls.name}` (in Python shoal.attack with {cls.__name__}(…))"
         return f"it needs {needed}: run {named}" if needed else cls()
 
-    def lacking(self, known: Knowledge) -> str | None:  # noqa: ARG002
+    def lacking(self, known: Knowledge) -> str | None:
         """Return why an audit cannot run the attack with what is known; None where it can."""
         return None
 

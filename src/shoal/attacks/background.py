@@ -58,7 +58,7 @@ class Background(Attack):
             f"{exposed - already:,}{' more' if already else ''} (the release alone does not tell these)"
         )
 
-    def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:
         """Rule out more and more values, and count whom that exposes."""
         sensitive, counts = sensitive_attributes(published), published.counts
         values = {name: counts.sensitive[name].non_null() for name in sensitive}

@@ -42,7 +42,7 @@ class Homogeneity(Attack):
         None, "Sensitive values that matter, separated by commas; all unless given.", listed=True
     )
 
-    def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:
         """Find the homogeneous classes and count the records in them."""
         sensitive, counts = sensitive_attributes(published), published.counts
         self._refuse_unknown_values(counts, sensitive)

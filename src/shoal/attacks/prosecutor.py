@@ -37,7 +37,7 @@ class Prosecutor(Attack):
     threshold: float = option(0.2, "The largest risk that is allowed.")
     """The chance of the right record above which a person is at risk."""
 
-    def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:
         """Count the people at risk, which depends on class sizes only."""
         if not 0 < self.threshold <= 1:
             raise BadInput("the threshold of a risk lies above 0 and is at most 1")

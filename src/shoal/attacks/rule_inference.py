@@ -99,7 +99,7 @@ class Rules(Attack):
     def for_audit(cls, given: AuditInputs) -> "Rules":
         return cls(control=given.control)
 
-    def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:
         """Find every channel and count the people it exposes; of several sensitive attributes, all are mined."""
         self._refuse_bad_options()
         told = [self._mine_rules(published, name) for name in _minable_attributes(published)]

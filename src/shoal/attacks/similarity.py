@@ -63,7 +63,7 @@ class Similarity(Attack):
             if value is not None:
                 refuse_unless_number(name, value)
 
-    def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:
         """Judge every attribute that has a hierarchy or, with a band, is of numbers."""
         sensitive, counts = sensitive_attributes(published), published.counts
         alike = np.zeros(len(counts.sizes), dtype=bool)

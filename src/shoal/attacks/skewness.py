@@ -50,7 +50,7 @@ class Skewness(Attack):
         refuse_unless_number("factor", self.factor, least=1)
         refuse_unless_number("threshold", self.threshold, most=1)
 
-    def on(self, published: Published, truth: Truth | None = None) -> Finding:  # noqa: ARG002 - a release tells all
+    def on(self, published: Published, truth: Truth | None = None) -> Finding:
         """Compare the shares of values in every class with those in the whole release."""
         sensitive, counts = sensitive_attributes(published), published.counts
         skewed = np.zeros(len(counts.sizes), dtype=bool)

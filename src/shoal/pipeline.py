@@ -28,7 +28,6 @@ from shoal.publish.summary import compare_if_cheap, counterfeits_csv_of, summari
 from shoal.publish.verification import judge_files
 from shoal.report.pages import write_reports
 from shoal.report.pages.public_view import inspect_public_release
-from shoal.republish.next_release import plan_next_release
 from shoal.runtime.events import log_event
 from shoal.runtime.memory import bytes_of
 from shoal.search.driver import Stop, Watch, ignore_progress, never_stop
@@ -93,6 +92,8 @@ def make_release(
             problem = Problem.of(table, with_margin(policy), engine, watch, stop)
             plan = solve(problem) if earlier is None else earlier.solve(problem)
         else:
+            from shoal.republish.next_release import plan_next_release  # loaded by those who publish again
+
             first = partial(make_plan, engine=engine, watch=watch, stop=stop)
             table, plan = plan_next_release(table, policy, engine, earlier, path_of(source), first)
         if policy.blocking is not None:

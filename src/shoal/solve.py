@@ -1,8 +1,6 @@
 """From a problem to a plan: the one place that picks the solver by the kind of method."""
 
 from shoal.engine_port import Engine, Source
-from shoal.partition.out_of_core import box_in_place
-from shoal.partition.solver import recode_cells
 from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.problem import Problem, with_margin
@@ -17,6 +15,9 @@ def solve(problem: Problem) -> Plan:
     problem.refuse_infeasible()
     if not problem.policy.method.of_cells:
         return search_lattice(problem)
+    from shoal.partition.out_of_core import box_in_place  # loaded by those who cut
+    from shoal.partition.solver import recode_cells
+
     return box_in_place(problem) if problem.in_place else recode_cells(problem)
 
 

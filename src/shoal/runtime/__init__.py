@@ -1,8 +1,28 @@
 """What every part of Shoal uses: events, memory limits, temporary folders, and short representations of results."""
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
+from importlib import import_module
 from typing import Any
+
+
+def load_on_use(package: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a package: each module of `names` is loaded when one of its names is used.
+
+    >>> load_on_use(__name__, {"math": ["tau"]})("tau")
+    6.283185307179586
+    """
+    home = {name: module for module, listed in names.items() for name in listed}
+
+    def load(name: str) -> Any:
+        if name not in home:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(import_module(home[name]), name)
+        setattr(sys.modules[package], name, found)  # asked once
+        return found
+
+    return load
 
 
 def html_table(title: str, rows: Iterable[Iterable[object]]) -> str:

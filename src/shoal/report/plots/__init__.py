@@ -1,13 +1,18 @@
 """Plots: each is a frozen value that holds its numbers; `plot(ax=None)` draws them and returns the Axes."""
 
-from shoal.report.plots.alpha_graph import AlphaGraph
-from shoal.report.plots.before_after import BeforeAfter
-from shoal.report.plots.charts import Chart, LossCurve, ParetoFront, Series
-from shoal.report.plots.class_plots import ClassSizes, RiskDistribution
-from shoal.report.plots.display import Display
-from shoal.report.plots.lattice_graph import LatticeGraph
-from shoal.report.plots.regions import Boxes
-from shoal.report.plots.tree_plot import DecisionTree, HierarchyTree
+from typing import TYPE_CHECKING
+
+from shoal.runtime import load_on_use
+
+if TYPE_CHECKING:
+    from shoal.report.plots.alpha_graph import AlphaGraph
+    from shoal.report.plots.before_after import BeforeAfter
+    from shoal.report.plots.charts import Chart, LossCurve, ParetoFront, Series
+    from shoal.report.plots.class_plots import ClassSizes, RiskDistribution
+    from shoal.report.plots.display import Display
+    from shoal.report.plots.lattice_graph import LatticeGraph
+    from shoal.report.plots.regions import Boxes
+    from shoal.report.plots.tree_plot import DecisionTree, HierarchyTree
 
 __all__ = [
     "AlphaGraph",
@@ -24,3 +29,17 @@ __all__ = [
     "RiskDistribution",
     "Series",
 ]
+
+__getattr__ = load_on_use(
+    __name__,
+    {
+        "shoal.report.plots.alpha_graph": ("AlphaGraph",),
+        "shoal.report.plots.before_after": ("BeforeAfter",),
+        "shoal.report.plots.charts": ("Chart", "LossCurve", "ParetoFront", "Series"),
+        "shoal.report.plots.class_plots": ("ClassSizes", "RiskDistribution"),
+        "shoal.report.plots.display": ("Display",),
+        "shoal.report.plots.lattice_graph": ("LatticeGraph",),
+        "shoal.report.plots.regions": ("Boxes",),
+        "shoal.report.plots.tree_plot": ("DecisionTree", "HierarchyTree"),
+    },
+)

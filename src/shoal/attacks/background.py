@@ -80,12 +80,16 @@ class Background(Attack):
             **{f"exposed_when_{step['excluded']}_ruled_out": step["records"] for step in steps},
             "steps": steps,
         }
+        few = [name for name in sensitive if len(np.unique(values[name].values)) <= self.excluded + 1]
         exposed = int(figures[f"exposed_when_{self.excluded}_ruled_out"])
         many = f"{self.excluded} other value{'' if self.excluded == 1 else 's'} of {' or '.join(sensitive)}"
         sentence = (
             f"{exposed:,} of {counts.rows:,} records fall to an attacker who can rule out {many}, "
             f"{figures['exposed_when_0_ruled_out']:,} to one who knows nothing"
         )
+        if few:
+            has = "has" if len(few) == 1 else "have"
+            sentence += f"; {' and '.join(few)} {has} no more values, so in any release ruling out all but one tells it"
         return Finding("background", Channel.ATTRIBUTE, exposed, counts.rows, sentence, figures)
 
 

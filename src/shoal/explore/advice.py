@@ -245,6 +245,8 @@ class Hidden:
     """Quasi-identifiers of few values, and how many of these no row shows any more."""
     values: Mapping[str, int] = field(default_factory=dict)
     """How many values these quasi-identifiers have."""
+    vanished_rows: Mapping[str, int] = field(default_factory=dict)
+    """How many rows of the original hold a value that vanished."""
     tops: Mapping[str, str] = field(default_factory=dict)
     """What quasi-identifiers show that say nothing, where it is not `*` alone."""
 
@@ -270,7 +272,9 @@ class Hidden:
         if self.blank and not self.many_blank:
             yield self._describe_blank()
         for name, lost in self.vanished.items():
-            yield f"{lost} of the {self.values[name]} values of {name} {'is' if lost == 1 else 'are'} shown nowhere"
+            held = f"({_format_rows(self.vanished_rows[name])}; a lower importance of other columns can keep it)"
+            are = "is" if lost == 1 else "are"
+            yield f"{lost} of the {self.values[name]} values of {name} {are} shown nowhere {held}"
 
     def _describe_blank(self) -> str:
         what = f"{TOP} or the top of the hierarchy" if self.tops else TOP
@@ -299,13 +303,13 @@ def _find_hidden(shown: ReleasedRows, plan: Plan, table: Table, starred: Collect
     mostly = {name: count[name] for name in names if name not in starred and 2 * count[name] > len(shown.rows)}
     blank = 0 if len(starred) == len(names) else int(np.logical_and.reduce(list(hidden.values())).sum())
     few = [name for name in names if name in table.columns and 1 < len(table[name].values) <= _FEW_VALUES]
-    vanished = {name: _count_vanished(table[name], shown.rows, hidden[name]) for name in few if name not in starred}
-    lost = {name: values for name, values in vanished.items() if values}
+    vanished = {name: _find_vanished(table[name], shown.rows, hidden[name]) for name in few if name not in starred}
+    lost = {name: len(codes) for name, codes in vanished.items() if len(codes)}
+    rows = {name: int(table[name].counts[vanished[name]].sum()) for name in lost}
     values = {name: len(table[name].values) for name in lost}
     said = {name: _say_top_of(shown.columns[name], tops[name]) for name in names if tops[name] != TOP and count[name]}
-    return Hidden(
-        len(shown.rows), mostly, blank, lost, values, {name: what for name, what in said.items() if what != TOP}
-    )
+    told = {name: what for name, what in said.items() if what != TOP}
+    return Hidden(len(shown.rows), mostly, blank, lost, values, rows, told)
 
 
 def _is_starred(column: ReleasedColumn, top: str) -> Flags:
@@ -318,10 +322,10 @@ def _say_top_of(column: ReleasedColumn, top: str) -> str:
     return say_tops({top, TOP}.intersection(column.texts.take(pa.array(np.unique(column.codes))).to_pylist()))
 
 
-def _count_vanished(column: Column, rows: Longs, hidden: Flags) -> int:
-    """Count the values that are `*` or the top in every released row."""
+def _find_vanished(column: Column, rows: Longs, hidden: Flags) -> Longs:
+    """Return the codes of the values that are `*` or the top in every released row."""
     shown = column.codes[rows[(rows >= 0) & ~hidden]]
-    return len(column.values) - len(np.setdiff1d(shown, [column.null_code]))
+    return np.setdiff1d(np.arange(len(column.values)), shown)
 
 
 MOST_LOST = 0.5
@@ -377,7 +381,7 @@ def recommend(
         looks_sensitive={name: look.why for name, look in sensitive.items()},
         findings=findings,
         advice=advice,
-        sentence=f"{told}. Advice: {ADVICE_WORDS[advice]}{unless}{little}.",
+        sentence=f"{told}. Advice: {ADVICE_WORDS[advice]}{little}{'; safe' if little and unless else ''}{unless}.",
     )
 
 

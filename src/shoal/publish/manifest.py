@@ -345,12 +345,17 @@ class Recommendation(_Frozen):
         if self.advice in CONDITIONAL and self.nothing_sensitive:
             reasons.append(NOTHING_SENSITIVE)
         words = ADVICE_WORDS[self.advice] + (f" ({', '.join(reasons)})" if reasons else "")
-        return f"{words}{self.condition}"
+        return f"{words}{self._safe_only}{self.condition}"
 
     @property
     def conditional_advice(self) -> str:
         """The advice in words, with its condition."""
-        return f"{ADVICE_WORDS[self.advice]}{self.condition}"
+        return f"{ADVICE_WORDS[self.advice]}{self._safe_only}{self.condition}"
+
+    @property
+    def _safe_only(self) -> str:
+        """Tell apart, before a condition, that a release is of little use from what depends on the condition."""
+        return "; safe" if self.advice == "of little use" and self.condition else ""
 
     @property
     def condition(self) -> str:

@@ -122,6 +122,14 @@ def test_every_excluded_value_exposes_more_records_than_homogeneity():
         Background(excluded=-1)
 
 
+def test_a_column_of_two_values_falls_in_any_release_to_who_rules_one_out():
+    two = [("a", "alive"), ("a", "dead"), ("b", "alive"), ("b", "dead")]
+    told = "4 of 4 records fall to an attacker who can rule out 1 other value of ill, 0 to one who knows nothing"
+    trivial = "; ill has no more values, so in any release ruling out all but one tells it"
+    assert Background().on(published(two)).sentence == told + trivial
+    assert "in any release" not in Background().on(published([*two, ("a", "lost"), ("b", "lost")])).sentence
+
+
 @given(tables, st.sampled_from([1, 1.5, 2, 3]), st.sampled_from([0, 0.3, 0.5, 1]))
 @examples(200)
 def test_gain_over_the_whole_release(rows, factor, threshold):

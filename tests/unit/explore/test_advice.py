@@ -215,16 +215,20 @@ def test_what_a_release_hides_is_told_without_values(tmp_path):
     hidden = advice.find_hidden(release, ["zip"])
     assert (hidden.columns, hidden.blank, hidden.vanished) == ({}, 2, {"sex": 1})
     assert list(hidden.main_sentences()) == ["2 rows show * in every quasi-identifier"]
-    assert list(hidden.further_sentences()) == ["1 of the 2 values of sex is shown nowhere"]
+    kept = "(2 rows; a lower importance of other columns can keep it)"
+    assert list(hidden.further_sentences()) == [f"1 of the 2 values of sex is shown nowhere {kept}"]
     mostly = advice.find_hidden(release, [])
     assert mostly.columns == {"zip": 12}
     said = advice.recommend([], audit(), {}, 0.2, hidden=replace(hidden, columns={"zip": 8}))
     assert said.sentence.endswith(
-        "succeed; 1 of the 2 values of sex is shown nowhere. Advice: safe to publish, but of little use: zip is * in "
-        "67 % of the rows, 2 rows show * in every quasi-identifier."
+        f"succeed; 1 of the 2 values of sex is shown nowhere {kept}. Advice: safe to publish, but of little use: zip "
+        "is * in 67 % of the rows, 2 rows show * in every quasi-identifier."
     )
     assert said.advice == "of little use"
     assert said.brief == "safe to publish, but of little use (zip is * in most rows)"
+    assert said.model_copy(update={"attacks_left": ("definetti",)}).conditional_advice == (
+        "safe to publish, but of little use; safe if an audit with the original finds no more: definetti was not tried"
+    )
     assert (said.mostly_starred, said.blank, said.vanished) == ({"zip": 8}, 2, {"sex": 1})
 
 

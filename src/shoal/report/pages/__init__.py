@@ -212,9 +212,10 @@ def public_page(manifest: PublicManifest, visible: PublicView) -> Page:
 
 def _public_asked_section(manifest: PublicManifest) -> Section:
     names = [promise(model.model, model.attribute, model.asked) for model in manifest.models]
+    known, sensitive = join_names(manifest.quasi_identifiers, 12), join_names(manifest.sensitive, 12)
     said = [
-        f"Identifying columns, which somebody may know of a person: {join_names(manifest.quasi_identifiers, 12)}.",
-        f"Sensitive columns, which nobody should learn of a person: {join_names(manifest.sensitive, 12)}."
+        f"Identifying columns, which somebody may know of a person: {known.removesuffix('.')}.",
+        f"Sensitive columns, which nobody should learn of a person: {sensitive.removesuffix('.')}."
         if manifest.sensitive
         else "No column was declared sensitive: what is protected is only who is who.",
         f"{format_count(len(names), 'promise')}: {'; '.join(names)}.",

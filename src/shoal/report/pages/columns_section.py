@@ -56,7 +56,7 @@ _ROLES = {
 def asked_section(manifest: Manifest, policy: Policy, plan: Plan) -> Section:
     """Build the section on roles, promises and what the search was allowed."""
     said = [
-        f"{words}: {join_names(names, 12)}."
+        f"{words}: {join_names(names, 12).removesuffix('.')}."
         for role, words in _ROLES.items()
         if (names := [name for name, of in plan.roles.items() if of is role])
     ]

@@ -50,8 +50,11 @@ def files_section(data: Data, *, private: bool = False) -> Section:
         files.append((data.separate.file, data.separate.sha256))
     blocks: list[Block] = [
         PageTable(("File", "SHA-256"), [[name or "", sha256 or ""] for name, sha256 in files]),
-        Paragraph("To count everything again from the file, and to see whether it is still the one that was written:"),
-        Command("shoal verify out/ --original DATA" if private else "shoal verify out/"),
+        Paragraph(
+            "To count everything again from the file, and to see whether it is still the one that was written (OUT is "
+            f"the folder {'that was published' if private else 'of this page'}):"
+        ),
+        Command("shoal verify OUT --original DATA" if private else "shoal verify OUT"),
     ]
     return Section("files", "Files, and how to check them", blocks)
 

@@ -178,9 +178,14 @@ def _count(source: Source, policy: Policy, engine: Engine, quasi: Sequence[str],
 
 def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dict[str, Role]:
     """Return the role of every column, in the order of the table; a column without one is an error (design 12)."""
-    for name in policy.attributes:
-        if name not in table.columns:
-            raise BadPolicy(f"attributes.{name}: the table has no column {name!r}{suggest_column(name, table.columns)}")
+    missing = [name for name in policy.attributes if name not in table.columns]
+    if 2 * len(missing) > len(policy.attributes) > 2:
+        raise BadPolicy(
+            f"the table has {len(policy.attributes) - len(missing)} of the {len(policy.attributes)} columns that the "
+            "policy names: is it the policy of another table?"
+        )
+    for name in missing:
+        raise BadPolicy(f"attributes.{name}: the table has no column {name!r}{suggest_column(name, table.columns)}")
     unknown = [name for name in table.columns if name not in policy.attributes]
     if policy.data.others is None and any(name in index for name in unknown):
         raise BadPolicy(

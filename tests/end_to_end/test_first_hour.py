@@ -560,6 +560,13 @@ def test_codes_of_categories_are_listed_and_those_of_missing_values_are_asked_ab
     assert any(label.startswith("{") for label in shown)
 
 
+def test_the_policy_of_another_table_is_told_as_such(desk):
+    desk.table("ort,alter,geschlecht\nBonn,31,w\nKiel,32,m\n")
+    desk.policy({"age": "quasi-identifier", "sex": "quasi-identifier", "zip": "quasi-identifier"})
+    says = "the table has 0 of the 3 columns that the policy names: is it the policy of another table?"
+    desk.refused(2, says=says)
+
+
 def test_a_weight_of_a_body_is_no_question(desk, shoal):
     rows = [(20 + n % 50, 50 + n % 41) for n in range(300)]
     shoal("init", written(desk.folder, "body.csv", ("age", "weight"), rows), "--out", desk.folder / "drafted.toml")

@@ -256,7 +256,11 @@ def _rate(rate: Any) -> str:
     return f"{rate.right:,} of {rate.guesses:,} = {rate.share:.1%} (95 %: {low:.1%} to {high:.1%})"
 
 
-@app.command(rich_help_panel=ATTACK, epilog="Example: shoal audit out/ --original people.csv")
+@app.command(
+    rich_help_panel=ATTACK,
+    short_help="Run every attack that fits a release.",
+    epilog="Example: shoal audit out/ --original people.csv",
+)
 @reads_table
 def audit(
     release: Release,

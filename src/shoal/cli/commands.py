@@ -359,6 +359,7 @@ def show_result(
 
 @app.command(
     rich_help_panel=PUBLISH,
+    short_help="Block inference channels of an anonymous table.",
     epilog="Example: shoal block table.csv --sensitive Disease --confidence 0.5 --out blocked.csv",
 )
 @reads_table
@@ -448,7 +449,11 @@ PolicyFile = Annotated[Path | None, typer.Option("--policy", help="The policy fi
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Plan and judge, write nothing.")]
 
 
-@app.command(rich_help_panel=PUBLISH, epilog="Example: shoal republish out.private/ later.csv --out later/")
+@app.command(
+    rich_help_panel=PUBLISH,
+    short_help="Publish a table again after it has changed.",
+    epilog="Example: shoal republish out.private/ later.csv --out later/",
+)
 @reads_table
 def republish(
     earlier: Earlier,
@@ -487,7 +492,11 @@ def republish(
     show_result(document, None if dry_run else out, private, as_json=as_json, strict=strict)
 
 
-@app.command(rich_help_panel=PUBLISH, epilog="Example: shoal remove leavers.csv out.private/ --out later/")
+@app.command(
+    rich_help_panel=PUBLISH,
+    short_help="Erase people from a published table.",
+    epilog="Example: shoal remove leavers.csv out.private/ --out later/",
+)
 @reads_table
 def remove(
     rows: Annotated[str, typer.Argument(metavar="ROWS", help="A table with the keys of those to remove, or the keys.")],

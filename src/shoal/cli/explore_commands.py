@@ -32,7 +32,11 @@ Learners = Annotated[
 ]
 
 
-@app.command(rich_help_panel=EXPLORE, epilog="Example: shoal lattice people.csv --policy policy.toml --csv nodes.csv")
+@app.command(
+    rich_help_panel=EXPLORE,
+    short_help="List the nodes of a policy's lattice.",
+    epilog="Example: shoal lattice people.csv --policy policy.toml --csv nodes.csv",
+)
 @reads_table
 def lattice(
     data: Table,
@@ -68,6 +72,7 @@ def lattice(
 
 @app.command(
     rich_help_panel=EXPLORE,
+    short_help="Compare kinds of algorithms on one table.",
     epilog="Example: shoal compare people.csv --policy policy.toml --random 200",
 )
 @reads_table
@@ -122,7 +127,11 @@ def compare(
         show_comparison(found, brief=rows is not None)
 
 
-@app.command(rich_help_panel=EXPLORE, epilog="Example: shoal sweep people.csv --policy policy.toml --k 2..20")
+@app.command(
+    rich_help_panel=EXPLORE,
+    short_help="Run a policy at several values of a parameter.",
+    epilog="Example: shoal sweep people.csv --policy policy.toml --k 2..20",
+)
 @reads_table
 def sweep(
     data: Table,
@@ -167,7 +176,11 @@ def sweep(
             say(f"Wrote {path}. It tells of the original table: do not publish it.")
 
 
-@app.command(rich_help_panel=EXPLORE, epilog="Example: shoal explain distance vector")
+@app.command(
+    rich_help_panel=EXPLORE,
+    short_help="Say what a term means and where it is used.",
+    epilog="Example: shoal explain distance vector",
+)
 def explain(
     term: Annotated[
         list[str] | None, typer.Argument(metavar="[TERM]", help="A word of a paper, a model, a policy key, …")
@@ -192,7 +205,11 @@ def explain(
         show_meanings(found)
 
 
-@app.command(rich_help_panel=EXPLORE, epilog="Example: shoal metrics --json")
+@app.command(
+    rich_help_panel=EXPLORE,
+    short_help="List every figure that is told of a release.",
+    epilog="Example: shoal metrics --json",
+)
 def metrics(as_json: Json = False) -> None:
     """List every figure that is told of a release, and which of them a search can minimise."""
     from shoal.metrics.catalogue import catalogue
@@ -203,7 +220,11 @@ def metrics(as_json: Json = False) -> None:
         show_catalogue(catalogue())
 
 
-@app.command(rich_help_panel=CHECK, epilog="Example: shoal workload people.csv out/ --random 1000")
+@app.command(
+    rich_help_panel=CHECK,
+    short_help="Compare answers to queries with the original.",
+    epilog="Example: shoal workload people.csv out/ --random 1000",
+)
 @reads_table
 def workload(
     data: Table,
@@ -249,7 +270,11 @@ def workload(
         say(f"Wrote {save}. It names values of the original table: do not publish it.")
 
 
-@app.command(rich_help_panel=EXPLORE, epilog="Example: shoal learn people.csv --policy policy.toml --target disease")
+@app.command(
+    rich_help_panel=EXPLORE,
+    short_help="Learn a column from the table and its release.",
+    epilog="Example: shoal learn people.csv --policy policy.toml --target disease",
+)
 @reads_table
 def learn(
     data: Table,
@@ -313,6 +338,7 @@ _LISTED = "\n\n".join(f"{name}: {about}." for name, about in SAID.items())
 
 @app.command(
     rich_help_panel=EXPLORE,
+    short_help="Re-run an experiment of a paper.",
     epilog="Example: shoal study searches --rows 2000",
     help="Re-run an experiment of a paper: what it reported beside what is measured here.\n\n"
     f"{_LISTED}\n\nall: every one of them, each into a folder of its own, with a page that shows all.\n\n"

@@ -36,6 +36,36 @@ def summed_marginals(weights, ones):
     return [odds * ways(weights[:i] + weights[i + 1 :])[ones - 1] / total for i, odds in enumerate(weights)]
 
 
+def counted_marginals(logs, counts):
+    """Of all ways to hand out so many of each value, weighted by their likelihood: how likely each member has each.
+
+    `before[i]` sums the ways in which the first i members use up some counts, `after[i]` those of the others.
+    """
+
+    def sums(rows):
+        found = [{tuple(0 for _ in counts): 1.0}]
+        for row in rows:
+            ahead = defaultdict(float)
+            for used, weight in found[-1].items():
+                for value, many in enumerate(counts):
+                    if used[value] < many:
+                        ahead[(*used[:value], used[value] + 1, *used[value + 1 :])] += weight * exp(row[value])
+            largest = max(ahead.values())
+            found.append({used: weight / largest for used, weight in ahead.items()})
+        return found
+
+    before, after = sums(logs), sums(logs[::-1])[::-1]
+    out = []
+    for i, row in enumerate(logs):
+        shares = [0.0 for _ in counts]
+        for used, weight in before[i].items():
+            for value in range(len(counts)):
+                rest = tuple(c - u - (at == value) for at, (c, u) in enumerate(zip(counts, used, strict=True)))
+                shares[value] += weight * exp(row[value]) * after[i + 1].get(rest, 0.0)
+        out.append([share / sum(shares) for share in shares])
+    return out
+
+
 def credibilities(people, values, run, wanted):
     """Of all worlds, each person with any value, in which `run` gives the wanted release: how often each has each.
 

@@ -35,6 +35,10 @@ _SWEEPS = 20
 _EDGE = 1e-12
 _MOST_STATES = 256
 """Most count vectors of a group whose probabilities are computed exactly; eight different values have as many."""
+_MOST_COUNTED = 64
+"""Most members of a larger group in which the others who have a value are counted exactly; beyond, by a normal law."""
+_LEAST_VARIANCE = 0.05
+"""Below so much variance a normal law says nothing about counts."""
 
 
 @dataclass(frozen=True)
@@ -110,10 +114,12 @@ class MemberGroups:
         return out
 
     def scale_to_counts(self, likelihoods: Weights) -> Weights:
-        """Approximate the probabilities: scale weights until each row adds up to 1 and each column to its count.
+        """Approximate the probabilities: those of members who are independent, each corrected for what the others have.
 
-        Log likelihoods are multiplied by g/(g-1) in a group of g members, which makes groups of two exact and others
-        nearly so (Sinkhorn 1964).
+        Weights are scaled until each row adds up to 1 and each column to its count (Sinkhorn 1964). In a group of g
+        members where c have a value, a member's probability of it is then multiplied by the odds that c-1 rather than
+        c others have it, to the power of 1-c/g, and scaled again. That is exact where a group has two values; for pairs
+        it is what log likelihoods times g/(g-1) give.
 
         >>> pair = MemberGroups(np.array([0, 0]), np.array([[1, 1]]))
         >>> pair.scale_to_counts(np.log([[0.9, 0.1], [0.5, 0.5]])).round(3).tolist()
@@ -121,19 +127,47 @@ class MemberGroups:
         """
         # members sorted by group, so that reduceat sums over the members of each group
         group = self.group[self._order]
-        sizes = self.counts.sum(axis=1)
-        scaled = (sizes / np.maximum(sizes - 1, 1))[group][:, None] * likelihoods[self._order]
-        weights = np.exp(scaled - scaled.max(axis=1, keepdims=True))
         # [member, value]; 0 for values that do not occur in the member's group
-        weights = np.maximum(weights, _EDGE) * (self.counts[group] > 0)
-        for _ in range(_SWEEPS):
-            # one Sinkhorn sweep: columns of each group to its counts, then rows to 1
-            sums = np.add.reduceat(weights, self._starts, axis=0)
-            weights *= (self.counts / np.where(sums > 0, sums, 1))[group]
-            weights /= weights.sum(axis=1, keepdims=True)
+        logs = np.where(self.counts[group] > 0, likelihoods[self._order], -np.inf)
+        logs -= logs.max(axis=1, keepdims=True)
+        weights = self._sweep(np.maximum(np.exp(logs), _EDGE) * (self.counts[group] > 0))
+        sizes = self.counts.sum(axis=1, keepdims=True)
+        weights *= np.exp((1 - self.counts / sizes)[group] * np.clip(self._log_odds_of_others(weights), -200, 200))
         out = np.empty_like(weights)
-        out[self._order] = weights
-        return np.asarray(out)
+        out[self._order] = self._sweep(weights)
+        return out
+
+    def _sweep(self, weights: Weights) -> Weights:
+        """Scale weights[member in order, value]: columns of each group to its counts, then rows to 1, several times."""
+        group = self.group[self._order]
+        for _ in range(_SWEEPS):
+            sums = np.add.reduceat(weights, self._starts, axis=0)
+            weights = weights * (self.counts / np.where(sums > 0, sums, 1))[group]
+            weights /= weights.sum(axis=1, keepdims=True)
+        return weights
+
+    def _log_odds_of_others(self, likely: Weights) -> Weights:
+        """Return, for each member in order and each value that occurs c times: log P(c-1 others have it) / P(c others).
+
+        Members are independent here; others are counted exactly in groups of at most 64, by a normal law in larger
+        ones.
+        """
+        group = self.group[self._order]
+        spread = likely * (1 - likely)
+        # variance of how many of the others have the value
+        variances = np.add.reduceat(spread, self._starts, axis=0)[group] - spread
+        out = np.asarray((likely - 0.5) / np.maximum(variances, _LEAST_VARIANCE))
+        sizes = self.counts.sum(axis=1)
+        # groups of 1 to 8 members at once, of 9 to 16, and so on: those that are smaller get members of no weight
+        rounded = (sizes + 7) // 8 * 8
+        for most in np.unique(rounded[sizes <= _MOST_COUNTED]).tolist():
+            here, value = np.nonzero((self.counts > 0) & (rounded == most)[:, None])
+            # [group and value, place] members; beyond the size of the group nobody
+            real = np.arange(most) < sizes[here, None]
+            member = np.where(real, self._starts[here, None] + np.arange(most), 0)
+            found = _count_others(likely[member, value[:, None]] * real, self.counts[here, value])
+            out[member[real], np.broadcast_to(value[:, None], real.shape)[real]] = found[real]
+        return out
 
     @cached_property
     def _places(self) -> tuple[Longs, Longs, Longs]:
@@ -181,29 +215,70 @@ class _LikeGroups:
         """
         into = np.zeros((len(weights), prod(count + 1 for count in self.counts)))
         into[:, 0] = 1.0
-        for member, value, before, after in self._steps:
-            into[:, after] += into[:, before] * weights[:, member, value, None]
+        for member, steps in enumerate(self._steps):
+            for value, before, after in steps:
+                into[:, after] += into[:, before] * weights[:, member, value, None]
+            # states after this member are scaled together, lest products of many weights become 0
+            reached = np.unique(np.concatenate([after for _, _, after in steps]))
+            into[:, reached] /= into[:, reached].sum(axis=1, keepdims=True)
         out_of = np.zeros_like(into)
         out_of[:, -1] = 1.0
         found = np.zeros_like(weights)
-        for member, value, before, after in reversed(self._steps):
-            ways = out_of[:, after] * weights[:, member, value, None]
-            found[:, member, value] = (into[:, before] * ways).sum(axis=1)
-            out_of[:, before] += ways
+        for member, steps in reversed(list(enumerate(self._steps))):
+            for value, before, after in steps:
+                ways = out_of[:, after] * weights[:, member, value, None]
+                found[:, member, value] = (into[:, before] * ways).sum(axis=1)
+                out_of[:, before] += ways
+            left = np.unique(np.concatenate([before for _, before, _ in steps]))
+            out_of[:, left] /= out_of[:, left].sum(axis=1, keepdims=True)
         return np.asarray(found / found.sum(axis=2, keepdims=True))
 
     @cached_property
-    def _steps(self) -> list[tuple[int, int, Longs, Longs]]:
-        """Each member with each value it can get: the states before that, and the states after it."""
+    def _steps(self) -> list[list[tuple[int, Longs, Longs]]]:
+        """For each member, each value it can get: the states before that, and the states after it."""
         shape = tuple(count + 1 for count in self.counts)
         # [state, value] how many of each value are handed out
         states = np.stack(np.unravel_index(np.arange(prod(shape)), shape), axis=1)
         done, found = states.sum(axis=1), []
         for member in range(len(self.members[0])):
+            steps = []
             for value, count in enumerate(self.counts):
                 before = np.flatnonzero((done == member) & (states[:, value] < count))
-                found.append((member, value, before, before + prod(shape[value + 1 :])))
+                steps.append((value, before, before + prod(shape[value + 1 :])))
+            found.append(steps)
         return found
+
+
+def _count_others(likely: Weights, counts: Longs) -> Weights:
+    """Return log P(c-1 others have a value) / P(c others) in some groups, given likely[group, member] and c by group.
+
+    >>> _count_others(np.array([[0.9, 0.5, 0.6]]), np.array([2])).round(3).tolist()  # at first, log 0.5/0.3
+    [[0.511, -0.251, 0.105]]
+    """
+    groups, members = likely.shape
+    # ways[many, group]: how likely so many members have the value
+    ways = np.zeros((members + 1, groups))
+    ways[0] = 1.0
+    for number, each in enumerate(np.ascontiguousarray(likely.T)):
+        ways[1 : number + 2] += (ways[: number + 1] - ways[1 : number + 2]) * each
+        ways[0] *= 1 - each
+    # without a member with p <= 1/2, others[many] = (ways[many] - p others[many-1]) / (1-p), from below, which loses
+    # no digits; for p > 1/2 the same from above, where those are counted who do not have the value
+    above = likely > 0.5
+    odds = np.where(above, 1 - likely, likely)
+    scale = 1 / (1 - odds)
+    odds *= scale
+    # the two counts follow each other; `last` is where the second is reached
+    last = np.where(above, members - counts[:, None], counts[:, None])
+    others, before = np.zeros(likely.shape), np.zeros(likely.shape)
+    out = np.zeros(likely.shape)
+    for many in range(min(int(last.max()), members - 1) + 1):
+        before, others = others, before
+        np.multiply(np.where(above, ways[members - many][:, None], ways[many][:, None]), scale, out=others)
+        others -= odds * before
+        reached = last == many
+        out[reached] = np.log(np.maximum(before[reached], 1e-300) / np.maximum(others[reached], 1e-300))
+    return np.where(above, -out, out)
 
 
 _BINS = 50

@@ -5,9 +5,11 @@ Whoever reads the public folder may know everybody but one, and try every value 
 """
 
 import json
+import re
 import warnings
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import combinations
 from typing import Any
 
 import pyarrow as pa
@@ -328,3 +330,50 @@ def test_times_of_suppressed_rows_do_not_decide_the_format_of_times(tmp_path):
         sh.anonymize(table, policy).save(out, format="parquet")
         seen.add(tuple(path.read_bytes() for path in sorted(out.iterdir())))
     assert len(seen) == 1
+
+
+BRANCHES = {"north": ["abe", "bea", "cid", "dan", "eve"], "east": ["fay", "gus", "hal", "ida", "jay"], "isle": ["kim"]}
+SHOWN = ["abe"] * 3 + ["fay"] * 3
+"""Who is shown as he is, under any method below."""
+PICTURED = {
+    "local": ({"algorithm": "local"}, {}, "north"),
+    "optimal": ({"algorithm": "optimal", "suppression": 0.3}, {"suppressed": "show"}, "*"),
+    "greedy": ({"algorithm": "greedy", "suppression": 0.3}, {"suppressed": "show"}, "*"),
+    "cells": ({"algorithm": "optimal", "suppress": "cell"}, {}, "*"),
+}
+
+
+@pytest.mark.parametrize("method", PICTURED)
+def test_the_picture_of_labels_tells_nothing_of_who_is_under_them(tmp_path, method):
+    """Two people are shown as a label above others; whoever they are, the whole public folder is the same.
+
+    Values that only they have, and leaves that nobody has, are neither drawn nor counted.
+    """
+    how, release, label = PICTURED[method]
+    other = {"local": BRANCHES["north"][1:]}.get(method, [*BRANCHES["north"][1:], *BRANCHES["east"][1:], "kim"])
+    alone = [*combinations(other, 2)]
+    tree = {"*": BRANCHES | {"moon": ["zed"]}}
+    most = {"max-level": 0} if label == "*" and method != "cells" else {}
+    policy = {
+        "attributes": {"name": {"role": QUASI, "hierarchy": {"tree": tree}, **most}, "ill": "sensitive"},
+        "require": [{"model": "k-anonymity", "k": 2}],
+        "method": how,
+        "release": release,
+    }
+    seen = set()
+    for i, pair in enumerate(alone if THOROUGH else alone[:: max(len(alone) // 5, 1)]):
+        table = pa.table({"name": [*SHOWN, *pair], "ill": ["flu", "cold"] * 4})
+        out = tmp_path / str(i)
+        sh.anonymize(table, policy).save(out)
+        names = [line.split(",")[0] for line in (out / "data.csv").read_text().splitlines()[1:]]
+        assert sorted(names) == sorted([*SHOWN, label, label])
+        seen.add(tuple((path.name, path.read_bytes()) for path in sorted(out.iterdir())))
+    assert len(seen) == 1
+    (page,) = (dict(each)["report.html"].decode() for each in seen)
+    assert "Which labels cover which" in page
+    drawn = re.findall(
+        r"<text[^>]*>([^<]*)</text>", page.partition("Which labels cover which")[2].partition("</svg>")[0]
+    )
+    assert sorted(drawn) == sorted(["abe", "fay", label])
+    hidden = {*other, "zed", "moon", "isle", "east", "north"} - {label}
+    assert not {name for name in hidden if re.search(rf"\b{name}\b", page)}

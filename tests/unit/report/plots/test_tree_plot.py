@@ -1,6 +1,8 @@
 """Pictures of decision trees and of hierarchies."""
 
 import re
+from itertools import chain
+from random import Random
 
 import numpy as np
 import pyarrow as pa
@@ -130,6 +132,22 @@ def test_labels_are_related_without_those_that_are_not_shown():
     tree = HierarchyTree.from_relation("job", above)
     assert sorted(placed(tree)) == [("any", 1, 0.5), ("food", 0, 1.0), ("nurse", 0, 0.0)]
     assert not tree.numbered
+
+
+def test_what_labels_say_of_one_another_does_not_depend_on_values_that_are_not_shown():
+    """Two columns of one hierarchy with other values: labels of both are related alike, in the same order."""
+    random, compared = Random(0), 0
+    for _ in range(500):
+        leaves = list("abcdefgh")
+        middle = {leaf: random.choice("pqst") for leaf in leaves}
+        top = {label: random.choice("XY") for label in "pqst"}
+        rows = parse({"rows": [[leaf, middle[leaf], top[middle[leaf]], "*"] for leaf in leaves]})
+        one, other = (build(encode("x", pa.array(random.sample(leaves, random.randint(3, 8)))), rows) for _ in range(2))
+        both = sorted({*chain(*one.labels)} & {*chain(*other.labels)})
+        shown = random.sample(both, random.randint(1, len(both)))
+        assert [*relate_labels(one, shown).items()] == [*relate_labels(other, shown).items()]
+        compared += len(shown) > 2
+    assert compared > 100
 
 
 def test_a_hierarchy_is_drawn():

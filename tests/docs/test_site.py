@@ -1,13 +1,18 @@
 """The site as a browser shows it: built strictly, at both widths, light and dark, without a fault."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
 from browser import _browser, look
+
+from shoal.explore.glossary import WORDS
 
 pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).parents[2]
@@ -47,6 +52,16 @@ def test_generated_facts_are_on_the_pages(site):
     assert "<code>UNION</code>" in text
     assert "pycon" in (site / "reference" / "models.html").read_text("utf-8")
     assert "shoal anonymize" in (site / "reference" / "commands.html").read_text("utf-8")
+
+
+def test_every_word_of_the_papers_is_found_by_search(site):
+    """The page of the papers is indexed with each of them."""
+    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))["docs"]
+    found = [each for each in index if each["location"].startswith("papers.html")]
+    told = unescape(" ".join(re.sub(r"<[^>]*>", "", each["title"] + " " + each["text"]) for each in found)).casefold()
+    missing = [word.name for word in WORDS if not any(each.casefold() in told for each in (word.name, *word.aliases))]
+    assert len(WORDS) > 30
+    assert not missing
 
 
 @pytest.mark.parametrize(

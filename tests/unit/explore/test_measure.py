@@ -10,7 +10,7 @@ import shoal as sh
 
 
 def test_attributes_that_hide_alone_point_at_people_together():
-    """S2.2b: k = 2 for the sex and for the PIN code alone, k = 1 for the pair."""
+    """Four people: k = 2 for the sex and for the PIN code alone, k = 1 for the pair."""
     table = pa.table({"sex": ["Male", "Female", "Male", "Female"], "pin": ["110010", "110011", "110011", "110010"]})
     found = sh.measure(table, quasi_identifiers=["sex", "pin"])
     assert found.alone == {"sex": 2, "pin": 2}

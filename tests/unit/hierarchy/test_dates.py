@@ -50,6 +50,16 @@ def test_texts_in_a_given_format():
     assert Dates(["month"], "%d/%m/%Y").taxonomy(column(["01/02/1903", None])).levels[0] == ["1903-02"]
 
 
+def test_dates_as_the_survey_prints_them():  # S2.1
+    """2/12/80 is a day of February 1980."""
+    hierarchy = build(column(["1/21/76", "4/13/86", "2/28/76", "2/12/80"]), Dates(["month", "year"], "%m/%d/%y"))
+    assert [sorted(each) for each in hierarchy.labels[1:]] == [
+        ["1976-01", "1976-02", "1980-02", "1986-04"],
+        ["1976", "1980", "1986"],
+        ["*"],
+    ]
+
+
 def test_real_dates_and_times_need_no_format():
     assert Dates(["year"], "%d/%m/%Y").taxonomy(column([date(1987, 3, 31)])).levels[0] == ["1987"]
     times = column([datetime(1987, 3, 31, 9, 30), datetime(1987, 3, 31, 10, 0)])  # noqa: DTZ001

@@ -398,7 +398,10 @@ def _rest(count: int) -> str:
 
 
 def relate_labels(hierarchy: Hierarchy, labels: Sequence[str | None]) -> dict[str, str | None]:
-    """Return, for each of some labels of a hierarchy, the lowest of them that lies above it; None if none does."""
+    """Return, for each of some labels of a hierarchy, the lowest of them that lies above it; None if none does.
+
+    They stay in the order in which they were given: that of the hierarchy may depend on values under them.
+    """
     wanted, above = {label for label in labels if label is not None}, {}
     for level, names in enumerate(hierarchy.labels):
         first = dict(
@@ -412,4 +415,4 @@ def relate_labels(hierarchy: Hierarchy, labels: Sequence[str | None]) -> dict[st
                 for h in range(level + 1, hierarchy.height + 1)
             )
             above[label] = next((name for name in higher if name in wanted and name != label), None)
-    return above
+    return {label: above[label] for label in labels if label is not None and label in above}

@@ -152,10 +152,11 @@ struct Hierarchy {
   int size, levels;
   std::vector<int32_t> groups;
   std::vector<float> losses;
+  std::vector<double> given;  // losses as they were given: what is proved is summed of these
 
   Hierarchy(const Table& g, const Floats& l)
       : size(static_cast<int>(g.shape(0))), levels(static_cast<int>(g.shape(1))), groups(g.data(), g.data() + g.size()),
-        losses(l.data(), l.data() + l.size()) {
+        losses(l.data(), l.data() + l.size()), given(l.data(), l.data() + l.size()) {
     if (l.shape(0) != g.shape(0) || l.shape(1) != g.shape(1) || levels == 0 || levels > 255)
       throw std::invalid_argument("a loss per code and level is needed");
     for (const int32_t group : groups)
@@ -166,6 +167,8 @@ struct Hierarchy {
 
   int32_t group(int code, int level) const { return groups[static_cast<size_t>(code) * levels + level]; }
   float loss(int code, int level) const { return losses[static_cast<size_t>(code) * levels + level]; }
+
+  double given_loss(int code, int level) const { return given[static_cast<size_t>(code) * levels + level]; }
 
   // The lowest level, from a given one up, at which both are one group.
   int meet(int a, int b, int level = 0) const {
@@ -780,7 +783,7 @@ class CheapestSets {
 
   // A lower bound of that cost; at least `cost` if no cheaper set exists.
   double bound(Neighbours& neighbours, Point p, double cost) {
-    const double limit = cost - kRounding;  // sums of floats that differ by less are equal
+    const double limit = cost * (1 - kExact);  // sums of doubles that differ by less are equal
     if (limit <= 0) return 0;
     const auto& near = neighbours.of(p, kMembers, kLooks);
     const size_t width = points_.width;
@@ -796,14 +799,15 @@ class CheapestSets {
     levels_.assign(width, 0);
     widen(1);
     if (steps_ <= 0) best_ = std::min(best_, farthest_needed(near));
-    return best_ >= limit ? cost : std::max(best_ - kRounding, 0.0);
+    return best_ >= limit ? cost : std::max(best_, 0.0);
   }
 
  private:
   static constexpr size_t kMembers = 20;
   static constexpr int kLooks = 150;
   static constexpr int kSteps = 300, kManySteps = 10'000;  // where there are few points
-  static constexpr double kRounding = 1e-6;
+  static constexpr double kExact = 1e-12;     // of a sum of doubles, relative to it
+  static constexpr double kRounding = 1e-6;   // of the distance of a neighbour, a sum of floats
   const Points& points_;
   int64_t least_;
   const std::vector<Rule>& rules_;
@@ -821,7 +825,7 @@ class CheapestSets {
 
   double cost() const {
     double sum = 0;
-    for (size_t i = 0; i < points_.width; ++i) sum += points_.hierarchies[i].loss(points_[members_[0]][i], levels_[i]);
+    for (size_t i = 0; i < points_.width; ++i) sum += points_.hierarchies[i].given_loss(points_[members_[0]][i], levels_[i]);
     return sum;
   }
 

@@ -27,6 +27,8 @@ from shoal.recoding.outcome import Before
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-9
+_MOST_SIZES = 1_000_000
+"""Most sizes times values that are tried for the least size of a class."""
 NOTHING = 1e3
 """Loss of a row that shares no label with the rest of its part: more than any label costs."""
 
@@ -186,23 +188,71 @@ def rules_of(condition: Condition) -> list[SpreadRule]:
 def distinct_rules_of(condition: Condition) -> list[SpreadRule]:
     """Return the least numbers of different values that the models of a condition come down to.
 
-    A class that keeps the models holds so many different values, and so does every set of rows around it.
+    A class that keeps the models holds so many different values, and so does every set of rows around it. Values that
+    no such class can do without are a rule of their own.
     """
     found = []
     for rule in rules_of(condition):
         complete = int(rule.counts.sum()) == condition.items.rows  # else a class may hold no value at all
+        needed = np.zeros(len(rule.limits), dtype=bool)
         if rule.form in {SpreadForm.DISTINCT, SpreadForm.RECURSIVE}:
             least = rule.least
         elif rule.form is SpreadForm.ENTROPY:
-            least = ceil(rule.number)
+            least = ceil(rule.number - ROUNDING)
         elif rule.form is SpreadForm.SHARES and complete:
             least = _count_until(rule.limits, 1.0)
+            needed = rule.limits.sum() - rule.limits < 1 - ROUNDING
         elif rule.form is SpreadForm.EQUAL and complete:  # values that a class lacks are as far as their shares
             least = _count_until(rule.limits, 1 - rule.number)
+            needed = rule.limits > rule.number + ROUNDING
         else:
             continue
         found.append(replace(rule, form=SpreadForm.DISTINCT, least=least))
+        if needed.any():
+            kept = needed[rule.values]
+            entries = rule.classes[kept], rule.values[kept], rule.counts[kept]
+            found.append(SpreadRule(SpreadForm.DISTINCT, *entries, rule.limits, least=int(needed.sum())))
     return found
+
+
+def least_rows_of(condition: Condition) -> int:
+    """Return how many rows every class has that keeps the models of a condition, whatever its values."""
+    rows = condition.items.rows
+    sizes = [
+        _least_rows(rule, min(rows, _MOST_SIZES // max(len(rule.limits), 1) + 1))
+        for rule in rules_of(condition)
+        if int(rule.counts.sum()) == rows  # else a class may hold no value at all
+    ]
+    return max(least_size(condition.models), *sizes, 1)
+
+
+def _least_rows(rule: SpreadRule, most: int) -> int:
+    """Return the least number of rows, at least 1, that some values of them can keep a rule; at most one beyond `most`.
+
+    >>> nothing = np.zeros(0, np.int64)
+    >>> _least_rows(SpreadRule(SpreadForm.EQUAL, nothing, nothing, nothing, np.array([0.5, 0.3, 0.2]), 0.1), 20)
+    4
+    >>> _least_rows(SpreadRule(SpreadForm.SHARES, nothing, nothing, nothing, np.array([0.4, 0.3, 0.35])), 20)
+    10
+    """
+    size = np.arange(1, most + 1)
+    if rule.form is SpreadForm.SHARES:
+        # values may fill each size up to their limits
+        possible = np.floor(np.outer(size, rule.limits + ROUNDING)).sum(axis=1) >= size
+    elif rule.form is SpreadForm.EQUAL:
+        # [size, value] counts in the shares of the table, rounded down; the largest remainders are rounded up instead
+        wanted = np.outer(size, rule.limits)
+        remainders = np.sort(wanted % 1, axis=1)[:, ::-1]
+        up = np.arange(len(rule.limits)) < (size - np.floor(wanted).sum(axis=1))[:, None]
+        possible = ((1 - remainders) * up).sum(axis=1) <= size * (rule.number + ROUNDING)
+    elif rule.form is SpreadForm.RECURSIVE:
+        # [size, value] counts as even as can be; the first must be less than the rest beyond `least` times a number
+        values = len(rule.limits)
+        even = size[:, None] // values + (np.arange(values) < (size % values)[:, None])
+        possible = even[:, 0] < rule.number * even[:, rule.least - 1 :].sum(axis=1) * (1 + ROUNDING)
+    else:
+        return 1
+    return int(np.argmax(possible)) + 1 if possible.any() else most + 1
 
 
 def _count_until(shares: Floats, total: float) -> int:
@@ -282,7 +332,7 @@ def lower_bound(judge: "Judge", part: Codes, parts: int) -> float:
         rows,
         cells.groups,
         cells.losses,
-        least_size(judge.condition.models),
+        least_rows_of(judge.condition),
         [rule.arrays(place, count) for rule in distinct_rules_of(judge.condition)],
         most,
     )

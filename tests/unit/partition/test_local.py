@@ -28,6 +28,7 @@ from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.models.closeness import TCloseness
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.reidentification import AverageRisk
+from shoal.partition.cell_labels import Cells, Judge, lower_bound
 from shoal.partition.condition import Condition
 from shoal.partition.local import local
 from shoal.partition.solver import recode_cells
@@ -35,6 +36,8 @@ from shoal.policy.document import Policy
 from shoal.problem import Problem
 from shoal.recoding.outcome import Before
 
+ROUNDING = Fraction(1, 10**12)
+"""Of what is summed in floats, relative to it."""
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 
@@ -359,15 +362,38 @@ def test_the_loss_is_near_that_of_the_best_partition_of_the_rows(promise):
         if best is None:
             continue
         plan = plan_of(table, [{"model": "k-anonymity", "k": k}, *([more] if more else [])])
-        assert plan.score >= float(best) - 1e-9
-        assert plan.bound <= float(best) + 1e-9
-        assert not plan.proved or plan.score <= float(best) + 1e-9
+        assert plan.score >= best * (1 - ROUNDING)
+        assert plan.bound <= best * (1 + ROUNDING)
+        assert not plan.proved or plan.score <= best * (1 + ROUNDING)
         ratios.append(1.0 if plan.score <= best + 1e-9 else plan.score / float(best) if best else inf)
         bounds.append(plan.bound / float(best) if best else 1.0)
     # measured on 150 tables of up to 10 rows: k 1.002, l 1.000, alpha 1.018, t 1.000, entropy 1.007, (c,l) 1.018
     assert np.mean(ratios) <= (1.02 if promise == "k" else 1.06)
     assert max(ratios) <= 2
-    assert np.mean(bounds) >= 0.5
+    # measured on 100 tables of up to 10 rows: k 0.74, l 0.75, alpha 0.65, t 0.77, entropy 0.74, (c,l) 0.62
+    assert np.mean(bounds) >= {"k": 0.7, "alpha": 0.5, "(c,l)": 0.5}.get(promise, 0.6)
+
+
+def pairs_among(leaves):
+    """A hierarchy that pairs its first two values, over so many of them."""
+    names = [f"v{i}" for i in range(leaves)]
+    return {name: (name, "first" if i < 2 else name, "*") for i, name in enumerate(names)}
+
+
+@pytest.mark.parametrize("leaves", [(1001, 1002), (1002, 1001), (100_001, 100_002)])
+def test_the_bound_is_below_a_loss_that_is_hardly_less(leaves):
+    """Four rows pair by either attribute, at losses that differ by 5e-7, or by 5e-11: the bound is of the lesser."""
+    one, other = leaves
+    shapes = (pairs_among(one), pairs_among(other))
+    table = naive_rows.TinyTable(shapes, tuple(product(("v0", "v1"), repeat=2)), ("u",) * 4)
+    best = Fraction(1, 2 * max(one, other) - 2)
+    plan = plan_of(table, [{"model": "k-anonymity", "k": 2}])
+    assert best <= plan.score * (1 + ROUNDING)
+    classes = plan.before.classes
+    judge = Judge(Cells.of(Before(classes, tuple(plan.hierarchies.values()))), Condition(classes, [KAnonymity(2)]))
+    for part in ([0, 0, 1, 1], [0, 1, 0, 1]):  # whichever pairs were found
+        bound = lower_bound(judge, np.array(part, np.int32), 2)
+        assert best * Fraction(999, 1000) < bound <= best * (1 + ROUNDING)
 
 
 def test_a_heavy_point_lends_what_it_can_spare():

@@ -357,12 +357,17 @@ class DeFinetti(Attack):
     def on(self, published: Published, truth: Truth | None = None) -> Finding:
         refuse_seed(self.seed)
         attribute = sensitive_of(published, self.attribute)
-        people, of_row = _people(published, truth), published.class_of_row.astype(np.int64)
+        people = _people(published, truth)
+        known = published.counts.sensitive[attribute]
+        by_label = rank_labels(known.labels)
         right = np.full(published.rows, -1) if truth is None else _true_values(published, truth, attribute)
-        # what is found does not depend on the order of the rows: they are drawn for in an order of their own
-        order = np.lexsort((right, *people, of_row))
+        right = np.append(by_label, -1)[right]
+        # counts[group, value], values in the order of their labels
+        counts = np.empty_like(known.dense())
+        counts[:, by_label] = known.dense()
+        order, group = _order_by_content(people, right, published.class_of_row, counts)
         people, right = [codes[order] for codes in people], right[order]
-        groups = MemberGroups(of_row[order], published.counts.sensitive[attribute].dense())
+        groups = MemberGroups(group[published.class_of_row[order]], counts[np.argsort(group)])
         if not np.array_equal(groups.counts.sum(axis=1), np.bincount(groups.group, minlength=len(groups.counts))):
             raise BadInput(f"{published.name}: its groups do not have as many sensitive values as people")
         random = np.random.default_rng(self.seed)
@@ -406,7 +411,8 @@ class DeFinetti(Attack):
             return f"the attacker is at least {self.sure:.0%} sure of nobody, so this exposes nobody"
         least = f"at least {self.sure:.0%} sure of {sure:,}"
         if not success.is_above(baseline):
-            said = f"the attacker believes to be {least} but is wrong about {sure - right:,} of them"
+            wrong = f"but is wrong about {sure - right:,} of them" if right < sure else "and is right"
+            said = f"the attacker believes to be {least} {wrong}"
             return f"{said}: learning does not help all in all, so this exposes nobody"
         said = f"the attacker is {least} and right about {right:,}"
         return f"{said}: better than without learning, {'so these are exposed' if right else 'but this exposes nobody'}"
@@ -480,7 +486,8 @@ def _assign_at_random(groups: MemberGroups, random: np.random.Generator) -> Long
 
 def _people(published: Published, truth: Truth | None) -> list[Codes]:
     """Return, for each quasi-identifier, the code that the attacker knows of the person behind each row."""
-    shown = [each.codes for each in published.quasi_identifiers.values()]
+    names = sorted(published.quasi_identifiers)
+    shown = [published.quasi_identifiers[name].codes for name in names]
     classes = published.class_of_row
     # first row of each class; assigning backwards lets the first row win
     first = np.empty(len(published.counts.sizes), dtype=np.int64)
@@ -492,7 +499,35 @@ def _people(published: Published, truth: Truth | None) -> list[Codes]:
             f"{published.name}: the rows of a class look alike, so nothing tells its people apart; name the original "
             "with --original (in Python original=…), as one who knows everybody's quasi-identifiers"
         )
-    return [_bin_codes(truth.behind(name)) for name in published.quasi_identifiers]
+    return [_bin_codes(truth.behind(name)) for name in names]
+
+
+def _order_by_content(
+    people: Sequence[Codes], right: NDArray[np.integer], of_row: Codes, counts: Longs
+) -> tuple[Longs, Longs]:
+    """Return the rows, and a number for each group, in an order in which neither their places nor numbers matter.
+
+    What is drawn at random is then the same whoever numbered them. Groups that have the same members and values share
+    the sum of random marks by which they are sorted; which of them comes first makes no difference.
+    """
+    _, which = np.unique(np.stack([*people, right]), axis=1, return_inverse=True)
+    marks = np.random.default_rng(0).integers(0, 1 << 63, which.max() + 1 + counts.shape[1], dtype=np.uint64)
+    # [group] sum of the marks of its members and of its values, modulo 2⁶⁴
+    mark = (counts.astype(np.uint64) * marks[-counts.shape[1] :]).sum(axis=1, dtype=np.uint64)
+    np.add.at(mark, of_row, marks[which.ravel()])
+    order = np.lexsort((which.ravel(), of_row, mark[of_row]))
+    group = np.argsort(np.lexsort((np.arange(len(mark)), mark)))
+    return order, group
+
+
+def rank_labels(labels: Sequence[str | None]) -> Longs:
+    """Return the place of each label in alphabetical order, that of null last.
+
+    >>> rank_labels(["hiv", None, "flu"]).tolist()
+    [1, 2, 0]
+    """
+    order = sorted(range(len(labels)), key=lambda code: (labels[code] is None, labels[code] or ""))
+    return np.argsort(order)
 
 
 def _bin_codes(codes: Codes) -> Codes:

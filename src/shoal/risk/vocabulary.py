@@ -91,15 +91,39 @@ def _without_umlaut(word: str) -> str:
     return re.sub("(?<=[aou])e", "", word)
 
 
+_GROUPS = (
+    *("person", "pessoa", "osob", "kisi", "patient", "pazient", "pacient", "pacjent", "hasta", "client", "kunde"),
+    *("klant", "stammdat", "angab", "contact", "kontakt", "address", "adres", "anschrift", "indirizzo", "direccion"),
+    "endereco",
+)
+"""Beginnings of words over several columns of a sheet, which say of whom the columns are and not what they hold."""
+
+
 @lru_cache(maxsize=4096)
 def meaning_of(header: str) -> tuple[HeaderMeaning, Match] | None:
     """Return what a header means and how well a word of that meaning fits; None where no word does.
 
     >>> [meaning_of(header)[0].name for header in ("Date of birth", "Geburtsdatum", "nom_de_famille", "HIV2004", "plz")]
     ['birth', 'birth', 'name', 'diagnosis', 'postcode']
-    >>> meaning_of("qzx") is None
-    True
+    >>> [meaning_of(header)[0].name for header in ("Person PLZ", "Adresse Ort", "Aufnahme PLZ", "Patient ID")]
+    ['postcode', 'place', 'postcode', 'person_number']
+    >>> meaning_of("qzx") is None, meaning_of("market cap") is None
+    (True, True)
     """
+    found = _best_fit(header)
+    if found is not None and found[1].fit == 3:
+        return found
+    *before, last = re.split(r"[\s_]+", header.strip())
+    loud = len(last) > 2 and last.isupper() and not header.isupper()
+    if before and (loud or any(word.startswith(_GROUPS) for word in header_words(" ".join(before)))):
+        part = _best_fit(last)
+        if part is not None and part[1].fit == 3:
+            return part[0], Match(2, part[1].length)
+    return found
+
+
+def _best_fit(header: str) -> tuple[HeaderMeaning, Match] | None:
+    """Return the meaning whose word fits a header best."""
     words = tuple(map(_without_umlaut, header_words(header)))
     joined = "".join(words)
     # a word that fits in any way is a part of the whole header: this quick test leaves few words

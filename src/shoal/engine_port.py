@@ -42,6 +42,10 @@ class Ability(StrEnum):
     """Tell for each released row which row of the input it was."""
 
 
+Sniffed = str | int | tuple[int, int]
+"""What was detected about a file: a sign, a name, a row, or the first and the last of several rows."""
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """How to read a table; None means that it is detected."""
@@ -52,8 +56,9 @@ class ReadOptions:
     encoding: str | None = None
     decimal: str | None = None
     sheet: str | None = None
-    header_row: int | None = None
-    """Row of a sheet, or line of a CSV, that names the columns; the first is 1."""
+    header_row: int | tuple[int, int] | None = None
+    """Row of a sheet, or line of a CSV, that names the columns; the first is 1. Of a sheet also the first and the last
+    of several rows, whose names are joined."""
     normalise: bool = False
     rounding: tuple[tuple[str, Fraction], ...] = ()
     """Columns that are rounded, and to multiples of what."""
@@ -92,7 +97,7 @@ class Source:
     """The frame that came in (pandas, polars, pyarrow …)."""
     index: tuple[str, ...] = ()
     """Columns of `table` that were the index of a pandas frame."""
-    guessed: Mapping[str, str | int] = field(default_factory=dict)
+    guessed: Mapping[str, Sniffed] = field(default_factory=dict)
     """What was detected, by its key under [data], for people to check: {"delimiter": ";", …}."""
     given: Mapping[str, Any] = field(default_factory=dict)
     """What the caller said about reading, by its key under [data], where a policy is drafted from it."""

@@ -8,6 +8,7 @@ import tomllib
 from collections import defaultdict
 
 import labelled_tables
+import openpyxl
 import pytest
 import tomli_w
 
@@ -572,3 +573,103 @@ def test_a_weight_of_a_body_is_no_question(desk, shoal):
     shoal("init", written(desk.folder, "body.csv", ("age", "weight"), rows), "--out", desk.folder / "drafted.toml")
     drafted = tomllib.loads((desk.folder / "drafted.toml").read_text("utf-8"))["attributes"]
     assert drafted["weight"] == {"role": "sensitive"}
+
+
+PATIENTS_OF_A_SHEET = (
+    ["Patienten-Nr.", "Nachname", "Geburtsdatum", "PLZ", "Geschlecht", "Diagnose", "Bemerkung", None],
+    [["Hoffmann", "Koch", "Wolf", "Yılmaz"], ["01067", "01139"], "mw", ["I10", "J18.9", "E11.9"]],
+)
+
+
+@pytest.fixture
+def merged_sheet(tmp_path):
+    """A sheet of 80 patients below two titles, with merged cells in its header and in its first rows of data."""
+    draw, (header, (names, places, sexes, ills)) = random.Random(3), PATIENTS_OF_A_SHEET
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Daten"
+    sheet.append(["Patientenliste"])
+    sheet.append(["Zeitraum 2023"])
+    sheet.append(header)
+    for at in range(80):
+        born = f"{draw.randint(10, 28)}.0{draw.randint(1, 9)}.{draw.choice((1950, 1977))}"
+        row = [100000 + at, draw.choice(names), born, draw.choice(places), draw.choice(sexes), draw.choice(ills)]
+        sheet.append([*row, None, "x" if at > 70 else None])
+    for number in range(3, 8):
+        sheet.merge_cells(start_row=number, end_row=number, start_column=7, end_column=8)
+    book.save(tmp_path / "patienten.xlsx")
+    return tmp_path / "patienten.xlsx"
+
+
+def test_no_patient_is_read_as_column_names(merged_sheet, shoal, tmp_path):
+    ran = shoal("init", merged_sheet, "--out", tmp_path / "policy.toml")
+    assert ran.code == 0, ran.err
+    assert "its column names from row 3 alone, since row 4 may be data" in ran.err
+    drafted = tomllib.loads((tmp_path / "policy.toml").read_text("utf-8"))
+    assert list(drafted["attributes"]) == [*PATIENTS_OF_A_SHEET[0][:-1], "Bemerkung 2"]
+    assert drafted["data"]["header-row"] == 3
+    for given in ([], ["--header-row", 3]):
+        ran = shoal("measure", merged_sheet, "--qi", "PLZ,Geschlecht", *given, "--json")
+        assert json.loads(ran.out)["rows"] == 80
+        assert "joined" not in ran.err
+
+
+def test_joined_header_rows_are_told_and_may_be_given(shoal, tmp_path):
+    book = openpyxl.Workbook()
+    for row in (
+        ["Person", None, "Befund"],
+        ["PLZ", "Alter", "Wert"],
+        *([f"0{1067 + at % 2}", 20 + at, at] for at in range(40)),
+    ):
+        book.active.append(row)
+    book.active.merge_cells("A1:B1")
+    book.save(tmp_path / "x.xlsx")
+    assert shoal("init", tmp_path / "x.xlsx", "--out", tmp_path / "policy.toml").code == 0
+    drafted = tomllib.loads((tmp_path / "policy.toml").read_text("utf-8"))
+    assert drafted["data"]["header-row"] == [1, 2]
+    assert drafted["attributes"]["Person PLZ"]["role"] == "quasi-identifier"
+    for given in ([], ["--header-row", "1-2"]):
+        ran = shoal("measure", tmp_path / "x.xlsx", "--qi", "Person PLZ", *given)
+        assert "its column names from rows 1 to 2, joined" in ran.err
+    ran = shoal("measure", tmp_path / "x.xlsx", "--qi", "Person", "--header-row", 1)
+    assert (ran.code, "joined" in ran.err) == (0, False)
+    ran = shoal("measure", tmp_path / "x.xlsx", "--qi", "Person", "--header-row", "2-1")
+    assert (ran.code, "a row from 1, or the first and the last of several (3-4)" in ran.err) == (2, True)
+
+
+def test_a_row_of_data_is_not_published_as_column_names(desk):
+    data = desk.folder / "people.csv"
+    data.write_text("".join(f"{draw},0{1067 + draw % 2},{'fm'[draw % 2]}\n" for draw in range(20)), "utf-8")
+    policy = desk.folder / "policy.toml"
+    policy.write_text(
+        '[attributes]\n0 = "identifier"\n01067 = "quasi-identifier"\nf = "quasi-identifier"\n'
+        '[[require]]\nmodel = "k-anonymity"\nk = 2\n',
+        "utf-8",
+    )
+    said = "people.csv: the column names look like a row of data (of column 2: a date, a number, an address)"
+    ran = desk.run("anonymize", data, "--policy", policy, "--out", desk.out)
+    assert (ran.code != 0, said in ran.err, desk.out.exists()) == (True, True, False)
+    assert "01067" not in ran.err
+    assert said in desk.run("measure", data, "--qi", "f").err
+    assert desk.run("anonymize", data, "--policy", policy, "--header-row", 1, "--out", desk.out).code == 0
+
+
+def test_titles_of_a_csv_are_skipped_by_every_engine(shoal, tmp_path):
+    data = tmp_path / "p.csv"
+    rows = "".join(f"{at};0{1067 + at % 2};{at % 5}\n" for at in range(40))
+    data.write_text(f"Patientenliste;;\nZeitraum 2023;;\nNr;PLZ;Wert\n{rows}", "utf-8")
+    policy = tmp_path / "policy.toml"
+    assert shoal("init", data, "--out", policy).code == 0
+    assert tomllib.loads(policy.read_text("utf-8"))["data"]["header-row"] == 3
+    policy.write_text(
+        '[attributes]\nNr = "identifier"\nPLZ = "quasi-identifier"\nWert = { role = "insensitive", confirm = true }\n'
+        '[[require]]\nmodel = "k-anonymity"\nk = 2\n',
+        "utf-8",
+    )
+    for engine in ("arrow", "duckdb"):
+        ran = shoal("anonymize", data, "--policy", policy, "--out", tmp_path / engine, "--engine", engine)
+        assert ran.code == 0, ran.err
+        assert "lines 1 to 2 are taken for titles, and the column names are read from line 3" in ran.err
+    assert sorted((tmp_path / "arrow/data.csv").read_text("utf-8").splitlines()) == sorted(
+        (tmp_path / "duckdb/data.csv").read_text("utf-8").splitlines()
+    )

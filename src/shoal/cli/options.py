@@ -89,6 +89,18 @@ def _split_quoted(option: str) -> list[str]:
     return [name for name in found if name]
 
 
+def _parse_rows(option: str) -> int | tuple[int, int]:
+    """Parse the row that names the columns, or the first and the last of several.
+
+    >>> _parse_rows("3"), _parse_rows("3-4")
+    (3, (3, 4))
+    """
+    rows = [int(row) if row.isascii() and row.isdecimal() else 0 for row in option.split("-")]
+    if len(rows) > 2 or rows[0] < 1 or rows[-1] < rows[0]:
+        raise BadInput(f"--header-row: a row from 1, or the first and the last of several (3-4), not {option!r}")
+    return rows[0] if len(rows) == 1 else (rows[0], rows[1])
+
+
 _READING: Mapping[str, Any] = {
     "missing": Annotated[
         list[str] | None, typer.Option(help="Texts that mean: not known; separated by commas. Empty cells always do.")
@@ -98,7 +110,12 @@ _READING: Mapping[str, Any] = {
     "decimal": Annotated[str | None, typer.Option(help="Decimal mark of a CSV, . or ,; found out unless given.")],
     "sheet": Annotated[str | None, typer.Option(help="Of an Excel file; the first with a table unless given.")],
     "header_row": Annotated[
-        int | None, typer.Option(min=1, help="Row of the sheet, or line of the CSV, that names the columns.")
+        Any,
+        typer.Option(
+            parser=_parse_rows,
+            metavar="ROW",
+            help="Row of the sheet, or line of the CSV, that names the columns; 3-4 joins the names in two rows.",
+        ),
     ],
 }
 """Options of every command that reads a table; with a policy, they replace what stands under its [data]."""

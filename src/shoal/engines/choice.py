@@ -14,6 +14,7 @@ from shoal.engines.postgres.connection import parse_postgres_table
 from shoal.engines.postgres.tables import estimate_memory
 from shoal.engines.reading.assemble import ROW_NAMES
 from shoal.engines.reading.content import files_of, is_many, local_path, names_database, printable_name
+from shoal.engines.reading.sniff import describe_values_among
 from shoal.errors import BadData, BadInput, ShoalWarning
 from shoal.models.k_anonymity import KAnonymity
 from shoal.models.spec import suggest_nearest
@@ -213,6 +214,9 @@ def read_options(policy: Policy | None, reading: Mapping[str, Any] | None = None
 def read_with_population(source: Any, policy: Policy, engine: Engine) -> Source:
     """Read the table and, if a model compares with a population, the population too, both as [data] says."""
     read = engine.read(source, read_options(policy))
+    said = describe_values_among(read.name, list(read.table.columns)) if policy.data.header_row is None else None
+    if said is not None and read.format in {"csv", "excel"}:
+        raise BadData(said)
     if read.format == "excel" and read.delimiter == ";":
         said = "the sheet has decimal commas, so a CSV of it has semicolons between its cells, as Excel expects there"
         warnings.warn(ShoalWarning(said), stacklevel=2)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from shoal import __version__
 from shoal.data.codes import Column, Kind, Table, reencode, sample_table
-from shoal.engine_port import Engine, Source
+from shoal.engine_port import Engine, Sniffed, Source
 from shoal.engines.choice import recode
 from shoal.errors import REPLACE_IT, BadHierarchy, BadInput, BadOutput, ShoalError, ShoalWarning, reason_of
 from shoal.explore.column_guess import (
@@ -341,7 +341,7 @@ def _head(source: Source) -> list[str]:
     ]
 
 
-def _comment_on_sniffed(key: str, value: str | int) -> str:
+def _comment_on_sniffed(key: str, value: Sniffed) -> str:
     """Return the comment on a detected property of a file: sniffed, or only a guess."""
     guessed = key == "encoding" and value in {"cp1252", "latin-1"}
     return "a guess: check that letters with accents look right" if guessed else "sniffed"

@@ -258,8 +258,8 @@ class DataOptions(PolicySection):
     """Decimal mark of a CSV, . or ,; found out unless given."""
     sheet: str | None = None
     """Sheet of an Excel file; the first with a table unless given."""
-    header_row: Row | None = None
-    """Row of a sheet, or line of a CSV, that names the columns; the first is 1."""
+    header_row: Row | tuple[Row, Row] | None = None
+    """Row of a sheet, or line of a CSV, that names the columns; the first is 1. In a sheet, [3, 4] joins rows."""
     normalise: StrictBool = False
     """Join values that differ in form only: outer spaces, 5 and 5.0."""
     others: Literal["insensitive", "drop"] | None = None

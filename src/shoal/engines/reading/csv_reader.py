@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+import warnings
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.data.codes import Column
-from shoal.engine_port import ReadOptions, Source
+from shoal.engine_port import ReadOptions, Sniffed, Source
 from shoal.engines.reading.assemble import (
     assemble,
     check_names,
@@ -34,11 +35,14 @@ from shoal.engines.reading.sniff import (
     codec_of,
     decode_text,
     decode_unchecked,
+    find_titles,
     parse_records,
     refuse_other_than_utf8,
+    skip_to_line,
     sniff_dialect,
+    warn_of_values_among,
 )
-from shoal.errors import BadData
+from shoal.errors import BadData, ShoalWarning
 
 CELL_LIMIT = 64 << 20
 _TROUBLES = {
@@ -245,7 +249,7 @@ class Header:
     first_line: int
     """Line of the header, counted from 1."""
     encoding: str
-    guessed: dict[str, str | int]
+    guessed: dict[str, Sniffed]
     body: int
     """Offset of the first record in the file."""
     text: tuple[DecodedText, Dialect]
@@ -257,11 +261,12 @@ class Header:
 def read_header(content: Content, options: ReadOptions) -> Header:
     """Read the header of a CSV whose records another reader will parse; only the beginning of the file is examined."""
     check_options(content.name, options)
-    text = decode_unchecked(content, options)
+    text = _skip_titles(decode_unchecked(content, options), options)
     dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
     titles, body = _header(text, dialect)
     names = with_row_names(titles)
     check_names(text.name, names)
+    warn_of_values_among(text.name, names, options)
     end = bytes(text.data[max(body - 2, 0) : body])
     ended = "\r\n" if end == b"\r\n" else "\r" if end[-1:] == b"\r" else "\n"
     before = bytes(text.data[text.start : body]).decode()
@@ -303,7 +308,7 @@ def read_csv_files(name: str, files: Sequence[Content], options: ReadOptions) ->
 
 
 def _with_one_encoding(name: str, files: Sequence[Content], options: ReadOptions) -> ReadOptions:
-    """Guess one encoding for all files, since a policy can name only one; plain ASCII is valid in all of them."""
+    """Sniffed one encoding for all files, since a policy can name only one; plain ASCII is valid in all of them."""
     if len(files) == 1 or options.encoding is not None or not options.guess_encoding:
         return options
     found = [codec_of(content, options) for content in files]
@@ -331,10 +336,11 @@ class ParsedFile:
 
 def _parse_file(content: Content, options: ReadOptions) -> ParsedFile:
     check_options(content.name, options)
-    text = decode_text(content, options)
+    text = _skip_titles(decode_text(content, options), options)
     dialect = sniff_dialect(_sample(text), complete=len(text) <= _SAMPLE, suffix=content.suffix, options=options)
     titles, body = _header(text, dialect)
     check_names(text.name, with_row_names(titles))
+    warn_of_values_among(text.name, titles, options)
     return ParsedFile(text, dialect, titles, parse_columns(text, body, dialect, len(titles)))
 
 
@@ -368,6 +374,27 @@ def _sample(text: DecodedText) -> str:
         if error.start < len(raw) - 3 or len(text) <= _SAMPLE:
             refuse_other_than_utf8(text)
         return raw[: error.start].decode()  # the sample ends inside a character
+
+
+def _skip_titles(text: DecodedText, options: ReadOptions) -> DecodedText:
+    """Return the text from the line that names the columns, with a warning if there are titles above it."""
+    if options.header_row is not None:
+        return text
+    titles = find_titles(_sample(text), complete=len(text) <= _SAMPLE, options=options)
+    if titles is None:
+        return text
+    if not titles.sure:
+        raise BadData(
+            f"{text.name}: {titles} may be titles; if line {titles.header} names the columns, give --header-row "
+            f"{titles.header}, or header-row = {titles.header} under [data]"
+        )
+    warnings.warn(
+        f"{text.name}: {titles} are taken for titles, and the column names are read from line {titles.header}; give "
+        "another header row if that is wrong",
+        ShoalWarning,
+        stacklevel=3,
+    )
+    return skip_to_line(text, titles.header)
 
 
 def _header(text: DecodedText, dialect: Dialect) -> tuple[list[str], int]:
@@ -408,8 +435,10 @@ def encode_values(title: str, values: pa.Array, dialect: Dialect | None, options
     return encode_as_read(title, values, decimal, options)
 
 
-def _guessed(text: DecodedText, dialect: Dialect, decimal: str, options: ReadOptions) -> dict[str, str | int]:
-    found: dict[str, str | int] = {"delimiter": dialect.delimiter, "encoding": text.encoding, "decimal": decimal}
+def _guessed(text: DecodedText, dialect: Dialect, decimal: str, options: ReadOptions) -> dict[str, Sniffed]:
+    found: dict[str, Sniffed] = {"delimiter": dialect.delimiter, "encoding": text.encoding, "decimal": decimal}
+    if text.line > 1:
+        found["header_row"] = text.line
     if dialect.quote == "'":
         found["quote"] = dialect.quote
-    return {what: guess for what, guess in found.items() if getattr(options, what) is None}
+    return {what.replace("_", "-"): guess for what, guess in found.items() if getattr(options, what) is None}

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.reading.assemble import (
@@ -22,7 +22,11 @@ from shoal.engines.reading.assemble import (
     with_row_names,
 )
 from shoal.engines.reading.content import Content
+from shoal.engines.reading.sniff import names_columns, warn_of_values_among
 from shoal.errors import BadData, ShoalError, ShoalWarning
+
+if TYPE_CHECKING:
+    from shoal.engine_port import Sniffed
 
 _ENTRIES = 10_000
 _TOTAL = 512 << 20
@@ -170,6 +174,8 @@ class FilledSheet:
     titles: Collection[int]
     """Rows whose only cell is merged over several columns, beginning with the first."""
     width: int
+    tall: Collection[int] = ()
+    """Rows with a cell that is merged over this row and the next."""
 
     @classmethod
     def of(cls, name: str, cells: Sequence[Sequence[Any]], merged: Merged) -> "FilledSheet":
@@ -182,7 +188,8 @@ class FilledSheet:
         last = max(number for number, row in rows.items() if not _is_empty(row))
         # in a sheet of one column an empty row is a missing value, except before the first and after the last value
         first = min(number for number, row in rows.items() if not _is_empty(row))
-        one = right - left == 1
+        width = right - left
+        one = width == 1
         kept = {n: row for n, row in rows.items() if first <= n <= last and (one or not _is_empty(row))}
         wide = [(top + 1, begin - left, end - left) for (top, begin), (_, end) in merged if begin < end]
         alone = {n for n, begin, _ in wide if n in kept and begin == 0 and sum(c is not None for c in kept[n]) == 1}
@@ -190,7 +197,8 @@ class FilledSheet:
         for number, begin, end in wide:
             if number not in alone:
                 groups.setdefault(number, []).append((begin, end))
-        return cls(name, kept, groups, alone, right - left)
+        tall = {row for (top, begin), (bottom, end) in merged if begin == end for row in range(top + 1, bottom + 1)}
+        return cls(name, kept, groups, alone, width, tall)
 
     @cached_property
     def header_row(self) -> int:
@@ -217,27 +225,43 @@ class FilledSheet:
         named = names[1:] if self.width > 1 else names
         return all(named) and len({*names}) == len(names) and self.header_row + depth <= max(self.rows)
 
-    def may_be_read(self, header_row: int | None) -> bool:
-        """Return whether the sheet holds a table, with names in this row if given; a cover page holds none."""
+    def may_be_read(self, rows: tuple[int, int] | None) -> bool:
+        """Return whether the sheet holds a table, with names in these rows if given; a cover page holds none."""
         if self.width == 1 and _is_empty(self.rows.get(self.header_row + 1, [])):
             return False
-        if header_row is None or header_row not in self.rows:
-            return header_row is None and self.is_table
-        names, _ = self.column_names(header_row)
+        if rows is None or rows[0] not in self.rows:
+            return rows is None and self.is_table
+        names, _ = self.column_names(*rows)
         return all(names[1:] if self.width > 1 else names)
 
-    def column_names(self, number: int) -> tuple[list[str], int]:
-        """Return the names of the columns, given the header row, and the number of rows they come from.
+    def column_names(self, number: int, last: int | None = None) -> tuple[list[str], int]:
+        """Return the names of the columns and the number of rows they come from, given the first of these rows.
 
         A merged "Blood pressure" over "systolic" and "diastolic" makes "Blood pressure systolic" and "Blood pressure
-        diastolic".
+        diastolic"; rows are joined up to the `last`, or as far as they look like names. A merged cell that nothing
+        below divides is numbered in the further columns that it covers.
         """
-        below = number
-        while self.groups.get(below):
-            below += 1
-        told = [self._fill_merged_cells(at) for at in range(number, below + 1) if at in self.rows]
+        end = self._last_of_names(number) if last is None else last
+        told = [self._fill_merged_cells(at) for at in range(number, end + 1) if at in self.rows]
         cells = [[row[column] for row in told if row[column] is not None] for column in range(self.width)]
-        return [" ".join(cell_text(cell).strip() for cell in each) for each in cells], below - number + 1
+        names = [" ".join(cell_text(cell).strip() for cell in each) for each in cells]
+        for begin, until in self.groups.get(end, ()):
+            for nth, column in enumerate(range(begin + 1, min(until + 1, self.width)), 2):
+                names[column] = f"{names[begin]} {nth}"
+        return names, end - number + 1
+
+    def _last_of_names(self, number: int) -> int:
+        """Return the last of the rows whose names are joined: a merged cell stands over names, not over data."""
+        while self.divides(number) and number + 1 in self.rows:
+            below = [cells for at, cells in self.rows.items() if at > number + 1]
+            if not names_columns(self.rows[number + 1], below, settled=number in self.tall):
+                break
+            number += 1
+        return number
+
+    def divides(self, number: int) -> bool:
+        """Return whether a cell of a row is merged over several columns in use."""
+        return any(begin + 1 < self.width for begin, _ in self.groups.get(number, ()))
 
     def _fill_merged_cells(self, number: int) -> list[Any]:
         """Return a row in which merged cells are repeated in all columns that they cover."""
@@ -251,12 +275,13 @@ def read_excel(content: Content, options: ReadOptions) -> Source:
     """Read one sheet: the one named in the options, else the first that holds a table."""
     refuse_unsafe_zip(content)
     sheet, is_first = _choose_sheet(_sheets(content, options.sheet))
-    if options.sheet is not None and not sheet.may_be_read(options.header_row):
+    given_rows = _rows_of(options)
+    if options.sheet is not None and not sheet.may_be_read(given_rows):
         _name_other_tables(content, sheet)
-    row = options.header_row or sheet.header_row
+    row, last = given_rows or (sheet.header_row, None)
     if sheet.rows and row not in sheet.rows:
         raise BadData(f"{content.name}: sheet {sheet.name!r} has nothing in row {row}; give another header row")
-    titles, depth = sheet.column_names(row) if sheet.rows else ([], 1)
+    titles, depth = sheet.column_names(row, last) if sheet.rows else ([], 1)
     names = with_row_names(titles)
     check_names(content.name, names)
     rows = [cells for number, cells in sheet.rows.items() if number >= row + depth]
@@ -264,20 +289,30 @@ def read_excel(content: Content, options: ReadOptions) -> Source:
         raise BadData(f"{content.name}: the sheet has a header but no records")
     if names != titles:
         warn_of_row_names(content.name, options, unique=_is_unique([cells[0] for cells in rows]))
+    doubtful = warn_of_values_among(content.name, names, options)
     columns = {name: typed_column(name, [cells[i] for cells in rows]) for i, name in enumerate(names)}
     decimals = [decimal_of_cells(column, options) for column in columns.values()]
-    commas: dict[str, str | int] = {"decimal": ","} if "," in decimals else {}
-    found: dict[str, str | int] = {"sheet": sheet.name, "header-row": row, **commas}
+    commas: dict[str, Sniffed] = {"decimal": ","} if "," in decimals else {}
+    found: dict[str, Sniffed] = {"sheet": sheet.name, **commas}
+    if not doubtful:  # who gives the row has decided that it names the columns
+        found["header-row"] = row if depth == 1 else (row, row + depth - 1)
     given = {"sheet": options.sheet, "header-row": options.header_row, "decimal": options.decimal}
     guessed = {key: value for key, value in found.items() if given[key] is None}
-    under_titles = options.header_row is None and row > min(sheet.rows)
-    if not is_first or under_titles or ({"sheet", "header-row"} & {*guessed} and depth > 1):
-        _warn_of_choice(content.name, sheet, row, depth)
+    under_titles = given_rows is None and row > min(sheet.rows)
+    alone = given_rows is None and depth == 1 and sheet.divides(row)
+    if not is_first or under_titles or alone or depth > 1:
+        _warn_of_choice(content.name, sheet, row, depth, alone=alone)
     table = assemble(content.name, columns, options, decimals)
     # the list separator of an Excel that writes decimal commas, so that it opens a CSV of this sheet in columns
     delimiter = ";" if commas else ","
     missing = null_marker(options)
     return Source(table, "excel", content.name, delimiter=delimiter, missing=missing, guessed=guessed)
+
+
+def _rows_of(options: ReadOptions) -> tuple[int, int] | None:
+    """Return the first and the last row that name the columns, as given."""
+    given = options.header_row
+    return (given, given) if isinstance(given, int) else given
 
 
 def _choose_sheet(sheets: Iterator[FilledSheet]) -> tuple[FilledSheet, bool]:
@@ -301,9 +336,11 @@ def _name_other_tables(content: Content, sheet: FilledSheet) -> None:
         )
 
 
-def _warn_of_choice(name: str, sheet: FilledSheet, row: int, depth: int) -> None:
+def _warn_of_choice(name: str, sheet: FilledSheet, row: int, depth: int, *, alone: bool) -> None:
     """Warn about the sheet and the header rows that were chosen."""
     where = f"rows {row} to {row + depth - 1}, joined" if depth > 1 else f"row {row}"
+    if alone:
+        where += f" alone, since row {row + 1} may be data (if it is not, header-row = [{row}, {row + 1}] joins both)"
     warnings.warn(
         f"{name}: the table is read from sheet {sheet.name!r}, its column names from {where}; give another sheet or "
         "header row if that is wrong",

@@ -1,4 +1,4 @@
-"""Detect what a file does not declare: its encoding, its format, its delimiter and its quote."""
+"""Detect what a file does not declare: its encoding, format, delimiter, quote, and the row that names its columns."""
 
 import codecs
 import csv
@@ -6,14 +6,16 @@ import io
 import pickletools
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import TYPE_CHECKING
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any
 
 from shoal.engine_port import ReadOptions
 from shoal.engines.reading.content import Content
 from shoal.errors import BadData, ShoalWarning
+from shoal.risk.vocabulary import is_person_name
 
 if TYPE_CHECKING:
     from _csv import Reader as CsvReader
@@ -58,17 +60,19 @@ def decode_unchecked(content: Content, options: ReadOptions) -> DecodedText:
     codec = codec_of(content, options)
     data = content.data if codec in UTF8 else b"".join(iter_as_utf8(content, codec))
     start = len(codecs.BOM_UTF8) if data[:3] == codecs.BOM_UTF8 else 0
-    return _skip_to_line(DecodedText(content.name, data, start, codec), _header_line(content.name, options))
+    return skip_to_line(DecodedText(content.name, data, start, codec), _header_line(content.name, options))
 
 
 def _header_line(name: str, options: ReadOptions) -> int:
     """Return the line that names the columns; a header row given for a sheet is ignored with a warning."""
-    line = options.header_row or 1
-    if options.sheet is None or line == 1:
-        return line
+    given = options.header_row or 1
+    if isinstance(given, tuple) and options.sheet is None:
+        raise BadData(f"{name}: rows {given[0]} to {given[1]} are joined in a sheet only; give one line as header row")
+    if isinstance(given, int) and (options.sheet is None or given == 1):
+        return given
     warnings.warn(
-        f"{name}: header row {line} is that of sheet {options.sheet!r}, and this file has no sheets, so its first line "
-        "names the columns; if another line does, delete `sheet` from [data] of the policy",
+        f"{name}: header row {given} is that of sheet {options.sheet!r}, and this file has no sheets, so its first "
+        "line names the columns; if another line does, delete `sheet` from [data] of the policy",
         ShoalWarning,
         stacklevel=3,
     )
@@ -82,7 +86,7 @@ def codec_of(content: Content, options: ReadOptions) -> str:
     return given or marked or (_guess_codec(content) if options.guess_encoding else "utf-8")
 
 
-def _skip_to_line(text: DecodedText, line: int) -> DecodedText:
+def skip_to_line(text: DecodedText, line: int) -> DecodedText:
     """Return the text from this line on, counted from 1."""
     if line == 1:
         return text
@@ -297,3 +301,152 @@ def _fit(sample: str, complete: bool, dialect: Dialect) -> tuple[float, int]:
     if not widths or widths[0] == 1:
         return _NO_FIT
     return sum(width == widths[0] for width in widths) / len(widths), widths[0]
+
+
+@dataclass(frozen=True)
+class TitleLines:
+    """Lines of titles above the line of a CSV that names its columns."""
+
+    header: int
+    """The line that names the columns, counted from 1."""
+    sure: bool
+    """Whether the cells below leave no doubt that this line is the header."""
+
+    def __str__(self) -> str:
+        return "line 1" if self.header == 2 else f"lines 1 to {self.header - 1}"
+
+
+def find_titles(sample: str, *, complete: bool, options: ReadOptions) -> TitleLines | None:
+    """Find lines above the names of the columns: less than half of their cells are filled; None if there are none."""
+    quote = options.quote if options.quote is not None else _sniff_quote(sample)
+    marks = _DELIMITERS if options.delimiter is None else options.delimiter
+    found = []
+    for mark in marks:
+        records = _numbered_records(sample, complete, Dialect(mark, quote))
+        width = Counter(len(record) for _, record in records).most_common(1)[0][0] if records else 1
+        at = next((i for i, (_, record) in enumerate(records) if 2 * sum(map(bool, record)) >= width > 1), None)
+        if at is None:
+            continue
+        (line, header), below = records[at], [record for _, record in records[at + 1 :]]
+        if len(header) != width or len({*header}) < width or not all(header[1:]):
+            continue
+        if not at:
+            return None  # the first line names the columns
+        fitting = sum(len(record) == width for record in below)
+        if fitting > _MOST * len(below) and names_columns(header, below, settled=True):
+            found.append((fitting, width, TitleLines(line, names_columns(header, below))))
+    return max(found, key=lambda each: each[:2])[2] if found else None
+
+
+_MOST = 0.9
+"""Least share of the records below titles that are as wide as the header."""
+
+
+def _numbered_records(sample: str, complete: bool, dialect: Dialect) -> list[tuple[int, list[str]]]:
+    """Return the first records with the line in which each begins; none if a quote is not closed."""
+    reader, line, records = parse_records(io.StringIO(sample, newline=""), dialect), 1, []
+    try:
+        for record in islice(reader, _RECORDS + 1):
+            if record:
+                records.append((line, record))
+            line = reader.line_num + 1
+    except csv.Error:
+        return []
+    return records if complete else records[:-1]  # the sample may end inside a record
+
+
+_VALUE = re.compile(
+    r"""[-+]?[0-9]{4,}([.,][0-9]+)?  # a number of four digits or more, or a postcode
+    |[-+]?[0-9]{1,3}([.,'’\ \u00a0\u202f][0-9]{3})+([.,][0-9]+)?  # a number with its thousands apart
+    |[0-9]{1,4}([-./])[0-9]{1,2}\4[0-9]{1,4}([T ].*)?  # a date
+    |[^@\s]+@[^@\s]+\.[^@\s]+  # an e-mail address
+    |[+0][0-9]+[-/ ()][-/ ()0-9]{3,}""",  # a telephone number
+    re.VERBOSE,
+)
+_NUMBER = re.compile(r"[-+]?[0-9][-+0-9.,'’%€$£ \u00a0\u202f]*")
+_CODE = re.compile(r"(?=.*[0-9])[A-Z0-9 ./_-]+")
+_YEAR = re.compile("(19|20)[0-9]{2}")
+_STEPS_OF_YEARS = {1, 2, 5, 10}
+_NOT_KNOWN = {"na", "nan", "ka", "null", "none", "unknown", "unbekannt", "inconnu", "onbekend", "desconocido"}
+
+
+def looks_like_value(text: str) -> bool:
+    """Return whether a column name is a date, a number of four digits or more, an e-mail address or a telephone number.
+
+    >>> [looks_like_value(text) for text in ("19.07.1977", "01139", "1.234,50", "a@b.org", "0171-1234567")]
+    [True, True, True, True, True]
+    >>> [looks_like_value(text) for text in ("age", "Q12.1", "income 2019", "17", "% of 1,000")]
+    [False, False, False, False, False]
+    """
+    return _VALUE.fullmatch(text.strip()) is not None
+
+
+def values_among(names: Sequence[Any]) -> list[int]:
+    """Return which column names look like values, counted from 1; years one after the other may be names.
+
+    >>> values_among(["name", "1977", "01139"]), values_among(["country", "2019", "2020", "2021"])
+    ([2, 3], [])
+    """
+    found = [at for at, name in enumerate(names, 1) if isinstance(name, str) and looks_like_value(name)]
+    years = [int(names[at - 1]) for at in found if _YEAR.fullmatch(names[at - 1].strip())]
+    steps = {later - year for year, later in pairwise(years)}
+    return [] if len(years) == len(found) and len(steps) == 1 and steps <= _STEPS_OF_YEARS else found
+
+
+def describe_values_among(name: str, names: Sequence[Any]) -> str | None:
+    """Return the sentence about column names that look like a row of data, without telling them; None if none do."""
+    found = values_among(names)
+    if not found:
+        return None
+    which = f"column {found[0]}" if len(found) == 1 else f"columns {', '.join(map(str, found[:5]))}"
+    more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+    return (
+        f"{name}: the column names look like a row of data (of {which}{more}: a date, a number, an address): give the "
+        "row that names the columns (--header-row, or header-row under [data]), or put one above the data"
+    )
+
+
+def warn_of_values_among(name: str, names: Sequence[Any], options: ReadOptions) -> bool:
+    """Warn where column names look like a row of data, unless their row was given; return whether they do."""
+    said = None if options.header_row is not None else describe_values_among(name, names)
+    if said is not None:
+        warnings.warn(said, ShoalWarning, stacklevel=3)
+    return said is not None
+
+
+def names_columns(cells: Sequence[Any], below: Sequence[Sequence[Any]], *, settled: bool = False) -> bool:
+    """Return whether a row names columns rather than being the first of the rows `below` it; in doubt it does not.
+
+    Its cells are words, none occurs again further down its column, and in two columns, or half of them, the cells below
+    are of another kind: numbers, dates or codes; `settled` says that something else tells it.
+    """
+    filled = [(at, cell) for at, cell in enumerate(cells) if cell is not None and cell != ""]
+    if not filled or any(_may_be_data(cell) for _, cell in filled):
+        return False
+    columns = [[row[at] for row in below if at < len(row) and row[at] not in {None, ""}] for at, _ in filled]
+    if any(cell in column for (_, cell), column in zip(filled, columns, strict=True)):
+        return False
+    typed = sum(sum(map(_is_typed, column)) * 2 > len(column) for column in columns if column)
+    return settled or typed >= min(2, len(filled) / 2)
+
+
+def _may_be_data(cell: Any) -> bool:
+    """Return whether a cell of a row may be a value: anything but words that name no person."""
+    if not isinstance(cell, str):
+        return True
+    letters = re.sub(r"[\W\d_]", "", cell)
+    return (
+        not letters
+        or letters.casefold() in _NOT_KNOWN
+        or looks_like_value(cell)
+        or _CODE.fullmatch(cell.strip()) is not None
+        or is_person_name(cell)
+    )
+
+
+def _is_typed(cell: Any) -> bool:
+    """Return whether a cell is a number, a date or a code, or a text that shows one."""
+    if not isinstance(cell, str):
+        return True
+    text = cell.strip()
+    return looks_like_value(text) or any(form.fullmatch(text) for form in (_NUMBER, _CODE))

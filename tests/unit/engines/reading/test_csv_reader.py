@@ -254,3 +254,49 @@ def test_files_of_one_header_are_one_table(tmp_path, cells_of):
     (tmp_path / "c.csv").write_text("x;z\n2;b\n")
     with pytest.raises(BadData, match=r"c\.csv: its header or delimiter differs from that of a\.csv"):
         read(tmp_path, ReadOptions())
+
+
+TITLED = "Patienten;;\nZeitraum 01.01.2023;;\n\nNr;PLZ;Kosten\n1;01139;5\n2;01097;6\n"
+
+
+@pytest.mark.parametrize("text", [TITLED, TITLED.replace(";;", ""), TITLED.replace("\n", "\r\n"), "\ufeff" + TITLED])
+def test_titles_above_the_header_are_skipped_with_a_note(load, cells_of, text):
+    with pytest.warns(
+        ShoalWarning, match="lines 1 to 3 are taken for titles, and the column names are read from line 4"
+    ):
+        source = load(text)
+    assert list(source.table.columns) == ["Nr", "PLZ", "Kosten"]
+    assert cells_of(source, "PLZ") == ["01139", "01097"]
+    assert (source.guessed["header-row"], source.guessed["delimiter"]) == (4, ";")
+    assert list(load(text, header_row=4).table.columns) == ["Nr", "PLZ", "Kosten"]
+
+
+def test_titles_in_doubt_are_told_and_not_skipped(refused):
+    assert refused("A list;;\nname;town;mood\nx;y;z\nu;v;w\n") == (
+        "people.csv: line 1 may be titles; if line 2 names the columns, give --header-row 2, or header-row = 2 under "
+        "[data]"
+    )
+
+
+@pytest.mark.parametrize("text", ["CANARY-7f3;;\n1;2;3\n4;5;6\n", "a;;c\n1;2;3\n", "a;;\nx;y;z\nx;v;w\n"])
+def test_rows_of_data_are_no_header_below_titles(refused, text):
+    assert refused(text) == "people.csv: column 2 has no name; give it one"
+
+
+def test_another_delimiter_inside_of_cells_makes_no_titles(load):
+    source = load('id,notes\nx,"a;b;1"\ny,"c;d;2"\nz,"e;f;3"\n')
+    assert list(source.table.columns) == ["id", "notes"]
+    assert list(load("notes\na; b\nc\nd\n").table.columns) == ["notes"]
+
+
+def test_rows_are_not_joined_in_a_csv(refused):
+    assert refused("a,b\nc,d\n1,2\n", header_row=(1, 2)) == (
+        "people.csv: rows 1 to 2 are joined in a sheet only; give one line as header row"
+    )
+
+
+def test_column_names_that_look_like_data_are_told(load):
+    with pytest.warns(ShoalWarning, match=r"people.csv: the column names look like a row of data \(of columns 2, 3"):
+        source = load("Anna,19.07.1977,01139\nJan,01.02.1950,01097\n")
+    assert source.table.rows == 1
+    assert load("Anna,19.07.1977,01139\nJan,01.02.1950,01097\n", header_row=1).table.rows == 1

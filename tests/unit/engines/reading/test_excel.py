@@ -14,7 +14,7 @@ from shoal.engines.reading.content import Content
 from shoal.errors import ShoalWarning
 
 ROWS = [
-    ["age", "share", "birth", "seen", "ok", "zip", "empty", 2020],
+    ["age", "share", "birth", "seen", "ok", "zip", "empty", 20],
     [39, 1.5, date(2020, 1, 2), datetime(2020, 1, 2, 3, 4), True, "02138", None, "x"],  # noqa: DTZ001
     [None, 2, date(1999, 1, 1), datetime(2020, 1, 2), False, "?", None, "y"],  # noqa: DTZ001
 ]
@@ -244,3 +244,91 @@ def test_no_row_of_data_is_taken_for_the_header(refused, rows):
 def test_a_header_row_that_is_empty(refused):
     said = refused(book([["a", "b"], [], [1, 2]]), "x.xlsx", header_row=2)
     assert said == "x.xlsx: sheet 'sheet0' has nothing in row 2; give another header row"
+
+
+PATIENTS = [
+    ["Nr.", "Name", "Geburtsdatum", "PLZ", "Bemerkung", None],
+    [100369, "Hoffmann", "19.07.1977", "01139", "Wiederaufnahme", None],
+    [100370, "Koch", "k. A.", "01097", "nüchtern", "Penicillin"],
+    [100371, "Wolf", "01.02.1950", "k. A.", None, None],
+]
+
+
+def test_a_merged_header_cell_over_data_swallows_no_row(load, cells_of):
+    """Merged cells in data rows, too, make no names of them."""
+    for merged in (["E1:F1"], ["E1:F1", "E2:F2", "E3:F3"], ["E2:F2", "E4:F4", "E1:F1"]):
+        names, source, said = table_of(load, [row[:] for row in PATIENTS], merged=merged)
+        assert names[:5] == PATIENTS[0][:5]
+        assert names[5:] in ([], ["Bemerkung 2"])  # a column that only merged cells cover is empty
+        assert cells_of(source, "Nr.") == ["100369", "100370", "100371"]
+        assert source.guessed["header-row"] == 1
+        assert not any("joined" in one for one in said)
+
+
+def test_one_header_row_is_read_in_doubt_and_said_so(load):
+    rows = [["Name", "Place", None], ["red", "far", "there"], ["blue", "near", "here"]]
+    names, _, said = table_of(load, rows, merged=["B1:C1"])
+    assert names == ["Name", "Place", "Place 2"]
+    assert "from row 1 alone, since row 2 may be data (if it is not, header-row = [1, 2] joins both)" in said[0]
+    names, source, said = table_of(load, rows, merged=["B1:C1"], header_row=(1, 2))
+    assert names == ["Name red", "Place far", "Place there"]
+    assert "from rows 1 to 2, joined" in said[0]
+    assert "header-row" not in source.guessed
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        ["lab", "x", 7, 3],  # a number
+        ["lab", "x", "2024-01-02", 3],
+        ["lab", "x", "J18.9", 3],
+        ["lab", "x", "k. A.", "n/a"],  # not known
+        ["lab", "Zoltan", "y", "z"],  # only one cell tells that it is of another kind than those below it
+        ["Anna", "x", "y", "z"],  # a person
+        ["ward", "x", "y", "z"],  # a value that occurs again
+        ["lab", "x", "y", "-"],
+    ],
+)
+def test_rows_under_a_merged_cell_that_are_data(load, first):
+    rows = [["unit", "seen", None, "age"], first, ["ward", "p", "q", 31], ["ward", "r", "s", 40]]
+    if first[0] == "Anna":
+        rows = [[*row, 2 * at] for at, row in enumerate(rows)]
+        rows[0][-1], rows[1][-1] = "visits", "w"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        names, source, _ = table_of(load, rows, merged=["B1:C1"])
+    assert names[:4] == ["unit", "seen", "seen 2", "age"]
+    assert source.table.rows == 3
+
+
+def test_a_given_header_row_is_read_alone(load):
+    rows = [["Blood pressure", None, "age"], ["systolic", "diastolic", "years"], ["a", "b", "c"], ["d", "e", "f"]]
+    names, source, said = table_of(load, rows, merged=["A1:B1"], header_row=1)
+    assert names == ["Blood pressure", "Blood pressure 2", "age"]
+    assert (source.table.rows, said) == (3, [])
+
+
+def test_three_rows_of_names(load, cells_of):
+    rows = [
+        ["id", "Arms", None, None, None],
+        [None, "left", None, "right", None],
+        [None, "systolic", "diastolic", "systolic", "diastolic"],
+        [1, 120, 80, 121, 81],
+        [2, 130, 85, 131, 86],
+    ]
+    names, source, said = table_of(load, rows, merged=["A1:A3", "B1:E1", "B2:C2", "D2:E2"])
+    assert names == ["id", *(f"Arms {side} {of}" for side in ("left", "right") for of in ("systolic", "diastolic"))]
+    assert source.guessed["header-row"] == (1, 3)
+    assert cells_of(source, "id") == ["1", "2"]
+    assert "from rows 1 to 3, joined" in said[0]
+    assert table_of(load, rows, merged=["B1:E1", "B2:C2", "D2:E2"], header_row=(1, 3))[0] == names
+
+
+def test_column_names_that_look_like_data_are_told(load):
+    names, source, said = table_of(load, [["Anna", "19.07.1977", "01139"], ["Jan", "01.02.1950", "01097"]])
+    assert names == ["Anna", "19.07.1977", "01139"]
+    assert len(said) == 1
+    assert "x.xlsx: the column names look like a row of data (of columns 2, 3" in said[0]
+    assert "01139" not in said[0]
+    assert "header-row" not in source.guessed
+    assert not table_of(load, [["Anna", "01139"], ["Jan", "01097"]], header_row=1)[2]

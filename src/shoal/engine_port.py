@@ -55,6 +55,8 @@ class ReadOptions:
     quote: str | None = None
     encoding: str | None = None
     decimal: str | None = None
+    thousands: str | None = None
+    """Mark between the thousands of numbers that stand as texts in a CSV or a sheet."""
     sheet: str | None = None
     header_row: int | tuple[int, int] | None = None
     """Row of a sheet, or line of a CSV, that names the columns; the first is 1. Of a sheet also the first and the last

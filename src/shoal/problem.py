@@ -1,5 +1,6 @@
 """The problem that every solver is given: roles, hierarchies, counts and models; built once, for every method."""
 
+import re
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -312,6 +313,10 @@ def refuse_misfits(policy: Policy, table: Table, roles: Mapping[str, Role]) -> N
             warnings.warn(ShoalWarning(f"{model.name} counts rows, not persons"), stacklevel=2)
 
 
+_GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:([.,'’ \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*(?:[.,][0-9]+)?")
+"""A number with marks between its thousands."""
+
+
 def _refuse_non_numbers(column: Column) -> None:
     """Refuse to round a column in which something is no number."""
     if column.kind is Kind.NUMBER or not len(column.values):
@@ -319,6 +324,12 @@ def _refuse_non_numbers(column: Column) -> None:
     scale = Scale(column.values, column.decimal)
     others = np.setdiff1d(np.arange(len(column.values)), scale.numbers.codes)
     row = column.first_rows[others].min() if len(others) else 1
+    texts = column.texts.to_pylist()
+    if any(_GROUPED.fullmatch(texts[code]) for code in others.tolist()):
+        raise BadData(
+            f"column {column.name!r}, row {row}: it is to be rounded and holds marks between thousands; name them "
+            'under [data], e.g. thousands = "." and decimal = ",", and give what else is no number there as missing'
+        )
     raise BadData(f"column {column.name!r}, row {row}: it is to be rounded and is no number; leave round out")
 
 

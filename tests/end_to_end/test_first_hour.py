@@ -673,3 +673,65 @@ def test_titles_of_a_csv_are_skipped_by_every_engine(shoal, tmp_path):
     assert sorted((tmp_path / "arrow/data.csv").read_text("utf-8").splitlines()) == sorted(
         (tmp_path / "duckdb/data.csv").read_text("utf-8").splitlines()
     )
+
+
+def amounts(count):
+    """Amounts as a German spreadsheet writes them: 1.234,50."""
+    draw = random.Random(11)
+    written = (f"{draw.randint(50_000, 900_000) / 100:,.2f}" for _ in range(count))
+    return [each.translate(str.maketrans(",.", ".,")) for each in written]
+
+
+ROUNDED = (
+    '[attributes]\nNr = "identifier"\nPLZ = "quasi-identifier"\nKosten = { role = "sensitive", round = 1000 }\n'
+    '[[require]]\nmodel = "k-anonymity"\nk = 2\n'
+)
+
+
+@pytest.mark.parametrize("engine", ["arrow", "duckdb"])
+def test_amounts_with_their_thousands_apart_are_rounded_and_verified(desk, engine):
+    data, policy = desk.folder / "p.csv", desk.folder / "policy.toml"
+    pays = amounts(40)
+    lines = (f"{at};{1067 + at % 2};{pay}\n" for at, pay in enumerate(pays))
+    data.write_text("Nr;PLZ;Kosten\n" + "".join(lines), "utf-8")
+    policy.write_text(ROUNDED, "utf-8")
+    ran = desk.run("anonymize", data, "--policy", policy, "--out", desk.out, "--engine", engine)
+    assert ran.code == 0, ran.err
+    with (desk.out / "data.csv").open(encoding="utf-8", newline="") as file:
+        shown = sorted(int(row["Kosten"]) for row in csv.DictReader(file, delimiter=";"))
+    exact = [float(pay.replace(".", "").replace(",", ".")) for pay in pays]
+    assert shown == sorted(int((pay + 500) // 1000 * 1000) for pay in exact)
+    ran = desk.run("verify", desk.out, "--original", data)
+    assert ran.code == 0, ran.err + ran.out
+
+
+def test_drafts_say_how_thousands_are_apart(shoal, tmp_path):
+    data = tmp_path / "p.csv"
+    lines = (f"{at};0{1067 + at % 2};{pay}\n" for at, pay in enumerate(amounts(40)))
+    data.write_text("Nr;PLZ;Kosten\n" + "".join(lines), "utf-8")
+    assert shoal("init", data, "--out", tmp_path / "policy.toml").code == 0
+    text = (tmp_path / "policy.toml").read_text("utf-8")
+    assert 'thousands = "."  # sniffed' in text
+    assert tomllib.loads(text)["data"]["decimal"] == ","
+
+
+def test_rounding_says_what_marks_between_thousands_need(desk):
+    data, policy = desk.folder / "p.csv", desk.folder / "policy.toml"
+    data.write_text("Nr;PLZ;Kosten\n1;1067;-\n2;1067;1.234,50\n3;1067;12,50\n", "utf-8")
+    policy.write_text(ROUNDED, "utf-8")
+    ran = desk.run("anonymize", data, "--policy", policy, "--out", desk.out)
+    assert ran.code != 0
+    assert "column 'Kosten', row 1: it is to be rounded and holds marks between thousands; name them under" in ran.err
+    assert "1.234" not in ran.err
+    ran = desk.run("anonymize", data, "--policy", policy, "--missing", "-", "--out", desk.out)
+    assert ran.code == 0, ran.err
+
+
+def test_a_total_is_told_by_init_and_anonymize(desk):
+    data, policy = desk.folder / "p.csv", desk.folder / "policy.toml"
+    lines = (f"{at},{1067 + at % 2},f,{at % 7}\n" for at in range(40))
+    data.write_text("Nr,PLZ,sex,Kosten\n" + "".join(lines) + "Summe,,,120\n", "utf-8")
+    told = "p.csv: the last row (41) looks like a total (it begins with 'summe'), not like a person: delete it"
+    assert told in desk.run("init", data, "--out", policy, "--force").err
+    policy.write_text(ROUNDED.replace("[[", 'sex = "identifier"\n[[', 1), "utf-8")
+    assert told in desk.run("anonymize", data, "--policy", policy, "--out", desk.out).err

@@ -88,15 +88,15 @@ def test_a_workbook_with_cover_titles_and_merged_headers(shoal, tmp_path):
     a_workbook(tmp_path / "people.xlsx")
     policy, said = through(shoal, "people.xlsx")
     assert list(policy["attributes"]) == ["age", "sex", "Findings disease", "Findings seen"]
-    assert (policy["data"]["sheet"], policy["data"]["header-row"]) == ("Data 2024", 3)
+    assert (policy["data"]["sheet"], policy["data"]["header-row"]) == ("Data 2024", [3, 4])
     assert "sheet 'Data 2024', its column names from rows 3 to 4, joined" in said
 
 
 def test_a_sheet_and_a_header_row_that_are_given(shoal, tmp_path):
     a_workbook(tmp_path / "people.xlsx")
-    policy, said = through(shoal, "people.xlsx", "--sheet", "Data 2024", "--header-row", "3")
-    assert (policy["data"]["sheet"], policy["data"]["header-row"]) == ("Data 2024", 3)
-    assert "is read from sheet" not in said
+    policy, said = through(shoal, "people.xlsx", "--sheet", "Data 2024", "--header-row", "3-4")
+    assert (policy["data"]["sheet"], policy["data"]["header-row"]) == ("Data 2024", [3, 4])
+    assert "its column names from rows 3 to 4, joined" in said
 
 
 def test_the_header_row_of_a_sheet_is_not_that_of_a_csv(shoal, tmp_path):

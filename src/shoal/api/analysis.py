@@ -1,6 +1,7 @@
 """measure, lattice, compare, sweep, learn, draft, workload, risk: looking at a table or a release, and no more."""
 
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shoal.engine_port import ReadOptions, Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import read_into_memory, read_options, read_with_population
-from shoal.errors import REPLACE_IT, BadInput
+from shoal.errors import REPLACE_IT, BadInput, ShoalWarning
 from shoal.explore.compare import (
     AlgorithmComparison,
     all_measures,
@@ -408,9 +409,15 @@ def draft(
 ) -> PolicyDraft:
     """Draft a first policy for a table, as TOML with comments; it records how the table was read."""
     how = _read_options_without_policy(missing, options)
-    keys = ("delimiter", "quote", "encoding", "decimal", "sheet", "header_row")
+    keys = ("delimiter", "quote", "encoding", "decimal", "thousands", "sheet", "header_row")
     given = {key.replace("_", "-"): getattr(how, key) for key in keys if getattr(how, key) is not None}
-    read = replace(read_into_memory(source, how), given={"missing": how.missing, **given})
+    read = read_into_memory(source, how)
+    if "thousands" in read.guessed and source != "-":  # the policy says it of every column, so all are read that way
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ShoalWarning)  # the same as when it was read first
+            marks = {key: read.guessed.get(key, getattr(how, key)) for key in ("decimal", "thousands")}
+            read = replace(read_into_memory(source, replace(how, **marks)), guessed=read.guessed)
+    read = replace(read, given={"missing": how.missing, **given})
     return draft_policy(read, ArrowEngine(), k)
 
 

@@ -108,6 +108,10 @@ _READING: Mapping[str, Any] = {
     "delimiter": Annotated[str | None, typer.Option(help="Of a CSV; found out unless given.")],
     "encoding": Annotated[str | None, typer.Option(help="Of a CSV, e.g. cp1252 or latin-1.")],
     "decimal": Annotated[str | None, typer.Option(help="Decimal mark of a CSV, . or ,; found out unless given.")],
+    "thousands": Annotated[
+        str | None,
+        typer.Option(help="Mark between thousands, . , ' or a blank; found out where a number has a decimal mark too."),
+    ],
     "sheet": Annotated[str | None, typer.Option(help="Of an Excel file; the first with a table unless given.")],
     "header_row": Annotated[
         Any,

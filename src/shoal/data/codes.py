@@ -280,18 +280,25 @@ def encode(
     *,
     missing: Sequence[str] = (),
     decimal: str = ".",
+    thousands: str = "",
     normalise: bool = False,
     step: Fraction | None = None,
     bounds: Bounds = (None, None),
 ) -> Column:
     """Encode one column; texts in `missing` and NaN become null, numbers are rounded to multiples of `step`, if given.
 
+    Marks between `thousands`, any of these characters, are removed from the texts, which are numbers or missing.
     Rounded numbers below or above the `bounds` become the bound that is nearest.
 
     >>> encode("zip", pa.array(["02138", "?", "02139"]), missing=["?"]).kind
     <Kind.TEXT: 'text'>
     """
     indices, values = _dictionary(array)
+    if thousands and pa.types.is_string(values.type):
+        plain = str.maketrans("", "", thousands)
+        values = pa.array(
+            [t if t is None or t in missing else t.translate(plain) for t in values.to_pylist()], values.type
+        )
     if normalise and pa.types.is_string(values.type):
         values = pa.array([None if t is None else canonical(t) for t in values.to_pylist()], pa.string())
     if step is not None:

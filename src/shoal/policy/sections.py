@@ -256,6 +256,9 @@ class DataOptions(PolicySection):
     """Encoding of a CSV, e.g. cp1252; UTF-8 unless given."""
     decimal: str | None = None
     """Decimal mark of a CSV, . or ,; found out unless given."""
+    thousands: str | None = None
+    """Mark between thousands in a CSV or the texts of a sheet: . , ' or a blank; found out in a column where a number
+    has a decimal mark too."""
     sheet: str | None = None
     """Sheet of an Excel file; the first with a table unless given."""
     header_row: Row | tuple[Row, Row] | None = None

@@ -16,7 +16,7 @@ from shoal.data.on_disk import Spilled, Spool
 from shoal.data.packed_keys import Layout
 from shoal.engine_port import ReadOptions
 from shoal.engines.duckdb.session import Session, describe_damage, explain_read_error, to_int64, to_one_chunk
-from shoal.engines.reading.assemble import refuse_beyond_calendar, warn_of_look_alikes
+from shoal.engines.reading.assemble import find_thousands, refuse_beyond_calendar, warn_of_look_alikes
 from shoal.engines.reading.csv_reader import encode_values
 from shoal.engines.reading.sniff import Dialect
 from shoal.errors import BadData
@@ -86,7 +86,9 @@ class DuckColumns(Mapping[str, Column]):
         cell = self.cells[title]
         found = self.table(f"SELECT {cell} AS raw, count(*) AS n FROM {SOURCE} GROUP BY ALL LIMIT {MOST + 1}")
         if found.num_rows > MOST:
-            as_they_are = not self.options.normalise and self.options.step(title) is None
+            raws = to_one_chunk(found["raw"])
+            apart = self.dialect is not None and find_thousands(raws.drop_null(), self.options) is not None
+            as_they_are = not self.options.normalise and self.options.step(title) is None and not apart
             if not pa.types.is_string(found.schema.field("raw").type) or not as_they_are:
                 raise BadData(describe_too_many_values(self.name, title))
             return UncollectedColumn.of(title, self.options.missing, lambda: self._count_unique_values(cell))

@@ -2,8 +2,9 @@
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,11 @@ import pyarrow.compute as pc
 from shoal.data.codes import Column, Table, encode
 from shoal.engine_port import ReadOptions
 from shoal.errors import BadData, ShoalWarning
+from shoal.risk.vocabulary import fold_text
 from shoal.runtime.events import step_through
+
+if TYPE_CHECKING:
+    from shoal.engine_port import Sniffed
 
 FRAME = "the frame"
 """Name of a frame in error messages."""
@@ -41,21 +46,48 @@ _REFUSED = {
 
 
 def assemble(
-    name: str, columns: Mapping[str, Any], options: ReadOptions, decimals: Sequence[str] | None = None
+    name: str, columns: Mapping[str, Any], options: ReadOptions, marks: "Sequence[NumberMarks] | None" = None
 ) -> Table:
     """Encode the columns of a table called `name`; their names have passed `check_names`."""
     rows = len(next(iter(columns.values())))
     if not rows:
         raise BadData(f"{name}: there are no records")
-    marks = decimals or [options.decimal or "."] * len(columns)
+    known = marks or [NumberMarks(options.decimal or ".")] * len(columns)
     encoded = {
         title: _encode_column(name, title, array, mark, options)
-        for (title, array), mark in step_through(list(zip(columns.items(), marks, strict=True)))
+        for (title, array), mark in step_through(list(zip(columns.items(), known, strict=True)))
     }
     for column in encoded.values():
         refuse_beyond_calendar(name, column)
         warn_of_look_alikes(column)
-    return Table(encoded, rows)
+    table = Table(encoded, rows)
+    warn_of_total(name, table)
+    return table
+
+
+_TOTALS = {
+    *("total", "totals", "totale", "totaal", "totaux", "total general", "grand total", "subtotal", "sum", "sums"),
+    *("summe", "gesamt", "gesamtsumme", "insgesamt", "summe gesamt", "zwischensumme", "somme", "ensemble", "suma"),
+    *("somma", "soma", "som", "eindtotaal", "razem", "lacznie", "ogolem", "toplam", "genel toplam"),
+}
+"""First cells of a row that sums up the others, in nine languages, folded."""
+
+
+def warn_of_total(name: str, table: Table) -> None:
+    """Warn where the last row looks like a total: its first filled cell says so, and most others are empty."""
+    last = [
+        column.texts[code].as_py()
+        for column in table.columns.values()
+        if (code := int(column.codes[-1])) != column.null_code
+    ]
+    word = fold_text(last[0]).strip(" :.=") if last else ""
+    if word in _TOTALS and len(last) > 1 and 2 * len(last) <= len(table.columns) + 1:
+        warnings.warn(
+            f"{name}: the last row ({table.rows:,}) looks like a total (it begins with {word!r}), not like a person: "
+            "delete it",
+            ShoalWarning,
+            stacklevel=3,
+        )
 
 
 def check_names(name: str, titles: Sequence[Any]) -> None:
@@ -115,23 +147,33 @@ def null_marker(options: ReadOptions) -> str:
     return options.missing[0] if options.missing else ""
 
 
-def encode_as_read(title: str, array: Any, decimal: str, options: ReadOptions) -> Column:
+@dataclass(frozen=True)
+class NumberMarks:
+    """How the numbers among the texts of a column are written."""
+
+    decimal: str = "."
+    thousands: str = ""
+    """The mark between thousands, one of those that a policy may name; empty if there is none."""
+
+
+def encode_as_read(title: str, array: Any, marks: NumberMarks, options: ReadOptions) -> Column:
     """Encode the cells or the distinct values of a column as the options of reading say."""
     return encode(
         title,
         array,
         missing=options.missing,
-        decimal=decimal,
+        decimal=marks.decimal,
+        thousands=THOUSANDS.get(marks.thousands, ""),
         normalise=options.normalise,
         step=options.step(title),
         bounds=options.bounds_of(title),
     )
 
 
-def _encode_column(name: str, title: str, array: Any, decimal: str, options: ReadOptions) -> Column:
+def _encode_column(name: str, title: str, array: Any, marks: NumberMarks, options: ReadOptions) -> Column:
     check_type(name, title, array.type)
     try:
-        return encode_as_read(title, array, decimal, options)
+        return encode_as_read(title, array, marks, options)
     except (pa.ArrowException, UnicodeError):  # their messages may contain cells
         raise BadData(f"{name}: column {title!r} cannot be read; turn it into text") from None
 
@@ -190,8 +232,45 @@ def warn_of_look_alikes(column: Column) -> None:
         )
 
 
+THOUSANDS: Mapping[str, str] = {".": ".", ",": ",", " ": " \u00a0\u202f", "'": "'’"}
+"""Marks between thousands that a policy may name, each with the characters that are written for it."""
+_BOTH_MARKS = "[0-9][.,'’ \u00a0\u202f][0-9]{3}[.,][0-9]"
+
+
+def find_thousands(texts: pa.Array, options: ReadOptions) -> NumberMarks | None:
+    """Return the marks of a column whose numbers have their thousands apart; None where that is not sure.
+
+    All texts but missing ones are numbers, and one of them has both a decimal mark and a mark between thousands, or the
+    options say which mark that is.
+    """
+    present = _drop_missing(texts, options)
+    given = options.thousands
+    if given is None and not pc.any(pc.match_substring_regex(present, _BOTH_MARKS)).as_py():
+        return None
+    for thousands in THOUSANDS if given is None else [given]:
+        mark = f"[{THOUSANDS[thousands]}]"
+        for decimal in ",." if options.decimal is None else options.decimal:
+            number = rf"\A-?([0-9]+|[1-9][0-9]{{0,2}}({mark}[0-9]{{3}})+)([{decimal}][0-9]+)?\z"
+            apart = mark if given is not None else f"{mark}[0-9]{{3}}[{decimal}]"
+            if (
+                decimal != thousands
+                and pc.all(pc.match_substring_regex(present, number)).as_py()
+                and pc.any(pc.match_substring_regex(present, apart)).as_py()
+            ):
+                return NumberMarks(decimal, thousands)
+    return None
+
+
 _DECIMAL_COMMA = r"\A-?[0-9]+(,[0-9]+)?\z"
 _THOUSANDS = r"\A-?([1-9][0-9]{0,2}(,[0-9]{3})?|0)\z"
+
+
+def check_thousands(name: str, options: ReadOptions) -> None:
+    """Refuse a mark between thousands that cannot be used."""
+    if options.thousands not in {None, *THOUSANDS}:
+        raise BadData(f"{name}: the mark between thousands must be '.', ',', \"'\" or ' ', not {options.thousands!r}")
+    if options.thousands is not None and options.thousands == options.decimal:
+        raise BadData(f"{name}: the decimal mark and the mark between thousands are both {options.decimal!r}")
 
 
 def has_decimal_commas(texts: pa.Array, options: ReadOptions) -> bool:
@@ -201,18 +280,27 @@ def has_decimal_commas(texts: pa.Array, options: ReadOptions) -> bool:
     return bool(numbers and pc.any(pc.match_substring(present, ",")).as_py())
 
 
-def decimal_of_cells(cells: pa.Array, options: ReadOptions) -> str:
-    """Return the decimal mark of the cells of a sheet: only texts can have a comma.
+def marks_of_cells(cells: pa.Array, options: ReadOptions) -> NumberMarks:
+    """Return how numbers are written in the cells of a sheet: only texts can have a comma.
 
     If every comma is followed by three digits, it may separate thousands, and is not taken for a decimal mark.
     """
     if not pa.types.is_string(cells.type):
-        return "."
-    if options.decimal is not None:
-        return options.decimal
+        return NumberMarks()
     texts = cells.drop_null()
+    if found := find_thousands(texts, options):
+        return found
+    if options.decimal is not None:
+        return NumberMarks(options.decimal)
     thousands = pc.all(pc.match_substring_regex(_drop_missing(texts, options), _THOUSANDS)).as_py()
-    return "," if has_decimal_commas(texts, options) and not thousands else "."
+    return NumberMarks("," if has_decimal_commas(texts, options) and not thousands else ".")
+
+
+def sniffed_marks(marks: Sequence[NumberMarks]) -> "dict[str, Sniffed]":
+    """Return what the marks of the columns tell about a table, by its key under [data]."""
+    commas: dict[str, Sniffed] = {"decimal": ","} if any(of.decimal == "," for of in marks) else {}
+    apart = {of.thousands for of in marks if of.thousands}
+    return {**commas, "thousands": apart.pop()} if len(apart) == 1 else commas
 
 
 def _drop_missing(texts: pa.Array, options: ReadOptions) -> pa.Array:

@@ -19,11 +19,15 @@ import pyarrow.compute as pc
 from shoal.data.codes import Column
 from shoal.engine_port import ReadOptions, Sniffed, Source
 from shoal.engines.reading.assemble import (
+    NumberMarks,
     assemble,
     check_names,
+    check_thousands,
     encode_as_read,
+    find_thousands,
     has_decimal_commas,
     null_marker,
+    sniffed_marks,
     warn_of_row_names,
     with_row_names,
 )
@@ -271,7 +275,7 @@ def read_header(content: Content, options: ReadOptions) -> Header:
     ended = "\r\n" if end == b"\r\n" else "\r" if end[-1:] == b"\r" else "\n"
     before = bytes(text.data[text.start : body]).decode()
     first = text.line + len(before) - len(before.lstrip("\r\n"))
-    guessed = _guessed(text, dialect, ".", options)
+    guessed = _guessed(text, dialect, {"decimal": "."}, options)
     row_names = names != titles
     return Header(text.name, names, dialect, ended, first, text.encoding, guessed, body, (text, dialect), row_names)
 
@@ -293,17 +297,17 @@ def read_csv_files(name: str, files: Sequence[Content], options: ReadOptions) ->
     columns = [_concat_dictionaries([part.columns[i] for part in parts]) for i in range(len(names))]
     if names != first.titles:
         warn_of_row_names(name, options, unique=_is_unique(columns[0]))
-    decimals = [decimal_of(column, dialect, options) for column in columns]
-    decimal = "," if "," in decimals else "."
+    marks = [marks_of(column, dialect, options) for column in columns]
+    known: dict[str, Sniffed] = {"decimal": ".", **sniffed_marks(marks)}
     return Source(
-        assemble(name, dict(zip(names, columns, strict=True)), options, decimals),
+        assemble(name, dict(zip(names, columns, strict=True)), options, marks),
         format="csv",
         name=name,
         delimiter=dialect.delimiter,
         encoding=first.text.encoding,
-        decimal=decimal,
+        decimal=str(known["decimal"]),
         missing=null_marker(options),
-        guessed=_guessed(first.text, dialect, decimal, options),
+        guessed=_guessed(first.text, dialect, known, options),
     )
 
 
@@ -354,7 +358,7 @@ def _is_unique(column: pa.DictionaryArray) -> bool:
 
 
 def check_options(name: str, options: ReadOptions) -> None:
-    """Refuse a delimiter, quote or decimal mark that cannot be used."""
+    """Refuse a delimiter, quote, decimal mark or mark between thousands that cannot be used."""
     for what, given, empty in (("delimiter", options.delimiter, False), ("quote", options.quote, True)):
         plain = given is None or (given == "" and empty) or (len(given) == 1 and given.isascii())
         if not plain or given in {"\r", "\n", "\0"}:
@@ -363,6 +367,7 @@ def check_options(name: str, options: ReadOptions) -> None:
         raise BadData(f"{name}: the delimiter and the quote are both {options.quote!r}")
     if options.decimal not in {None, ".", ","}:
         raise BadData(f"{name}: the decimal mark must be '.' or ',', not {options.decimal!r}")
+    check_thousands(name, options)
 
 
 def _sample(text: DecodedText) -> str:
@@ -386,7 +391,7 @@ def _skip_titles(text: DecodedText, options: ReadOptions) -> DecodedText:
     if not titles.sure:
         raise BadData(
             f"{text.name}: {titles} may be titles; if line {titles.header} names the columns, give --header-row "
-            f"{titles.header}, or header-row = {titles.header} under [data]"
+            f"{titles.header} (in Python reading=…), or header-row = {titles.header} under [data]"
         )
     warnings.warn(
         f"{text.name}: {titles} are taken for titles, and the column names are read from line {titles.header}; give "
@@ -418,25 +423,28 @@ def _header(text: DecodedText, dialect: Dialect) -> tuple[list[str], int]:
     return names, end
 
 
-def decimal_of(column: pa.DictionaryArray, dialect: Dialect, options: ReadOptions) -> str:
-    """Return the decimal mark of a column: `,` if all values but missing ones are numbers and one has a comma."""
+def marks_of(column: pa.DictionaryArray, dialect: Dialect, options: ReadOptions) -> NumberMarks:
+    """Return how numbers are written in a column: with a comma if all values are numbers and one has a comma."""
+    if found := find_thousands(column.dictionary, options):
+        return found
     if options.decimal is not None:
-        return options.decimal
-    if dialect.delimiter == ",":
-        return "."
-    return "," if has_decimal_commas(column.dictionary, options) else "."
+        return NumberMarks(options.decimal)
+    commas = dialect.delimiter != "," and has_decimal_commas(column.dictionary, options)
+    return NumberMarks("," if commas else ".")
 
 
 def encode_values(title: str, values: pa.Array, dialect: Dialect | None, options: ReadOptions) -> Column:
     """Encode the distinct values of a column; `dialect` is that of the text they stand in, None if they are typed."""
-    decimal = options.decimal or "."
+    marks = NumberMarks(options.decimal or ".")
     if dialect is not None:
-        decimal = decimal_of(values.drop_null().dictionary_encode(), dialect, options)
-    return encode_as_read(title, values, decimal, options)
+        marks = marks_of(values.drop_null().dictionary_encode(), dialect, options)
+    return encode_as_read(title, values, marks, options)
 
 
-def _guessed(text: DecodedText, dialect: Dialect, decimal: str, options: ReadOptions) -> dict[str, Sniffed]:
-    found: dict[str, Sniffed] = {"delimiter": dialect.delimiter, "encoding": text.encoding, "decimal": decimal}
+def _guessed(
+    text: DecodedText, dialect: Dialect, marks: dict[str, Sniffed], options: ReadOptions
+) -> dict[str, Sniffed]:
+    found: dict[str, Sniffed] = {"delimiter": dialect.delimiter, "encoding": text.encoding, **marks}
     if text.line > 1:
         found["header_row"] = text.line
     if dialect.quote == "'":

@@ -15,8 +15,10 @@ from shoal.engines.reading.assemble import (
     assemble,
     cell_text,
     check_names,
-    decimal_of_cells,
+    check_thousands,
+    marks_of_cells,
     null_marker,
+    sniffed_marks,
     typed_column,
     warn_of_row_names,
     with_row_names,
@@ -273,6 +275,7 @@ class FilledSheet:
 
 def read_excel(content: Content, options: ReadOptions) -> Source:
     """Read one sheet: the one named in the options, else the first that holds a table."""
+    check_thousands(content.name, options)
     refuse_unsafe_zip(content)
     sheet, is_first = _choose_sheet(_sheets(content, options.sheet))
     given_rows = _rows_of(options)
@@ -291,20 +294,19 @@ def read_excel(content: Content, options: ReadOptions) -> Source:
         warn_of_row_names(content.name, options, unique=_is_unique([cells[0] for cells in rows]))
     doubtful = warn_of_values_among(content.name, names, options)
     columns = {name: typed_column(name, [cells[i] for cells in rows]) for i, name in enumerate(names)}
-    decimals = [decimal_of_cells(column, options) for column in columns.values()]
-    commas: dict[str, Sniffed] = {"decimal": ","} if "," in decimals else {}
-    found: dict[str, Sniffed] = {"sheet": sheet.name, **commas}
+    marks = [marks_of_cells(column, options) for column in columns.values()]
+    known = sniffed_marks(marks)
+    found: dict[str, Sniffed] = {"sheet": sheet.name, **known}
     if not doubtful:  # who gives the row has decided that it names the columns
         found["header-row"] = row if depth == 1 else (row, row + depth - 1)
-    given = {"sheet": options.sheet, "header-row": options.header_row, "decimal": options.decimal}
-    guessed = {key: value for key, value in found.items() if given[key] is None}
+    guessed = {key: value for key, value in found.items() if getattr(options, key.replace("-", "_")) is None}
     under_titles = given_rows is None and row > min(sheet.rows)
     alone = given_rows is None and depth == 1 and sheet.divides(row)
     if not is_first or under_titles or alone or depth > 1:
         _warn_of_choice(content.name, sheet, row, depth, alone=alone)
-    table = assemble(content.name, columns, options, decimals)
+    table = assemble(content.name, columns, options, marks)
     # the list separator of an Excel that writes decimal commas, so that it opens a CSV of this sheet in columns
-    delimiter = ";" if commas else ","
+    delimiter = ";" if "decimal" in known else ","
     missing = null_marker(options)
     return Source(table, "excel", content.name, delimiter=delimiter, missing=missing, guessed=guessed)
 

@@ -402,7 +402,8 @@ def describe_values_among(name: str, names: Sequence[Any]) -> str | None:
     more = f" and {len(found) - 5} more" if len(found) > 5 else ""
     return (
         f"{name}: the column names look like a row of data (of {which}{more}: a date, a number, an address): give the "
-        "row that names the columns (--header-row, or header-row under [data]), or put one above the data"
+        "row that names the columns by --header-row (in Python reading=…) or header-row under [data], or put names "
+        "above the data"
     )
 
 

@@ -273,8 +273,8 @@ def test_titles_above_the_header_are_skipped_with_a_note(load, cells_of, text):
 
 def test_titles_in_doubt_are_told_and_not_skipped(refused):
     assert refused("A list;;\nname;town;mood\nx;y;z\nu;v;w\n") == (
-        "people.csv: line 1 may be titles; if line 2 names the columns, give --header-row 2, or header-row = 2 under "
-        "[data]"
+        "people.csv: line 1 may be titles; if line 2 names the columns, give --header-row 2 (in Python reading=…), or "
+        "header-row = 2 under [data]"
     )
 
 
@@ -300,3 +300,63 @@ def test_column_names_that_look_like_data_are_told(load):
         source = load("Anna,19.07.1977,01139\nJan,01.02.1950,01097\n")
     assert source.table.rows == 1
     assert load("Anna,19.07.1977,01139\nJan,01.02.1950,01097\n", header_row=1).table.rows == 1
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers", "marks"),
+    [
+        (["1.234,50", "12,5", "1234,50"], ["1234,50", "12,5", "1234,50"], {"decimal": ",", "thousands": "."}),
+        (["1,234.50", "-1,234,567.5"], ["1234.50", "-1234567.5"], {"decimal": ".", "thousands": ","}),
+        (["1 234,50", "1\u00a0234\u202f567", "?"], ["1234,50", "1234567", None], {"decimal": ",", "thousands": " "}),
+        (["1'234.50", "1’234"], ["1234.50", "1234"], {"decimal": ".", "thousands": "'"}),
+    ],
+)
+def test_numbers_with_their_thousands_apart(load, cells_of, cells, numbers, marks):
+    source = load("\n".join(["id;pay", *(f"a;{cell}" for cell in cells)]) + "\n", missing=("?",))
+    assert cells_of(source, "pay") == numbers
+    assert (source.table["pay"].kind, source.table["pay"].decimal) == (Kind.NUMBER, marks["decimal"])
+    assert {key: source.guessed.get(key) for key in marks} == marks
+    given = load("\n".join(["id;pay", *(f"a;{cell}" for cell in cells)]) + "\n", missing=("?",), **marks)
+    assert cells_of(given, "pay") == numbers
+    assert "thousands" not in given.guessed
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1.234", "2.345"],  # decimals, or thousands
+        ["1.234,50", "1.23,50"],
+        ["1.234,50", "1,234.50"],  # two ways
+        ["1.234,50", "n/a"],
+        ["01.234,50", "1"],
+        ["1.234 567,5", "1"],
+    ],
+)
+def test_what_may_be_thousands_is_left_alone(load, cells_of, cells):
+    source = load("\n".join(["id;pay", *(f"a;{cell}" for cell in cells)]) + "\n")
+    assert cells_of(source, "pay") == cells
+    assert "thousands" not in source.guessed
+
+
+def test_thousands_as_given(load, cells_of, refused):
+    assert cells_of(load("id;pay\na;1.234\na;2.345\n", thousands="."), "pay") == ["1234", "2345"]
+    assert cells_of(load("id;pay\na;1.234\na;2.345\n", thousands=".", decimal=","), "pay") == ["1234", "2345"]
+    assert cells_of(load("id;pay\na;1.234\na;1.5\n", thousands="."), "pay") == ["1.234", "1.5"]
+    assert refused("a;b\n1;2\n", thousands="_") == (
+        "people.csv: the mark between thousands must be '.', ',', \"'\" or ' ', not '_'"
+    )
+    assert refused("a;b\n1;2\n", thousands=",", decimal=",") == (
+        "people.csv: the decimal mark and the mark between thousands are both ','"
+    )
+
+
+@pytest.mark.parametrize("last", ["Summe,,,5", ",Total:,,5", "GESAMT,,5,", "somme,,7,", "Łącznie,,,5", "Toplam,,,5"])
+def test_a_last_row_that_is_a_total_is_told(load, last):
+    with pytest.warns(ShoalWarning, match=r"people.csv: the last row \(3\) looks like a total .*: delete it") as told:
+        load(f"name,town,sex,pay\nx,y,f,2\nu,v,m,3\n{last}\n")
+    assert "5" not in str(told[0].message)
+
+
+@pytest.mark.parametrize("last", ["Summe,Ulm,f,5", "Summer,,,5", "Ann,,,5", "Total,,,", "5,,,Total"])
+def test_a_last_row_that_is_no_total(load, last):
+    assert load(f"name,town,sex,pay\nx,y,f,2\nu,v,m,3\n{last}\n").table.rows == 3

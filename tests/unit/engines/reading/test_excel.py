@@ -332,3 +332,12 @@ def test_column_names_that_look_like_data_are_told(load):
     assert "01139" not in said[0]
     assert "header-row" not in source.guessed
     assert not table_of(load, [["Anna", "01139"], ["Jan", "01097"]], header_row=1)[2]
+
+
+def test_texts_with_their_thousands_apart(load, cells_of):
+    rows = [["id", "cost"], ["a", "1.234,50"], ["b", "12,5"], ["c", "-"]]
+    _, source, _ = table_of(load, rows, missing=("-",))
+    assert cells_of(source, "cost") == ["1234,50", "12,5", None]
+    assert (source.guessed["decimal"], source.guessed["thousands"], source.delimiter) == (",", ".", ";")
+    _, source, _ = table_of(load, [["id", "cost"], ["a", "1.234"], ["b", "2.345"]], thousands=".")
+    assert cells_of(source, "cost") == ["1234", "2345"]

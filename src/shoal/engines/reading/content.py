@@ -39,6 +39,8 @@ def open_content(source: "str | os.PathLike[str]") -> Content:
         return _refuse_empty(Content("-", "", sys.stdin.buffer.read()))
     path = Path(os.fsdecode(source))
     name = printable_name(path.name or str(path))
+    if path.name.startswith("~$"):
+        raise BadData(f"{name}: this is the lock file of an open workbook; take {printable_name(path.name[2:])}")
     try:
         data = _bytes_of(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -100,3 +100,8 @@ def test_a_remote_pattern_hides_the_same(monkeypatch):
         assert [path.name for path, _ in open_remote("memory://_parent/people")[1]] == ["a.csv", "d.csv"]
     finally:
         store.rm("/_parent", recursive=True)
+
+
+def test_the_lock_file_of_a_workbook_is_named(refused):
+    said = "~$people.xlsx: this is the lock file of an open workbook; take people.xlsx"
+    assert refused(b"\x05Anna", "~$people.xlsx") == said

@@ -360,6 +360,21 @@ def test_a_quasi_identifier_of_too_many_values_is_refused(tmp_path, monkeypatch)
         make_release(written(tmp_path, table(), "csv"), policy, engine=DuckDBEngine("256MB"))
 
 
+def test_thousands_are_read_alike_or_refused(tmp_path, monkeypatch):
+    """A mark between thousands is removed from every value, which needs the distinct values."""
+    pays = [f"{at % 9 + 1}.{at % 7}00,50" if at % 5 else "1100,50" for at in range(90)]
+    data = tmp_path / "pay.csv"
+    data.write_text("zip;pay\n" + "".join(f"{at % 3};{pay}\n" for at, pay in enumerate(pays)), "utf-8")
+    pay = {"role": "insensitive", "confirm": True}
+    policy = {"attributes": {"zip": "quasi-identifier", "pay": pay}, "require": K}
+    same(tmp_path, data, policy, DuckDBEngine("256MB"), format="csv")
+    release = make_release(data, policy, engine=DuckDBEngine("256MB"))
+    assert {*release.data.read_all()["pay"].to_pylist()} == {pay.replace(".", "") for pay in pays}
+    monkeypatch.setattr(dictionaries, "MOST", 20)
+    with pytest.raises(BadInput, match="column 'pay' has more than 20 values"):
+        make_release(data, policy, engine=DuckDBEngine("256MB"))
+
+
 def test_folders_patterns_and_databases(tmp_path):
     import duckdb
 

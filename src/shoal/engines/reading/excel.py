@@ -314,6 +314,8 @@ def read_excel(content: Content, options: ReadOptions) -> Source:
 def _rows_of(options: ReadOptions) -> tuple[int, int] | None:
     """Return the first and the last row that name the columns, as given."""
     given = options.header_row
+    if isinstance(given, tuple) and given[0] > given[1]:
+        raise BadData(f"header rows {given[0]} to {given[1]}: name the first before the last")
     return (given, given) if isinstance(given, int) else given
 
 

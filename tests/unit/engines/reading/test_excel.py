@@ -301,6 +301,11 @@ def test_rows_under_a_merged_cell_that_are_data(load, first):
     assert source.table.rows == 3
 
 
+def test_header_rows_in_the_wrong_order(refused):
+    said = refused(book([["a", "b"], ["c", "d"], [1, 2]]), "x.xlsx", header_row=(2, 1))
+    assert said == "header rows 2 to 1: name the first before the last"
+
+
 def test_a_given_header_row_is_read_alone(load):
     rows = [["Blood pressure", None, "age"], ["systolic", "diastolic", "years"], ["a", "b", "c"], ["d", "e", "f"]]
     names, source, said = table_of(load, rows, merged=["A1:B1"], header_row=1)

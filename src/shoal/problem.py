@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal.data.class_counts import ClassCounts
-from shoal.data.codes import Column, Kind, Table, encode_together, reencode
+from shoal.data.codes import Codes, Column, Kind, Table, encode_together, reencode
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import Counted, CountInterpretation, Layout, join_columns
 from shoal.engine_port import Engine, Source
@@ -359,17 +359,19 @@ def are_namesakes(column: Column, others: Iterable[Column]) -> bool:
     >>> are_namesakes(name, [born]), are_namesakes(name, [encode("sex", pa.array(["f", "m"] * 3))])
     (True, False)
     """
-    from shoal.risk.vocabulary import meaning_of  # few tables need it
-
-    def means(header: str, names: Collection[str]) -> bool:
-        found = meaning_of(header)
-        return found is not None and found[0].name in names
-
-    if means(column.name, {"person_number"}):
+    if _says(column.name, {"person_number"}):
         return False
-    fixed = [other for other in others if other is not column and means(other.name, _FIXED)]
+    fixed = [other for other in others if other is not column and _says(other.name, _FIXED)]
     pairs = (join_columns([(each.codes, each.size) for each in (column, other)])[1] for other in fixed)
     return any(several > SEVERAL_ROWS * len(column.values) for several in pairs)
+
+
+def _says(header: str, meanings: Collection[str]) -> bool:
+    """Whether a header has one of these meanings."""
+    from shoal.risk.vocabulary import meaning_of  # few tables need it
+
+    found = meaning_of(header)
+    return found is not None and found[0].name in meanings
 
 
 def _may_name_people(header: str) -> bool:
@@ -381,14 +383,16 @@ def _may_name_people(header: str) -> bool:
 
 
 def repeated_persons(table: Table, names: Iterable[str]) -> dict[str, str]:
-    """Return the columns that name persons and whose values repeat, each with a phrase that says how often.
+    """Return what tells persons apart and repeats, each with a phrase that says how often.
+
+    These are columns that name persons, and names together with the date of birth, joined as in a sentence.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
     >>> repeated_persons(Table({"patient": encode("patient", pa.array(["p1", "p2", "p1"]))}, 3), ["patient"])
     {'patient': '2 values on 3 rows'}
     """
-    found = {}
+    found, names = {}, list(names)
     for name in names:
         values, filled = len(table[name].values), int(table[name].counts[: len(table[name].values)].sum())
         fewest, most = ROWS_OF_A_PERSON
@@ -396,7 +400,74 @@ def repeated_persons(table: Table, names: Iterable[str]) -> dict[str, str]:
             continue
         if table.relation is not None or not are_namesakes(table[name], table.columns.values()):
             found[name] = f"{values:,} values on {filled:,} rows"
-    return found
+    if any(_says(name, {"person_number"}) for name in found):
+        return found
+    return found | repeated_together(table, names)
+
+
+_TOGETHER = "combinations"
+_BEYOND_CHANCE = 4
+"""How many times more pairs of rows agree in names and birth than if the two were independent: these are persons."""
+
+
+def repeated_together(table: Table, names: Iterable[str]) -> dict[str, str]:
+    """Return the columns with names of people and dates of birth, joined, if they repeat more than by chance.
+
+    Namesakes are born on different days: so many pairs of rows agree in both as there are pairs that agree in the
+    names, times the share of all pairs that agree in the birth. `names` are the columns that may hold names.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> rows = {"name": list("abcdefghij" * 6), "born": [*range(1950, 1990), *range(1950, 1970)]}
+    >>> table = Table({name: encode(name, pa.array(column)) for name, column in rows.items()}, 60)
+    >>> repeated_together(table, ["name"])
+    {'name and born': '40 combinations on 60 rows'}
+    """
+    named = {name for name in names if _says(name, {"name"})}
+    births = {name for name in table.columns if _says(name, {"birth"})} - named
+    if not named or not births or table.relation is not None:
+        return {}
+    parts = [[table[name] for name in table.columns if name in some] for some in (named, births, named | births)]
+    known = np.ones(table.rows, dtype=bool)
+    for column in parts[-1]:
+        known &= column.codes < len(column.values)
+    # [names, births, both]: the rows of each combination
+    often = [np.bincount(join_columns([(each.codes, each.size) for each in part])[0][known]) for part in parts]
+    of_names, of_births, of_both = (float((rows * (rows - 1)).sum()) for rows in often)  # pairs of rows that agree
+    rows, values = int(known.sum()), int((often[-1] > 0).sum())
+    fewest, most = ROWS_OF_A_PERSON
+    if not fewest * values <= rows <= most * values or of_both * rows**2 <= _BEYOND_CHANCE * of_names * of_births:
+        return {}
+    return {_join_words([each.name for each in parts[-1]]): f"{values:,} {_TOGETHER} on {rows:,} rows"}
+
+
+def _join_words(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}"
+
+
+def persons_by(table: Table, told: str) -> Codes | None:
+    """Return the person of each row, where a column, or several joined as in a sentence, tell persons apart.
+
+    None where the table has no such columns.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> table = Table({name: encode(name, pa.array(cells)) for name, cells in {"a": "xxy", "b": "121"}.items()}, 3)
+    >>> persons_by(table, "a and b").tolist(), persons_by(table, "a").tolist()
+    ([0, 1, 2], [0, 0, 1])
+    """
+    names = _split_words(told, table.columns)
+    return join_columns([(table[name].codes, table[name].size) for name in names])[0] if names else None
+
+
+def _split_words(told: str, names: Collection[str]) -> tuple[str, ...]:
+    """Return the names that were joined; none where other names were."""
+    if told in names:
+        return (told,)
+    starts = ((name, f"{name}{mark}") for mark in (", ", " and ") for name in names)
+    begins = ((name, told.removeprefix(start)) for name, start in starts if told.startswith(start))
+    return next(((name, *rest) for name, left in begins if (rest := _split_words(left, names))), ())
 
 
 def warn_of_several_rows(table: Table, names: Iterable[str]) -> dict[str, str]:
@@ -407,14 +478,30 @@ def warn_of_several_rows(table: Table, names: Iterable[str]) -> dict[str, str]:
 def warn_of_repeated(found: Mapping[str, str]) -> dict[str, str]:
     """Warn of columns whose values repeat, given with how often they do; return them."""
     for name, often in found.items():
-        warnings.warn(
-            ShoalWarning(
+        counted = "so that persons are counted and not rows"
+        if _TOGETHER in often:
+            said = (
+                f"{describe_combinations(name, often)}: people seem to have several rows; add a column that holds "
+                "these values joined to the table, or a number of the person, and give it the role 'unit', or name it "
+                f"with --unit (in Python unit=…) where there is no policy, {counted}"
+            )
+        else:
+            said = (
                 f"{name!r} has {often}: if a person can have several rows, give it the role 'unit', or name it with "
-                "--unit (in Python unit=…) where there is no policy, so that persons are counted and not rows"
-            ),
-            stacklevel=2,
-        )
+                f"--unit (in Python unit=…) where there is no policy, {counted}"
+            )
+        warnings.warn(ShoalWarning(said), stacklevel=2)
     return dict(found)
+
+
+def describe_combinations(names: str, often: str) -> str:
+    """Say how often columns repeat together.
+
+    >>> describe_combinations("name and born", "40 combinations on 60 rows")
+    '60 rows, but name and born together have only 40 combinations'
+    """
+    values, _, rows = often.partition(" on ")
+    return f"{rows}, but {names} together have only {values}"
 
 
 def columns_to_count(policy: Policy, quasi: Sequence[str]) -> list[Counted]:
@@ -468,16 +555,18 @@ def _labels(column: Column) -> list[str | None]:
 
 
 def _warn_of_varying_persons(table: Table, quasi: Sequence[str], unit: str | None) -> bool:
-    """Return whether the quasi-identifiers of some person differ between rows, and warn of each such column."""
+    """Return whether the quasi-identifiers of some person differ between rows, and warn of all such columns."""
     varying = []
     for name in quasi if unit is not None else ():
         _, pairs, _ = join_columns([(table[n].codes, table[n].size) for n in (unit, name) if n is not None])
         varying += [name] if pairs > table[unit or ""].size else []
-    for name in varying:
+    if varying:
+        it, them = ("it", "it") if len(varying) == 1 else ("these", "them")
         said = (
-            f"attributes.{name}: some persons have several values of it, so they stand in several classes; every class "
-            "still keeps its promises, counted in persons, but whoever knows several rows of a person can compare "
-            "their classes: if that must not be, give each person one value of it before, such as the first, or drop it"
+            f"{', '.join(f'attributes.{name}' for name in varying)}: some persons have several values of {it}, so they "
+            "stand in several classes; every class still keeps its promises, counted in persons, but whoever knows "
+            "several rows of a person can compare their classes: if that must not be, give each person one value of "
+            f"{it} before, such as the first, or drop {them}"
         )
         warnings.warn(ShoalWarning(said), stacklevel=2)
     return bool(varying)

@@ -282,6 +282,76 @@ def test_names_that_people_share_tell_no_persons_apart(shoal, desk):
     assert json.loads(ran.out)["recommendation"].get("repeated", {}) == {}
 
 
+@pytest.fixture
+def stays(desk):
+    """813 stays of 603 patients, whom names and date of birth tell apart, without a number of the patient."""
+    draw = random.Random(12)
+    people = [
+        (
+            draw.choice(SURNAMES),
+            draw.choice(GIVEN),
+            f"{draw.randint(1, 28):02}.{1 + i % 12:02}.{draw.randint(1930, 2010)}",
+        )
+        for i in range(603)
+    ]
+    assert len(set(people)) == 603
+    of_row = [*range(603), *(draw.randrange(603) for _ in range(210))]
+    rows = [(*people[at], draw.choice("mw"), draw.choice(["I10", "E11.9", "J45.0", "M54.5"])) for at in of_row]
+    return written(desk.folder, "stays.csv", ("Nachname", "Vorname", "Geburtsdatum", "Geschlecht", "Diagnose"), rows)
+
+
+TOGETHER = "813 rows, but Nachname, Vorname and Geburtsdatum together have only 603 combinations: people seem to have"
+
+
+def test_persons_whom_only_several_columns_tell_apart_are_noticed(stays, shoal, desk):
+    policy, qi = desk.folder / "stays.toml", ["--qi", "Geburtsdatum,Geschlecht"]
+    assert TOGETHER in shoal("init", stays, "--out", policy).err
+    assert "# rows are counted, though Nachname, Vorname and Geburtsdatum together have only" in policy.read_text(
+        "utf-8"
+    )
+    assert TOGETHER in shoal("measure", stays, *qi).err
+    assert TOGETHER in shoal("risk", stays, *qi).err
+    ran = shoal("anonymize", stays, "--policy", policy, "--out", desk.out)
+    assert TOGETHER in ran.err
+    assert "(603 combinations on 813 rows: add a column that joins them, as unit)" in ran.out
+    said = json.loads((desk.private / "manifest.json").read_text("utf-8"))["recommendation"]
+    assert said["repeated"] == {"Nachname, Vorname and Geburtsdatum": "603 combinations on 813 rows"}
+    assert said["advice"] in {"think again", "do not publish"}
+    for known in ([], ["--original", stays]):
+        ran = desk.run("audit", desk.out, *known, "--json")
+        assert TOGETHER in ran.err
+        assert linked(ran)["verdict"] != "protected"
+    assert "the smallest class holds" in linked(ran)["why"]
+
+
+def test_a_column_made_of_several_tells_persons_apart(stays, shoal, desk):
+    """What the warning says to do ends it."""
+    with stays.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    person = ["Patienten-Nr.", *(" ".join(row[:3]) for row in rows[1:])]
+    data = written(desk.folder, "counted.csv", *_split([[p, *row] for p, row in zip(person, rows, strict=True)]))
+    policy = desk.folder / "counted.toml"
+    ran = shoal("init", data, "--out", policy)
+    assert "together have only" not in ran.err
+    assert tomllib.loads(policy.read_text("utf-8"))["attributes"]["Patienten-Nr."]["role"] == "unit"
+    assert "together have only" not in shoal("measure", data, "--qi", "Geschlecht", "--unit", "Patienten-Nr.").err
+
+
+def _split(rows):
+    return rows[0], rows[1:]
+
+
+def test_namesakes_born_in_the_same_year_are_no_persons_with_several_rows(shoal, desk):
+    """Of 3,000 people many share names and year of birth, as many as chance allows."""
+    draw = random.Random(13)
+    rows = [
+        (draw.choice(SURNAMES), draw.choice(GIVEN), draw.randint(1950, 1999), draw.choice("mw")) for _ in range(3000)
+    ]
+    assert len({row[:3] for row in rows}) < 2900
+    data = written(desk.folder, "people.csv", ("Nachname", "Vorname", "Geburtsjahr", "Geschlecht"), rows)
+    assert "together have only" not in shoal("measure", data, "--qi", "Geburtsjahr,Geschlecht").err
+
+
 def test_a_name_with_one_birthday_is_a_person(shoal, tmp_path):
     draw = random.Random(10)
     people = [(f"{g} {s}", f"{draw.randint(1, 28):02}.03.{draw.randint(1940, 2000)}") for g in GIVEN for s in SURNAMES]

@@ -245,6 +245,18 @@ def test_a_person_with_several_ages_gives_a_warning(visits):
     assert "give each person one value of it before, such as the first, or drop it" in ran.err
 
 
+def test_columns_in_which_persons_vary_share_a_warning():
+    table = pd.DataFrame({"person": list("AABBCC"), "age": [31, 32, 31, 31, 32, 32], "sex": list("fmffmm")})
+    policy = sh.Policy(
+        attributes={"person": "unit", "age": "quasi-identifier", "sex": "quasi-identifier"}, require=[K2]
+    )
+    with pytest.warns(sh.ShoalWarning, match="some persons have several values") as caught:
+        sh.anonymize(table, policy)
+    (said,) = [str(each.message) for each in caught if "several values" in str(each.message)]
+    assert said.startswith("attributes.age, attributes.sex: some persons have several values of these, so they stand")
+    assert said.endswith("give each person one value of these before, such as the first, or drop them")
+
+
 def test_an_audit_tells_records_and_persons(visits):
     assert visits.anonymize().code == 0
     classes = json.loads((visits.out / "manifest.json").read_text("utf-8"))["classes"]

@@ -29,7 +29,7 @@ from shoal.models.spec import suggest_nearest
 from shoal.pipeline import Release
 from shoal.policy.document import Policy
 from shoal.policy.method import find_minimal_part
-from shoal.problem import warn_of_repeated, warn_of_several_rows
+from shoal.problem import persons_by, warn_of_repeated, warn_of_several_rows
 from shoal.publish.claims import load_public
 from shoal.publish.contents import PeopleFile, load_private, load_rows, read_verdict
 from shoal.publish.manifest import fewest_persons
@@ -450,9 +450,10 @@ def _warn_of_doubts(
     if rules is not None and rules.unit is not None:
         return {}
     repeated = _warn_of_repeated_persons(release, seen, right, rules, private)
-    if right is None or not repeated:
+    of_row = persons_by(right.table, next(iter(repeated))) if right is not None and repeated else None
+    if right is None or of_row is None:
         return doubts_of_rows(repeated)
-    persons = _persons_of_classes(seen, right.behind(next(iter(repeated))))
+    persons = _persons_of_classes(seen, right.follow(of_row))
     alone = int(seen.counts.sizes[persons == 1].sum())
     return doubts_of_rows(repeated, f"; the smallest class holds {int(persons.min()):,} of them", alone)
 

@@ -81,7 +81,8 @@ def doubts_of_rows(repeated: Mapping[str, str], found: str = "", people: int = 0
         return {}
     (name, often), *_ = repeated.items()
     why = (
-        f"rows were counted, and {name!r} repeats: {often}{found}; give it the role 'unit', so that persons are counted"
+        f"rows were counted, and {name!r} repeats: {often}{found}; give a column that tells persons apart the role "
+        "'unit', so that they are counted"
     )
     return {Channel.RECORD: Doubt(why, people)}
 

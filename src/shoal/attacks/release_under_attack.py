@@ -109,7 +109,10 @@ class Truth:
 
     def behind(self, name: str) -> Codes:
         """Return the code in the original behind each released row; -1 for added rows."""
-        codes = self.table[name].codes
+        return self.follow(self.table[name].codes)
+
+    def follow(self, codes: Codes) -> Codes:
+        """Return what rows of the original have, for the one behind each released row; -1 for added rows."""
         return np.where(self.rows < 0, np.int32(-1), codes[self.rows])
 
 

@@ -105,11 +105,11 @@ def _describe_uniqueness(found: "Reidentification", who: str) -> list[tuple[str,
 def _show_sizes(found: "Reidentification", who: str) -> None:
     rows, sizes = [], found.sizes
     for low, high in zip(_BOUNDS, (*_BOUNDS[1:], None), strict=True):
-        inside = sizes[(sizes >= low) & (sizes < high)] if high is not None else sizes[sizes >= low]
-        if len(inside):
+        inside = (sizes >= low) & (sizes < high) if high is not None else sizes >= low
+        if inside.any():
             label = f"{low}+" if high is None else str(low) if high == low + 1 else f"{low} to {high - 1}"
-            many = int(inside.sum())
-            rows.append((label, f"{len(inside):,}", f"{many:,}", _percent(many / found.rows)))
+            many = int(found.counted[inside].sum())
+            rows.append((label, f"{int(inside.sum()):,}", f"{many:,}", _percent(many / found.rows)))
     show_table("How many are alike", ("alike", "classes", who, "share"), rows)
 
 

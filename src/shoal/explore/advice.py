@@ -52,6 +52,7 @@ from shoal.publish.manifest import (
     Recommendation,
     Remedy,
     join_names,
+    say_repeats,
 )
 from shoal.publish.release_views import published_from_plan
 from shoal.publish.released_table import ReleasedTable
@@ -353,7 +354,9 @@ def recommend(
     findings = f"Verdict: {'; '.join(_describe_findings(models, audit, starred))}."
     repeated, exact, hidden, sensitive = repeated or {}, exact or {}, hidden or Hidden(), sensitive or {}
     advice = advice_on(audit, starred, loss, repeated, exact, hidden, sensitive)
-    rows = "".join(f"; rows were counted, though {name} repeats ({often})" for name, often in repeated.items())
+    rows = "".join(
+        f"; rows were counted, though {say_repeats(*each)} ({_say_how_often(each[1])})" for each in repeated.items()
+    )
     lost = f"; most of the detail is lost (loss {loss:.2f}; {SCALE})" if loss is not None and loss > MOST_LOST else ""
     unless = _describe_untried_attacks(audit.attacks_left) if advice in CONDITIONAL else ""
     looks = "".join(f"; {look.describe(name)}" for name, look in sensitive.items())
@@ -383,6 +386,11 @@ def recommend(
         advice=advice,
         sentence=f"{told}. Advice: {ADVICE_WORDS[advice]}{little}{'; safe' if little and unless else ''}{unless}.",
     )
+
+
+def _say_how_often(often: str) -> str:
+    """Say how often something repeats and, where no single column tells persons apart, what to do."""
+    return f"{often}: add a column that joins them, as unit" if "combinations" in often else often
 
 
 def _describe_untried_attacks(left: Sequence[str]) -> str:

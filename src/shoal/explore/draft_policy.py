@@ -40,7 +40,7 @@ from shoal.hierarchy.draft import reason
 from shoal.hierarchy.taxonomy import TOP
 from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.policy.document import FORMAT, Policy
-from shoal.problem import Problem
+from shoal.problem import Problem, repeated_together, warn_of_repeated
 from shoal.publish.folder import refuse_irregular, write_whole
 from shoal.recoding.columns import ReleasedColumn
 from shoal.roles import Role
@@ -188,13 +188,14 @@ def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
         lines += [_comment_on_related(each) for each in related if each.second == found.column.name]
         lines.extend([_COMMENT_ON_CODES] if holds_codes_of_missing(found.column) else [])
     promised = [found for found in guesses if found.column.name not in implied]
+    together = {} if unit is not None else warn_of_repeated(_find_repeated_together(table, guesses))
     known = any(found.role is Role.QUASI_IDENTIFIER for found in guesses)
     if not known:
-        body = [*attributes, *_require(promised, k)]
+        body = [*attributes, *_require(promised, k, together=together)]
         return PolicyDraft(_join_sections([*body, _method(guesses, ())]), tuple(guesses), (), related=related)
     sample = _sample(replace(source, table=_with_rounding(table, guesses)), guesses, k)
     strict, dear = _weigh_promises(sample, engine, attributes, promised, k)
-    body = [*attributes, *_require(promised, k, strict, dear)]
+    body = [*attributes, *_require(promised, k, strict, dear, together)]
     trials = _try_algorithms(sample, engine, body, few=table.rows <= _MOST_FOR_LOCAL)
     return PolicyDraft(_join_sections([*body, _method(guesses, trials)]), tuple(guesses), trials, giveaways, related)
 
@@ -218,6 +219,11 @@ def _comment_on_related(pair: RelatedColumns) -> str:
     """Return the comment on a column that another one tells, and on the promise that it therefore does not need."""
     alike = f"; what is promised about {pair.first} holds for {pair.second}, too" if pair.exact else ""
     return f'# {pair}{alike}; to drop this one: role = "identifier"'
+
+
+def _find_repeated_together(table: Table, guesses: Sequence[Guess]) -> dict[str, str]:
+    """Find names and dates of birth that tell persons apart together and repeat."""
+    return repeated_together(table, [found.column.name for found in guesses if found.role is Role.IDENTIFIER])
 
 
 def _find_giveaways(table: Table, guesses: Sequence[Guess]) -> tuple[Giveaway, ...]:
@@ -426,17 +432,26 @@ def _draw_levels(found: Guess, unit: Column | None, least: int) -> list[str]:
 
 
 def _require(
-    guesses: Sequence[Guess], k: int, strict: Collection[str] = (), dear: Mapping[str, str] | None = None
+    guesses: Sequence[Guess],
+    k: int,
+    strict: Collection[str] = (),
+    dear: Mapping[str, str] | None = None,
+    together: Mapping[str, str] | None = None,
 ) -> list[list[str]]:
     """Return the promises of the release: k, and one or more for each column that is known to be sensitive.
 
     Columns in `strict` get promises that no class reveals much; `dear` says how much these would cost for others.
+    `together` are columns that tell persons apart together and repeat.
     """
     of = "persons" if any(found.role is Role.UNIT for found in guesses) else "rows"
     size = [
         "[[require]]",
         'model = "k-anonymity"',
         f"k = {k}  # every released combination is shared by {k} {of}{_comment_on_k(k)}",
+        *(
+            f"# rows are counted, though {names} together have only {often}"
+            for names, often in (together or {}).items()
+        ),
     ]
     unit = next((found.column for found in guesses if found.role is Role.UNIT), None)
     promises = [size]

@@ -18,7 +18,7 @@ from shoal.hierarchy.taxonomy import TOP
 from shoal.metrics.alpha import alpha_spread, alphas, largest_alpha
 from shoal.models import KAnonymity, measured
 from shoal.models.spec import suggest_column
-from shoal.problem import warn_of_several_rows
+from shoal.problem import repeated_persons, repeated_together, warn_of_repeated
 from shoal.publish.manifest import freeze, to_plain
 from shoal.risk.vocabulary import meaning_of
 from shoal.runtime import html_table, short_number
@@ -185,9 +185,8 @@ def warn_of_persons(table: Table, named: Collection[str], unit: str | None) -> d
     """Warn if rows are counted though a column seems to identify persons; return such columns and how they repeat."""
     others = [name for name in table.columns if name not in named and unit is None]
     meant = {name: meaning_of(name) for name in others}
-    return warn_of_several_rows(
-        table, [name for name, found in meant.items() if found and found[0].name == "person_number"]
-    )
+    numbers = [name for name, found in meant.items() if found and found[0].name == "person_number"]
+    return warn_of_repeated(repeated_persons(table, numbers) or repeated_together(table, others))
 
 
 def _count(

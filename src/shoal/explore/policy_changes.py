@@ -218,10 +218,9 @@ def changes_that_may_help(policy: Policy, troubles: Troubles, columns: Mapping[s
     if Channel.RULES in channels:
         for name in _used_by_rules(policy, troubles.audit):
             makers += [partial(_generalise_column, policy, columns[name]), partial(_drop_columns, policy, [name])]
-    if troubles.repeated:
-        makers.append(
-            partial(_count_persons, policy, max(troubles.repeated, key=lambda name: (len(columns[name].values), name)))
-        )
+    persons = [name for name in troubles.repeated if name in columns]  # of several together there is no column yet
+    if persons:
+        makers.append(partial(_count_persons, policy, max(persons, key=lambda name: (len(columns[name].values), name))))
     if Channel.RECORD in channels:
         promised = max((model.k for model in policy.require if isinstance(model, KAnonymity)), default=1)
         makers += [partial(_raise_k, policy, k) for k in _LARGER if k > promised]

@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from shoal.risk.attackers import (
     journalist,
     known_threshold,
     marketer,
+    people_by_risk,
     prosecutor,
     uniqueness,
     weighted_journalist,
@@ -188,10 +190,15 @@ def _reidentification(
         raise BadInput(f"{read.name}: every row is suppressed, so nobody is at risk")
     columns = coded(table, quasi, rows)
     classes, sizes, persons = _classes(table, columns, asked.unit, rows)
+    people = None
+    if asked.unit is not None:
+        people = partial(people_by_risk, classes.classes, table[asked.unit].codes[rows])
     if persons is not None and int(sizes.sum()) > persons:
-        notes.append(f"some of the {persons:,} persons stand in several classes; they are counted in each")
+        notes.append(
+            f"some of the {persons:,} persons stand in several classes; each is counted once, in the smallest of them"
+        )
     individual = None if weights is None else _individual(asked, classes, weights[rows], notes)
-    attackers, unique = _attackers(read, asked, classes, sizes, individual, notes)
+    attackers, unique = _attackers(read, asked, classes, sizes, individual, notes, people)
     special = None
     if asked.suda:
         fraction = {} if (known := _fraction(asked, len(rows))) is None else {"fraction": known}
@@ -200,7 +207,8 @@ def _reidentification(
             numbers=rows + 1,
         )
     hidden = int(stars.sum())
-    return Reidentification(quasi, threshold, sizes, attackers, unique, persons, individual, special, hidden, dropped)
+    found = Reidentification(quasi, threshold, sizes, attackers, unique, persons, individual, special, hidden, dropped)
+    return found if people is None else replace(found, people=people(sizes))
 
 
 def _classes(
@@ -240,25 +248,32 @@ def _attackers(
     sizes: Longs,
     individual: Individual | None,
     notes: list[str],
+    people: Callable[[Longs], Longs] | None,
 ) -> tuple[tuple[Attacker, ...], Uniqueness]:
-    """Return the attackers; the journalist only where a population is known: by a table first, then by weights."""
+    """Return the attackers; the journalist only where a population is known: by a table first, then by weights.
+
+    `people` tells who is counted in which class, given how many share each; None where rows are counted.
+    """
     threshold = known_threshold(asked.threshold)
-    first = prosecutor(sizes, threshold)
+    counted = sizes if people is None else people(sizes)
+    first = prosecutor(sizes, threshold, counted)
     if read.population is not None:
-        people = FrequencySet.count(coded(read.population, asked.quasi_identifiers))
-        inside = _in_population(read, classes, sizes, people, notes)
-        found = (first, journalist(sizes, inside, threshold), marketer(sizes, inside))
-        return found, counted_uniqueness(sizes, inside, people.counts)
-    unique = uniqueness(sizes, asked.population_size)
+        everybody = FrequencySet.count(coded(read.population, asked.quasi_identifiers))
+        inside = _in_population(read, classes, sizes, everybody, notes)
+        counted = sizes if people is None else people(inside)
+        found = (first, journalist(counted, inside, threshold), marketer(sizes, inside, counted))
+        return found, counted_uniqueness(sizes, inside, everybody.counts, counted)
+    unique = uniqueness(sizes, asked.population_size, counted)
+    last = marketer(sizes, people=counted)
     if individual is not None:
-        return (first, weighted_journalist(individual, threshold), marketer(sizes)), unique
+        return (first, weighted_journalist(individual, threshold), last), unique
     if asked.population_size is None:
-        return (first, marketer(sizes)), unique
+        return (first, last), unique
     notes.append(
         "the journalist's risks are expected ones: everybody in the population is taken to have had the same chance to "
         "be in the table"
     )
-    return (first, estimated_journalist(sizes, asked.population_size, threshold), marketer(sizes)), unique
+    return (first, estimated_journalist(sizes, asked.population_size, threshold, counted), last), unique
 
 
 def _in_population(read: Source, classes: FrequencySet, sizes: Longs, people: FrequencySet, notes: list[str]) -> Longs:

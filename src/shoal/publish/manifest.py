@@ -287,6 +287,15 @@ def join_names(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+def say_repeats(names: str, often: str) -> str:
+    """Say that a column repeats, or that several do together.
+
+    >>> say_repeats("patient", "2 values on 3 rows"), say_repeats("name and born", "2 combinations on 3 rows")
+    ('patient repeats', 'name and born repeat together')
+    """
+    return f"{names} {'repeat together' if 'combinations' in often else 'repeats'}"
+
+
 class Recommendation(_Frozen):
     """Whether to publish a release, and which changes of the policy would help."""
 
@@ -335,7 +344,7 @@ class Recommendation(_Frozen):
         if self.advice == "think again":
             reasons += [] if self.attacks else ["no attack was tried"]
             reasons += [f"{name} is {self.tops.get(name, '*')} in every row" for name in self.starred]
-            reasons += [f"rows were counted, though {name} repeats" for name in self.repeated]
+            reasons += [f"rows were counted, though {say_repeats(*each)}" for each in self.repeated.items()]
             reasons += [f"the exact value of {name} finds {_format_rows(rows)}" for name, rows in self.exact.items()]
             reasons += [f"{name} looks sensitive and is not declared so" for name in self.looks_sensitive]
             reasons = reasons or ["most of the detail is lost"]

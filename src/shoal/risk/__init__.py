@@ -71,16 +71,25 @@ class Reidentification:
     attackers: tuple[Attacker, ...]
     uniqueness: Uniqueness
     persons: int | None = None
+    """Number of persons, where a unit is given."""
     individual: Individual | None = None
     suda: Suda | None = None
     suppressed: int = 0
     """Rows that are `*` in every quasi-identifier; they are in no class."""
     dropped: int | None = None
     """Rows that a release says it left out."""
+    people: Longs | None = None
+    """Persons of each class, each counted once, in their smallest class; None where rows are counted."""
+
+    @property
+    def counted(self) -> Longs:
+        """How many are counted in each class: rows, or persons, each of them once."""
+        return self.sizes if self.people is None else self.people
 
     @property
     def rows(self) -> int:
-        return int(self.sizes.sum())
+        """How many are counted: rows, or persons."""
+        return int(self.counted.sum())
 
     def document(self) -> dict[str, Any]:
         out: dict[str, Any] = {

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shoal.data.class_counts import Longs
+from shoal.data.codes import Codes
 from shoal.errors import BadInput
 from shoal.estimators import ESTIMATORS, Estimate, Sample, population_uniques
 from shoal.models.model import exact
@@ -42,35 +43,40 @@ class Uniqueness:
         return out
 
 
-def uniqueness(sizes: Longs, population_size: int | None = None) -> Uniqueness:
+def uniqueness(sizes: Longs, population_size: int | None = None, people: Longs | None = None) -> Uniqueness:
     """Count sample uniques and, where the population's size is known, estimate population uniques (models 1.20).
+
+    `people` are those who are counted in each class, where somebody stands in several; by default everybody in it.
 
     >>> import numpy as np
     >>> found = uniqueness(np.repeat([1, 2, 3, 5], [20, 10, 5, 3]), 1000)
     >>> round(found.estimate.uniques, 1), found.estimates["pitman"]
     (90.9, None)
     """
-    alone = int((sizes == 1).sum())
+    people = sizes if people is None else people
+    alone = int(people[sizes == 1].sum())
     if population_size is None:
         return Uniqueness(alone)
-    rows = int(sizes.sum())
+    rows = int(people.sum())
     if rows > population_size:
         raise BadInput(f"the table has {rows:,} people, more than the population size of {population_size:,}")
     if rows == population_size:
         return Uniqueness(alone, population_size, Estimate(float(alone), "the table is the population"))
-    sample = Sample.of(sizes, population_size)
+    sample = Sample.of(people[people > 0], population_size)
     each = {name: population_uniques(sample, name) for name in ESTIMATORS}
     estimates = {name: None if found is None else found.uniques for name, found in each.items()}
     return Uniqueness(alone, population_size, population_uniques(sample), estimates)
 
 
-def counted_uniqueness(sizes: Longs, in_population: Longs, everybody: Longs) -> Uniqueness:
+def counted_uniqueness(sizes: Longs, in_population: Longs, everybody: Longs, people: Longs | None = None) -> Uniqueness:
     """Count uniques in the table and in a population table.
 
-    Given are the sizes of the table's classes, of the same classes in the population, and of all classes of that.
+    Given are the sizes of the table's classes, of the same classes in the population, and of all classes of that;
+    `people` are those who are counted in each class.
     """
-    both = int((in_population == 1).sum())
-    return Uniqueness(int((sizes == 1).sum()), counted=int((everybody == 1).sum()), certain=both)
+    people = sizes if people is None else people
+    both, alone = (int(people[found == 1].sum()) for found in (in_population, sizes))
+    return Uniqueness(alone, counted=int((everybody == 1).sum()), certain=both)
 
 
 TABLE = "the table"
@@ -120,27 +126,42 @@ def count_at_risk(sizes: Longs, weights: Longs, threshold: Fraction) -> int:
     return int(weights[sizes < enough].sum())
 
 
-def prosecutor(sizes: Longs, threshold: Fraction) -> Attacker:
+def people_by_risk(of_row: Codes, persons: Codes, sizes: Longs) -> Longs:
+    """Count everybody once, in the smallest class that one of their rows is in: where the risk is greatest.
+
+    `of_row` is the class of each row and `persons` its person.
+
+    >>> people_by_risk(np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 2, 3]), np.array([2, 3])).tolist()
+    [2, 2]
+    """
+    # rows by person, then by the size of their class: the first row of each person is in the smallest one
+    order = np.lexsort((of_row, sizes[of_row], persons))
+    _, first = np.unique(persons[order], return_index=True)
+    return np.bincount(of_row[order[first]], minlength=len(sizes))
+
+
+def prosecutor(sizes: Longs, threshold: Fraction, people: Longs | None = None) -> Attacker:
     """Return the risk from someone who knows that a person is in the table: 1/f for each row of a class of f.
 
-    El Emam, Dankar 2008 (models 1.19).
+    El Emam, Dankar 2008 (models 1.19). `people` are those who are counted in each class, where somebody stands in
+    several; by default everybody in it.
 
     >>> found = prosecutor(np.array([3, 2, 1]), Fraction("0.34"))
     >>> found.max, found.average, found.at_risk, found.certain
     (1.0, 0.5, 3, 1)
     """
-    average = len(sizes) / int(sizes.sum())
+    people = sizes if people is None else people
     return Attacker(
         "prosecutor",
         TABLE,
-        average,
+        _shares(people, sizes) / int(people.sum()),
         1 / int(sizes.min()),
-        count_at_risk(sizes, sizes, threshold),
-        int((sizes == 1).sum()),
+        count_at_risk(sizes, people, threshold),
+        int(people[sizes == 1].sum()),
     )
 
 
-def journalist(sizes: Longs, population: Longs, threshold: Fraction) -> Attacker:
+def journalist(people: Longs, population: Longs, threshold: Fraction) -> Attacker:
     """Return the risk from someone who does not know who is in the table.
 
     It is 1/F for a class that F people of the population share.
@@ -149,28 +170,31 @@ def journalist(sizes: Longs, population: Longs, threshold: Fraction) -> Attacker
     >>> journalist(np.array([2, 1]), np.array([4, 5]), Fraction("0.2")).at_risk
     2
     """
-    average = max(len(sizes) / int(population.sum()), _shares(sizes, population) / int(sizes.sum()))
+    average = max(len(people) / int(population.sum()), _shares(people, population) / int(people.sum()))
     return Attacker(
         "journalist",
         POPULATION,
         average,
         1 / int(population.min()),
-        count_at_risk(population, sizes, threshold),
-        int(sizes[population == 1].sum()),
+        count_at_risk(population, people, threshold),
+        int(people[population == 1].sum()),
     )
 
 
-def estimated_journalist(sizes: Longs, people: int, threshold: Fraction) -> Attacker:
+def estimated_journalist(
+    sizes: Longs, population_size: int, threshold: Fraction, people: Longs | None = None
+) -> Attacker:
     """Return the journalist risk where only the population's size N is known: E[1/F | f], if all have the chance n/N.
 
     F is f plus a negative binomial number, as in Franconi and Polettini 2004. Whether anybody is found with certainty
-    cannot be told.
+    cannot be told. `people` are those who are counted in each class, by default everybody in it.
     """
-    distinct, classes = np.unique(sizes, return_counts=True)
+    people = sizes if people is None else people
+    distinct, of_class = np.unique(sizes, return_inverse=True)
     # [distinct size] risk of its rows, and number of its rows
-    risks = expected_inverse(distinct, np.full(len(distinct), int(sizes.sum()) / people))
-    rows = distinct * classes
-    average = fsum((rows * risks).tolist()) / int(sizes.sum())
+    risks = expected_inverse(distinct, np.full(len(distinct), int(people.sum()) / population_size))
+    rows = np.bincount(of_class, weights=people).astype(np.int64)
+    average = fsum((rows * risks).tolist()) / int(people.sum())
     over = int(rows[risks > float(threshold)].sum())
     return Attacker("journalist", ESTIMATED, average, float(risks.max()), over)
 
@@ -181,15 +205,18 @@ def weighted_journalist(risks: Individual, threshold: Fraction) -> Attacker:
     return Attacker("journalist", WEIGHTS, risks.expected / len(risks.exact), float(risks.exact.max()), over)
 
 
-def marketer(sizes: Longs, population: Longs | None = None) -> Attacker:
+def marketer(sizes: Longs, population: Longs | None = None, people: Longs | None = None) -> Attacker:
     """Return the risk from someone who links as many people as possible: the share of right links, J/n or Σ(f/F)/n.
+
+    `people` are those who are counted in each class, by default everybody in it.
 
     >>> marketer(np.array([3, 2, 1])).average
     0.5
     """
+    people = sizes if people is None else people
     if population is None:
-        return Attacker("marketer", TABLE, len(sizes) / int(sizes.sum()))
-    return Attacker("marketer", POPULATION, _shares(sizes, population) / int(sizes.sum()))
+        return Attacker("marketer", TABLE, _shares(people, sizes) / int(people.sum()))
+    return Attacker("marketer", POPULATION, _shares(people, population) / int(people.sum()))
 
 
 def _shares(sizes: Longs, population: Longs) -> float:

@@ -81,8 +81,21 @@ def test_weights():
 def test_persons():
     found = sh.risk(SIX, quasi_identifiers="age", unit="who")
     told = found.document()["reidentification"]
-    assert (told["persons"], told["rows"], told["prosecutor"]["certain"]) == (4, 5, 1)  # 2, 2 and 1 persons
-    assert "stand in several classes" in found.notes[0]
+    assert (told["persons"], told["rows"], told["prosecutor"]["certain"]) == (4, 4, 1)  # classes of 2, 2 and 1 persons
+    assert "each is counted once, in the smallest of them" in found.notes[0]
+
+
+def test_a_person_in_several_classes_has_the_greatest_risk_of_them():
+    """Ann is alone once; the others share a class of three with her, or of two."""
+    visits = pa.table({"who": ["ann", "ann", "bob", "eve", "joe", "kim"], "age": [1, 2, 2, 2, 3, 3]})
+    told = sh.risk(visits, quasi_identifiers="age", unit="who", threshold=0.4).document()["reidentification"]
+    assert (told["persons"], told["rows"], told["classes"]) == (5, 5, 3)
+    assert (told["prosecutor"]["certain"], told["prosecutor"]["at_risk"], told["uniqueness"]["sample"]) == (1, 3, 1)
+    mean = (1 + 1 / 3 + 1 / 3 + 1 / 2 + 1 / 2) / 5
+    assert told["prosecutor"]["average"] == told["marketer"]["average"] == pytest.approx(mean)
+    assert sh.measure(visits, quasi_identifiers="age", unit="who").persons == 5
+    everybody = sh.risk(visits, quasi_identifiers="age", unit="who", population_size=5).document()["reidentification"]
+    assert everybody["uniqueness"]["estimate"]["uniques"] == 1  # the table is the population, of five and not of six
 
 
 def test_suda_and_its_fraction():

@@ -10,7 +10,7 @@ from shoal.attacks.audit import Audit
 from shoal.attacks.audit import AuditLine as Verdict
 from shoal.metrics.class_size import histogram
 from shoal.models import known_model
-from shoal.publish.manifest import Data, Manifest, ModelSummary, PublicManifest, fewest_persons
+from shoal.publish.manifest import Data, Manifest, ModelSummary, PublicManifest, fewest_persons, say_repeats
 from shoal.report.pages.blocks import (
     Bars,
     Bullets,
@@ -80,8 +80,8 @@ def sign_off(manifest: Manifest, visible: PublicView) -> Sequence[tuple[str, Seq
             at_most = percent(1, max(least, 1))
             chances = f"at least {format_count(least, 'person')} in each class: a guess is right with {at_most} at most"
     elif manifest.recommendation is not None and manifest.recommendation.repeated:
-        named = join_names(list(manifest.recommendation.repeated))
-        chances = f"smallest class {classes.min:,} rows, which may be one person's: {named} repeats"
+        named = join_names([say_repeats(*each) for each in manifest.recommendation.repeated.items()])
+        chances = f"smallest class {classes.min:,} rows, which may be one person's: {named}"
     if manifest.data.separate is not None:
         chances = f"smallest group {classes.min:,} rows: which of its values is whose is not told; rows are not hidden"
     return (

@@ -32,6 +32,7 @@ from shoal.models.presence import DeltaPresence
 from shoal.models.spec import suggest_column
 from shoal.policy.document import Policy
 from shoal.policy.method import Method
+from shoal.policy.sections import Attribute
 from shoal.recoding.outcome import Before
 from shoal.roles import Role
 from shoal.runtime.events import log_event, phase
@@ -266,11 +267,11 @@ def _warn_of_exact_values(table: Table, policy: Policy, roles: Mapping[str, Role
     )
 
 
-def _warn_of_values(found: Mapping[str, int], of: int, sentence: str) -> None:
+def _warn_of_values(found: Mapping[str, int], of: int, sentence: str, more: str = "") -> None:
     """Warn of columns in which so many of the rows hold a value of their own; `{}` in the sentence names them."""
     if found:
         named = ", ".join(f"{name!r} ({rows:,} of {of:,} rows)" for name, rows in found.items())
-        warnings.warn(ShoalWarning(sentence.format(named)), stacklevel=3)
+        warnings.warn(ShoalWarning(sentence.format(named) + more), stacklevel=3)
 
 
 def unique_after_rounding(table: Table, policy: Policy, roles: Mapping[str, Role]) -> dict[str, int]:
@@ -285,12 +286,26 @@ def unique_after_rounding(table: Table, policy: Policy, roles: Mapping[str, Role
 
 
 def _warn_of_unique_after_rounding(table: Table, policy: Policy, roles: Mapping[str, Role]) -> None:
+    found = unique_after_rounding(table, policy, roles)
+    helps = "; ".join(f"{name!r}: {_say_bounds(table[name], policy.attributes[name])}" for name in found)
     _warn_of_values(
-        unique_after_rounding(table, policy, roles),
+        found,
         table.rows,
-        "some rows hold a value that no other row has even after rounding, in {}: give the column bottom = … and top = "
-        "…, beyond which numbers are published as these, a larger round, or confirm = true",
+        "some rows hold a value that no other row has even after rounding, in {}",
+        f"; {helps}, beyond which numbers are published as the bound, or give it a larger round, or confirm = true",
     )
+
+
+def _say_bounds(column: Column, attribute: Attribute) -> str:
+    """Say which bounds of a rounded column to set or to move, so that its unique numbers lie beyond them."""
+    if column.kind is not Kind.NUMBER:  # which is refused in a moment
+        return "give it bottom = … and top = …"
+    counts = column.counts[: len(column.values)]
+    middle = column.floats[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]  # the values are sorted
+    alone = column.floats[counts == 1]
+    low = "give it bottom = …" if attribute.bottom is None else "raise its bottom"
+    high = "give it top = …" if attribute.top is None else "lower its top"
+    return " and ".join([low] * bool((alone < middle).any()) + [high] * bool((alone >= middle).any()))
 
 
 def _warn_of_guesses(policy: Policy) -> None:
@@ -330,7 +345,10 @@ def _refuse_non_numbers(column: Column) -> None:
             f"column {column.name!r}, row {row}: it is to be rounded and holds marks between thousands; name them "
             'under [data], e.g. thousands = "." and decimal = ",", and give what else is no number there as missing'
         )
-    raise BadData(f"column {column.name!r}, row {row}: it is to be rounded and is no number; leave round out")
+    raise BadData(
+        f"column {column.name!r}, row {row}: it is to be rounded and is no number; leave round out, or add the text to "
+        "missing"
+    )
 
 
 def _refuse_rows_without_person(unit: str, table: Table) -> None:

@@ -352,6 +352,84 @@ def test_namesakes_born_in_the_same_year_are_no_persons_with_several_rows(shoal,
     assert "together have only" not in shoal("measure", data, "--qi", "Geburtsjahr,Geschlecht").err
 
 
+def patients(draw, rows, birth="", group="", cost=""):
+    """Some patients; where marks are given, a few cells of each column hold one."""
+    for at in range(rows):
+        born = f"{draw.randint(1, 28):02}.{draw.randint(1, 12):02}.{draw.randint(1930, 2010)}"
+        few = at % 25 == 3
+        yield (
+            birth if birth and few else born,
+            group if group and few else draw.choice("mw"),
+            cost if cost and few else f"{draw.randint(100, 9000)}",
+            draw.choice(["I10", "E11.9", "J45.0", "M54.5", "F32.1"]),
+        )
+
+
+PATIENTS = ("Geburtsdatum", "Geschlecht", "Kosten", "Diagnose")
+
+
+@pytest.mark.parametrize("mark", ["k. A.", "-", "brak danych"])
+def test_marks_of_missing_values_are_drafted(shoal, desk, mark):
+    data = written(desk.folder, "ill.csv", PATIENTS, patients(random.Random(3), 300, mark, mark, mark))
+    policy = desk.folder / "ill.toml"
+    assert shoal("init", data, "--out", policy).code == 0
+    drafted = tomllib.loads(policy.read_text("utf-8"))
+    assert drafted["data"]["missing"] == ["", mark]
+    assert drafted["attributes"]["Geburtsdatum"]["role"] == "quasi-identifier"
+    assert drafted["attributes"]["Geburtsdatum"]["hierarchy"]["format"] == "%d.%m.%Y"
+    assert drafted["attributes"]["Kosten"]["round"] >= 1
+
+
+def test_a_sign_among_signs_is_a_value(shoal, desk):
+    draw = random.Random(4)
+    rows = [(draw.randint(20, 80), draw.choice(["+", "-", "++"])) for _ in range(200)]
+    data = written(desk.folder, "signs.csv", ("age", "test"), rows)
+    shoal("init", data, "--out", desk.folder / "signs.toml")
+    assert tomllib.loads((desk.folder / "signs.toml").read_text("utf-8"))["data"]["missing"] == [""]
+
+
+def test_texts_among_dates_and_numbers_are_pointed_out_but_not_shown(shoal, desk):
+    rows = patients(random.Random(5), 300, "qqbirth", "", "qqcost")
+    data = written(desk.folder, "ill.csv", PATIENTS, rows)
+    policy = desk.folder / "ill.toml"
+    ran = shoal("init", data, "--out", policy)
+    many = "the rest look like marks of missing values: add them with --missing"
+    assert f"'Geburtsdatum': 96 % of its cells are dates, {many}" in ran.err
+    assert f"'Kosten': 96 % of its cells are numbers, {many}" in ran.err
+    text = policy.read_text("utf-8")
+    assert "qq" not in ran.err + ran.out + text
+    drafted = tomllib.loads(text)["attributes"]
+    assert (drafted["Geburtsdatum"]["role"], drafted["Kosten"]["role"]) == ("quasi-identifier", "sensitive")
+    assert drafted["Geburtsdatum"]["hierarchy"]["format"] == "%d.%m.%Y"
+    assert "round" in drafted["Kosten"]
+    run = ["init", data, "--out", policy, "--force", "--missing", "qqbirth", "--missing", "qqcost", "--missing", ""]
+    assert "marks of missing values" not in shoal(*run).err
+    assert shoal("anonymize", data, "--policy", policy, "--out", desk.out).code == 0
+
+
+@pytest.mark.parametrize("bad", ["31.02.1980", "soon", "1980"])
+def test_one_bad_cell_does_not_hide_a_date_of_birth(shoal, desk, bad):
+    rows = list(patients(random.Random(6), 200))
+    rows[17] = (bad, *rows[17][1:])
+    data = written(desk.folder, "ill.csv", PATIENTS, rows)
+    policy = desk.folder / "ill.toml"
+    ran = shoal("init", data, "--out", policy)
+    assert "'Geburtsdatum': 99 % of its cells are dates: correct the rest or, if they are marks of" in ran.err
+    assert bad not in ran.err
+    drafted = tomllib.loads(policy.read_text("utf-8"))["attributes"]["Geburtsdatum"]
+    assert (drafted["role"], drafted["hierarchy"]["format"]) == ("quasi-identifier", "%d.%m.%Y")
+
+
+def test_a_date_of_birth_of_no_known_form_is_a_quasi_identifier(shoal, desk):
+    draw = random.Random(7)
+    rows = [
+        (f"{draw.randint(1, 28)}th of {draw.choice(['May', 'June'])}, {1900 + i % 90}", "mw"[i % 2]) for i in range(200)
+    ]
+    data = written(desk.folder, "ill.csv", ("Geburtsdatum", "Geschlecht"), rows)
+    told = json.loads(shoal("init", data, "--out", desk.folder / "ill.toml", "--json").out)["columns"]
+    assert told[0]["role"] == "quasi-identifier"
+
+
 def test_a_name_with_one_birthday_is_a_person(shoal, tmp_path):
     draw = random.Random(10)
     people = [(f"{g} {s}", f"{draw.randint(1, 28):02}.03.{draw.randint(1940, 2000)}") for g in GIVEN for s in SURNAMES]

@@ -1,6 +1,7 @@
 """Rounded columns: numbers that are not generalised are published as multiples of a step, and the release says so."""
 
 import json
+import re
 from collections import Counter
 from math import floor
 
@@ -136,7 +137,8 @@ def test_a_cell_beyond_the_bound_is_found(tmp_path):
     ("keys", "said"),
     [
         ({"top": 140}, "top is for numbers that are rounded"),
-        ({"round": 10, "top": 145}, "top = 145 is no multiple of round = 10"),
+        ({"round": 10, "top": 145}, "top = 145 is no multiple of round = 10; rounded numbers are: take 140 or 150"),
+        ({"round": 0.1, "bottom": -1.31}, r"bottom = -1\.31 is no multiple of .*: take -1\.4 or -1\.3"),
         ({"round": 10, "bottom": 140, "top": 140}, "bottom 140 does not lie below top 140"),
         ({"round": 10, "top": float("inf")}, r"attributes\.pay\.top"),
     ],
@@ -158,6 +160,24 @@ def test_values_that_stay_unique_are_counted(tmp_path):
         "; even rounded, the value of pay finds 2 rows (bottom, top or a larger round hide these). Advice: "
         in said.sentence
     )
+
+
+@pytest.mark.parametrize(
+    ("bounds", "ends", "said"),
+    [
+        ({}, [900.0], "'pay': give it top = …, beyond which"),
+        ({"top": 1000}, [900.0], "'pay': lower its top, beyond which"),
+        ({"bottom": 0, "top": 1000}, [-7.0, 20.0], "'pay': raise its bottom, beyond which"),
+        ({"bottom": 0}, [20.0, 900.0], "'pay': raise its bottom and give it top = …, beyond which"),
+    ],
+)
+def test_the_note_on_unique_values_says_which_bound_to_move(bounds, ends, said):
+    pay = {"role": "sensitive", "round": 10, **bounds}
+    policy = {**POLICY, "attributes": {**POLICY["attributes"], "pay": pay}}
+    numbers = [100.0 + n % 40 for n in range(400 - len(ends))] + ends
+    people = pa.table({"age": [20 + n % 4 for n in range(400)], "pay": numbers})
+    with pytest.warns(ShoalWarning, match=re.escape(said)):
+        sh.anonymize(people, policy)
 
 
 def test_a_draft_hides_extreme_numbers(tmp_path):

@@ -19,7 +19,7 @@ from shoal.explore.compare import (
     known_algorithms,
     workload_errors,
 )
-from shoal.explore.draft_policy import PolicyDraft, draft_policy
+from shoal.explore.draft_policy import PolicyDraft, draft_policy, find_marks
 from shoal.explore.lattice_table import LatticeTable, list_nodes
 from shoal.explore.learn import figures_of, learn_from, set_lesson
 from shoal.explore.measure import TableMeasurement, measure_table
@@ -411,14 +411,17 @@ def draft(
     how = _read_options_without_policy(missing, options)
     keys = ("delimiter", "quote", "encoding", "decimal", "thousands", "sheet", "header_row")
     given = {key.replace("_", "-"): getattr(how, key) for key in keys if getattr(how, key) is not None}
-    read = read_into_memory(source, how)
-    if "thousands" in read.guessed and source != "-":  # the policy says it of every column, so all are read that way
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ShoalWarning)  # the same as when it was read first
-            marks = {key: read.guessed.get(key, getattr(how, key)) for key in ("decimal", "thousands")}
-            read = replace(read_into_memory(source, replace(how, **marks)), guessed=read.guessed)
-    read = replace(read, given={"missing": how.missing, **given})
-    return draft_policy(read, ArrowEngine(), k)
+    given["missing"] = how.missing
+    read = replace(read_into_memory(source, how), given=given)
+    marks = find_marks(read) if isinstance(source, str | os.PathLike) and Path(source).is_file() else []
+    with warnings.catch_warnings(action="ignore", category=ShoalWarning):  # the same as when it was read first
+        if marks:  # without them decimal commas are recognised
+            how = replace(how, missing=(*how.missing, *marks))
+            read = read_into_memory(source, how)
+        if "thousands" in read.guessed and source != "-":  # the policy says it of every column: all are read that way
+            how = replace(how, **{key: read.guessed.get(key, getattr(how, key)) for key in ("decimal", "thousands")})
+            read = replace(read_into_memory(source, how), guessed=read.guessed)
+    return draft_policy(replace(read, given=given), ArrowEngine(), k, marks)
 
 
 def _read_options_without_policy(missing: str | Sequence[str], options: ReadOptions | None) -> ReadOptions:

@@ -686,9 +686,11 @@ class RemedySearch:
                     for f, then in firsts
                 )
             )
-            seconds = {pair[0].words: pair for pairs in rounds for pair in pairs if pair is not None}
-            tried = {"", *(change.words for change, _ in pairs)}
-            self._try_some([pair for words, pair in seconds.items() if words not in tried], self.work)
+            seconds: dict[str, tuple[Change, TriedRelease]] = {}  # by the result: in either order two changes are one
+            for pair in (pair for some in rounds for pair in some if pair is not None):
+                seconds.setdefault(pair[0].result, pair)
+            tried = {start.result, *(change.result for change, _ in pairs)}
+            self._try_some([pair for result, pair in seconds.items() if result not in tried], self.work)
         self._try_all(self.waiting)
         if self.ends is None:  # of pairs of changes there are always more
             single = {change.words for change, _ in pairs}

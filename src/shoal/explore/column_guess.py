@@ -12,16 +12,18 @@ from math import floor, log10
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from shoal.data.class_counts import sum_counts
 from shoal.data.codes import Bounds, Column, Kind, round_column
 from shoal.errors import BadHierarchy
 from shoal.hierarchy.build import Builder, build
-from shoal.hierarchy.dates import Dates, formats_of
+from shoal.hierarchy.dates import Dates, find_dates, formats_of
 from shoal.hierarchy.draft import draft
 from shoal.hierarchy.mask import Mask
 from shoal.hierarchy.top_bottom import ValueOnly
+from shoal.labels.scale import Scale
 from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes, has_exact_values
 from shoal.risk.check_digits import is_loinc
 from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, make_checked_look, make_pattern_look
@@ -54,6 +56,8 @@ _FEWEST_TOLD, _LEAST_TOLD = 20, 0.05
 _MOST_MISSING = 4
 """Most different numbers that are taken for codes of missing values."""
 _CODE_OF_MISSING = re.compile("9*[789]")
+_MOST_ODD = 2
+"""Most different texts among dates or numbers that are taken for marks of missing values."""
 _ROWS_OF_A_VALUE, _FEWER_ERRORS = 3, 4
 """Fewest rows per value of columns that tell each other; and how many times fewer errors than the usual value makes."""
 _AGES = {"age", "birth"}
@@ -152,6 +156,113 @@ def holds_codes_of_missing(column: Column) -> bool:
     codes = [*range(below), *range(len(numbers) - above, len(numbers))]
     few = 0 < len(codes) <= _MOST_MISSING and len(codes) < len(others)
     return few and all(numbers[code].denominator == 1 and often[code] > 1 for code in codes)
+
+
+MARKERS = ("?", "NA", "N/A", "n/a", "N.A.", "n.a.", "<NA>", "NULL", "null", "None", "nan", "NaN", "#N/A")
+"""Texts that usually mean that a value is not known, as they are."""
+_WORDS_FOR_MISSING = frozenset(
+    "".join(word.split()).casefold()
+    for word in (
+        *("unknown", "not known", "not available", "not stated", "not recorded", "not reported", "no data", "missing"),
+        *("k. A.", "keine Angabe", "keine Angaben", "ohne Angabe", "o. A.", "unbekannt", "nicht bekannt", "n. v."),
+        *("nicht verfügbar", "nicht erhoben", "nicht erfasst", "keine Daten", "fehlt", "fehlend", "n. e."),
+        *(
+            "inconnu",
+            "inconnue",
+            "non renseigné",
+            "non renseignée",
+            "non disponible",
+            "donnée manquante",
+            "n. d.",
+            "n. r.",
+        ),
+        *("desconocido", "desconocida", "sin datos", "sin dato", "no consta", "no disponible", "s. d.", "s/d"),
+        *("sconosciuto", "sconosciuta", "non noto", "non nota", "non disponibile", "dato mancante", "non rilevato"),
+        *("desconhecido", "desconhecida", "sem dados", "sem informação", "não informado", "não disponível", "s. i."),
+        *("onbekend", "niet bekend", "geen gegevens", "geen opgave", "niet ingevuld", "n. b.", "n. v. t."),
+        *("brak danych", "brak informacji", "nieznany", "nieznana", "nieznane", "nie podano", "b. d.", "bd."),
+        *("bilinmiyor", "bilinmeyen", "belirtilmemiş", "veri yok", "bilgi yok"),
+    )
+)
+"""Words for "not known" in nine languages, without spaces; case does not matter."""
+_SIGN_FOR_MISSING = re.compile(r"[-–—]{1,3}|\.{1,3}|\?{1,3}")
+_SIGN = re.compile(r"\W+")
+
+
+def marks_of_missing(column: Column) -> set[str]:
+    """Return the values of a column that usually mean that a value is not known, in one of nine languages.
+
+    A sign is a value where others are signs, too.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> sorted(marks_of_missing(encode("cost", pa.array(["12", "-", "k. A.", "K.A."]))))
+    ['-', 'K.A.', 'k. A.']
+    >>> marks_of_missing(encode("test", pa.array(["+", "-"])))
+    set()
+    """
+    if not pa.types.is_string(column.values.type):
+        return set()
+    texts: list[str] = column.texts.to_pylist()
+    found = {text for text in texts if text in MARKERS or "".join(text.split()).casefold() in _WORDS_FOR_MISSING}
+    signs = {text for text in texts if _SIGN.fullmatch(text)} - found
+    marks = {text for text in signs if _SIGN_FOR_MISSING.fullmatch(text)}
+    return found | marks if marks == signs and len(signs) + len(found) < len(texts) else found
+
+
+@dataclass(frozen=True)
+class OddTexts:
+    """Texts in a column of which nearly all others are dates or numbers."""
+
+    column: str
+    kind: str
+    """What the others are: dates or numbers."""
+    share: str
+    """How many of the cells are."""
+    texts: tuple[str, ...]
+    alike: bool
+    """Whether they are one or two texts that repeat, as marks of missing values do."""
+
+    def __str__(self) -> str:
+        said = f"{self.column!r}: {self.share} of its cells are {self.kind}"
+        if self.alike:
+            return f"{said}, the rest look like marks of missing values: add them with --missing (in Python missing=…)"
+        return (
+            f"{said}: correct the rest or, if they are marks of missing values, add them with --missing (in Python "
+            "missing=…)"
+        )
+
+
+def find_odd_texts(column: Column) -> OddTexts | None:
+    """Find what is no date or number in a column where nearly everything else is; None where there is no such thing.
+
+    Texts that do not repeat, or are many, count only where the header says a date of birth.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> found = find_odd_texts(encode("cost", pa.array([*map(str, range(100)), "free", "free"])))
+    >>> found.kind, found.share, found.texts
+    ('numbers', '98 %', ('free',))
+    """
+    if column.kind is not Kind.TEXT or not pa.types.is_string(column.values.type) or len(column.values) <= _MOST_CODES:
+        return None
+    texts: list[str] = column.texts.to_pylist()
+    counts = column.counts[: len(texts)]
+    numbers = np.zeros(len(texts), dtype=bool)
+    numbers[Scale(column.values, column.decimal).numbers.codes] = True
+    dates = np.array(find_dates(texts, date.today().year))  # noqa: DTZ011 - none lies in the future
+    kind, usual = ("dates", dates) if dates.sum() >= numbers.sum() else ("numbers", numbers)
+    rows, others = int(counts[usual].sum()), np.flatnonzero(~usual)
+    if not len(others) or rows < _NEARLY_ALL * counts.sum() or usual.sum() <= _MOST_CODES:
+        return None
+    odd = tuple(texts[code] for code in others)
+    alike = len(odd) <= _MOST_ODD and int(counts[others].min()) > 1
+    if kind == "numbers":  # 85+ is no mark
+        alike = alike and not any(char.isdigit() for text in odd for char in text)
+    meant = meaning_of(column.name)
+    if not alike and not (kind == "dates" and meant is not None and meant[0].name == "birth"):
+        return None
+    return OddTexts(column.name, kind, whole_percent(rows, int(counts.sum())), odd, alike)
 
 
 @dataclass(frozen=True)
@@ -492,6 +603,8 @@ def _guess_by_content(seen: Evidence) -> Guess | None:
         return None
     if found.kind.title == "a name" and seen.meaning is not None and seen.meaning.role is not Role.IDENTIFIER:
         return None  # towns and firms are named after people
+    if seen.meaning is not None and seen.meaning.name == "birth":
+        return None  # digits of dates may look like a number of a person
     share = whole_percent(found.rows, found.filled)
     return _guess_identifier(seen, Certainty.SURE, f"{share} of its cells look like {found.kind.title}", SEVERAL_ROWS)
 
@@ -548,7 +661,7 @@ def _guess_quasi_identifier(seen: Evidence, meaning: HeaderMeaning, why: str) ->
     column, builder = seen.column, seen.dates
     if isinstance(builder, Dates) and meaning.name == "birth":
         builder = _drop_constant_units(replace(builder, units=_UNITS_OF_BIRTHS), column)
-    if builder is None and meaning.name in {"birth", "event_date"} and column.kind is Kind.TEXT:
+    if builder is None and meaning.name == "event_date" and column.kind is Kind.TEXT:
         return None  # a header about dates above something else
     if builder is None and meaning.name in _CATEGORIES and _are_codes(column):
         builder = ValueOnly()
@@ -556,6 +669,8 @@ def _guess_quasi_identifier(seen: Evidence, meaning: HeaderMeaning, why: str) ->
         builder = builder or draft(column, seen.k)
         build(column, builder)
     except BadHierarchy:
+        if meaning.name == "birth":  # which is never published as it is
+            return seen.guess(Role.QUASI_IDENTIFIER, seen.certainty, why, ValueOnly())
         said = f"{why}, but it has too many different values to generalise"
         return seen.guess(Role.IDENTIFIER, Certainty.LIKELY, said)
     return seen.guess(Role.QUASI_IDENTIFIER, seen.certainty, why, builder)

@@ -21,6 +21,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal import __version__
+from shoal.attacks.attack import Channel
+from shoal.attacks.audit import quick_audit
 from shoal.data.codes import Column, Kind, Table, reencode, sample_table
 from shoal.engine_port import Engine, Sniffed, Source
 from shoal.engines.choice import recode
@@ -30,9 +32,11 @@ from shoal.explore.column_guess import (
     Guess,
     RelatedColumns,
     find_giveaways,
+    find_odd_texts,
     find_related,
     guess_roles,
     holds_codes_of_missing,
+    marks_of_missing,
     rounding_step,
 )
 from shoal.hierarchy.build import build
@@ -42,14 +46,13 @@ from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.policy.document import FORMAT, Policy
 from shoal.problem import Problem, repeated_together, warn_of_repeated
 from shoal.publish.folder import refuse_irregular, write_whole
+from shoal.publish.release_views import published_from_plan
 from shoal.recoding.columns import ReleasedColumn
 from shoal.roles import Role
 from shoal.runtime.events import phase
 from shoal.search.optimal import LARGEST_EXHAUSTED
 from shoal.solve import solve
 
-MARKERS = ("?", "NA", "N/A", "n/a", "N.A.", "n.a.", "<NA>", "NULL", "null", "None", "nan", "NaN", "#N/A")
-"""Texts that usually mean that a value is not known."""
 _FEW_VALUES = 3
 _OPEN = 10
 """The least k that guidelines on open data ask for."""
@@ -69,6 +72,8 @@ _PROBE = "mondrian"
 """The quickest of them, used to find out what promises cost."""
 _CHEAP, _DEARER = 0.2, 1.2
 """Strict promises are drafted if the loss stays below the first, or grows by at most the second as a factor."""
+_BEARABLE, _NEARER = 0.3, (0.4, 0.3, 0.2)
+"""Loss up to which promises are drafted without which attacks succeed; and the t that are tried for these."""
 _SIMILAR = 1.25
 """Losses are similar if none is more than so many times the least."""
 _MOST_ROWS = 0.5
@@ -89,6 +94,8 @@ class Trial:
     why: str = ""
     starred: Mapping[str, float] = field(default_factory=dict)
     """Share of the rows of the sample in which each quasi-identifier shows `*`."""
+    revealed: tuple[str, ...] = ()
+    """Sensitive columns of which attacks on the release of the sample reveal values."""
 
 
 @dataclass(frozen=True)
@@ -165,12 +172,18 @@ def refuse_policy_file(file: Path, table: Path | None = None, *, force: bool) ->
 
 
 @phase("drafting")
-def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
+def draft_policy(source: Source, engine: Engine, k: int = 5, marks: Sequence[str] = ()) -> PolicyDraft:
     """Draft a policy as TOML text with comments; it holds no value of the data but round edges of intervals.
 
-    Comments show labels of hierarchies, each of at least max(k, 10) persons (design 13).
+    Comments show labels of hierarchies, each of at least max(k, 10) persons (design 13). `marks` are texts that were
+    found to mark missing values and are read as null already.
     """
-    table = _read_markers_as_null(source.table, _markers(source))
+    marks = [*marks, *find_marks(source)]
+    table = _read_as_null(source.table, marks)
+    odd = {name: texts for name, column in table.columns.items() if (texts := find_odd_texts(column)) is not None}
+    for each in odd.values():
+        warnings.warn(ShoalWarning(str(each)), stacklevel=2)
+    table = replace(table, columns={n: _without(c, odd[n].texts) if n in odd else c for n, c in table.columns.items()})
     unnamed = {name for name in source.index if re.fullmatch(r"level_[0-9]+", name)}
     guesses = guess_roles(list(table.columns.values()), table.rows, k, unnamed)
     aged = any(found.tells_age for found in guesses)
@@ -178,7 +191,7 @@ def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
     giveaways, related = _find_giveaways(table, guesses), _find_related(table, guesses)
     implied = {each.second: each.first for each in related if each.exact}
     attributes = [
-        _head(source),
+        _head(source, marks),
         *(_attribute(found, less=aged and found.is_circumstance, shown=found is flat) for found in guesses),
     ]
     unit = next((found.column for found in guesses if found.role is Role.UNIT), None)
@@ -187,6 +200,7 @@ def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
         lines += [f"# {each}" for each in giveaways if each.known == found.column.name]
         lines += [_comment_on_related(each) for each in related if each.second == found.column.name]
         lines.extend([_COMMENT_ON_CODES] if holds_codes_of_missing(found.column) else [])
+        lines.extend(f"# {odd[name]}" for name in [found.column.name] if name in odd)
     promised = [found for found in guesses if found.column.name not in implied]
     together = {} if unit is not None else warn_of_repeated(_find_repeated_together(table, guesses))
     known = any(found.role is Role.QUASI_IDENTIFIER for found in guesses)
@@ -197,6 +211,10 @@ def draft_policy(source: Source, engine: Engine, k: int = 5) -> PolicyDraft:
     strict, dear = _weigh_promises(sample, engine, attributes, promised, k)
     body = [*attributes, *_require(promised, k, strict, dear, together)]
     trials = _try_algorithms(sample, engine, body, few=table.rows <= _MOST_FOR_LOCAL)
+    best = _choose_algorithm(guesses, trials)
+    chosen = next((trial for trial in trials if trial.algorithm == best), None)
+    if chosen is not None:
+        body = _promise_against_attacks(sample, engine, body, chosen, _sensitive_guesses(guesses))
     return PolicyDraft(_join_sections([*body, _method(guesses, trials)]), tuple(guesses), trials, giveaways, related)
 
 
@@ -237,15 +255,16 @@ def _join_sections(parts: Sequence[Sequence[str]]) -> str:
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _read_markers_as_null(table: Table, markers: Sequence[str]) -> Table:
-    """Return the table with usual markers of null read as null, so that they do not turn numbers into texts."""
+def _read_as_null(table: Table, markers: Sequence[str]) -> Table:
+    """Return the table with marks of missing values read as null, so that they do not turn numbers into texts."""
+    return replace(table, columns={name: _without(column, markers) for name, column in table.columns.items()})
 
-    def read(column: Column) -> Column:
-        if not pa.types.is_string(column.values.type) or not set(markers) & _markers_in(column):
-            return column
-        return reencode(column, missing=markers)
 
-    return replace(table, columns={name: read(column) for name, column in table.columns.items()})
+def _without(column: Column, texts: Sequence[str]) -> Column:
+    """Return a column with some of its texts read as null."""
+    if not pa.types.is_string(column.values.type) or not _texts_among(column, texts):
+        return column
+    return reencode(column, missing=texts)
 
 
 def _sample(source: Source, guesses: Sequence[Guess], k: int) -> Source:
@@ -302,10 +321,14 @@ def _weigh_promises(
 
 def _try_algorithms(sample: Source, engine: Engine, body: Sequence[Sequence[str]], *, few: bool) -> tuple[Trial, ...]:
     """Run the algorithms on a sample; `local` only where the table has few rows."""
-    return tuple(_try_algorithm(sample, engine, body, algorithm) for algorithm in TRIED if few or algorithm != "local")
+    able = [algorithm for algorithm in TRIED if few or algorithm != "local"]
+    return tuple(_try_algorithm(sample, engine, body, algorithm, attacked=True) for algorithm in able)
 
 
-def _try_algorithm(sample: Source, engine: Engine, body: Sequence[Sequence[str]], algorithm: str) -> Trial:
+def _try_algorithm(
+    sample: Source, engine: Engine, body: Sequence[Sequence[str]], algorithm: str, *, attacked: bool = False
+) -> Trial:
+    """Make a release of a sample and, if asked for, attack it."""
     method = ["[method]", f"algorithm = {_toml(algorithm)}", *_suppression(algorithm)]
     policy = Policy(**tomllib.loads(_join_sections([*body, method])))
     try:
@@ -316,7 +339,44 @@ def _try_algorithm(sample: Source, engine: Engine, body: Sequence[Sequence[str]]
         return Trial(algorithm, None, why=f"no release of a sample of {sample.table.rows:,} rows: {wrong}")
     names = [name for name in policy.quasi_identifiers if name in shown]
     share = {name: _share_of_stars(shown[name]) for name in names}
-    return Trial(algorithm, plan.metrics["loss"], _first_rows(shown, policy.quasi_identifiers), starred=share)
+    made = Trial(algorithm, plan.metrics["loss"], _first_rows(shown, policy.quasi_identifiers), starred=share)
+    if not attacked:
+        return made
+    published = published_from_plan(plan, policy, shown, plan.recoding.separate(sample.table))
+    lines = [line for line in quick_audit(published).successes if line.channel is Channel.ATTRIBUTE]
+    return replace(made, revealed=tuple(dict.fromkeys(name for line in lines for name in line.columns)))
+
+
+def _promise_against_attacks(
+    sample: Source, engine: Engine, body: Sequence[list[str]], chosen: Trial, guesses: Sequence[Guess]
+) -> list[list[str]]:
+    """Return the sections with further promises, where attacks on a sample reveal sensitive values without them.
+
+    Of the promises that advice on a release would name, the weakest is taken after which nothing of the column is
+    revealed, if the loss stays bearable. `chosen` is the trial of the algorithm that is drafted.
+    """
+    found = list(body)
+    for guess in (guess for guess in guesses if guess.column.name in chosen.revealed and chosen.loss is not None):
+        for t in _NEARER:
+            promises = _promise_nearness(guess, t)
+            then = _try_algorithm(sample, engine, [*found, *promises], chosen.algorithm, attacked=True)
+            if then.loss is None or chosen.loss is None or then.loss > max(_BEARABLE, _DEARER * chosen.loss):
+                break  # a stronger promise loses more
+            if guess.column.name not in then.revealed:
+                price = f"of a sample it loses {then.loss:.2f} instead of {chosen.loss:.2f}"
+                promises[0][2] += f"  # {price}; without it values could be guessed well"
+                found += promises
+                break
+    return found
+
+
+def _promise_nearness(found: Guess, t: float) -> list[list[str]]:
+    """Return the promise that classes are near to the table; and that none holds one value, where that is near, too."""
+    named = f"attribute = {_toml(found.column.name)}"
+    near = ["[[require]]", 'model = "t-closeness"', f"t = {t}", named]
+    if t < 1 - _shares(found.published, None).max():
+        return [near]
+    return [near, ["[[require]]", 'model = "distinct-l-diversity"', "l = 2  # no class tells a value", named]]
 
 
 def _share_of_stars(column: ReleasedColumn) -> float:
@@ -333,15 +393,17 @@ def _first_rows(shown: Mapping[str, ReleasedColumn], quasi: Sequence[str]) -> tu
     return tuple({name: column.text(at) for name, column in columns.items()} for at in places)
 
 
-def _head(source: Source) -> list[str]:
+def _head(source: Source, marks: Sequence[str]) -> list[str]:
     sniffed = {key: value for key, value in source.guessed.items() if value not in {"utf-8", "utf-8-sig"}}
+    given = source.given.get("missing", (source.missing,))
+    guessed = "; those that nobody has given are usual marks of missing values" if marks else ""
     return [
         f"# Drafted by shoal {__version__} for {source.name}. Check every role: only you know what outsiders know.",
         "# docs/reference/policy.md says what every key means, with a line of example for each form of hierarchy.",
         f"format = {FORMAT}",
         "",
         "[data]",
-        f"missing = {_toml(_markers(source))}  # read as null",
+        f"missing = {_toml([*given, *sorted(marks)])}  # read as null{guessed}",
         *(f"{key} = {_toml(value)}  # as given" for key, value in source.given.items() if key != "missing"),
         *(f"{key} = {_toml(value)}  # {_comment_on_sniffed(key, value)}" for key, value in sniffed.items()),
     ]
@@ -590,15 +652,21 @@ def _method(guesses: Sequence[Guess], trials: Sequence[Trial]) -> list[str]:
     return [*lines, *_suppression(best)]
 
 
-def _markers(source: Source) -> list[str]:
-    found = {marker for c in source.table.columns.values() for marker in MARKERS if marker in _markers_in(c)}
-    given = source.given.get("missing", (source.missing,))
-    return [*given, *sorted(found - {*given})]
+def find_marks(source: Source) -> list[str]:
+    """Find the texts that usually mean that a value is not known, and that no column holds as a value."""
+    columns = source.table.columns.values()
+    marks = {column.name: marks_of_missing(column) for column in columns}
+    found: set[str] = set().union(*marks.values())
+    values = {text for column in columns for text in _texts_among(column, found - marks[column.name])}
+    return sorted(found - values - {*source.given.get("missing", (source.missing,))})
 
 
-def _markers_in(column: Column) -> set[str]:
-    kept = column.texts.filter(pc.is_in(column.texts, value_set=pa.array(MARKERS)))
-    return set(kept.to_pylist())
+def _texts_among(column: Column, some: Collection[str]) -> list[str]:
+    """Return the values of a column that are among some texts."""
+    kept: list[str] = column.texts.filter(
+        pc.is_in(column.texts, value_set=pa.array(sorted(some), pa.string()))
+    ).to_pylist()
+    return kept
 
 
 def _key(name: str) -> str:

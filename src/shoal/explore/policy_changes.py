@@ -1,5 +1,6 @@
 """Changes of a policy that may help a release: each in words, as a policy, and as lines of a policy file."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -82,6 +83,13 @@ class Change:
         precious = first.drops_precious or self.drops_precious
         both = replace(self, words=words, before=first.before, dropped=dropped, weaker=weaker, first=first)
         return replace(both, drops_precious=precious)
+
+    @property
+    def result(self) -> str:
+        """The policy after the change as a text; promises in another order are the same."""
+        document = self.policy.document()
+        promises = sorted(json.dumps(promise, sort_keys=True, default=str) for promise in document["require"])
+        return json.dumps({**document, "require": promises}, sort_keys=True, default=str)
 
     @property
     def lost_share(self) -> float:

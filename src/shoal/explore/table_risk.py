@@ -192,6 +192,7 @@ def _reidentification(
     classes, sizes, persons = _classes(table, columns, asked.unit, rows)
     people = None
     if asked.unit is not None:
+        assert classes.classes is not None
         people = partial(people_by_risk, classes.classes, table[asked.unit].codes[rows])
     if persons is not None and int(sizes.sum()) > persons:
         notes.append(

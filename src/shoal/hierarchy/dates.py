@@ -107,6 +107,8 @@ _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
 _SHORTEST = len("1.1.24")
 _LEAST_YEAR = 1850
 _FEW = 20
+_SAMPLED = 100
+"""Texts by which the format of most dates is chosen."""
 
 
 def formats_of(texts: Sequence[str], latest: int) -> list[str]:
@@ -121,11 +123,32 @@ def formats_of(texts: Sequence[str], latest: int) -> list[str]:
         return []
 
     def fits(format_: str, some: Sequence[str]) -> bool:
-        found = (_date(text, format_) for text in some)
-        return all(date is not None and _LEAST_YEAR <= date.year <= latest for date in found)
+        return all(_is_date(text, format_, latest) for text in some)
 
-    every = [day + time for time in _TIMES for day in (*FORMATS, *(["%Y-%m-%d"] if time else []))]
-    return [format_ for format_ in every if fits(format_, texts[:_FEW]) and fits(format_, texts)]
+    return [format_ for format_ in _every_format() if fits(format_, texts[:_FEW]) and fits(format_, texts)]
+
+
+def _every_format() -> list[str]:
+    """Return the usual formats, without and with a time of day."""
+    return [day + time for time in _TIMES for day in (*FORMATS, *(["%Y-%m-%d"] if time else []))]
+
+
+def _is_date(text: str, format_: str, latest: int) -> bool:
+    found = _date(text, format_)
+    return found is not None and _LEAST_YEAR <= found.year <= latest
+
+
+def find_dates(texts: Sequence[str], latest: int) -> list[bool]:
+    """Tell which texts are dates of the usual format that fits most of them, of years up to `latest`.
+
+    >>> find_dates(["31/01/2024", "unknown", "01/02/2024"], 2024)
+    [True, False, True]
+    """
+    some = [text for text in texts if len(text) >= _SHORTEST][:_SAMPLED]
+    formats = ["%Y-%m-%d", *_every_format()]
+    often = {format_: sum(_is_date(text, format_, latest) for text in some) for format_ in formats}
+    best = max(often, key=often.__getitem__)
+    return [len(text) >= _SHORTEST and _is_date(text, best, latest) for text in texts]
 
 
 def _can_read_back(format_: Any, unit: str) -> bool:

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from dataclasses import fields, replace
 from fractions import Fraction
 from functools import partial
+from math import ceil, floor
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -353,8 +354,13 @@ class Attribute(PolicySection):
         for key, bound in bounds.items():
             if self.round is None:
                 raise ValueError(f"{key} is for numbers that are rounded; give round, too, or leave it out")
-            if (Fraction(str(bound)) / Fraction(str(self.round))).denominator != 1:
-                raise ValueError(f"{key} = {bound} is no multiple of round = {self.round}; rounded numbers are")
+            step = Fraction(str(self.round))
+            steps = Fraction(str(bound)) / step
+            if steps.denominator != 1:
+                near = " or ".join(f"{float(each * step):.12g}" for each in (floor(steps), ceil(steps)))
+                raise ValueError(
+                    f"{key} = {bound} is no multiple of round = {self.round}; rounded numbers are: take {near}"
+                )
         if len(bounds) > 1 and bounds["bottom"] >= bounds["top"]:
             raise ValueError(f"bottom {self.bottom} does not lie below top {self.top}")
         return self

@@ -235,9 +235,15 @@ def test_what_a_release_hides_is_told_without_values(tmp_path):
 def test_changes_that_help_only_together_are_found(monkeypatch):
     """Where no change helps alone, two are tried; the second is measured against the release as it is."""
     said = {"a": 2, "b": 2, "a and b": 0, "a and a": 2}
-    changes = {name: Change(name, None, None, "method") for name in "ab"}
+
+    def policy_of(changed):
+        return SimpleNamespace(changed=changed, document=lambda: {"require": sorted(changed)})
+
+    def changes(policy, now):
+        return (Change(name, policy, policy_of({*policy.changed, name}), "method") for name in "ab")
+
     search = advice.RemedySearch(SimpleNamespace(rows=10), None, work=1e9)
-    monkeypatch.setattr(search, "_changes", lambda policy, now: iter(changes.values()))
+    monkeypatch.setattr(search, "_changes", changes)
     monkeypatch.setattr(search, "_steps", lambda *given: 1.0)
 
     def tried(change, table):
@@ -247,8 +253,8 @@ def test_changes_that_help_only_together_are_found(monkeypatch):
 
     monkeypatch.setattr(search, "_tried", tried)
     now, _ = tried(Change("now", None, None), None)
-    search.try_changes(Change("", None, None), now)
-    assert [change.words for change, _ in search.found] == ["a and b"]
+    search.try_changes(Change("", policy_of(set()), policy_of(set())), now)
+    assert [change.words for change, _ in search.found] == ["a and b"]  # and not b and a, which is the same
 
 
 def test_what_drops_precious_columns_is_proposed_last():

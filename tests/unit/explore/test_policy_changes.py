@@ -146,3 +146,16 @@ def test_a_share_implies_several_values():
     asked = [*POLICY["require"], {"model": "alpha-k", "alpha": 0.49, "attribute": "ill"}]
     proposed = changes_that_may_help(sh.Policy(**{**POLICY, "require": asked}), Troubles(FOUND), columns(4))
     assert not any("distinct" in change.words for change in proposed)
+
+
+def test_two_changes_in_either_order_are_one():
+    policy = sh.Policy(**POLICY)
+    close, diverse = {"model": "t-closeness", "t": 0.4}, {"model": "distinct-l-diversity", "l": 2}
+
+    def both(one, other):
+        first = policy_changes._add_diversity(policy, one, ["ill"])
+        return policy_changes._add_diversity(first.policy, other, ["ill"]).after(first)
+
+    assert both(close, diverse).words != both(diverse, close).words
+    assert both(close, diverse).result == both(diverse, close).result
+    assert both(close, {"model": "distinct-l-diversity", "l": 3}).result != both(close, diverse).result

@@ -883,3 +883,23 @@ def test_a_total_is_told_by_init_and_anonymize(desk):
     assert told in desk.run("init", data, "--out", policy, "--force").err
     policy.write_text(ROUNDED.replace("[[", 'sex = "identifier"\n[[', 1), "utf-8")
     assert told in desk.run("anonymize", data, "--policy", policy, "--out", desk.out).err
+
+
+def test_the_unedited_draft_of_a_survey_may_be_published(desk, shoal):
+    """Votes that ages tell well: two values in each class do not hide them, which attacks on the sample show."""
+    draw = random.Random(1)
+    people = [(draw.randint(18, 80), draw.choice("fm"), draw.choice(["N", "S", "C", "M"])) for _ in range(400)]
+    rows = [(*who, draw.choices("YNUA", [5, 2, 2, 1] if who[0] > 45 else [2, 5, 2, 1])[0]) for who in people]
+    data = written(desk.folder, "votes.csv", ("age", "sex", "region", "vote"), rows)
+    policy = desk.folder / "votes.toml"
+    shoal("init", data, "--out", policy)
+    drafted = tomllib.loads(policy.read_text("utf-8"))
+    ran = json.loads(shoal("anonymize", data, "--policy", policy, "--out", desk.out, "--json").out)["recommendation"]
+    assert ran["advice"] == "publish"
+    near = [each for each in drafted["require"] if each["model"] == "t-closeness"]
+    assert [each["attribute"] for each in near] == ["vote"]
+    # without that promise the same draft is not to be published
+    drafted["require"] = [each for each in drafted["require"] if each not in near]
+    policy.write_text(tomli_w.dumps(drafted), "utf-8")
+    ran = shoal("anonymize", data, "--policy", policy, "--out", desk.out, "--force", "--json", "--advise", "0")
+    assert json.loads(ran.out)["recommendation"]["advice"] == "do not publish"

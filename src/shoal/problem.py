@@ -432,7 +432,8 @@ def repeated_together(table: Table, names: Iterable[str]) -> dict[str, str]:
     """Return the columns with names of people and dates of birth, joined, if they repeat more than by chance.
 
     Namesakes are born on different days: so many pairs of rows agree in both as there are pairs that agree in the
-    names, times the share of all pairs that agree in the birth. `names` are the columns that may hold names.
+    names, times the share of all pairs that agree in the birth. `names` are the columns that may hold names; where
+    none does, addresses are taken.
 
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
@@ -441,7 +442,8 @@ def repeated_together(table: Table, names: Iterable[str]) -> dict[str, str]:
     >>> repeated_together(table, ["name"])
     {'name and born': '40 combinations on 60 rows'}
     """
-    named = {name for name in names if _says(name, {"name"})}
+    names = list(names)
+    named = {name for name in names if _says(name, {"name"})} or {name for name in names if _says(name, {"contact"})}
     births = {name for name in table.columns if _says(name, {"birth"})} - named
     if not named or not births or table.relation is not None:
         return {}

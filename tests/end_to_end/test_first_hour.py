@@ -337,6 +337,15 @@ def test_a_column_made_of_several_tells_persons_apart(stays, shoal, desk):
     assert "together have only" not in shoal("measure", data, "--qi", "Geschlecht", "--unit", "Patienten-Nr.").err
 
 
+def test_addresses_and_births_tell_persons_apart_where_there_are_no_names(shoal, desk):
+    draw = random.Random(14)
+    people = [(f"p{i % 300}@mail.org", f"{draw.randint(1, 28):02}.03.{draw.randint(1930, 2010)}") for i in range(500)]
+    rows = [(*draw.choice(people), draw.choice("mw")) for _ in range(1200)]
+    data = written(desk.folder, "mail.csv", ("E-Mail", "Geburtsdatum", "Geschlecht"), rows)
+    said = f"1200 rows, but E-Mail and Geburtsdatum together have only {len({row[:2] for row in rows})} combinations"
+    assert said.replace("1200", "1,200") in shoal("measure", data, "--qi", "Geburtsdatum,Geschlecht").err
+
+
 def _split(rows):
     return rows[0], rows[1:]
 
@@ -903,3 +912,20 @@ def test_the_unedited_draft_of_a_survey_may_be_published(desk, shoal):
     policy.write_text(tomli_w.dumps(drafted), "utf-8")
     ran = shoal("anonymize", data, "--policy", policy, "--out", desk.out, "--force", "--json", "--advise", "0")
     assert json.loads(ran.out)["recommendation"]["advice"] == "do not publish"
+
+
+def test_an_open_question_says_what_to_promise_if_it_is_sensitive(desk, shoal):
+    draw = random.Random(8)
+    rows = [(draw.randint(18, 80), draw.choice("fm"), draw.choices("abcd", [80, 10, 5, 5])[0]) for _ in range(300)]
+    data = written(desk.folder, "asked.csv", ("age", "sex", "qzx"), rows)
+    policy = desk.folder / "asked.toml"
+    shoal("init", data, "--out", policy)
+    text = policy.read_text("utf-8")
+    told = text.partition("# if it is sensitive, add a [[require]] for it: ")[2].partition("\n")[0]
+    more = "".join(f"\n[[require]]\n{each}\n".replace(", ", "\n") for each in told.split("; and one more: "))
+    policy.write_text(text.replace('confirm = "?"', "") + more, "utf-8")
+    ran = shoal("anonymize", data, "--policy", policy, "--out", desk.out, "--json")
+    assert ran.code == 0, ran.err
+    models = [each["model"] for each in json.loads(ran.out)["models"] if each.get("attribute") == "qzx"]
+    assert models == ["t-closeness", "distinct-l-diversity"]
+    assert json.loads(ran.out)["recommendation"]["advice"] == "publish"

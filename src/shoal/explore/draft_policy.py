@@ -201,6 +201,7 @@ def draft_policy(source: Source, engine: Engine, k: int = 5, marks: Sequence[str
         lines += [_comment_on_related(each) for each in related if each.second == found.column.name]
         lines.extend([_COMMENT_ON_CODES] if holds_codes_of_missing(found.column) else [])
         lines.extend(f"# {odd[name]}" for name in [found.column.name] if name in odd)
+        lines.extend(_comment_on_question(found, unit))
     promised = [found for found in guesses if found.column.name not in implied]
     together = {} if unit is not None else warn_of_repeated(_find_repeated_together(table, guesses))
     known = any(found.role is Role.QUASI_IDENTIFIER for found in guesses)
@@ -534,6 +535,15 @@ def _comment_on_k(k: int) -> str:
 def _sensitive_guesses(guesses: Sequence[Guess]) -> list[Guess]:
     """Return the columns that are known to be sensitive; nothing is promised for those with an open question."""
     return [found for found in guesses if found.role is Role.SENSITIVE and not found.is_open and found.values > 1]
+
+
+def _comment_on_question(found: Guess, unit: Column | None) -> list[str]:
+    """Return a comment on what to promise about a column if it is sensitive, which its owner has to decide."""
+    if not found.is_open or found.role is not Role.SENSITIVE or found.is_exact or found.values < 2:
+        return []
+    promises = _strict_promises(found, unit) or [_promise(found)]
+    told = [", ".join(line.partition("  #")[0] for line in each[1:]) for each in promises]
+    return [f"# if it is sensitive, add a [[require]] for it: {'; and one more: '.join(told)}"]
 
 
 def _comment_on_price(promises: Sequence[Sequence[str]], price: str | None) -> list[str]:

@@ -249,7 +249,8 @@ def find_odd_texts(column: Column) -> OddTexts | None:
     texts: list[str] = column.texts.to_pylist()
     counts = column.counts[: len(texts)]
     numbers = np.zeros(len(texts), dtype=bool)
-    numbers[Scale(column.values, column.decimal).numbers.codes] = True
+    if 2 * sum(any(map(str.isdigit, text)) for text in texts) > len(texts):  # names need not be read as numbers
+        numbers[Scale(column.values, column.decimal).numbers.codes] = True
     dates = np.array(find_dates(texts, date.today().year))  # noqa: DTZ011 - none lies in the future
     kind, usual = ("dates", dates) if dates.sum() >= numbers.sum() else ("numbers", numbers)
     rows, others = int(counts[usual].sum()), np.flatnonzero(~usual)

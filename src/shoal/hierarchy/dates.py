@@ -107,7 +107,7 @@ _TIMES = ("", " %H:%M", " %H:%M:%S", "T%H:%M", "T%H:%M:%S")
 _SHORTEST = len("1.1.24")
 _LEAST_YEAR = 1850
 _FEW = 20
-_SAMPLED = 100
+_SAMPLED = 30
 """Texts by which the format of most dates is chosen."""
 
 
@@ -141,13 +141,18 @@ def _is_date(text: str, format_: str, latest: int) -> bool:
 def find_dates(texts: Sequence[str], latest: int) -> list[bool]:
     """Tell which texts are dates of the usual format that fits most of them, of years up to `latest`.
 
+    Where less than half of some texts are dates of one format, none is taken for one.
+
     >>> find_dates(["31/01/2024", "unknown", "01/02/2024"], 2024)
     [True, False, True]
     """
-    some = [text for text in texts if len(text) >= _SHORTEST][:_SAMPLED]
+    step = max(len(texts) // _SAMPLED, 1)
+    some = [text for text in texts[::step] if len(text) >= _SHORTEST and any(map(str.isdigit, text))]
     formats = ["%Y-%m-%d", *_every_format()]
     often = {format_: sum(_is_date(text, format_, latest) for text in some) for format_ in formats}
     best = max(often, key=often.__getitem__)
+    if 2 * often[best] < len(texts[::step]):
+        return [False] * len(texts)
     return [len(text) >= _SHORTEST and _is_date(text, best, latest) for text in texts]
 
 

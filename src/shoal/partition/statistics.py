@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, inf, lcm
+from math import gcd, lcm
 
 import numpy as np
 import pyarrow as pa
@@ -44,10 +44,11 @@ def is_determined(rows: int, total: int, ends: Ends, step: int = 1) -> bool:
     if left <= 1:
         return True
     # steps by which the values together lie above the low end, and below the high end
-    above = inf if ends.low is None else (total - left * ends.low) // step
-    below = inf if ends.high is None else (left * ends.high - total) // step
+    above = None if ends.low is None else (total - left * ends.low) // step
+    below = None if ends.high is None else (left * ends.high - total) // step
     # with at most one step to distribute, or at most one between the ends, only one distribution exists
-    return bool(above <= 1 or below <= 1 or above + below <= left)
+    few = any(steps is not None and steps <= 1 for steps in (above, below))
+    return few or (above is not None and below is not None and above + below <= left)
 
 
 def step_of(units: list[int]) -> int:

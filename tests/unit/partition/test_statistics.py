@@ -76,6 +76,7 @@ def test_a_mean_in_an_open_range_does_not_determine_the_values():
     assert not is_determined(5, 100, Ends(None, None, met=False))
     assert is_determined(5, 10, Ends(2, None, met=False)), "all are 2"
     assert not is_determined(5, 12, Ends(2, None, met=False))
+    assert not is_determined(5, 10**400, Ends(2, None, met=False)), "beyond all floats"
 
 
 def test_values_in_steps():

@@ -3,16 +3,19 @@
 python scripts/mutants.py                    every target
 python scripts/mutants.py models.closeness   some
 python scripts/mutants.py --every 3 ...      each third change only
+python scripts/mutants.py --sample 40 ...    40 changes, drawn at random: the same ones each time
 
 Tests are collected once. For each change a copy of the process (fork) replaces the code of one function and runs the
 tests of the module until one fails. Changes outside functions, and of texts, are not tried. What survives and cannot be
 noticed, or changes nothing that matters, is explained in EXPLAINED.
 """
 
+import argparse
 import ast
 import copy
 import importlib
 import os
+import random
 import signal
 import sys
 import time
@@ -25,10 +28,23 @@ from typing import Any
 
 import pytest
 
+from shoal.models import MODELS as REGISTERED
+
 ROOT = Path(__file__).parents[1]
 SECONDS = 60
-"""How long the tests of one change may take: an endless loop is noticed, too."""
+"""How long the tests of one change may take, or five times as long as those without any: an endless loop is noticed."""
 MODELS = ("tests/unit/models/test_model.py", "tests/unit/models/test_model_numbers.py")
+OTHERS = (
+    "a_d", "alpha_beta_k", "alpha_k", "bt_privacy", "disclosure", "leakage", "likeness", "p_alpha_sensitive",
+    "p_sensitive", "personal_privacy", "presence", "proximity", "reidentification", "xy_privacy",
+)  # fmt: skip
+VERIFIERS = (
+    "claim", "open_release", "original_table", "originals_by_class", "release_files", "released_counts",
+    "true_statistics", "truth_by_box", "truth_by_level", "truth_by_row",
+)  # fmt: skip
+LAWS = "tests/laws/test_models.py"
+"""Of these, a module takes the laws of the models that it defines."""
+VERIFIED = ("tests/unit/verify", "tests/end_to_end/test_verify.py")
 TARGETS: dict[str, tuple[str, ...]] = {
     "models.k_anonymity": ("tests/unit/models/test_k_anonymity.py", *MODELS),
     "models.l_diversity": (
@@ -38,6 +54,21 @@ TARGETS: dict[str, tuple[str, ...]] = {
     ),
     "models.recursive_cl": ("tests/unit/models/test_recursive_cl.py", *MODELS),
     "models.closeness": ("tests/unit/models/test_closeness.py", "tests/unit/models/test_reference_models.py", *MODELS),
+    "models.model": (*MODELS, "tests/unit/models/test_model_experimental.py", "tests/unit/models/test_spec.py"),
+    "models.spec": ("tests/unit/models/test_spec.py", *MODELS),
+    "models.categories": (
+        "tests/unit/models/test_categories.py",
+        "tests/unit/models/test_p_alpha_sensitive.py",
+        *MODELS,
+    ),
+    "models.reference_models": (
+        "tests/unit/models/test_reference_models.py",
+        "tests/unit/models/test_disclosure.py",
+        "tests/unit/models/test_likeness.py",
+        *MODELS,
+        LAWS,
+    ),
+    **{f"models.{name}": (f"tests/unit/models/test_{name}.py", *MODELS, LAWS) for name in OTHERS},
     "labels.grammar": ("src/shoal/labels/scale.py", "tests/unit/labels"),
     "labels.scale": ("src/shoal/labels/grammar.py", "tests/unit/labels", "tests/unit/verify/test_original_table.py"),
     "search.oracle": (
@@ -46,6 +77,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/unit/search/test_oracle.py",
     ),
     "verify.judge": ("tests/unit/verify/test_judge.py", "tests/end_to_end/test_rounding.py"),
+    **{f"verify.{name}": VERIFIED for name in VERIFIERS},
 }
 EXPLAINED: dict[str, dict[str, str]] = {
     "labels.scale": {
@@ -232,8 +264,9 @@ def live(module: Any, name: str) -> FunctionType | None:
 class Hunt:
     """A plugin that runs the collected tests once for each mutant, and once without any."""
 
-    def __init__(self, name: str, every: int) -> None:
-        self.name, self.every = name, every
+    def __init__(self, name: str, every: int, sample: int | None) -> None:
+        self.name, self.every, self.sample = name, every, sample
+        self.all, self.seconds = 0, SECONDS * 10
         self.survived: list[Mutant] = []
         self.told: Counter[str] = Counter()
 
@@ -241,9 +274,12 @@ class Hunt:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         module = importlib.import_module(f"shoal.{self.name}")
         path = Path(module.__file__ or "")
+        session.items = [item for item in session.items if _is_about(item, module)]
+        start = time.monotonic()
         if self._tried(session, None, None) != "survived":
             raise pytest.UsageError("the tests fail without any change")
-        for mutant in mutants_of(path.read_text("utf-8"), str(path))[:: self.every]:
+        self.seconds = max(SECONDS, int(5 * (time.monotonic() - start)))
+        for mutant in self._chosen(mutants_of(path.read_text("utf-8"), str(path))):
             function = live(module, mutant.function)
             if function is None or len(function.__code__.co_freevars) != len(mutant.code.co_freevars):
                 self.told["not tried"] += 1
@@ -254,11 +290,20 @@ class Hunt:
                 self.survived.append(mutant)
         return True
 
+    def _chosen(self, mutants: list[Mutant]) -> list[Mutant]:
+        """Take each nth or some drawn at random, in the order of their lines; the same ones each time."""
+        self.all = len(mutants)
+        mutants = mutants[:: self.every]
+        if self.sample is None or len(mutants) <= self.sample:
+            return mutants
+        drawn = random.Random(self.name).sample(range(len(mutants)), self.sample)
+        return [mutants[at] for at in sorted(drawn)]
+
     def _tried(self, session: pytest.Session, function: FunctionType | None, code: CodeType | None) -> str:
         """Run the tests in a copy of this process, in which a function has other code."""
         child = os.fork()
         if child == 0:
-            signal.alarm(SECONDS)
+            signal.alarm(self.seconds)
             quiet = os.open(os.devnull, os.O_WRONLY)
             os.dup2(quiet, 1)
             os.dup2(quiet, 2)
@@ -272,6 +317,15 @@ class Hunt:
         return "survived" if status == 0 else "not ended" if os.WIFSIGNALED(status) else "killed"
 
 
+def _is_about(item: pytest.Item, module: Any) -> bool:
+    """Whether a test is to be run for a module: a law of models is, where it is about one that the module defines."""
+    if not item.nodeid.startswith(LAWS):
+        return True
+    law = getattr(item, "callspec", None)
+    model = REGISTERED.get(law.params.get("name", "")) if law else None
+    return model is not None and any(each.__module__ == module.__name__ for each in model.__mro__)
+
+
 def _failed(session: pytest.Session) -> int:
     """Run the tests until one fails: whether one did."""
     items = session.items
@@ -282,8 +336,8 @@ def _failed(session: pytest.Session) -> int:
     return 0
 
 
-def hunt(name: str, tests: Sequence[str], every: int) -> Hunt:
-    found = Hunt(name, every)
+def hunt(name: str, tests: Sequence[str], every: int, sample: int | None) -> Hunt:
+    found = Hunt(name, every, sample)
     module = f"src/shoal/{name.replace('.', '/')}.py"  # its examples are tests, too
     how = ["-o", "addopts=", "--doctest-modules", "--import-mode=importlib", "-p", "no:terminal", "-m", "not slow"]
     code = pytest.main([*how, "-p", "no:cacheprovider", module, *tests], [found])
@@ -294,19 +348,22 @@ def hunt(name: str, tests: Sequence[str], every: int) -> Hunt:
 
 def main() -> None:
     os.chdir(ROOT)
-    words = sys.argv[1:]
-    every = int(words.pop(words.index("--every") + 1)) if "--every" in words else 1
-    names = [word for word in words if word != "--every"] or list(TARGETS)
+    asked = argparse.ArgumentParser()
+    asked.add_argument("names", nargs="*", help="modules, such as models.closeness; else all")
+    asked.add_argument("--every", type=int, default=1, help="try each nth change only")
+    asked.add_argument("--sample", type=int, help="try so many changes, drawn at random")
+    options = asked.parse_args()
+    names = options.names or list(TARGETS)
     for name in names:
         child = os.fork()  # modules and tests of one target leave nothing behind for the next
         if child == 0:
-            start, found = time.monotonic(), hunt(name, TARGETS[name], every)
+            start, found = time.monotonic(), hunt(name, TARGETS[name], options.every, options.sample)
             explained = [mutant for mutant in found.survived if _explained(name, mutant)]
             caught = found.told["killed"] + found.told["not ended"]
             tried = caught + found.told["survived"] - len(explained)
             share = caught / tried if tried else 1
             print(f"{name}: {caught} of {tried} noticed ({share:.1%}), {len(explained)} explained, "
-                  f"{found.told['not tried']} not tried, {time.monotonic() - start:.0f} s")  # fmt: skip
+                  f"{found.told['not tried']} not tried, of {found.all}, {time.monotonic() - start:.0f} s")  # fmt: skip
             for mutant in found.survived:
                 if mutant not in explained:
                     print(f"  {mutant.line}: {mutant.change}: {mutant.text}")

@@ -108,3 +108,31 @@ def test_a_is_a_share(a):
 def test_d_is_a_whole_number(d):
     with pytest.raises(ValueError, match="d must be a whole number of at least 1"):
         of(0.5, d)
+
+
+def test_the_worst_class_has_the_largest_category():
+    """2 of 3 are of one category in the second class, 1 of 3 in the first; gout belongs to each category."""
+    assert of(1, 1).worst(counted([["HIV", "hepatitis", "flu"], ["HIV", "cancer", "flu"]])) == 1
+    assert of(1, 1).worst(counted([["flu", "gout"], ["HIV", "hepatitis", "flu"]])) == 0
+    assert of(1, 1).worst(counted([[None, None]])) is None
+
+
+def test_shares_that_are_alike_as_floats_are_told_apart():
+    """(10¹³ + 1)/(2·10¹³ + 1) lies above 10¹³/(2·10¹³) by a part in 10¹³."""
+    many = 10**13
+    long = ValueCounts(
+        np.array([0, 0, 1, 1]), np.array([0, 3, 0, 3]), np.array([many, many, many + 1, many]), LABELS, 2
+    )
+    table = ClassCounts(np.array([2 * many, 2 * many + 1]), {"disease": long})
+    assert of(1, 1).attained(table)["a"] == pytest.approx((many + 1) / (2 * many + 1), rel=1e-15)
+    assert of(1, 1).attained(table)["a"] > 0.5
+
+
+def test_a_category_is_too_large_whatever_is_suppressed():
+    """Of 10 rows 8 are of one category: 6 of 8 without two of them."""
+    table = counted([["HIV"] * 5 + ["cancer"] * 3 + ["flu"] * 2])
+    assert "needs a >= 0.8000" in of(0.7, 1).impossible(table, 0)
+    assert "needs a >= 0.7500" in of(0.7, 1).impossible(table, 2)
+    assert of(0.75, 1).impossible(table, 2) is None
+    assert "needs a >= 1.0000" in of(0.9, 1).impossible(counted([["HIV"] * 3]), 2)
+    assert of(0.9, 1).impossible(counted([["HIV"] * 3]), 3) is None

@@ -96,3 +96,13 @@ def test_an_empty_table_attains_nothing():
 def test_whole_numbers_only(name, wrong):
     with pytest.raises(ValueError, match=f"{name} must be a whole number of at least 1"):
         of(**{"alpha": 1, "beta": 1, "k": 1, name: wrong})
+
+
+def test_values_of_no_category_are_like_all_others():
+    """Of a1, x and y two are of no category: all three pairs are alike, and none is unlike."""
+    labels = ["a1", "b", "x", "y"]
+    both = ValueCounts(np.array([0, 0, 0]), np.array([0, 2, 3]), np.array([1, 1, 1]), labels, 1)
+    assert of(1, 1, 1).attained(ClassCounts(np.array([3]), {"disease": both}))["alpha"] == -3
+    more = ValueCounts(np.array([0] * 4), np.arange(4), np.array([1] * 4), labels, 1)  # a1 and b are unlike
+    assert of(1, 1, 1).complies(ClassCounts(np.array([4]), {"disease": more})).tolist() == [False]
+    assert "has 1 pairs of unlike values" in of(2, 1, 1).impossible(ClassCounts(np.array([4]), {"disease": more}), 0)

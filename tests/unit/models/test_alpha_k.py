@@ -1,5 +1,7 @@
 """(α,k)-anonymity."""
 
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -149,3 +151,39 @@ def test_a_person_who_loses_one_of_two_rows_is_still_counted(model):
     }
     with pytest.warns(ShoalWarning, match="several classes"):
         assert sh.anonymize(pa.table(rows), policy).data.num_rows == 4
+
+
+def test_the_worst_class_has_the_greatest_share():
+    """2 of 4 against 3 of 4; a class of nulls alone has none."""
+    model = AlphaK(0.5, 1, "disease")
+    assert model.worst(counts([[2, 2], [1, 3]], ["flu", "HIV"])) == 1
+    assert model.worst(counts([[3, 1], [2, 2]], ["flu", "HIV"])) == 0
+    assert model.worst(counts([[4]], [None])) is None
+
+
+def test_what_is_attained_without_values():
+    """Nothing is shared by nobody."""
+    assert AlphaK(0.5, 1, "disease").attained(counts([[4]], [None])) == {"alpha": 0.0, "values": {}}
+
+
+def test_a_value_is_too_frequent_whatever_is_suppressed():
+    """8 of 10 rows; without 2 of them 6 of 8, without all that may go 0 of 1."""
+    table = counts([[8, 2]], ["HIV", "flu"])
+    assert "needs alpha >= 0.8000 in the whole table" in AlphaK(0.7, 1, "disease").impossible(table, 0)
+    assert "needs alpha >= 0.7500 in the whole table" in AlphaK(0.7, 1, "disease").impossible(table, 2)
+    assert AlphaK(0.75, 1, "disease").impossible(table, 2) is None
+    lone = counts([[1, 1]], ["HIV", "flu"])
+    assert AlphaK(0.9, 1, "disease").impossible(lone, 1) is None
+    alike = counts([[3]], ["HIV"])  # all but one row may go: that one is 1 of 1
+    assert "needs alpha >= 1.0000" in AlphaK(0.9, 1, "disease").impossible(alike, 2)
+
+
+def test_what_is_measured_asks_nothing():
+    """`measure` asks for the weakest promise of each sensitive attribute."""
+    assert AlphaK.probes("disease") == (AlphaK(1.0, 1, "disease"),)
+    assert AlphaK.probes(None) == ()
+
+
+def test_a_value_without_a_limit_may_be_alone():
+    model = AlphaK({"HIV": 0.25}, 1, "disease")
+    assert model.limits(["flu", "HIV", None]) == [1, Fraction(1, 4), 1]

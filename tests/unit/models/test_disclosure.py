@@ -154,3 +154,25 @@ def test_delta_is_a_number(delta):
 def test_settings(how, why):
     with pytest.raises(ValueError, match=why):
         DeltaDisclosure(1, **how)
+
+
+def test_what_is_measured_asks_nothing():
+    (probe,) = DeltaDisclosure.probes("s")
+    assert (probe.absent, probe.log, probe.attribute) == ("violates", "e", "s")
+    assert probe.complies(table([[9, 1], [1, 9]])).all()
+    assert DeltaDisclosure.probes(None) == ()
+
+
+@pytest.mark.parametrize(("base", "beta"), [("e", 6.38905609893065), (2, 3.0)])
+def test_the_limit_on_frequency_alone(base, beta):
+    """δ = 2: q/p below e² = 7.389 or 2² = 4, so β = 6.389 or 3."""
+    whole, frequency = DeltaDisclosure(2, "skip", base, "s").parts()
+    assert whole == DeltaDisclosure(2, "skip", base, "s")
+    assert frequency.beta == pytest.approx(beta, rel=1e-9)
+    assert frequency.form == "basic"
+
+
+def test_a_class_of_one_row_lacks_a_value():
+    """Of two values it shows one: no δ is enough where that violates."""
+    counts = table([[1, 0], [3, 4]])
+    assert DeltaDisclosure(5, "violates", "e", "s").complies(counts).tolist() == [False, True]

@@ -262,3 +262,20 @@ def test_a_saved_release_verifies_and_hides_thresholds_of_values_not_shown(tmp_p
         sh.anonymize(PEOPLE, rare).save(tmp_path / "out")
     assert "nobody" not in (tmp_path / "out" / "manifest.json").read_text()
     assert {verdict.status for verdict in sh.verify(tmp_path / "out")} <= {"holds", "needs the original"}
+
+
+def test_counts_beyond_words_are_exact():
+    """Squares of 4·10⁹ rows do not fit an int64 twice: ALP of two classes that hold only the value is 1."""
+    many = 4 * 10**9
+    leak = Leakage.of(np.array([many, many]), np.array([many, many]))
+    assert leak.average == 1
+    half = Leakage.of(np.array([many, 1]), np.array([2 * many, 2]))
+    assert half.average == Fraction(1, 2)
+
+
+def test_what_is_left_is_never_less_than_nothing():
+    """Three rows of HIV, all of which may go: nothing is asked then; one that must stay is all of what is left."""
+    table = counts([[3]], ["HIV"])
+    assert alp("HIV", 0.5).impossible(table, 3) is None
+    assert alp("HIV", 0.5).impossible(table, 4) is None
+    assert "alp >= 1.0000 is needed" in alp("HIV", 0.5).impossible(table, 2)

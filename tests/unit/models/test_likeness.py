@@ -136,3 +136,28 @@ def test_settings():
         BetaLikeness(1, "strong")
     with pytest.raises(ValueError, match="reference must be 'original' or 'release', not None"):
         BetaLikeness(1, reference=None)
+
+
+def test_the_worst_class_gains_most():
+    """Shares .5 and .5: 3 of 4 in the second class, 2 of 3 in the first; the enhanced form looks at −ln p first."""
+    assert BetaLikeness(1, "basic", "s").worst(table([[2, 1], [1, 3]], [5, 5])) == 1
+    # of p = (.9, .1): (10, 0) gains 0.11 > −ln .9 = 0.105, which no β allows; (8, 2) gains 1, and β = 1 allows it
+    two = table([[8, 2], [10, 0]], [9, 1])
+    assert BetaLikeness(1, "enhanced", "s").worst(two) == 1
+    assert BetaLikeness(1, "basic", "s").worst(two) == 0
+    assert BetaLikeness(1, "basic", "s").worst(table([[4]], labels=[None])) is None
+
+
+def test_what_is_measured_asks_nothing():
+    (probe,) = BetaLikeness.probes("s")
+    assert (probe.form, probe.attribute) == ("basic", "s")
+    assert probe.complies(table([[9, 1], [1, 9]])).all()
+    assert BetaLikeness.probes(None) == ()
+
+
+def test_a_public_model_is_compared_with_the_release():
+    """The distribution of the original would tell of rows that were left out."""
+    model = BetaLikeness(1, "basic", "s")
+    assert model.needs == {Need.ORIGINAL}
+    assert model.public == replace(model, reference="release")
+    assert model.public.needs == frozenset()

@@ -1,18 +1,26 @@
 """Exact numbers, and what models refuse."""
 
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.data.codes import Table, encode
+from shoal.errors import BadPolicy
 from shoal.models import MODELS
 from shoal.models.alpha_k import AlphaK
-from shoal.models.model import asked, ceiling, exact, exact_share, is_within_limits, refuse_unless_whole
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.model import QUASI, asked, ceiling, exact, exact_share, is_within_limits, refuse_unless_whole
+from shoal.models.presence import KMap
+from shoal.models.reidentification import SampleUniqueness
 
 
 @pytest.mark.parametrize(
@@ -117,3 +125,59 @@ def test_shares_are_read_exactly():
 def test_a_limit_of_nothing_does_not_overflow():
     whole = np.array([2**66, 1], dtype=object)
     assert is_within_limits(np.array([0, 1]), whole, [Fraction(0)], np.array([0, 0])).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(("share", "fine"), [(0, False), (1, True), (1.0000001, False), (-0.1, False), (0.5, True)])
+def test_a_share_lies_above_0_and_at_most_at_1(share, fine):
+    if fine:
+        assert AlphaK(share).alpha == share
+        return
+    with pytest.raises(ValueError, match="alpha must lie above 0 and at most at 1"):
+        AlphaK(share)
+
+
+def test_zero_is_a_share_where_it_is_allowed():
+    assert SampleUniqueness(0).max == 0
+    with pytest.raises(ValueError, match="max must lie from 0 to 1"):
+        SampleUniqueness(1.5)
+
+
+def test_a_fraction_among_numbers_is_written_as_text():
+    assert AlphaK({"HIV": Fraction(1, 3), "flu": 0.5}).alpha == {"HIV": "1/3", "flu": 0.5}
+
+
+def test_a_table_keeps_a_promise_where_all_classes_do():
+    assert KAnonymity(2).holds(ClassCounts(np.array([2, 3])))
+    assert not KAnonymity(3).holds(ClassCounts(np.array([2, 3])))
+
+
+def test_figures_that_need_the_original_are_not_public():
+    assert KAnonymity(2).public == KAnonymity(2)
+    assert KMap(2, "p.csv").public is None
+
+
+@dataclass(frozen=True)
+class Looks(KAnonymity):
+    """Looks at two columns.
+
+    This is no part of its sentence.
+    """
+
+    name: ClassVar[str] = "looks"
+
+    @property
+    def columns(self):
+        return (QUASI, "job")
+
+
+def test_the_first_paragraph_is_the_sentence():
+    assert Looks.sentence == "Looks at two columns."
+    assert KAnonymity.sentence != " ".join(KAnonymity.__doc__.split("\n\n")[0].split())  # it states its own
+
+
+def test_a_model_that_looks_at_a_column_needs_it():
+    """All quasi-identifiers are no column of that name."""
+    columns = {name: encode(name, pa.array(["1"])) for name in ("age", "job")}
+    Looks(2).refuse_misfit(Table(columns, 1), {}, {})
+    with pytest.raises(BadPolicy, match="looks looks at 'job', and the table has no such column"):
+        Looks(2).refuse_misfit(Table({"age": columns["age"]}, 1), {}, {})

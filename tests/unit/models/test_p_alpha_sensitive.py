@@ -122,3 +122,14 @@ def test_the_rest_is_refused(made):
         made(0, 1, CATEGORIES)
     with pytest.raises(ValueError, match="over must be 'tuples' or 'values', not 'rows'"):
         made(2, 1, CATEGORIES, "rows")
+
+
+@every
+def test_a_weight_is_stated_so_that_it_is_kept(made):
+    """With four categories hepatitis and flu weigh 2/3 + 1 = 5/3, whose nearest float lies above."""
+    four = [["HIV"], ["cancer"], ["hepatitis"], ["flu"]]
+    table = counted([["hepatitis", "flu"]])
+    attained = of(made, 1, 1, categories=four).attained(table)
+    assert attained["alpha"] == 1.6666666666666665
+    assert of(made, 1, attained["alpha"], categories=four).complies(table).all()
+    assert not of(made, 1, 1.6666666666666667, categories=four).complies(table).any()

@@ -97,3 +97,12 @@ def test_p_is_a_whole_number(p):
 def test_null_is_value_is_a_flag():
     with pytest.raises(ValueError, match="null-is-value must be true or false"):
         PSensitive(2, "disease", "yes")
+
+
+def test_no_rows_have_no_values():
+    assert "has 0 different values in the whole table < p=1" in PSensitive(1, "disease").impossible(counted([]), 0)
+    assert "has 0 categories in the whole table" in PPlusSensitive(1, CATEGORIES, "disease").impossible(counted([]), 0)
+
+
+def test_p_values_take_p_rows():
+    assert PSensitive(3, "disease").least_rows == 3

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts
-from shoal.models.model import Closure
+from shoal.models.model import Closure, Need
 from shoal.models.personal_privacy import Personalised
 
 TREE = {
@@ -142,3 +142,10 @@ def test_guard_is_another_column(guard):
 def test_columns():
     assert model(0.5).columns == (ILL, "guard")
     assert Personalised("guard", 0.5).columns == ()
+
+
+def test_guards_are_judged_with_the_original():
+    """They are not released, so neither are figures about them."""
+    model = Personalised("guard", 0.5, ILL)
+    assert Need.ORIGINAL in model.needs
+    assert model.public is None

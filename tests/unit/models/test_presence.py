@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts
-from shoal.models.model import Closure
+from shoal.models.model import Closure, Need
 from shoal.models.presence import DeltaPresence, KMap, NoStrangers
 from shoal.models.spec import model_of
 
@@ -178,3 +178,35 @@ def test_a_path_is_a_text():
 
 def test_k_map_cites_one_source():
     assert KMap.source in KMap.__doc__
+
+
+def test_nothing_attained_without_classes():
+    assert DeltaPresence("p.csv").attained(counts([])) == {"min": 0.0, "max": 0.0}
+
+
+def test_shares_that_are_alike_as_floats_are_told_apart():
+    """Above and below one half by a part in 10¹³."""
+    many = 10**13
+    table = counts([(many, 2 * many), (many + 1, 2 * many + 1), (many, 2 * many + 1)])
+    attained = DeltaPresence("p.csv").attained(table)
+    assert attained["max"] == pytest.approx((many + 1) / (2 * many + 1), rel=1e-15)
+    assert attained["min"] == pytest.approx(many / (2 * many + 1), rel=1e-15)
+    assert attained["min"] < 0.5 < attained["max"]
+    assert DeltaPresence("p.csv", attained["min"], attained["max"]).complies(table).all()
+
+
+def test_the_table_is_too_small_or_too_large_a_part_of_the_population():
+    """3 of 10 persons: δ from 0.3; without 2 of them 1 of 10."""
+    table = counts([(3, 10)])
+    assert "min <= 0.3" in DeltaPresence("p.csv", 0.4).impossible(table, 0)
+    assert "max >= 0.3" in DeltaPresence("p.csv", 0, 0.2).impossible(table, 0)
+    assert DeltaPresence("p.csv", 0, 0.2).impossible(table, 1) is None
+    assert DeltaPresence("p.csv", 0, 0.01).impossible(table, 3) is None
+    assert "min <= 0.3333" in DeltaPresence("p.csv", 0.4).impossible(counts([(1, 3)]), 0)
+
+
+@pytest.mark.parametrize("model", [KMap(2, "p.csv"), DeltaPresence("p.csv"), NoStrangers("p.csv")])
+def test_a_population_is_needed(model):
+    """So that nothing is judged, or published, without one."""
+    assert Need.POPULATION in model.needs
+    assert model.public is None

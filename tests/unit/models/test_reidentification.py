@@ -159,3 +159,35 @@ def test_the_smallest_classes_are_the_fewest_rows(of, promises, most):
 
 def test_population_uniqueness_is_about_the_population():
     assert PopulationUniqueness.sentence == "At most this share of the population is estimated to be alone in it."
+
+
+def test_the_average_risk_of_one_class_is_rounded_up():
+    """A table of 3 rows cannot go below 1/3: 0.3334 is asked for."""
+    assert "max >= 0.3334" in AverageRisk(0.3).impossible(sizes(1, 2), 0)
+    assert "max >= 0.1250" in AverageRisk(0.1).impossible(sizes(8), 0)
+
+
+@pytest.mark.parametrize("model", [AverageRisk(0.5), SampleUniqueness(0.5)])
+def test_the_smallest_classes_are_suppressed(model):
+    assert model.suppresses_smallest is True
+
+
+def test_only_rows_that_are_alone_help_against_uniqueness():
+    """Classes of 1 and 2 rows: leaving out the pair as well lowers no share that must fall."""
+    assert SampleUniqueness(0.2).largest_suppressed == 1
+    assert count_smallest([SampleUniqueness(0.1)], np.array([1, 2, 2]), 3) == 1
+
+
+def test_suppressed_rows_that_are_shown_are_a_class():
+    """One row alone is a class as small as it was; two of them are a class of two, as is asked."""
+    alone = np.array([1, 1, 4])
+    assert count_smallest([SampleUniqueness(0.0)], alone, 2, shown=(0, 2)) == 2
+    assert count_smallest([SampleUniqueness(0.0)], alone, 2, shown=(0, 3)) is None
+    assert count_smallest([SampleUniqueness(0.0)], np.array([1, 4]), 1, shown=(2, 2)) == 1
+
+
+def test_models_that_any_class_may_help_look_at_all():
+    """The limit of useful sizes holds only where every promise has one."""
+    every = [SampleUniqueness(0.0), PopulationUniqueness(1.0, 100)]
+    assert PopulationUniqueness(1.0, 100).largest_suppressed is None
+    assert count_smallest(every, np.array([1, 1, 4]), 2) == 2

@@ -5,13 +5,17 @@ from fractions import Fraction
 
 import naive
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, JointCounts
-from shoal.models.model import Closure
+from shoal.data.codes import Table, encode
+from shoal.errors import BadPolicy
+from shoal.models.model import Closure, Need
 from shoal.models.xy_privacy import XYPrivacy
+from shoal.roles import Role
 
 
 def counts(rows):
@@ -175,3 +179,42 @@ def test_impossible(model, suppressible, why):
 def test_parameters(given_, says):
     with pytest.raises(ValueError, match=says):
         XYPrivacy(**given_)
+
+
+def test_the_worst_class_is_of_the_group_with_the_fewest_values():
+    """ann alone makes two visits in the first class; the third class holds two persons."""
+    table = counts(VISITS)
+    assert XYPrivacy("person", k=2).worst(table) == 0
+    three = [("3*", "a", "ann", "flu"), ("3*", "a", "bob", "flu"), ("4*", "a", "cid", "flu")]
+    assert XYPrivacy("person", k=2).worst(counts(three)) == 1
+    assert XYPrivacy("person", k=2).worst(counts([])) is None
+
+
+def test_a_value_is_too_frequent_whatever_is_suppressed():
+    """4 of 5 rows; 3 of 4 without one of them; what is left is at least one row."""
+    table = counts([("3*", "a", "ann", ill) for ill in ["flu"] * 4 + ["hiv"]])
+    assert "h >= 0.8000" in XYPrivacy("ill", h=0.5).impossible(table, 0)
+    assert "h >= 0.7500" in XYPrivacy("ill", h=0.5).impossible(table, 1)
+    assert XYPrivacy("ill", h=0.75).impossible(table, 1) is None
+    alike = counts([("3*", "a", "ann", "flu")] * 3)
+    assert "h >= 1.0000" in XYPrivacy("ill", h=0.9).impossible(alike, 2)
+    assert XYPrivacy("ill", h=0.9).impossible(alike, 3) is None
+
+
+def test_persons_are_told_apart_by_the_original():
+    assert XYPrivacy("person").needs == {Need.ORIGINAL}
+    assert XYPrivacy("person").public is None
+
+
+@pytest.mark.parametrize("names", [["person", 3], ["person", ""], [], 3, [""]])
+def test_names_that_are_none(names):
+    with pytest.raises(ValueError, match="y must name columns"):
+        XYPrivacy(names)
+
+
+def test_x_must_be_quasi_identifiers():
+    table = Table({name: encode(name, pa.array(["1", "2"])) for name in ("age", "job", "person")}, 2)
+    roles = {"age": Role.QUASI_IDENTIFIER, "job": Role.INSENSITIVE, "person": Role.IDENTIFIER}
+    XYPrivacy("person", ["age"]).refuse_misfit(table, roles, {})
+    with pytest.raises(BadPolicy, match="x names 'job', which has not the role 'quasi-identifier'"):
+        XYPrivacy("person", ["age", "job"]).refuse_misfit(table, roles, {})

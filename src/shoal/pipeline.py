@@ -13,7 +13,7 @@ from pathlib import Path
 from shoal.blocking.block import block_channels
 from shoal.engine_port import Engine, Source
 from shoal.engines.choice import choose_engine, read_with_population, recode, refuse_missing_abilities
-from shoal.engines.postgres.tables import storage_transaction
+from shoal.engines.postgres.tables import ask_of, storage_transaction
 from shoal.errors import BadOutput, ShoalWarning
 from shoal.explore.advice import advice_time_budget, advise, audit_with_original
 from shoal.inputs import PathLike, PolicyLike, SourceLike, TargetLike, collect_warnings, path_of, policy_of, target_of
@@ -55,7 +55,7 @@ class Release(ReleasedTable[Frame]):
         `partition_by` writes Parquet in folders named after the values of these columns; `to`, e.g. "postgres:a.b",
         also stores the rows there, re-read and compared before publishing. `advise` is the seconds spent on remedies.
         """
-        places = Places.choose(out, private, self.path, force=force, earlier=self.earlier)
+        places = Places.choose(out, private, self.path, force=force, earlier=self.earlier, ask=ask_of(target_of(to)))
         with places.reserve() as held, advice_time_budget(advise):
             return publish_release(self, held, format, partition_by, to, reproducible=reproducible)
 
@@ -125,7 +125,8 @@ def publish_release(
     plan, policy, source = release.plan, release.policy, release.source
     with ExitStack() as stack:
         stored = None if target is None else stack.enter_context(storage_transaction(target, force=places.force))
-        public, private = stack.enter_context(places.staging_folders(None if stored is None else stored.commit))
+        last = () if stored is None else (stored.commit, stored.mark)
+        public, private = stack.enter_context(places.staging_folders(*last))
         written = write_data(release, public, options, partition_by)
         verdicts = judge_files(release, written)
         compared = compare_if_cheap(plan, policy, source)

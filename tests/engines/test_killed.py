@@ -123,7 +123,7 @@ def test_killed_between_two_moves(tmp_path, moment, older, reader):
     assert {path.name for path in tmp_path.iterdir()} == {"out", "out.private"}
 
 
-@pytest.mark.parametrize("call", ["unlink", "last"])
+@pytest.mark.parametrize("call", ["rename", "last"])
 @pytest.mark.parametrize("older", [False, True])
 def test_killed_before_or_during_the_last_step(tmp_path, call, older):
     """Both folders are moved, and a table of a database is not committed yet: the folders go back with it."""
@@ -131,7 +131,8 @@ def test_killed_before_or_during_the_last_step(tmp_path, call, older):
         fill(tmp_path, "old")
     script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
     script += "from test_killed import *\ndef die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
-    script += "os.unlink = die\n" if call == "unlink" else ""
+    at_the_end = "real = os.rename\nos.rename = lambda of, to: (die if Path(of).name == 'waiting' else real)(of, to)\n"
+    script += at_the_end if call == "rename" else ""
     script += f"fill(Path({str(tmp_path)!r}), 'new', last=die)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
     settle(tmp_path / "out")
@@ -143,8 +144,32 @@ def test_killed_before_or_during_the_last_step(tmp_path, call, older):
     assert {path.name for path in tmp_path.iterdir()} == ({"out", "out.private"} if call == "last" or older else set())
 
 
-def fill(folder, text, *, force=True, last=None):
-    with Places.choose(folder / "out", None, None, force=force).staging_folders(last) as (public, private):
+@pytest.mark.parametrize("happened", [False, True])
+@pytest.mark.parametrize("older", [False, True])
+def test_killed_in_a_last_step_that_can_be_asked_about(tmp_path, older, happened):
+    """Whoever reads cannot ask and leaves all as it is; the next run asks, and puts back what did not happen."""
+    if older:
+        fill(tmp_path, "old")
+    script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+    script += "from test_killed import *\ndef die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
+    script += f"fill(Path({str(tmp_path)!r}), 'new', last=die, mark='of the table')"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
+    for _ in range(2):
+        settle(tmp_path / "out")
+        assert (tmp_path / "out" / "data.csv").read_text() == "new"
+    asked = []
+    Places.choose(tmp_path / "out", None, None, force=True, ask=lambda mark: (asked.append(mark), happened)[1])
+    assert asked == ["of the table"]
+    names = {path.name for path in tmp_path.iterdir()}
+    if happened or older:
+        there = [tmp_path / "out" / "data.csv", tmp_path / "out.private" / "rows.arrow"]
+        assert {path.read_text() for path in there} == {"new" if happened else "old"}
+    assert names == ({"out", "out.private"} if happened or older else set())
+
+
+def fill(folder, text, *, force=True, last=None, mark=""):
+    places = Places.choose(folder / "out", None, None, force=force)
+    with places.staging_folders(last, lambda: mark) as (public, private):
         for path, file in ((public, "data.csv"), (private, "rows.arrow")):
             (path / file).write_text(text)
             (path / "manifest.json").write_text(json.dumps({"shoal": "0"}))

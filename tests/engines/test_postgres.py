@@ -4,6 +4,7 @@ import gc
 import hashlib
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from datetime import UTC, date, datetime, time
@@ -591,3 +592,24 @@ def test_a_table_that_does_not_fit_is_one_sentence(db, monkeypatch):
     for source in ("postgres:people", sh.Postgres("people")):
         with pytest.raises(BadData, match=r"postgres:people: the table seems to need 0\.0 GB of memory"):
             sh.measure(source, "age")
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_killed_while_it_commits(replaced, db, tmp_path, committed):
+    """The next run asks the database: folders and table are both of the older release, or both of the new one."""
+    before, old = replaced
+    script = "import os, signal\nfrom shoal.engines.postgres.tables import StoredTable\n"
+    script += f"from shoal.api.releases import publish\nreal, committed = StoredTable.commit, {committed}\n"
+    script += "def die(self):\n    committed and real(self)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+    script += f"StoredTable.commit = die\nout, policy = {str(tmp_path / 'out')!r}, {POLICY!r}\n"
+    script += "publish('postgres:people', policy, out, to='postgres:released', force=True)"
+    ran = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    sh.verify(tmp_path / "out")  # whoever reads the folders cannot ask, and sees whole ones
+    many = {**POLICY, "require": [{"model": "k-anonymity", "k": 1000}]}
+    with pytest.raises(sh.Infeasible):
+        publish("postgres:people", many, tmp_path / "out", to="postgres:released", force=True)
+    made = hashlib.sha256((tmp_path / "out" / "data.csv").read_bytes()).hexdigest()
+    ((comment,),) = db("SELECT obj_description('released'::regclass)")
+    assert comment.endswith(made)
+    assert (files(tmp_path) == old, tables(db) == before) == (not committed, not committed)

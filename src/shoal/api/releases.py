@@ -11,7 +11,7 @@ from shoal.engine_port import Ability, Engine, ReadOptions, WriteOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.choice import choose_engine, read_into_memory, read_options, refuse_missing_abilities
 from shoal.engines.postgres.connection import Postgres, parse_postgres_table
-from shoal.engines.postgres.tables import refuse_target
+from shoal.engines.postgres.tables import ask_of, refuse_target
 from shoal.engines.table_writer import style_of, text_order, write_csv
 from shoal.errors import BadInput, ShoalWarning
 from shoal.explore.advice import advise, audit_with_original
@@ -368,7 +368,8 @@ def publish(
     doing = policy.doing if isinstance(policy, EarlierRelease) else "anonymize"
     with run(doing), explain_memory_error(), remove_scratch_folders():
         # refuse a bad place before the work, not after it
-        chosen = Places.choose(out, private, path_of(source), force=force, earlier=earlier_folder_of(policy))
+        earlier, ask = earlier_folder_of(policy), ask_of(target_of(to))
+        chosen = Places.choose(out, private, path_of(source), force=force, earlier=earlier, ask=ask)
         known_format(partitioned_format(format) if partition_by else format or "csv")
         _refuse_target(to, source, force=force)
         where = {"engine": engine, "memory": memory, "master": master, "spill": chosen.public.parent}
@@ -403,7 +404,8 @@ def dry_run(
     """Search and judge, refuse what `publish` would refuse, write nothing."""
     with run("dry run"), explain_memory_error(), remove_scratch_folders():
         if out is not None:
-            Places.choose(out, private, path_of(source), force=force, earlier=earlier_folder_of(policy))
+            earlier = earlier_folder_of(policy)
+            Places.choose(out, private, path_of(source), force=force, earlier=earlier, ask=ask_of(target_of(to)))
         elif private is not None:
             raise BadInput(
                 "a private folder was named, but no folder for the release; name it too with --out (in Python out=…)"

@@ -238,7 +238,7 @@ def anonymize(
     from shoal.policy.document import Policy
 
     refuse_missing_out(out, dry_run=dry_run)
-    refuse_out(data, out, private, None, force=force)
+    refuse_out(data, out, private, None, to, force=force)
     asked = Policy.load(policy)
     asked = asked.accepting_guesses() if accept_guesses else asked
     rules = at_node(with_time_limit(asked.read_as(reading), time_limit), node)
@@ -298,7 +298,7 @@ def apply(
     from shoal.publish.fixed_recoding import FixedRecoding
 
     refuse_missing_out(out, dry_run=dry_run)
-    refuse_out(data, out, private, earlier, force=force)
+    refuse_out(data, out, private, earlier, to, force=force)
     share = None if suppression is None else suppression_of_text(suppression)
     rules = FixedRecoding.load(earlier, suppression=share, outside=outside, reading=reading)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
@@ -319,13 +319,16 @@ def refuse_missing_out(out: Path | None, *, dry_run: bool) -> None:
         raise BadInput("give a folder for the release with --out, or --dry-run to write nothing")
 
 
-def refuse_out(data: Any, out: Path | None, private: Path | None, earlier: Path | None, *, force: bool) -> None:
+def refuse_out(
+    data: Any, out: Path | None, private: Path | None, earlier: Path | None, to: str | None = None, *, force: bool
+) -> None:
     """Refuse folders that cannot or must not be written, before anything is read."""
-    from shoal.inputs import path_of
+    from shoal.engines.postgres.tables import ask_of
+    from shoal.inputs import path_of, target_of
     from shoal.publish.folder import Places
 
     if out is not None:
-        Places.choose(out, private, path_of(data), force=force, earlier=earlier)
+        Places.choose(out, private, path_of(data), force=force, earlier=earlier, ask=ask_of(target_of(to)))
 
 
 def publish_or_dry_run(

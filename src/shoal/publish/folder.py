@@ -12,6 +12,7 @@ from shoal.runtime.events import PUBLISHED, describe_verdict, phase
 from shoal.runtime.memory import is_shortage
 from shoal.runtime.tempdir import (
     SPILL,
+    Ask,
     Move,
     Scratch,
     delay_signals,
@@ -65,8 +66,12 @@ class Places:
         *,
         force: bool,
         earlier: Path | None = None,
+        ask: Ask | None = None,
     ) -> "Places":
-        """Choose both folders; refuse what cannot or must not be written. `earlier` is a folder that must stay."""
+        """Choose both folders; refuse what cannot or must not be written. `earlier` is a folder that must stay.
+
+        `ask` tells whether the table of a killed run was stored beside its folders, where that is in doubt.
+        """
         public = Path(os.path.abspath(out))
         if not public.name or public == Path.cwd():
             raise BadOutput(f"{out}: give a new folder to write the release into, e.g. out/")
@@ -78,7 +83,7 @@ class Places:
         for place in (public, secret):
             _refuse_name(place)
         for place in (public, secret):
-            _clear_leftovers(place)
+            _clear_leftovers(place, ask)
         for place in (public, secret):  # first: neither may be tried again with force
             _refuse_overlap(place, earlier)
         for place in (public, secret):
@@ -110,10 +115,13 @@ class Places:
                     stage.close()
 
     @contextmanager
-    def staging_folders(self, last: Callable[[], None] | None = None) -> Iterator[tuple[Path, Path]]:
+    def staging_folders(
+        self, last: Callable[[], None] | None = None, mark: Callable[[], str] = str
+    ) -> Iterator[tuple[Path, Path]]:
         """Give two hidden folders to fill; at the end of the block both are moved into place, or both are removed.
 
-        `last` is called once they are in place; if it raises, both are moved back.
+        `last` is called once they are in place; if it raises, both are moved back. If this process is killed meanwhile,
+        the next run asks by the text of `mark` whether it happened.
         """
         with self.reserve() as places:
             try:
@@ -129,7 +137,7 @@ class Places:
                 # the private half first: a public folder never stands without the record of how it was made
                 moves = [Move(places.stages[1], self.private), Move(places.stages[0], self.public)]
                 with delay_signals():
-                    move_together(moves, last)
+                    move_together(moves, last, mark())
                     PUBLISHED[self.public.name] = ""
             except OSError as wrong:
                 raise self._to_bad_output(wrong) from None
@@ -154,11 +162,11 @@ class Places:
             ) from None
 
 
-def _clear_leftovers(place: Path) -> None:
+def _clear_leftovers(place: Path, ask: Ask | None) -> None:
     """Repair and remove what a killed run left beside a place."""
     for prefix in (stage_prefix(place), SPILL):
         try:
-            remove_abandoned(place.parent, prefix)
+            remove_abandoned(place.parent, prefix, ask)
         except OSError:
             return  # there is no such folder, or nothing may be written there: that is said elsewhere
 

@@ -98,19 +98,22 @@ def remove_scratch_folders(*, kept: bool = False) -> Iterator[None]:
             above += made
 
 
-def remove_abandoned(parent: Path, prefix: str) -> None:
-    """Remove the folders of this prefix whose process has ended; moves that they had begun are settled first."""
+def remove_abandoned(parent: Path, prefix: str, ask: "Ask | None" = None) -> None:
+    """Remove the folders of this prefix whose process has ended; moves that they had begun are settled first.
+
+    `ask` tells whether the last step of a killed process happened, where that is in doubt.
+    """
     with _lock_parent(parent) as alone:
         if alone:
-            _remove_abandoned(parent, prefix)
+            _remove_abandoned(parent, prefix, ask)
 
 
-def _remove_abandoned(parent: Path, prefix: str) -> list[Path]:
+def _remove_abandoned(parent: Path, prefix: str, ask: "Ask | None" = None) -> list[Path]:
     """Remove the folders of processes that have ended, and return those that are still held."""
     living = []
     for path in _list_our_folders(parent, prefix):
         try:
-            if _settle_stage(path):
+            if _settle_stage(path, ask, end=True):
                 _remove(path, _lock_folder(path))
             else:
                 living.append(path)
@@ -212,6 +215,10 @@ _JOURNAL = "moves.json"
 """File in every stage while its folder is moved; the journal of the last stage, the lead, decides what happened."""
 _WAITING = "waiting"
 """File in the lead until `last`, the step outside these folders that belongs to the moves, is about to run."""
+_DOUBT = "doubt"
+"""What that file is called from then on: it tells whom to ask whether `last` happened, if the process is killed now."""
+Ask = Callable[[str], bool]
+"""Tells by what `mark` said whether the last step of a killed process happened."""
 
 
 def stage_prefix(place: Path) -> str:
@@ -219,14 +226,16 @@ def stage_prefix(place: Path) -> str:
     return f".{place.name}.shoal-"
 
 
-def move_together(moves: Sequence[Move], last: Callable[[], None] | None = None) -> None:
+def move_together(moves: Sequence[Move], last: Callable[[], None] | None = None, mark: str = "") -> None:
     """Move the `new` of every stage to its place, all or none, however this process ends; call `last` at the end.
 
     Until the last folder is in its place and `last` is called, everything is put back if anything fails or this process
-    is killed. Signals are delayed until it is over.
+    is killed. If it is killed in `last`, `mark` tells the next run how to find out whether that happened. Signals are
+    delayed until it is over.
     """
+    lead = moves[-1].stage
     if last is not None:
-        (moves[-1].stage / _WAITING).touch()  # synced to disk together with the journal of the lead
+        _write_synced(lead / _WAITING, mark)
     for move in moves:  # the lead comes last: without its journal, nothing counts as begun
         _write_journal(move.stage, moves)
     with delay_signals():
@@ -234,8 +243,8 @@ def move_together(moves: Sequence[Move], last: Callable[[], None] | None = None)
             for move in moves:
                 move.do()
             if last is not None:
-                (moves[-1].stage / _WAITING).unlink()
-                sync_folder(moves[-1].stage)
+                (lead / _WAITING).rename(lead / _DOUBT)
+                sync_folder(lead)
                 last()
         except BaseException:
             try:
@@ -244,7 +253,7 @@ def move_together(moves: Sequence[Move], last: Callable[[], None] | None = None)
                 raise _halfway_error(moves, wrong) from None
             raise
         with suppress(OSError):  # everything is in place; if this fails, the next run removes the journal
-            _remove_journal(moves[-1].stage)
+            _remove_journal(lead)
             for move in moves[:-1]:  # meaningless without the journal of the lead
                 (move.stage / _JOURNAL).unlink(missing_ok=True)
 
@@ -265,8 +274,12 @@ def settle(place: Path) -> None:
             sleep(_PAUSE)
 
 
-def _settle_stage(stage: Path) -> bool:
-    """Settle the moves in the journal of a stage, if any; return False if a living process is performing them."""
+def _settle_stage(stage: Path, ask: Ask | None = None, *, end: bool = False) -> bool:
+    """Settle the moves in the journal of a stage, if any; return False if a living process is performing them.
+
+    Where it is in doubt whether their last step happened, `ask` is asked. If nobody can be asked, the folders stay as
+    they are, and so does the journal, unless `end` asks to end it.
+    """
     moves = _read_journal(stage)
     if moves is None:
         return True
@@ -282,7 +295,12 @@ def _settle_stage(stage: Path) -> bool:
         raise _halfway_error(moves, wrong) from None
     try:
         if _has_open_moves(stage):
+            mark = (lead / _DOUBT).read_text("utf-8") if (lead / _DOUBT).exists() else ""
             if moves[-1].new.exists() or (lead / _WAITING).exists():
+                _undo_moves(moves)
+            elif mark and ask is None and not end:
+                return True
+            elif mark and ask is not None and not ask(mark):
                 _undo_moves(moves)
             else:
                 _remove_journal(lead)
@@ -325,13 +343,18 @@ def _write_journal(stage: Path, moves: Sequence[Move]) -> None:
     # whoever may read the folder may also see that it is being replaced
     stage.chmod((stage / "new").stat().st_mode & 0o777)
     made = stage / f"{_JOURNAL}.new"
-    with made.open("x", encoding="utf-8") as file:
-        json.dump(told, file)
-        file.flush()
-        os.fsync(file.fileno())
+    _write_synced(made, json.dumps(told))
     made.replace(stage / _JOURNAL)
     sync_folder(stage)
     sync_folder(stage.parent)
+
+
+def _write_synced(file: Path, text: str) -> None:
+    """Write a new file and sync it; the folder that holds it is synced by the caller."""
+    with file.open("x", encoding="utf-8") as opened:
+        opened.write(text)
+        opened.flush()
+        os.fsync(opened.fileno())
 
 
 def _read_journal(stage: Path) -> tuple[Move, ...] | None:

@@ -54,8 +54,10 @@ def done(tmp_path, monkeypatch, moves):
 
 
 def test_every_step_is_on_disk_before_the_next_relies_on_it(moves, done):
-    move_together(moves, lambda: done.append("last"))
+    move_together(moves, lambda: done.append("last"), "mark")
     assert done == [
+        # what tells whether the last step happened
+        "sync stage of out/waiting",
         # both journals, the deciding one last: each is whole, in its stage, and the stage is in its parent
         "sync stage of kept/moves.json.new",
         "stage of kept/moves.json.new -> stage of kept/moves.json",
@@ -76,7 +78,7 @@ def test_every_step_is_on_disk_before_the_next_relies_on_it(moves, done):
         "sync stage of out",
         "sync parent",
         # whatever else belongs to it, from which nobody goes back, then the end of the deciding journal
-        "remove stage of out/waiting",
+        "stage of out/waiting -> stage of out/doubt",
         "sync stage of out",
         "last",
         "remove stage of out/moves.json",

@@ -1,9 +1,11 @@
 """Tables of PostgreSQL: read as Arrow, and written in one transaction whose rows are read back before the commit."""
 
+import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -203,6 +205,7 @@ class StoredTable:
     force: bool
     schema: pa.Schema | None = None
     _made: str = field(default_factory=lambda: f"shoal_{secrets.token_hex(8)}")
+    _mark: str = ""
     _number: int = 0
     """Number of the transaction, by which another connection can find out whether it was committed."""
 
@@ -246,7 +249,8 @@ class StoredTable:
     def replace(self, sha256: str) -> None:
         """Give the new table its final name, replacing an older release, and mark it as ours; not yet visible."""
         with explain_database_error(self.target.name, BadOutput, _FAILED):
-            _refuse_existing(self.db, self.target, force=self.force)
+            older = _refuse_existing(self.db, self.target, force=self.force)
+            self._mark = json.dumps({"table": self.target.names, "older": older, "newer": _MARK + sha256})
             if self.force:
                 run(self.db, f"DROP TABLE IF EXISTS {self.target.sql}")
             run(
@@ -254,6 +258,10 @@ class StoredTable:
                 f"ALTER TABLE {self._new_table} RENAME TO {quote_identifier(self.target.names[1])}",
                 f"COMMENT ON TABLE {self.target.sql} IS {quote_literal(_MARK + sha256)}",
             )
+
+    def mark(self) -> str:
+        """Return what tells, in case this process is killed while it commits, whether it did (`was_stored`)."""
+        return self._mark
 
     def commit(self) -> None:
         """Commit the transaction; if the connection is lost meanwhile, ask by another one whether it was committed."""
@@ -291,6 +299,32 @@ def storage_transaction(target: Postgres, *, force: bool) -> Iterator[StoredTabl
         yield StoredTable(target, db, force)
 
 
+def ask_of(target: Postgres | None) -> Callable[[str], bool] | None:
+    """Return what tells by its mark whether the table of a killed run was stored; None without a database to ask."""
+    return None if target is None else partial(was_stored, target)
+
+
+def was_stored(target: Postgres, mark: str) -> bool:
+    """Whether the table of a killed run was committed, as far as `target` can tell.
+
+    It was not if the table is still the one that was there before. Where the run stored into another table, or somebody
+    has replaced it since, nothing can be told, and the folders of the run stay.
+    """
+    try:
+        told = json.loads(mark)
+        table, older, newer = told["table"], told["older"], told["newer"]
+    except (ValueError, TypeError, KeyError, RecursionError):  # nothing that Shoal wrote
+        return True
+    if table != list(target.names) or older == newer:
+        return True
+    with open_connection(target) as db, explain_database_error(target.name, BadOutput):
+        kind, comment = _find_table(db, target)
+        if kind == "r":  # a transaction that is still being committed holds it
+            run(db, f"SET LOCAL lock_timeout = '{_PATIENCE}'", f"LOCK TABLE {target.sql} IN ACCESS SHARE MODE")
+            _, comment = _find_table(db, target)
+    return bool(comment != older)
+
+
 def refuse_target(target: Postgres, source: object, *, force: bool) -> None:
     """Refuse, before any work, a table that must not be written."""
     if target.query_file is not None:
@@ -304,21 +338,27 @@ def refuse_target(target: Postgres, source: object, *, force: bool) -> None:
         raise BadOutput(f"{target.name}: no permission to make a table in this schema")
 
 
-def _refuse_existing(db: "Connection", target: Postgres, *, force: bool) -> None:
-    """Refuse a table that exists, unless it is a release of Shoal and `force` is given."""
+def _refuse_existing(db: "Connection", target: Postgres, *, force: bool) -> str | None:
+    """Refuse a table that exists, unless it is a release of Shoal and `force` is given; return its comment."""
+    kind, comment = _find_table(db, target)
+    if kind is None:
+        return None
+    if kind != "r" or not str(comment or "").startswith(_MARK):
+        raise BadOutput(f"{target.name}: there is such a table, and it is not a release of Shoal; choose another")
+    if not force:
+        raise BadOutput(f"{target.name}: there is a release already; {REPLACE_IT}")
+    return comment
+
+
+def _find_table(db: "Connection", target: Postgres) -> tuple[str | None, str | None]:
+    """Return the kind of a table, such as "r" or "v", and its comment; nothing twice if there is none."""
     schema, table = (quote_literal(name) for name in target.names)
     found = run(
         db,
         "SELECT c.relkind::text, pg_catalog.obj_description(c.oid, 'pg_class') FROM pg_catalog.pg_class c "
         f"JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = {schema} AND c.relname = {table}",
     )
-    if not found:
-        return
-    ((kind, comment),) = found
-    if kind != "r" or not str(comment or "").startswith(_MARK):
-        raise BadOutput(f"{target.name}: there is such a table, and it is not a release of Shoal; choose another")
-    if not force:
-        raise BadOutput(f"{target.name}: there is a release already; {REPLACE_IT}")
+    return found[0] if found else (None, None)
 
 
 def _storable_type(name: str, column: pa.Field) -> pa.DataType:

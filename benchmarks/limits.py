@@ -51,12 +51,13 @@ def distinct(folder: Path, *, rows: int, hierarchy: str, algorithm: str = "optim
     )
 
 
-def columns(folder: Path, *, many: int, quasi_identifiers: int = 2) -> Case:
+def columns(folder: Path, *, many: int, quasi_identifiers: int = 3, kept: bool = True) -> Case:
     rng = np.random.default_rng(1)
-    table = pa.table({f"c{i}": pa.array(rng.choice(["a", "b", "c"], 20)) for i in range(many)})
+    table = pa.table({f"c{i}": pa.array(rng.choice(["a", "b", "c"], 50)) for i in range(many)})
     pc.write_csv(table, folder / "people.csv")
     roles = [quasi(name, "{flat = true}") for name in table.column_names[:quasi_identifiers]]
-    roles += [insensitive(name) for name in table.column_names[quasi_identifiers:]]
+    rest = table.column_names[quasi_identifiers:]
+    roles += [insensitive(name) if kept else f'[attributes."{name}"]\nrole = "identifier"\n' for name in rest]
     return folder / "people.csv", "".join(roles) + K, []
 
 
@@ -164,7 +165,15 @@ CASES: dict[str, tuple[str, Callable[[Path], Case]]] = {
         "10⁶ distinct numbers, Mondrian",
         partial(distinct, rows=MANY, hierarchy="", algorithm="mondrian"),
     ),
-    "columns": ("10,000 columns, 20 rows", partial(columns, many=10_000)),
+    "columns": ("10,000 columns, 50 rows, 3 quasi-identifiers, others kept", partial(columns, many=10_000)),
+    "columns dropped": (
+        "10,000 columns, 50 rows, 3 quasi-identifiers, others left out",
+        partial(columns, many=10_000, kept=False),
+    ),
+    "columns quasi": (
+        "10,000 columns, 50 rows, 5,000 quasi-identifiers",
+        partial(columns, many=10_000, quasi_identifiers=5000),
+    ),
     "cell": ("a cell of 200 MB, CSV", partial(cell, size=200 << 20)),
     "cell parquet": ("a cell of 200 MB, Parquet", partial(cell, size=200 << 20, kind="parquet")),
     "depth": ("a hierarchy of 1,000 levels", partial(depth, levels=1000)),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from math import inf
 from random import Random
 from time import perf_counter
@@ -368,7 +368,12 @@ _FIXED = {"birth", "sex"}
 """Meanings of columns that do not change from one row of a person to the next."""
 
 
-def are_namesakes(column: Column, others: Iterable[Column]) -> bool:
+def fixed_columns(columns: Iterable[Column]) -> list[Column]:
+    """Return the columns whose headers say that they hold birth dates or sexes."""
+    return [column for column in columns if _says(column.name, _FIXED)]
+
+
+def are_namesakes(column: Column, fixed: Iterable[Column]) -> bool:
     """Whether rows with the same name or address belong to several people: of different birth dates, or of both sexes.
 
     >>> import pyarrow as pa
@@ -379,8 +384,8 @@ def are_namesakes(column: Column, others: Iterable[Column]) -> bool:
     """
     if _says(column.name, {"person_number"}):
         return False
-    fixed = [other for other in others if other is not column and _says(other.name, _FIXED)]
-    pairs = (join_columns([(each.codes, each.size) for each in (column, other)])[1] for other in fixed)
+    others = (other for other in fixed if other is not column)
+    pairs = (join_columns([(each.codes, each.size) for each in (column, other)])[1] for other in others)
     return any(several > SEVERAL_ROWS * len(column.values) for several in pairs)
 
 
@@ -410,14 +415,16 @@ def repeated_persons(table: Table, names: Iterable[str]) -> dict[str, str]:
     >>> repeated_persons(Table({"patient": encode("patient", pa.array(["p1", "p2", "p1"]))}, 3), ["patient"])
     {'patient': '2 values on 3 rows'}
     """
-    found, names = {}, list(names)
+    names = list(names)
+    fewest, most = ROWS_OF_A_PERSON
+    often = {}
     for name in names:
         values, filled = len(table[name].values), int(table[name].counts[: len(table[name].values)].sum())
-        fewest, most = ROWS_OF_A_PERSON
-        if values < 2 or not fewest * values <= filled <= most * values or not _may_name_people(name):
-            continue
-        if table.relation is not None or not are_namesakes(table[name], table.columns.values()):
-            found[name] = f"{values:,} values on {filled:,} rows"
+        if values >= 2 and fewest * values <= filled <= most * values and _may_name_people(name):
+            often[name] = f"{values:,} values on {filled:,} rows"
+    # the rows of a table on disk are not looked at
+    fixed = fixed_columns(table.columns.values()) if often and table.relation is None else []
+    found = {name: phrase for name, phrase in often.items() if not are_namesakes(table[name], fixed)}
     if any(_says(name, {"person_number"}) for name in found):
         return found
     return found | repeated_together(table, names)
@@ -495,9 +502,13 @@ def warn_of_several_rows(table: Table, names: Iterable[str]) -> dict[str, str]:
     return warn_of_repeated(repeated_persons(table, names))
 
 
+_WARNED = 5
+"""Columns whose values repeat that are warned of one by one."""
+
+
 def warn_of_repeated(found: Mapping[str, str]) -> dict[str, str]:
     """Warn of columns whose values repeat, given with how often they do; return them."""
-    for name, often in found.items():
+    for name, often in islice(found.items(), _WARNED):
         counted = "so that persons are counted and not rows"
         if _TOGETHER in often:
             said = (
@@ -511,6 +522,9 @@ def warn_of_repeated(found: Mapping[str, str]) -> dict[str, str]:
                 f"--unit (in Python unit=…) where there is no policy, {counted}"
             )
         warnings.warn(ShoalWarning(said), stacklevel=2)
+    if len(found) > _WARNED:
+        more = f"{len(found) - _WARNED:,} more columns that may name persons have values that repeat"
+        warnings.warn(ShoalWarning(f"{more}: only one of them can be the unit"), stacklevel=2)
     return dict(found)
 
 

@@ -19,6 +19,7 @@ SMALL = {
         "",
     ),
     "many columns": (limits.columns, {"many": 60}, 0, ""),
+    "many columns, left out": (limits.columns, {"many": 60, "kept": False}, 0, ""),
     "a large cell": (limits.cell, {"size": 65 << 20}, 2, "row 3 (line 4) has a cell of more than 64 MB"),
     "a large cell, Parquet": (limits.cell, {"size": 1 << 20, "kind": "parquet"}, 0, ""),
     "a deep hierarchy": (limits.depth, {"levels": 100}, 0, ""),

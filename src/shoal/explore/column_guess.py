@@ -24,7 +24,7 @@ from shoal.hierarchy.draft import draft
 from shoal.hierarchy.mask import Mask
 from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.labels.scale import Scale
-from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes, has_exact_values
+from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes, fixed_columns, has_exact_values
 from shoal.risk.check_digits import is_loinc
 from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, make_checked_look, make_pattern_look
 from shoal.risk.vocabulary import HeaderMeaning, Match, header_words, meaning_of
@@ -537,7 +537,8 @@ def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collectio
     `unnamed` are levels of an index that nobody has given a name.
     """
     guesses = [guess_role(Evidence(column, rows, k, column.name not in unnamed)) for column in columns]
-    shared = [each.role is Role.UNIT and are_namesakes(each.column, columns) for each in guesses]
+    fixed = fixed_columns(columns)
+    shared = [each.role is Role.UNIT and are_namesakes(each.column, fixed) for each in guesses]
     guesses = [
         _as_shared_identifier(each) if namesakes else each for each, namesakes in zip(guesses, shared, strict=True)
     ]

@@ -240,6 +240,18 @@ def _refuse_many(models: int) -> None:
         raise ValueError(f"require: there are {models:,} models; a policy may ask for {MOST_MODELS:,} at most")
 
 
+MOST_QUASI_IDENTIFIERS = 1000
+"""Most quasi-identifiers that a policy may name: with far fewer, hardly two people look alike before all is hidden."""
+
+
+def _refuse_many_quasi_identifiers(many: int) -> None:
+    if many > MOST_QUASI_IDENTIFIERS:
+        raise ValueError(
+            f"attributes: there are {many:,} quasi-identifiers, and {MOST_QUASI_IDENTIFIERS:,} are the most; give "
+            "columns that nobody outside knows another role, such as identifier, which leaves them out"
+        )
+
+
 class Policy(PolicySection):
     """Everything that decides about a release.
 
@@ -303,6 +315,7 @@ class Policy(PolicySection):
             named = ", ".join(map(repr, self.questions))
             rest = f'; decide on {named}, of which nobody has confirmed the role (confirm = "?")' if named else ""
             raise ValueError(f"attributes: at least one column must have the role 'quasi-identifier'{rest}")
+        _refuse_many_quasi_identifiers(len(self.quasi_identifiers))
         if all(self.attributes[name].importance == 0 for name in self.quasi_identifiers):
             raise ValueError("attributes: importance is 0 for every quasi-identifier; one at least must matter")
         sensitive = self.named(Role.SENSITIVE)

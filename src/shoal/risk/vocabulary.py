@@ -99,7 +99,7 @@ _GROUPS = (
 """Beginnings of words over several columns of a sheet, which say of whom the columns are and not what they hold."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1 << 16)  # the headers of a wide table, which are asked for again and again
 def meaning_of(header: str) -> tuple[HeaderMeaning, Match] | None:
     """Return what a header means and how well a word of that meaning fits; None where no word does.
 

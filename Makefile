@@ -7,13 +7,14 @@ PYTHON ?= python3
 # pip compiles nothing: what Python compiles at the first import must be kept, also where the environment says otherwise
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo studies test test-all fuzz coverage docs bench bench-large lint format audit-deps clean
+.PHONY: help demo studies test test-all test-oldest fuzz coverage docs bench bench-large lint format audit-deps clean
 
 help:
 	@echo "make demo      compare three ways to anonymize 30,000 invented people, release and verify"
 	@echo "make studies   the papers' experiments, re-run; ADULT=folder of UCI's Adult, else an invented census"
 	@echo "make test      the tests (minutes)"
 	@echo "make test-all  the tests, slow ones too, and every law on all its tables"
+	@echo "make test-oldest  the unit tests, in an environment of the least versions that are declared"
 	@echo "make fuzz      random tables and policies, each release judged afresh; SECONDS=600"
 	@echo "make coverage  the tests, and which lines of each module no test runs"
 	@echo "make docs      the documentation site, into site/"
@@ -54,6 +55,16 @@ test: $(READY)
 
 test-all: $(READY)
 	SHOAL_TESTS=all $(BIN)/python -m pytest -q -n auto --dist loadgroup
+
+# an environment of its own; what old versions of others deprecate is no matter of ours
+OLDEST = .venv-oldest
+
+test-oldest: requirements/oldest.txt requirements/oldest-tests.txt requirements/build.txt
+	@test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	@$(OLDEST)/bin/python -m pip install --quiet -r requirements/build.txt -r requirements/oldest.txt \
+		-r requirements/oldest-tests.txt
+	@$(OLDEST)/bin/python -m pip install --quiet --no-build-isolation --no-deps .
+	$(OLDEST)/bin/python -m pytest -q -W ignore::DeprecationWarning -m "not slow" tests/unit
 
 fuzz: $(READY)
 	$(BIN)/python tests/fuzz/fuzz.py --seconds $(or $(SECONDS),600)
@@ -101,4 +112,4 @@ audit-deps: $(RUN)
 	@$(BIN)/python scripts/audit_deps.py
 
 clean:
-	rm -rf .venv build demo studies site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-oldest build demo studies site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -228,8 +228,9 @@ def test_rows_of_one_person_stay_together(monkeypatch):
 def test_notes_are_said_once():
     with pytest.warns(sh.ShoalWarning, match="k = 1 gives no protection") as said:
         sh.learn(people(), policy(k=1), target="ill", learners="logistic")
-    assert len(said) == 1
-    assert said[0].filename == __file__
+    ours = [each for each in said if issubclass(each.category, sh.ShoalWarning)]
+    assert len(ours) == 1
+    assert ours[0].filename == __file__
 
 
 def test_suppressed_rows_are_left_out():

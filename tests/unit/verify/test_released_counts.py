@@ -1,8 +1,11 @@
 """Values are called what the promises call them, whichever way the file spells times."""
 
 import warnings
+from dataclasses import dataclass
 from datetime import date, time
+from typing import ClassVar
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -10,9 +13,11 @@ import pytest
 import shoal as sh
 from shoal.data.class_counts import ValueCounts
 from shoal.data.codes import encode
+from shoal.errors import NotVerified
+from shoal.models.k_anonymity import KAnonymity
 from shoal.models.p_sensitive import PPlusSensitive
 from shoal.verify.claim import Claim
-from shoal.verify.released_counts import with_promised_names
+from shoal.verify.released_counts import _columns_counted_together, _joint_counts, read_separate, with_promised_names
 
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}}
 
@@ -64,3 +69,52 @@ def test_a_release_verifies_whose_categories_name_times(kind, form, tmp_path):
         alone = sh.verify(tmp_path / "out")
     assert [verdict.why for verdict in found if not verdict.holds] == []
     assert [verdict.why for verdict in alone if verdict.status == "fails"] == []
+
+
+@dataclass(frozen=True)
+class Together(KAnonymity):
+    """Looks at two released columns together."""
+
+    name: ClassVar[str] = "together"
+
+    @property
+    def columns(self):
+        return ("job", "ill")
+
+
+@pytest.mark.parametrize(("columns", "fine"), [(["job", "ill"], True), (["job", "ill", "age"], True), (["job"], False)])
+def test_promises_are_about_released_columns(columns, fine):
+    claim = Claim(["job"], [], [Together(2)], 4, columns)
+    if fine:
+        assert _columns_counted_together(claim) == [("job", "ill")]
+        return
+    with pytest.raises(NotVerified, match="a promise about columns that the release does not have"):
+        _columns_counted_together(claim)
+
+
+def test_columns_are_counted_together():
+    """Class 0 has two of (a, flu) and one of (a, null); class 1 one of (b, flu)."""
+    with duckdb.connect() as db:
+        db.execute(
+            "CREATE TABLE classed AS FROM (VALUES (0, 'a', 'flu', 2), (0, 'a', NULL, 1), (1, 'b', 'flu', 1)) "
+            "given(class, c0, c1, n)"
+        )
+        found = _joint_counts(db, ("job", "ill"), Claim(["job"], [], [], 4, ["job", "ill"]))
+    told = {
+        (at, found.labels[0][job], found.labels[1][ill]): many
+        for at, job, ill, many in zip(found.classes, *found.codes, found.counts, strict=True)
+    }
+    assert told == {(0, "a", "flu"): 2, (0, "a", None): 1, (1, "b", "flu"): 1}
+
+
+@pytest.mark.parametrize(
+    ("counts", "fine"),
+    [(["1", "2"], True), (["1", "0"], False), (["1", None], False), (["1", "many"], False), (["-1", "1"], False)],
+)
+def test_counts_of_the_second_table(counts, fine):
+    table = pa.table({"group": ["1", "1"], "ill": ["flu", "hiv"], "count": counts})
+    if fine:
+        assert read_separate(table, table.column_names, {}).counts == [1, 2]
+        return
+    with pytest.raises(NotVerified, match="counts that are none"):
+        read_separate(table, table.column_names, {})

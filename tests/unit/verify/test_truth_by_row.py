@@ -1,6 +1,7 @@
 """With a row map, verify sees every row that does not show the input row it is said to come from."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import naive
 import numpy as np
@@ -22,6 +23,7 @@ from shoal.verify.judge import judge
 from shoal.verify.open_release import opened
 from shoal.verify.released_counts import count_released
 from shoal.verify.truth_by_level import covers
+from shoal.verify.truth_by_row import flag_covered, flag_unchanged
 
 INPUT = {
     "age": pa.array([31, 35, 51, 55, None]),
@@ -228,3 +230,19 @@ def test_no_population_beside_a_row_map():
     known = original(population=original().table)
     with opened(table(ROWS), CLAIM.columns, {}, listed=True) as release, pytest.raises(NotVerified, match="population"):
         count_released(release, CLAIM, known)
+
+
+@pytest.mark.parametrize(("typed", "cell", "same"), [(False, "1.50", True), (True, "1.50", False), (True, "1.5", True)])
+def test_a_cell_that_shows_the_value_itself(typed, cell, same):
+    """A typed file shows the number, a text file the way in which it was written; null is null."""
+    column = SimpleNamespace(values=pa.array([1.5]), texts=pa.array(["1.50"]))
+    pairs = pa.table({"cell": [cell, None, None], "code": [0, 1, 0]})
+    assert flag_unchanged(pairs, column, typed=typed).tolist() == [same, True, False]
+
+
+def test_a_label_covers_the_codes_of_its_runs():
+    """Codes 1, 2 and 5; a label that is none covers nothing."""
+    runs = {"some": [(1, 3), (5, 6)], "none": []}
+    pairs = pa.table({"cell": ["some"] * 7 + ["none"], "code": [0, 1, 2, 3, 4, 5, 6, 1]})
+    found = flag_covered(pairs, SimpleNamespace(runs=lambda label: runs[label]))
+    assert found.tolist() == [False, True, True, False, False, True, False, False]

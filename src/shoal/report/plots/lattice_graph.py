@@ -116,7 +116,7 @@ def _style_of(kind: str, line: float | None = None) -> dict[str, Any]:
     return {
         "facecolor": _FILL[kind],
         "edgecolor": _EDGE[kind],
-        "linestyle": _STYLE[kind],
+        "linestyle": _STYLE[kind] if line != 0 else "solid",  # Matplotlib before 3.11 refuses dashes of no width
         "linewidth": _LINE[kind] if line is None else line,
     }
 

@@ -51,6 +51,8 @@ VERIFIED = (
     "tests/unit/verify/test_original_table.py",
     "tests/end_to_end/test_verify.py",
 )
+BOXED = ("tests/engines/test_boxes_on_disk.py", *VERIFIED)
+"""Releases on disk are compared with their original class by class."""
 TARGETS: dict[str, tuple[str, ...]] = {
     "models.k_anonymity": ("tests/unit/models/test_k_anonymity.py", *MODELS),
     "models.l_diversity": (

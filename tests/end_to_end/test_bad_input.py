@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 
 import pytest
 
@@ -499,3 +500,39 @@ def test_odd_names_of_folders(desk):
         out = desk.folder / name
         assert desk.anonymize(out=out).code == 0, name
         assert desk.run("verify", "--", out).code == 0, name
+
+
+def test_a_number_of_thousands_of_digits_in_a_policy(desk):
+    """Python reads no whole number of more than 4,300 digits."""
+    (desk.folder / "policy.toml").write_text(f"[[require]]\nmodel = 'k-anonymity'\nk = {'9' * 5000}\n", "utf-8")
+    desk.refused(2, says="policy.toml: a number has thousands of digits; write a shorter one")
+
+
+@pytest.mark.parametrize("digits", [4000, 4301, 5000])
+def test_a_number_of_thousands_of_digits_in_a_table(desk, digits):
+    """It is a text, for attacks as for everything else."""
+    desk.table("age,sex,disease\n" + "31,f,flu\n32,m,hiv\n" * 4 + f"{'9' * digits},f,flu\n" * 2)
+    desk.policy(
+        {"age": {"role": "quasi-identifier"}, "sex": {"role": "quasi-identifier"}, "disease": {"role": "sensitive"}},
+        method={"algorithm": "mondrian"},
+    )
+    ran = desk.anonymize()
+    assert ran.code == 0, ran.err[-300:]
+    assert desk.verify("--original", desk.data).code == 0
+
+
+@pytest.mark.parametrize("memory", ["9" * 5000, "1e9", "99999999999TB"])
+def test_more_memory_than_there_is(desk, memory):
+    desk.policy()
+    ran = desk.anonymize("--memory", memory)
+    assert (ran.code, "memory: " in ran.err) == (2, True)
+
+
+def test_a_release_at_a_path_that_is_not_utf_8(desk):
+    """No database opens it: a sentence, for whoever reads it."""
+    desk.policy()
+    assert desk.anonymize().code == 0
+    odd = desk.folder / os.fsdecode(b"odd\x80")
+    shutil.copytree(desk.out, odd)
+    ran = desk.run("verify", odd)
+    assert (ran.code, "not written in UTF-8" in ran.err) == (2, True)

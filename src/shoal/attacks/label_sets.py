@@ -176,7 +176,7 @@ _MOST = 10_000
 """Most whole numbers of a range that are listed one by one."""
 _LARGEST = 1e300
 """Greatest count for one stretch of whole numbers, so that it stays a finite float."""
-_WHOLE = re.compile("-?(0|[1-9][0-9]*)")
+_WHOLE = re.compile("(?!.{4001})-?(0|[1-9][0-9]*)")  # longer ones are texts, as everywhere
 _OF_NUMBERS = (Edges, Intervals, TopBottom)
 
 

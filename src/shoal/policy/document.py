@@ -564,6 +564,8 @@ class Policy(PolicySection):
             raise BadPolicy(f"{path.name}: the policy cannot be read ({type(wrong).__name__})") from None
         except tomllib.TOMLDecodeError as wrong:
             raise BadPolicy(f"{path.name}: {_toml_fault(str(wrong), text)}") from None
+        except ValueError:  # Python reads no whole number of more digits
+            raise BadPolicy(f"{path.name}: a number has thousands of digits; write a shorter one") from None
         except RecursionError:
             raise BadPolicy(f"{path.name}: lists or tables are nested too deeply for a policy") from None
         token = base.set(path.parent)

@@ -22,6 +22,7 @@ from shoal.runtime.tempdir import (
     stage_prefix,
     sync_folder,
 )
+from shoal.verify.open_release import is_utf8
 from shoal.verify.release_files import read_json
 
 _OURS = {
@@ -237,6 +238,8 @@ def _refuse_name(place: Path) -> None:
     longest = _LONGEST_NAME - len(stage_prefix(Path("x"))) - 7
     if "\0" in str(place):
         raise BadOutput("the name of the folder for the release holds a character that no name can have")
+    if not is_utf8(place):
+        raise BadOutput("the path of the folder for the release is not written in UTF-8; rename it, or choose another")
     if len(os.fsencode(place.name)) > longest:
         raise BadOutput(f"{place.name[:20]}…: this name of a folder is too long; give one of at most {longest} bytes")
     try:

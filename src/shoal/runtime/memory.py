@@ -9,7 +9,7 @@ from shoal.errors import BadInput
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
-_LEAST = 64 << 20
+_LEAST, _MOST = 64 << 20, 1 << 60
 
 
 def bytes_of(memory: str | int) -> int:
@@ -21,7 +21,10 @@ def bytes_of(memory: str | int) -> int:
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?I?B|)\s*", str(memory).upper())
     if found is None:
         raise BadInput(f"memory: {memory!r} is no amount of memory; write e.g. 2GB")
-    amount = int(float(found[1]) * _UNITS[found[2]])
+    asked = float(found[1]) * _UNITS[found[2]]
+    if asked > _MOST:
+        raise BadInput(f"memory: {str(memory)[:20]!r} is more than a machine has; write e.g. 2GB")
+    amount = int(asked)
     if amount < _LEAST:
         raise BadInput(f"memory: {memory!r} is too little; give at least {_LEAST >> 20} MiB")
     return amount

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from shoal.errors import NotVerified
+from shoal.errors import BadInput, NotVerified
 from shoal.labels.scale import TOP, to_texts
 from shoal.runtime.memory import explain_memory_error
 from shoal.runtime.tempdir import SPILL, Scratch
@@ -108,6 +108,15 @@ ALONE: Mapping[str, Any] = {
 """Settings of a database that fetches and loads no code."""
 
 
+def is_utf8(path: Path) -> bool:
+    """Whether a path can be told to a database: not every name of a file is UTF-8."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def connect(folder: Path, files: Sequence[Path], **settings: Any) -> "duckdb.DuckDBPyConnection":
     """Open a private database that may read these files, and read and write its own folder, into which it spills.
 
@@ -116,6 +125,11 @@ def connect(folder: Path, files: Sequence[Path], **settings: Any) -> "duckdb.Duc
     """
     import duckdb
 
+    for path in (folder.absolute(), *(file.absolute() for file in files)):
+        if not is_utf8(path):
+            raise BadInput(
+                "the path of a file or folder is not written in UTF-8, so that no database can open it; rename it"
+            )
     db = duckdb.connect(config={"temp_directory": str(folder), **ALONE, **settings})
     hide_progress(db)
     own, *paths = (str(path.absolute()).replace("'", "''") for path in (folder, *files))

@@ -131,6 +131,8 @@ def _parse_toml(name: str, text: str) -> list[Any]:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as wrong:
         raise BadInput(f"{name}: not TOML: {wrong}") from None
+    except ValueError:  # Python reads no whole number of more digits
+        raise BadInput(f"{name}: a number has thousands of digits; write a shorter one") from None
     except RecursionError:
         raise BadInput(f"{name}: lists or tables are nested too deeply; a query needs a few levels") from None
     for key in document:

@@ -293,3 +293,12 @@ def test_a_lock_that_fails_after_the_move_sinks_only_the_report(tmp_path, monkey
 def fail_to_lock(handle, _):
     if ".shoal-" in str(Path(f"/proc/self/fd/{handle}").readlink()):
         raise OSError(5, "Input/output error")
+
+
+def test_a_path_that_is_not_utf_8(tmp_path):
+    """No database could open what is written there."""
+    odd = tmp_path / os.fsdecode(b"par\x80")
+    odd.mkdir()
+    for out in (odd, odd / "out"):
+        with pytest.raises(BadOutput, match="not written in UTF-8"):
+            Places.choose(out, None, None, force=False)

@@ -155,10 +155,11 @@ def _eager(frame: Any) -> Any:
 def _arrow(eager: Any) -> pa.Table:
     import narwhals as nw
 
+    refused = BadData(f"{FRAME}: a column holds Python objects; turn it into text")
+    # older versions of polars panic on them, which is no Exception
+    if eager.implementation.is_polars() and nw.Object in eager.schema.values():
+        raise refused
     try:
-        # older versions of polars panic on them, which is no Exception
-        if eager.implementation.is_polars() and nw.Object in eager.schema.values():
-            raise TypeError
         return eager.to_arrow()
     except Exception:  # noqa: BLE001 - each library has its own tree, and what they say may hold cells
-        raise BadData(f"{FRAME}: a column holds Python objects; turn it into text") from None
+        raise refused from None

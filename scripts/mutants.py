@@ -87,7 +87,62 @@ TARGETS: dict[str, tuple[str, ...]] = {
     "verify.judge": ("tests/unit/verify/test_judge.py", "tests/end_to_end/test_rounding.py"),
     **{f"verify.{name}": VERIFIED for name in VERIFIERS},
 }
+ALL_THE_SAME = "exact fractions of more entries are compared, with the same greatest one"
+ANY_SIZE = "whole numbers of any size judge alike"
+LENGTHS = "both have one length"
 EXPLAINED: dict[str, dict[str, str]] = {
+    "models.model": {
+        "1 → 2: int(part.max(": ANY_SIZE,
+        "1 → 2: int(whole.max(": ANY_SIZE,
+        "max → min: kind: type = np.int64": ANY_SIZE,
+    },
+    "models.categories": {
+        "without USub: of = np.array(": "null was left out before",
+        "1 → 2: of = np.array(": "null was left out before",
+    },
+    "models.reference_models": {
+        "GtE → Gt: candidates = near": ALL_THE_SAME,
+        "max → min: candidates = near": ALL_THE_SAME,
+        "True → False: pairs = set(": LENGTHS,
+    },
+    "models.a_d": {
+        "GtE → Gt: pairs = np.unique(": ALL_THE_SAME,
+        "1e-12 → 1.000000000001: pairs = np.unique(": ALL_THE_SAME,
+    },
+    "models.alpha_k": {
+        "maximum → minimum: np.maximum.at(": ALL_THE_SAME,
+        "GtE → Gt: highest = share": ALL_THE_SAME,
+        "True → False: named = ": LENGTHS,
+        "True → False: for value, count in zip(": LENGTHS,
+    },
+    "models.presence": {
+        "LtE → Lt: least = min(": ALL_THE_SAME,
+        "1 → 2: least = min(": ALL_THE_SAME,
+        "GtE → Gt: most = max(": ALL_THE_SAME,
+    },
+    "models.xy_privacy": {"True → False: for labels, codes in zip(": LENGTHS},
+    "models.bt_privacy": {"True → False: return list(zip(": "lists of two lengths were refused before"},
+    "models.leakage": {
+        "Gt → GtE: return margin > 0": "a margin of 0 is compared exactly",
+        "max → min: small = int(": ANY_SIZE,
+        "1 → 2: ends = np.searchsorted(": "an end behind the last value is not used",
+    },
+    "models.likeness": {"Gt → GtE: return np.asarray(_gains(": "no gain lies just a tolerance above the logarithm"},
+    "models.disclosure": {"Gt → GtE: if self.absent ==": "where δ is just as large, either is right"},
+    "models.p_alpha_sensitive": {
+        "Gt → GtE: if needed > ": "no class weighs so much",
+        "all → any: if self.complies(table).all()": "the whole table is one class",
+    },
+    "models.proximity": {
+        "1 → 2: size = max(": "a larger factor keeps groups apart as well",
+        "0 → 1: wide = max(": ANY_SIZE,
+        "1 → 2: wide = max(": ANY_SIZE,
+        "FloorDiv → Mult: kind = integers(": ANY_SIZE,
+        "1 → 2: kind = integers(": ANY_SIZE,
+    },
+    "models.personal_privacy": {
+        "1 → 2: width = int(": "a larger factor keeps groups apart as well",
+    },
     "labels.scale": {
         "return → return None: return bool((np.diff(": "runs are found in the slower way",
         "Eq → NotEq: if unit == 1 and not any(": "keys of whole numbers are made in the slower way",

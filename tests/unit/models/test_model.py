@@ -181,3 +181,9 @@ def test_a_model_that_looks_at_a_column_needs_it():
     Looks(2).refuse_misfit(Table(columns, 1), {}, {})
     with pytest.raises(BadPolicy, match="looks looks at 'job', and the table has no such column"):
         Looks(2).refuse_misfit(Table({"age": columns["age"]}, 1), {}, {})
+
+
+def test_products_beyond_words_are_compared_exactly():
+    """1/2⁴⁰ is far below one half, though 2⁴⁰ · (2⁴⁰ + 1) does not fit an int64."""
+    limit = Fraction(2**40 + 1, 2**41)
+    assert is_within_limits(np.array([1]), np.array([2**40]), [limit], np.array([0])).tolist() == [True]

@@ -133,3 +133,8 @@ def test_a_weight_is_stated_so_that_it_is_kept(made):
     assert attained["alpha"] == 1.6666666666666665
     assert of(made, 1, attained["alpha"], categories=four).complies(table).all()
     assert not of(made, 1, 1.6666666666666667, categories=four).complies(table).any()
+
+
+@every
+def test_a_table_of_nulls_has_no_value(made):
+    assert "has 0 " in of(made, 1, 1).impossible(counted([[None, None]]), 0)

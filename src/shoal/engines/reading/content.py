@@ -3,6 +3,7 @@
 import glob
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -43,6 +44,8 @@ def open_content(source: "str | os.PathLike[str]") -> Content:
         raise BadData(f"{name}: this is the lock file of an open workbook; take {printable_name(path.name[2:])}")
     try:
         data = _bytes_of(path)
+    except BadData:
+        raise
     except (FileNotFoundError, NotADirectoryError):
         raise BadData(f"{name}: there is no such file{_suggest_names(path)}") from None
     except IsADirectoryError:
@@ -59,6 +62,9 @@ def open_content(source: "str | os.PathLike[str]") -> Content:
 def _bytes_of(path: Path) -> bytes:
     """Read a file once, to its end: a second read, or a memory map, could see it changed or truncated."""
     with path.open("rb") as file:
+        mode = os.fstat(file.fileno()).st_mode
+        if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not file.isatty() and not path.samefile(os.devnull)):
+            raise BadData(f"{printable_name(path.name)}: this is a device, which may have no end; name a file")
         return file.read()
 
 

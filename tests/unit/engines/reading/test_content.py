@@ -9,7 +9,7 @@ import pytest
 
 from shoal.engine_port import ReadOptions
 from shoal.engines.reading import read
-from shoal.engines.reading.content import files_of, open_remote
+from shoal.engines.reading.content import files_of, open_content, open_remote
 from shoal.errors import BadData
 
 
@@ -105,3 +105,12 @@ def test_a_remote_pattern_hides_the_same(monkeypatch):
 def test_the_lock_file_of_a_workbook_is_named(refused):
     said = "~$people.xlsx: this is the lock file of an open workbook; take people.xlsx"
     assert refused(b"\x05Anna", "~$people.xlsx") == said
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
+def test_a_device_without_an_end(device):
+    with pytest.raises(BadData, match=r"^(zero|urandom): this is a device, which may have no end; name a file$"):
+        open_content(device)
+
+
+def test_nothing_is_empty():
+    with pytest.raises(BadData, match=r"^null: the file is empty"):
+        open_content("/dev/null")

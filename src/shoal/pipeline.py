@@ -87,7 +87,8 @@ def make_release(
         if asked == "auto" and engine.name != "arrow":
             warnings.warn(ShoalWarning(f"the table was read where it is, by the {engine.name} engine"), stacklevel=2)
         table = source if isinstance(source, Source) else read_with_population(source, policy, engine)
-        log_event("read", **_describe_table(table), engine=engine.name)
+        rows, columns = table.table.rows, len(table.table.columns)
+        log_event("read", name=table.name, format=table.format, rows=rows, columns=columns, engine=engine.name)
         if policy.republish is None:
             problem = Problem.of(table, with_margin(policy), engine, watch, stop)
             plan = solve(problem) if earlier is None else earlier.solve(problem)
@@ -145,7 +146,3 @@ def publish_release(
             write_recommendation(places, manifest)
             write_reports(places, release, manifest, public_manifest, visible, audit, compared)
     return manifest
-
-
-def _describe_table(table: Source) -> dict[str, str | int | None]:
-    return {"name": table.name, "format": table.format, "rows": table.table.rows, "columns": len(table.table.columns)}

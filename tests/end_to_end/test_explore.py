@@ -371,8 +371,8 @@ def test_no_node_complies(race):
 
 def test_the_wrong_table_is_refused(desk):
     desk.table("other\n1\n2\n")
-    desk.refused(2, "lattice", desk.data, "--policy", desk.folder / "policy.toml", says="no column")
-    desk.refused(2, "compare", desk.data, "--policy", desk.folder / "policy.toml", says="no column")
+    desk.refused(2, "lattice", desk.data, "--policy", desk.folder / "policy.toml", says="the policy of another table")
+    desk.refused(2, "compare", desk.data, "--policy", desk.folder / "policy.toml", says="the policy of another table")
 
 
 # several algorithms

@@ -105,6 +105,8 @@ def test_a_remote_pattern_hides_the_same(monkeypatch):
 def test_the_lock_file_of_a_workbook_is_named(refused):
     said = "~$people.xlsx: this is the lock file of an open workbook; take people.xlsx"
     assert refused(b"\x05Anna", "~$people.xlsx") == said
+
+
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/urandom"])
 def test_a_device_without_an_end(device):
     with pytest.raises(BadData, match=r"^(zero|urandom): this is a device, which may have no end; name a file$"):

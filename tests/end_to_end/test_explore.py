@@ -101,7 +101,7 @@ def test_the_score_of_a_search_is_the_score_of_the_judge(metric, instance):
     oracle = Oracle(before, instance.models, instance.limit, scorer, instance.reading)
     for node in instance.nodes():
         after = oracle.apply(node)
-        judged = scorer.judge(after, after.suppressed).score
+        judged = scorer.judge(after, after.classes.counts * after.suppressed).score
         assert isclose(scorer.score(after), judged, rel_tol=1e-12, abs_tol=1e-12)
 
 

@@ -16,9 +16,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts
+from shoal.data.packed_keys import CountInterpretation
+from shoal.metrics.catalogue import METRICS
 from shoal.models import MODELS, spec
 from shoal.models.alpha_k import AlphaK
+from shoal.models.closeness import TCloseness
+from shoal.models.disclosure import DeltaDisclosure
+from shoal.models.l_diversity import EntropyLDiversity
+from shoal.models.likeness import BetaLikeness
 from shoal.models.model import Closure, Model, asked
+from shoal.models.presence import DeltaPresence
+from shoal.models.recursive_cl import RecursiveCLDiversity
+from shoal.search.driver import drive_search
+from shoal.search.optimal import optimal
+from shoal.search.oracle import Oracle
 
 LABELS = ("flu", "hiv", "tbc", None)
 ORDER = ("tbc", "flu", "hiv")
@@ -445,3 +456,119 @@ def test_alpha_k_is_not_superset():
     assert complies(model, rows) == [True, False]
     assert complies(model, [merged(*rows)]) == [False]
     assert AlphaK.closure is Closure.UNION
+
+
+# how many rows of a class must go
+
+
+PRUNING = sorted(
+    name
+    for name, model in MODELS.items()
+    if model.closure is Closure.UNION and model.least_removed is not Model.least_removed and "population" not in name
+)
+"""Models that say more than that one row must go."""
+WITHOUT_A_POPULATION = [name for name in PRUNING if not issubclass(MODELS[name], DeltaPresence)]
+
+
+def fewest_removed(model, row, whole):
+    """The fewest rows of a class without which the rest complies, by trying every rest; all of them if none does."""
+    rests = [rest for rest in product(*(range(n + 1) for n in row)) if any(rest)]
+    table = counts(rests, reference=whole)
+    if not isinstance(model, DeltaPresence):
+        complying = model.complies(table)
+        return min([sum(row), *(sum(row) - sum(rest) for rest, ok in zip(rests, complying, strict=True) if ok)])
+    # whoever goes takes persons of the population along: as many, or more
+    found = [sum(row)]
+    for kept in range(1, sum(row) + 1):
+        for everybody in range(kept, 2 * sum(row) - (sum(row) - kept) + 1):
+            small = replace(counts([[kept, 0, 0, 0]]), population=np.array([everybody]))
+            if model.complies(small)[0]:
+                found.append(sum(row) - kept)
+    return min(found)
+
+
+@every_model
+def test_no_fewer_rows_can_go(name):
+    """For a model and each of its parts; and at least one row of a class that fails goes, where nothing is rounded."""
+
+    def check(whole, row, others):
+        table = merged(row, *others)
+        for model in (whole, *whole.parts()):
+            if model.table_wide:
+                continue
+            (said,) = model.least_removed(counts([row], reference=table)).tolist()
+            assert 0 <= said <= fewest_removed(model, row, table)
+            assert said == 0 or not model.complies(counts([row], reference=table))[0]
+
+    run(check, model_of(name), one_class, st.lists(one_class, max_size=3), most=300)
+
+
+@pytest.mark.parametrize(
+    ("model", "row", "whole", "least"),
+    [
+        # 6 of 8 have flu, and at most half may: 2 others can stay with 2 of them
+        (AlphaK(0.5, 1, ATTRIBUTE), [6, 1, 1, 0], [9, 9, 9, 0], 4),
+        # M/3 of each may stay: 2 + 1 + M/3 >= (1 - t) M up to M = 6, of 9
+        (TCloseness(1 / 6, "equal", ATTRIBUTE), [6, 2, 1, 0], [5, 5, 5, 0], 3),
+        # a share of at most 2/3 each: 6 of the 8 are flu, and with 2 others 4 of them can stay
+        (BetaLikeness(1, "basic", ATTRIBUTE), [6, 1, 1, 0], [5, 5, 5, 0], 2),
+        # a third of each value, and at least a sixth of the rest must be tbc: at most 6 rows
+        (DeltaDisclosure(1, "violates", 2, ATTRIBUTE), [6, 4, 1, 0], [5, 5, 5, 0], 5),
+        # 2 values as even as 2: as many of each
+        (EntropyLDiversity(2, ATTRIBUTE), [6, 2, 0, 0], [5, 5, 5, 0], 4),
+        # fewer than 2 (1 + 1) rows of a value
+        (RecursiveCLDiversity(2, 2, ATTRIBUTE), [6, 1, 1, 0], [9, 9, 9, 0], 3),
+        # one value where two are needed: everything
+        (RecursiveCLDiversity(2, 2, ATTRIBUTE), [6, 0, 0, 0], [9, 9, 9, 0], 6),
+    ],
+)
+def test_worked_numbers(model, row, whole, least):
+    assert model.least_removed(counts([row], reference=whole)).tolist() == [least]
+    assert fewest_removed(model, row, whole) >= least
+
+
+def test_presence():
+    """8 of 16 are in the table, and at most a quarter may: (8 - 4)/(1 - 1/4) is more than 5."""
+    model = DeltaPresence("register.csv", max=0.25)
+    assert model.least_removed(counts([[8, 0, 0, 0]])).tolist() == [6]
+    assert fewest_removed(model, [8, 0, 0, 0], None) == 6
+
+
+@pytest.mark.parametrize("share", ["0.1", "0.5", "1"])
+@pytest.mark.parametrize("name", WITHOUT_A_POPULATION)
+def test_the_optimum_with_suppression_equals_brute_force(name, share):
+    """Every metric, on tables with a sensitive column that has an order and a hierarchy; rows dropped, or shown."""
+    named = {"u": "flu", "v": "hiv", "w": "tbc", None: None}
+
+    def check(instance, model):
+        whole = [[named[value] for value in instance.sensitive].count(label) for label in LABELS]
+
+        def holds(values):
+            row = [[named[value] for value in values].count(label) for label in LABELS]
+            return bool(model.complies(counts([row], reference=whole))[0])
+
+        known = replace(instance, promises=[naive.Promise(model, holds), naive.k_anonymity(2)])
+        labels = [named[label] for label in known.labels[naive.SENSITIVE]]
+        inside = [LABELS.index(label) for label in labels]
+        levels = [np.array(level)[inside] for level in ([0, 1, 2, 3], [0, 1, 0, 2], [0, 0, 0, 0])]
+        reading = CountInterpretation(
+            {naive.SENSITIVE: labels},
+            reference={naive.SENSITIVE: np.array(whole)[inside]},
+            levels={naive.SENSITIVE: levels},
+            order={naive.SENSITIVE: [label for label in ORDER if label in labels]},
+        )
+        asked = [replace(model, attribute=naive.SENSITIVE), naive.k_anonymity(2).model]
+        before = replace(known.before(), sensitive=reading)
+        for metric in METRICS:
+            oracle = Oracle(before, asked, known.limit, METRICS[metric].on(before), reading, known.show)
+            lattice = oracle.prune(known.lattice())
+            search = optimal(lattice, oracle.scorer.floors, before.left_out, additive=oracle.scorer.additive)
+            found, best = drive_search(search, oracle), naive.best(metric, known)
+            assert found.proved
+            assert (found.best and found.best.node) == (best and best.node)
+            if best is not None:
+                assert found.best.suppressed == len(best.suppressed)
+
+    models = model_of(name).filter(lambda model: getattr(model, "reference", "original") == "original")
+    instances = naive.instances(share, st.just([]), st.booleans())
+    naive.examples(100)(given(instances, models)(check))()

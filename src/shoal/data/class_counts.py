@@ -80,6 +80,9 @@ class ValueCounts:
 
     def blocks(self) -> Iterator[tuple[slice, Longs]]:
         """Yield the dense matrix in blocks of a few million cells, each with its slice of classes, to save memory."""
+        if self.class_count * len(self.labels) <= _CELLS:
+            yield slice(0, self.class_count), self.dense()
+            return
         # [entry] entries sorted by class, so that those of a block of classes are one slice
         order = np.argsort(self.classes, kind="stable")
         classes, values, counts = self.classes[order], self.values[order], self.counts[order]

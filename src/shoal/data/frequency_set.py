@@ -172,10 +172,16 @@ class FrequencySet:
         }
         return self.rollup(nothing)
 
-    def marginals(self, chosen: NDArray[np.bool_], sizes: Sequence[int]) -> tuple[Longs, Longs]:
-        """Return the rows of the chosen classes per code, attribute after attribute, and the offset of each."""
+    def marginals(
+        self, chosen: NDArray[np.bool_], sizes: Sequence[int], many: Longs | None = None
+    ) -> tuple[Longs, Longs]:
+        """Return the rows of the chosen classes per code, attribute after attribute, and the offset of each.
+
+        Of each class `many` rows are counted, or all.
+        """
         begin = np.concatenate([[0], np.cumsum(sizes)])
-        rows = kernels.marginals(self.keys, self.counts, chosen, *self.layout.fields, begin[:-1].copy(), int(begin[-1]))
+        counts = self.counts if many is None else many
+        rows = kernels.marginals(self.keys, counts, chosen, *self.layout.fields, begin[:-1].copy(), int(begin[-1]))
         return rows, begin[:-1]
 
     def merge(self, other: "FrequencySet") -> "FrequencySet":

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from shoal.data.class_counts import Longs
 from shoal.hierarchy.taxonomy import Hierarchy
 from shoal.metrics.metric import Floats, Floors, Judgement, Metric
-from shoal.models.model import Flags
 from shoal.recoding.outcome import After, Before, RecodedCells
 
 
@@ -101,10 +101,14 @@ class AdditiveScorer:
         self.dearest = [_highest_costs(h, cost) for h, cost in zip(before.hierarchies, costs, strict=True)]
         self.floors: Floors = tuple(self._scaled(i, mean) for i, mean in enumerate(self.means))
 
-    def judge(self, after: After, doomed: Flags) -> Judgement:
-        exact = self._floors(after, after.suppressed)
-        score = float(sum(floor[-1] for floor in exact))
-        below = exact if doomed is after.suppressed else self._floors(after, doomed)
+    def judge(self, after: After, gone: Longs, least: int = 1) -> Judgement:
+        del least
+        below = self._floors(after, gone)
+        rest = after.classes.rest
+        exact = int(gone.sum()) + (0 if rest is None else rest.rows) == after.suppressed_rows
+        face = any(level >= len(cost) for cost, level in zip(self.costs, after.node, strict=True))
+        # where all that is suppressed here is gone for good, the bound is exact; of a face there is no more than it
+        score = float(sum(floor[-1] for floor in below)) if exact or face else self.score(after)
         return Judgement(score, below, -np.inf)
 
     def score(self, after: After) -> float:
@@ -120,22 +124,22 @@ class AdditiveScorer:
     def value(self, score: float) -> float:
         return float(np.expm1(score)) if self.geometric else score
 
-    def _floors(self, after: After, out: Flags) -> Floors:
-        """Return lower bounds per attribute, for each level up to the node's, if the rows of `out` cost 1.
+    def _floors(self, after: After, gone: Longs) -> Floors:
+        """Return lower bounds per attribute, for each level up to the node's, if `gone` rows of each class cost 1.
 
-        The other rows cost what they cost there; those of `out` are replaced, at a finer level by the dearest label
-        that lies under theirs. At the node's own level this is exact.
+        The other rows cost what they cost there; those that are gone are replaced, at a finer level by the dearest
+        label that lies under theirs. At the node's own level this is exact.
         """
         sizes = [h.groups(level) for h, level in zip(self.hierarchies, after.node, strict=True)]
-        rows, begins = after.marginals(out, self.hierarchies)
-        # rows of `out`: every attribute counts the same ones, so the first is enough
-        gone = int(rows[: sizes[0]].sum())
-        # per attribute, the rows of `out` under each label of the node's level
+        rows, begins = after.marginals(gone > 0, self.hierarchies, gone)
+        # rows that are gone: every attribute counts the same ones, so the first is enough
+        lost = int(rows[: sizes[0]].sum())
+        # per attribute, the rows that are gone under each label of the node's level
         parts = [rows[begin : begin + size] for begin, size in zip(begins.tolist(), sizes, strict=True)]
         return tuple(
             self._scaled(
                 i,
-                self.means[i][: level + 1] + (gone - self.dearest[i][level] @ parts[i]) / self.rows,
+                self.means[i][: level + 1] + (lost - self.dearest[i][level] @ parts[i]) / self.rows,
             )
             if level < len(self.dearest[i])
             else np.zeros(level + 1)
@@ -171,8 +175,8 @@ class HeightScorer:
     def score(self, after: After) -> float:
         return float(sum(after.node))
 
-    def judge(self, after: After, doomed: Flags) -> Judgement:
-        del doomed
+    def judge(self, after: After, gone: Longs, least: int = 1) -> Judgement:
+        del gone, least
         below = tuple(floor[: level + 1] for floor, level in zip(self.floors, after.node, strict=True))
         return Judgement(float(sum(after.node)), below, -np.inf)
 

@@ -11,9 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.class_counts import ValueCounts
+from shoal.data.class_counts import Longs, ValueCounts
 from shoal.metrics.metric import Floats, Floors, Judgement, Metric
-from shoal.models.model import Flags
 from shoal.recoding.outcome import After, Before, Outcome, RecodedCells
 
 
@@ -90,8 +89,8 @@ class AlphaScorer:
     def score(self, after: Outcome) -> float:
         return max((self.summary(alphas(values)) for values in self._released(after)), default=0.0)
 
-    def judge(self, after: After, doomed: Flags) -> Judgement:
-        del doomed
+    def judge(self, after: After, gone: Longs, least: int = 1) -> Judgement:
+        del gone, least
         return Judgement(self.score(after), tuple(np.zeros(level + 1) for level in after.node), -np.inf)
 
     def value(self, score: float) -> float:

@@ -9,7 +9,6 @@ import numpy as np
 from shoal.data.class_counts import Longs, sum_counts
 from shoal.metrics.comparison import Bucket, Comparison, Measurement
 from shoal.metrics.metric import Floors, Judgement, Metric
-from shoal.models.model import Flags
 from shoal.recoding.outcome import After, Before, Outcome, RecodedCells
 
 
@@ -30,8 +29,8 @@ class Discernibility(Metric):
             before,
             score=lambda after: float(after.kept @ after.kept) + float(n) * after.suppressed_rows,
             coarser=lambda after: float(after.classes.counts @ after.classes.counts) + after.unlisted_squares,
-            # a row that stays costs at least itself
-            finer=lambda gone: float(n) * gone + (n - gone),
+            # a row that stays costs at least the least size of a class
+            finer=lambda gone, least: float(n) * gone + float(n - gone) * least,
         )
 
 
@@ -52,8 +51,8 @@ class AverageClass(Metric):
             before,
             score=lambda after: n / (len(after.kept) + (after.suppressed_rows > 0)),
             coarser=lambda after: n / (len(after.classes) + after.unlisted),
-            # at most every row that stays is a class, and the suppressed ones are one
-            finer=lambda gone: n / (n - gone + (gone > 0)),
+            # what stays are classes of the least size, at most, and the suppressed rows are one
+            finer=lambda gone, least: n / ((n - max(gone, 1)) // least + 1),
         )
 
 
@@ -64,16 +63,17 @@ class ClassScorer:
     before: Before
     score: Callable[[Outcome], float]
     coarser: Callable[[After], float]
-    finer: Callable[[int], float]
+    finer: Callable[[int, int], float]
     floors: Floors = field(init=False)
     additive: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.floors = tuple(np.zeros(h.left_out + 1) for h in self.before.hierarchies)
 
-    def judge(self, after: After, doomed: Flags) -> Judgement:
+    def judge(self, after: After, gone: Longs, least: int = 1) -> Judgement:
         below = [np.zeros(level + 1) for level in after.node]
-        below[0] += self.finer(after.count_rows(doomed))
+        rest = after.classes.rest
+        below[0] += self.finer(int(gone.sum()) + (0 if rest is None else rest.rows), least)
         return Judgement(self.score(after), tuple(below), self.coarser(after))
 
     def value(self, score: float) -> float:

@@ -7,7 +7,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.models.model import Flags
+from shoal.data.class_counts import Longs
 from shoal.recoding.outcome import After, Before, RecodedCells
 
 Floats = NDArray[np.float64]
@@ -34,8 +34,11 @@ class Scorer(Protocol):
     additive: bool
     """Whether bounds for disjoint sets of attributes, the others left out, add up to a bound for the node."""
 
-    def judge(self, after: After, doomed: Flags) -> Judgement:
-        """Score a node; the rows of `doomed` classes are suppressed at every finer node too."""
+    def judge(self, after: After, gone: Longs, least: int = 1) -> Judgement:
+        """Score a node; of each class at least `gone` rows are suppressed at every finer node too.
+
+        Classes that are kept have at least `least` rows.
+        """
         ...
 
     def score(self, after: After) -> float:

@@ -22,6 +22,7 @@ from shoal.models.model import (
     is_within_limits,
     refuse_unless_flag,
     refuse_unless_whole,
+    removed_for_shares,
     settle_shares,
 )
 
@@ -65,6 +66,16 @@ class AlphaK(Model):
         over = ~is_within_limits(values.counts, known[values.classes], limits, which)
         complying[values.classes[over]] = False
         return complying
+
+    def least_removed(self, counts: ClassCounts) -> Longs:
+        """Return how many rows of each class must go before every value has at most its share of the rest.
+
+        Of M rows that are left at most α M have a value, so M <= Σ min(n, α M) over the values. Classes of fewer than
+        k rows go whole.
+        """
+        values, _ = self._count_values(counts)
+        removed = removed_for_shares(values, np.array([float(limit) for limit in self.limits(values.labels)]))
+        return np.where(counts.sizes - removed < self.k, counts.sizes, removed)
 
     def limits(self, labels: Sequence[str | None]) -> list[Fraction]:
         """Return the greatest share of each value."""

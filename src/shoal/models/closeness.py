@@ -1,22 +1,25 @@
 """t-closeness: the sensitive values of every class are distributed nearly as in the whole table."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
-from shoal.data.class_counts import ClassCounts, Indices, ValueCounts, sum_counts
+from shoal.data.class_counts import ClassCounts, Indices, Longs, ValueCounts, sum_counts
 from shoal.errors import BadPolicy
 from shoal.models.model import (
     KNOWS_FREQUENCIES,
     Closure,
     Flags,
+    Floats,
     Need,
     Part,
     ceiling,
     exact_share,
     is_within_limits,
+    removed_for_shares,
     scale_to_integers,
     settle_shares,
 )
@@ -121,6 +124,64 @@ def _count_groups(values: ValueCounts, groups: Indices) -> ValueCounts:
     return ValueCounts(found // size, found % size, counts, [None] * size, values.class_count, overall)
 
 
+Heights = Callable[[Floats], Floats]
+
+
+def _ordered_heights(ranks: Indices, surplus: Floats) -> Floats:
+    """Return heights [class, value] of ordered values, given shares [class, value] less those of the table.
+
+    Σ_i |S_i| over sums S of the surplus up to the i-th value is Σ_i sign(S_i) S_i; a value is in all S_i from its own
+    on, so its height is the sum of their signs.
+    """
+    m = int(ranks.max(initial=0)) + 1
+    by_rank = np.zeros((len(surplus), m))
+    np.add.at(by_rank.T, ranks, surplus.T)
+    # [class, rank] sign of each S_i, without the last, which is 0
+    signs = np.sign(np.cumsum(by_rank, axis=1))
+    signs[:, -1] = 0
+    return np.cumsum(signs[:, ::-1], axis=1)[:, ::-1][:, ranks] / max(m - 1, 1)
+
+
+def _hierarchical_heights(levels: Sequence[Indices], surplus: Floats) -> Floats:
+    """Return heights [class, value] of values in a hierarchy, given shares [class, value] less those of the table.
+
+    The distance is the mean over the levels of the surplus of groups that have one; a value has the share of levels at
+    which it is in such a group.
+    """
+    rooted = len(np.unique(levels[-1])) == 1
+    heights = np.zeros_like(surplus)
+    for level in levels:
+        groups = np.zeros((len(surplus), int(level.max(initial=0)) + 1))
+        np.add.at(groups.T, level, surplus.T)
+        heights += (groups > 1e-12)[:, level]
+    return heights / max(len(levels) - rooted, 1)
+
+
+_CUTS = 3
+"""How many heights are tried; each is good for what the one before would leave of the class."""
+
+
+def _removed_from_above(dense: Longs, reference: Longs, t: float, heights_of: Heights) -> Longs:
+    """Return how many rows of each class [class, value] must go, by heights as `_least_removed` says."""
+    p = reference / max(int(reference.sum()), 1)
+    n = dense.astype(np.float64)
+    removed, left = np.zeros(len(n)), n
+    for _ in range(_CUTS):
+        heights = heights_of(left / np.maximum(left.sum(axis=1, keepdims=True), 1e-9) - p)
+        # [class, value] what a row adds to the sum, and the same from the highest value on
+        each = heights - (heights @ p)[:, None] - t
+        order = np.argsort(-each, axis=1)
+        each, rows = np.take_along_axis(each, order, axis=1), np.take_along_axis(n, order, axis=1)
+        total = (each * rows).sum(axis=1)
+        # what is over once the rows before each value went, and how many of the value's own go
+        over = total[:, None] - np.cumsum(each * rows, axis=1) + each * rows
+        gone = np.where(each > 1e-12, np.clip(over / np.maximum(each, 1e-12), 0, rows), 0.0)
+        removed = np.maximum(removed, gone.sum(axis=1))
+        left = n.copy()
+        np.put_along_axis(left, order, rows - gone, axis=1)
+    return np.ceil(removed * (1 - 1e-9) - 1e-6).astype(np.int64)
+
+
 Distance = Literal["equal", "ordered", "hierarchical"]
 """How the distance between two values is measured."""
 
@@ -173,6 +234,35 @@ class TCloseness(ReferenceModel):
     def _close(self, values: ValueCounts) -> Flags:
         part, whole = self._emd(values)
         return is_within_limits(part, whole, [exact_share("t", self.t)], np.zeros(len(part), dtype=np.int64))
+
+    def _least_removed(self, values: ValueCounts) -> Longs:
+        """Return how many rows of each class must go before the rest is within t of the whole table.
+
+        Equal distances: of M rows that are left, those that need not move are Σ min(m, p M) over the values, at most
+        Σ min(n, p M), and they are at least (1 - t) M.
+
+        Ordered and hierarchical distances: let each value have a height φ such that no two values differ in height by
+        more than their distance. Then moving costs at least what it changes of the mean height, so the rest is within
+        t only if Σ m (φ - Σ p φ - t) <= 0. All n rows have the sum Σ n (φ - Σ p φ - t), and each row that goes takes
+        its own part of it away: fewest go if those of the highest values go first. Any heights give a true bound; those
+        with which the mean height tells the distance of the class exactly give a good one.
+        """
+        t = float(exact_share("t", self.t))
+        if self.distance not in {"ordered", "hierarchical"}:
+            overall = values.overall
+            return removed_for_shares(values, overall / max(int(overall.sum()), 1), share=1 - t)
+        removed = np.zeros(values.class_count, dtype=np.int64)
+        far = ~self._close(values)
+        reference = values.overall
+        for classes, dense in replace(values, reference=reference).select_classes(far).blocks():
+            removed[np.flatnonzero(far)[classes]] = _removed_from_above(dense, reference, t, self._heights(values))
+        return removed
+
+    def _heights(self, values: ValueCounts) -> Heights:
+        """Return what gives the heights of values in each class, from how much more of each it has than the table."""
+        if self.distance == "ordered":
+            return partial(_ordered_heights, rank_values(values, self.attribute))
+        return partial(_hierarchical_heights, values.levels)
 
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
         found = {"t": ceiling(greatest_ratio(*self._emd(values)))}

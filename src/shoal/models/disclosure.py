@@ -10,9 +10,9 @@ import numpy as np
 from annotated_types import Gt
 from numpy.typing import NDArray
 
-from shoal.data.class_counts import ClassCounts, ValueCounts
+from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
 from shoal.models.likeness import TOLERANCE, BetaLikeness
-from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, Model, exact
+from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, Model, exact, removed_for_shares
 from shoal.models.reference_models import Reference, ReferenceModel, ratios, refuse_unless_one_of
 
 Absent = Literal["violates", "skip"]
@@ -76,6 +76,17 @@ class DeltaDisclosure(ReferenceModel):
 
     def _close(self, values: ValueCounts) -> Flags:
         return np.asarray(self._furthest(values, self.absent) < float(self.delta))
+
+    def _least_removed(self, values: ValueCounts) -> Longs:
+        """Return how many rows of each class must go before the share of each value is near to that of the table.
+
+        |log(q/p)| < δ bounds the share q on both sides: p/x < q < p x, where x is the base to the power δ. So of M rows
+        that are left M <= Σ min(n, x p M) over the values and, where no value may be absent, p/x M <= n for each.
+        """
+        overall = values.overall
+        share = overall / max(int(overall.sum()), 1)
+        times = (2.0 if self.log == 2 else e) ** min(float(self.delta), _LARGEST_POWER) * (1 + TOLERANCE)
+        return removed_for_shares(values, share * times, share / times if self.absent == "violates" else None)
 
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
         """Return the least δ, strict and lenient; None where a class lacks a value, so that no δ is enough."""

@@ -25,6 +25,7 @@ from shoal.models.model import (
     exact,
     refuse_unless_flag,
     refuse_unless_whole,
+    round_down_rows,
 )
 from shoal.roles import Role
 
@@ -100,6 +101,18 @@ class LDiversity(Model):
         complying = np.ones(len(counts.sizes), dtype=bool)
         complying[groups.owner[~self.diverse(groups.values)]] = False
         return complying
+
+    def least_removed(self, counts: ClassCounts) -> Longs:
+        """Return how many rows of each class must go: of each of its sets of records as many as that needs."""
+        groups = self.groups(counts)
+        removed = np.zeros(len(counts.sizes), dtype=np.int64)
+        np.add.at(removed, groups.owner, np.minimum(self._removed(groups), groups.rows))
+        return removed
+
+    def _removed(self, groups: DiverseGroups) -> Longs:
+        """Return how many rows of each set of records must go, at least; all where it has too few values."""
+        hopeless = self.hopeless(count_distinct_values(groups.values))
+        return np.where(hopeless, groups.rows, ~self.diverse(groups.values))
 
     def worst(self, counts: ClassCounts) -> int | None:
         groups = self.groups(counts)
@@ -241,6 +254,22 @@ class EntropyLDiversity(LDiversity):
             flags[classes] = is_as_even_as(parts, least)
         return np.asarray((distinct > 0) & flags)
 
+    def _removed(self, groups: DiverseGroups) -> Longs:
+        """Return how many rows must go before the rest is even enough; all where there are too few values.
+
+        Of all ways to keep M rows, min(n, cap) rows of each value, with the cap that makes M of them, are the evenest:
+        every other is a mixture that is less even, and has no more entropy. A lower cap takes most from the most
+        frequent values, so entropy grows as it sinks: M is greatest where the entropy is just ln l.
+        """
+        values, least = groups.values, log(exact("l", self.l))
+        hopeless = self.hopeless(count_distinct_values(values))
+        removed = np.where(hopeless, groups.rows, 0)
+        entropy, slack = _entropy(values)
+        uneven = ~hopeless & (entropy < least - slack)
+        for sets, dense in values.select_classes(uneven).blocks():
+            removed[np.flatnonzero(uneven)[sets]] = dense.sum(axis=1) - _most_even(dense, least)
+        return removed
+
     def level(self, values: ValueCounts) -> NDArray[np.float64]:
         return np.where(count_distinct_values(values) > 0, np.exp(_entropy(values)[0]), 0.0)
 
@@ -281,6 +310,38 @@ def _entropy(values: ValueCounts) -> tuple[NDArray[np.float64], NDArray[np.float
     entropy = np.bincount(values.classes, weights=terms, minlength=values.class_count).astype(np.float64)
     slack = 4 * np.finfo(np.float64).eps * (count_distinct_values(values) + 8) * (entropy + 1)
     return entropy, slack
+
+
+_HALVINGS = 24
+
+
+def _most_even(dense: Longs, least: float) -> Longs:
+    """Return how many rows of each class [class, value] can stay with an entropy of `least`, at most."""
+    # [class, value] rows from the most frequent value on; for each value those of all from it on, and Σ n ln n of them
+    sizes = -np.sort(-dense.astype(np.float64), axis=1)
+    rows = np.cumsum(sizes[:, ::-1], axis=1)[:, ::-1]
+    logs = np.cumsum((sizes * np.log(np.maximum(sizes, 1)))[:, ::-1], axis=1)[:, ::-1]
+
+    def fits(cap: NDArray[np.float64], above: NDArray[np.float64], rest: Any, rest_logs: Any) -> Flags:
+        """Whether the entropy is enough if `above` values are cut down to the cap."""
+        kept = above * cap + rest
+        spread = above * cap * np.log(np.maximum(cap, 1e-9)) + rest_logs
+        return np.asarray(np.log(np.maximum(kept, 1e-9)) - spread / np.maximum(kept, 1e-9) >= least - 1e-9)
+
+    every = np.arange(len(sizes))
+    # [class] the first value whose number of rows is a cap that is low enough; the last one that occurs is
+    enough = fits(sizes, np.arange(sizes.shape[1], dtype=np.float64)[None, :], rows, logs)
+    last = np.count_nonzero(sizes, axis=1) - 1
+    first = np.minimum(np.where(enough.any(axis=1), enough.argmax(axis=1), last), last)
+    # from there up to the number of rows of the value before it: halve until the cap is known
+    low, high = sizes[every, first], sizes[every, np.maximum(first - 1, 0)]
+    above = first.astype(np.float64)
+    rest, rest_logs = rows[every, first], logs[every, first]
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        good = fits(middle, above, rest, rest_logs)
+        low, high = np.where(good, middle, low), np.where(good, high, middle)
+    return round_down_rows(above * high + rest).astype(np.int64)
 
 
 def _are_even(values: ValueCounts) -> Flags:

@@ -9,8 +9,16 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 
-from shoal.data.class_counts import ClassCounts, ValueCounts
-from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, ceiling, exact, is_within_limits
+from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
+from shoal.models.model import (
+    KNOWS_FREQUENCIES,
+    Closure,
+    Flags,
+    ceiling,
+    exact,
+    is_within_limits,
+    removed_for_shares,
+)
 from shoal.models.reference_models import Reference, ReferenceModel, greatest_ratio, ratios, refuse_unless_one_of
 
 Form = Literal["basic", "enhanced"]
@@ -67,6 +75,18 @@ class BetaLikeness(ReferenceModel):
         close = np.ones(values.class_count, dtype=bool)
         close[values.classes[~fits]] = False
         return close
+
+    def _least_removed(self, values: ValueCounts) -> Longs:
+        """Return how many rows of each class must go before no value of the rest gains more than β allows.
+
+        A gain of at most g is a share of at most (1 + g) p, so M <= Σ min(n, (1 + g) p M) over the values.
+        """
+        overall = values.overall
+        share = overall / max(int(overall.sum()), 1)
+        gain = np.full(len(share), float(self.beta))
+        if self.form == "enhanced":
+            gain = np.minimum(gain, -np.log(np.where(overall > 0, share, 1.0)) + TOLERANCE)
+        return removed_for_shares(values, share * (1 + gain))
 
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
         """Return the least β of either form; None where no β is enough."""

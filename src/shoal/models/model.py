@@ -16,7 +16,7 @@ from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 from pydantic import StringConstraints
 
-from shoal.data.class_counts import ClassCounts, Longs
+from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
 from shoal.errors import BadPolicy
 from shoal.roles import Role
 
@@ -60,6 +60,7 @@ def refuse_unless_opted_in(name: str, experimental: object) -> None:
 
 
 Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 Whole = Annotated[int, Ge(1)]
 """A parameter such as k; the annotation is what the JSON Schema of a policy says."""
 Ratio = Annotated[str, StringConstraints(pattern="^[0-9]+/[1-9][0-9]*$")]
@@ -196,6 +197,22 @@ class Model(ABC):
     def complies(self, counts: ClassCounts) -> Flags:
         """Flag the classes that keep the promise; a promise about the table as a whole may flag all of them."""
 
+    def least_removed(self, counts: ClassCounts) -> Longs:
+        """Return for each class a lower bound of how many of its rows must go before what is left keeps the promise.
+
+        What is left may be nothing. Rows are counted, not persons. By default one row of a class that fails.
+
+        A search sums it up where a promise is closed under UNION: what a finer node keeps of a class consists of
+        complying classes, so their union complies, and that union is the class without the rows that are suppressed.
+        So if the sum is more than may be suppressed, neither the node nor any finer one complies.
+        """
+        return (~self.complies(counts)).astype(np.int64)
+
+    @property
+    def keeps_every_row(self) -> bool:
+        """Whether no release from which rows were dropped keeps it."""
+        return False
+
     def holds(self, counts: ClassCounts) -> bool:
         """Whether a table keeps the promise."""
         return bool(self.complies(counts).all())
@@ -316,6 +333,53 @@ def is_within_limits(part: Longs, whole: Longs, limits: Sequence[Fraction], whic
     under: NDArray[Any] = np.array([limit.denominator for limit in limits], dtype=kind)
     fits = part.astype(kind) * under[which] <= whole.astype(kind) * over[which]
     return np.asarray(fits, dtype=bool)
+
+
+def removed_for_shares(values: ValueCounts, upper: Floats, lower: Floats | None = None, share: float = 1.0) -> Longs:
+    """Return how many rows of each class must go before the rest keeps limits on shares, given per value.
+
+    If M rows are left and n of a value there were, at most min(n, upper M) of it count, and at least lower M must be
+    left of it: M <= n / lower. Those that count are at least `share` of M, so Σ min(n, upper M) >= share M. Both sides
+    are 0 at M = 0 and the left one is concave, so this holds up to a greatest M and never above: all rows but that many
+    go at least.
+
+    >>> values = ValueCounts(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([5, 1, 3]), ["flu", "hiv"], 2)
+    >>> removed_for_shares(values, np.array([0.5, 1.0])).tolist()
+    [4, 0]
+    """
+    removed = np.zeros(values.class_count, dtype=np.int64)
+    for classes, dense in values.blocks():
+        rows = dense.astype(np.float64)
+        total = rows.sum(axis=1)
+        most = total.copy()
+        if lower is not None:
+            bounded = lower > 0
+            most = np.minimum(most, round_down_rows((rows[:, bounded] / lower[bounded]).min(axis=1, initial=np.inf)))
+        _lower_to_fit(rows, most, upper, share)
+        removed[classes] = total - np.minimum(round_down_rows(most), total)
+    return removed
+
+
+def _lower_to_fit(rows: Floats, most: Floats, upper: Floats, share: float) -> None:
+    """Lower `most`, the rows M that are left of each class, until Σ min(n, upper M) >= share M, by Newton's method.
+
+    A tangent of a concave function lies above it, so that M stays above the greatest that fits.
+    """
+    open_, left = np.arange(len(rows)), rows
+    for _ in range(len(upper) + 1):
+        # [class, value] whether the limit, not the rows that there are, decides; [class] both sums
+        capped = left > upper * most[open_, None]
+        slope, free = capped @ upper, (left * ~capped).sum(axis=1)
+        misfit = free + slope * most[open_] < share * most[open_] * (1 - 1e-12)
+        if not misfit.any():
+            return
+        open_, left = open_[misfit], left[misfit]
+        most[open_] = free[misfit] / (share - slope[misfit])
+
+
+def round_down_rows(rows: Floats) -> Floats:
+    """Return numbers of rows as whole ones; those that are whole but for rounding are not lowered."""
+    return np.floor(rows * (1 + 1e-12) + 1e-6)
 
 
 def asked(model: Model) -> dict[str, Any]:

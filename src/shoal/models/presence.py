@@ -122,6 +122,23 @@ class DeltaPresence(Model):
         # min <= a/b is 1 - min >= (b - a)/b
         return few & is_within_limits(population - persons, population, [1 - exact_share("min", self.min)], same)
 
+    def least_removed(self, counts: ClassCounts) -> Longs:
+        """Return how many rows of each class must go before the rest is in bounds.
+
+        Of a class of a persons of the table among b of the population, r rows go in classes that hold at least as many
+        persons of the population, since the table is a part of it. What is left complies, so a - r <= max (b - r), and
+        r >= (a - max b) / (1 - max). For `min` nothing but one row is certain: a class that goes may hold one person of
+        the table and most of the population.
+        """
+        persons, population = counts.sizes, known_population(counts)
+        most = float(exact_share("max", self.max))
+        removed = (~self.complies(counts)).astype(np.int64)
+        if most < 1:
+            # a little less, as it is rounded
+            above = np.ceil((persons - most * population) / (1 - most) * (1 - 1e-12) - 1e-6).astype(np.int64)
+            removed = np.maximum(removed, above)
+        return np.minimum(removed, persons)
+
     def holds(self, counts: ClassCounts) -> bool:
         strangers = _count_strangers(counts, suppressed=self.suppressed_counts)
         return bool(self.complies(counts).all()) and (not exact_share("min", self.min) or not strangers)
@@ -176,6 +193,10 @@ class NoStrangers(Model):
     @property
     def table_wide(self) -> bool:
         return True
+
+    @property
+    def keeps_every_row(self) -> bool:
+        return self.suppressed_counts
 
     @property
     def merging(self) -> Closure:

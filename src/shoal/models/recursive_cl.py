@@ -10,8 +10,8 @@ import numpy as np
 from annotated_types import Gt
 from numpy.typing import NDArray
 
-from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
-from shoal.models.l_diversity import LDiversity, Others, refuse_invalid_settings
+from shoal.data.class_counts import ClassCounts, Longs, ValueCounts, sum_counts
+from shoal.models.l_diversity import DiverseGroups, LDiversity, Others, refuse_invalid_settings
 from shoal.models.model import READS_THE_CLASS, Closure, Flags, Whole, ceiling, exact, refuse_unless_whole
 
 
@@ -52,6 +52,23 @@ class RecursiveCLDiversity(LDiversity):
         kind: type = np.int64 if max(largest, c.numerator, c.denominator) <= np.iinfo(np.int64).max else object
         rarer = first.astype(kind) * c.denominator < rest.astype(kind) * c.numerator
         return np.asarray(rarer, dtype=bool)
+
+    def _removed(self, groups: DiverseGroups) -> Longs:
+        """Return how many rows must go before the most frequent value of the rest is rare enough.
+
+        Rows that are left outside of the l - 1 most frequent values of the rest are no more than those outside of any
+        other l - 1 values, so at most T = rₗ+…+rₘ of before. So every value that is left has fewer than c T rows, and
+        what it has above that goes.
+        """
+        values = groups.values
+        _, rest = self._first_and_rest(values)
+        c = exact("c", self.c)
+        fits = max(int(rest.max(initial=1)), 1) * c.numerator <= np.iinfo(np.int64).max
+        # the most rows of a value: the greatest whole number below c T
+        most = (rest.astype(np.int64 if fits else object) * c.numerator - 1) // c.denominator
+        above = np.maximum(values.counts - most[values.classes], 0).astype(np.int64)
+        removed = sum_counts(values.classes, above, len(groups.rows))
+        return np.where(rest == 0, groups.rows, removed)
 
     def level(self, values: ValueCounts) -> NDArray[np.float64]:
         first, rest = self._first_and_rest(values)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.class_counts import ClassCounts, Indices, ValueCounts
+from shoal.data.class_counts import ClassCounts, Indices, Longs, ValueCounts
 from shoal.models.model import Closure, Flags, Model, Need, refuse_unless_flag
 
 Reference = Literal["original", "release"]
@@ -55,6 +55,11 @@ class ReferenceModel(Model):
     def complies(self, counts: ClassCounts) -> Flags:
         return np.ones(len(counts.sizes), dtype=bool) if self.table_wide else self._close(self._values(counts))
 
+    def least_removed(self, counts: ClassCounts) -> Longs:
+        if self.table_wide:
+            return np.zeros(len(counts.sizes), dtype=np.int64)
+        return self._least_removed(self._values(counts))
+
     def holds(self, counts: ClassCounts) -> bool:
         return bool(self._close(self._values(counts)).all())
 
@@ -70,6 +75,10 @@ class ReferenceModel(Model):
     @abstractmethod
     def _close(self, values: ValueCounts) -> Flags:
         """Flag the classes that are close enough to the reference."""
+
+    @abstractmethod
+    def _least_removed(self, values: ValueCounts) -> Longs:
+        """Return how many rows of each class must go, at least, before the rest is close enough to the reference."""
 
     @abstractmethod
     def _attained(self, values: ValueCounts) -> dict[str, Any]:

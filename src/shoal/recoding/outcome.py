@@ -114,14 +114,17 @@ class After:
         return int(self.classes.counts[out].sum()) + (0 if rest is None else rest.rows)
 
     def marginals(
-        self, out: NDArray[np.bool_], hierarchies: tuple[Hierarchy, ...]
+        self,
+        out: NDArray[np.bool_],
+        hierarchies: tuple[Hierarchy, ...],
+        many: NDArray[np.int64] | None = None,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the rows per label of the classes `out` and all unlisted classes, and the offset of each attribute.
 
-        Labels are listed attribute after attribute.
+        Labels are listed attribute after attribute. `many` rows of each class are counted, or all.
         """
         sizes = [h.groups(level) for h, level in zip(hierarchies, self.node, strict=True)]
-        rows, begins = self.classes.marginals(out, sizes)
+        rows, begins = self.classes.marginals(out, sizes, many)
         rest = self.classes.rest
         return (rows if rest is None else rows + rest.rows_per_label([h.groups(0) for h in hierarchies], sizes)), begins
 

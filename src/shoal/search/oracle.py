@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from shoal.data.class_counts import ClassCounts
+from shoal.data.class_counts import ClassCounts, Longs
 from shoal.data.frequency_set import FrequencySet
 from shoal.data.packed_keys import CountInterpretation
 from shoal.hierarchy.lattice import Lattice, Node
@@ -58,6 +58,19 @@ class InferredCompliance:
 
 
 _REMEMBERED_ANSWERS = 20_000
+
+
+@dataclass
+class CountedNode:
+    """What is known of the classes at a node, each thing counted once."""
+
+    node: Node
+    classes: FrequencySet
+    counts: ClassCounts
+    complying: dict[int, Flags] = field(default_factory=dict)
+    """The classes that keep each part of the policy, by its number."""
+    gone: Longs | None = None
+    """Rows of each class that are suppressed here and at every finer node, at least."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +130,12 @@ class Oracle:
 
     def __post_init__(self) -> None:
         self._parts = [part for model in self.models for part in model.parts()]
+        if not self.show_suppressed and any(part.keeps_every_row for part in self._parts):
+            self.limit = 0
         self._least = least_size(self.models)
         self._answers: dict[Node, Answer] = {}
         self._known = InferredCompliance(self.before.left_out)
+        self._counted: CountedNode | None = None
         self._rollups = Rollups(self.before)
         everybody = self.before.population
         self._population = None if everybody is None else Rollups(replace(self.before, classes=everybody))
@@ -165,7 +181,9 @@ class Oracle:
             self.tally.remembered += 1
             return self._answers[node]
         classes = self._compute_classes(node)
-        answer = self._answer_if_too_small(node, classes) or self._judge(self.suppress(node, classes))
+        answer = self._answer_if_too_small(node, classes) or self._answer_if_too_much_goes(node, classes)
+        if answer is None:
+            answer = self._judge(self.suppress(node, classes))
         if len(self._answers) >= _REMEMBERED_ANSWERS:
             self._answers = dict(list(self._answers.items())[_REMEMBERED_ANSWERS // 2 :])
         self._answers[node] = answer
@@ -262,19 +280,53 @@ class Oracle:
     def failing(self, node: Node, classes: FrequencySet, least: Closure = Closure.NOT) -> Flags:
         """Return which classes at a node fail a part of the policy whose closure is at least `least`."""
         failing = np.zeros(len(classes), dtype=bool)
-        counts = self.counts(node, classes)
-        for part in self._parts:
-            if self.merging(part) >= least and not part.table_wide:
-                failing |= ~part.complies(counts)
+        for i, merging in enumerate(self._merging):
+            if merging >= least and not self._parts[i].table_wide:
+                failing |= ~self._complying(node, classes, i)
         return failing
 
     def counts(self, node: Node, classes: FrequencySet) -> ClassCounts:
         """Return the counts that models are checked against, for the classes at a node."""
-        counts = classes.class_counts(self.reading)
-        if self._population is None:
-            return counts
-        population, strangers = classes.count_in(self._population.at(node))
-        return replace(counts, population=population, strangers=strangers)
+        return self._count(node, classes).counts
+
+    @cached_property
+    def _merging(self) -> list[Closure]:
+        """The closure of each part of the policy."""
+        return [self.merging(part) for part in self._parts]
+
+    def _count(self, node: Node, classes: FrequencySet) -> CountedNode:
+        """Return what is counted at a node; the last node is remembered."""
+        if self._counted is None or self._counted.classes is not classes or self._counted.node != node:
+            counts = classes.class_counts(self.reading)
+            if self._population is not None:
+                population, strangers = classes.count_in(self._population.at(node))
+                counts = replace(counts, population=population, strangers=strangers)
+            self._counted = CountedNode(node, classes, counts)
+        return self._counted
+
+    def _complying(self, node: Node, classes: FrequencySet, i: int) -> Flags:
+        """Return which classes at a node keep a part of the policy, given by its number."""
+        counted = self._count(node, classes)
+        if i not in counted.complying:
+            counted.complying[i] = self._parts[i].complies(counted.counts)
+        return counted.complying[i]
+
+    def _count_gone(self, node: Node, classes: FrequencySet) -> Longs:
+        """Return how many rows of each class are suppressed at a node and at every finer one, at least.
+
+        All of a class that fails a part that allows pruning. Where another part is closed under UNION, what is kept of
+        a class complies as a whole, so that as many rows go as the part says; and what is kept has enough rows.
+        """
+        counted = self._count(node, classes)
+        if counted.gone is None:
+            rows = classes.counts
+            gone = np.where(self.failing(node, classes, self.needed), rows, 0)
+            if self.reading.unit is None:  # where persons are counted, how many rows go is not known
+                for part, merging in zip(self._parts, self._merging, strict=True):
+                    if merging is Closure.UNION < self.needed and not part.table_wide:
+                        gone = np.maximum(gone, part.least_removed(counted.counts))
+            counted.gone = np.where(rows - gone < self._least, rows, gone)
+        return counted.gone
 
     def _classes_at(self, node: Node) -> FrequencySet:
         """Return the frequency set of a node, and update the tally of rollups."""
@@ -294,6 +346,16 @@ class Oracle:
             return None
         return Answer(node, False, after.suppressed_rows, len(after.kept), np.inf, None, -np.inf)
 
+    def _answer_if_too_much_goes(self, node: Node, classes: FrequencySet) -> Answer | None:
+        """Return the answer for a node where more rows go, at every finer node too, than may; None for any other."""
+        if not self.limit:
+            return None
+        gone = self._count_gone(node, classes)
+        lost = int(gone.sum()) + (0 if classes.rest is None else classes.rest.rows)
+        if lost <= self.limit and lost < self.before.rows:
+            return None
+        return Answer(node, False, lost, int((gone < classes.counts).sum()), np.inf, None, -np.inf)
+
     def _is_face(self, node: Node) -> bool:
         """Return whether a node leaves out an attribute."""
         return any(map(int.__eq__, node, self.before.left_out))
@@ -306,7 +368,7 @@ class Oracle:
         few = least.suppressed_rows <= self.limit and least.suppressed_rows < self.before.rows
         if not few or not self._holds(least, self.needed):
             return Answer(after.node, False, suppressed, classes, np.inf, None, -np.inf)
-        judged = self.scorer.judge(after, self._closed_failures(after))
+        judged = self.scorer.judge(after, self._count_gone(after.node, after.classes), self._least)
         if self._is_face(after.node):
             score = float(sum(floor[-1] for floor in judged.below))
             return Answer(after.node, True, suppressed, classes, score, judged.below, -np.inf)
@@ -346,12 +408,6 @@ class Oracle:
             labels = hierarchy.labels[level] if level < len(hierarchy.labels) else [TOP]
             found[hierarchy.attribute] = labels.index(TOP) if TOP in labels else -1
         return found
-
-    def _closed_failures(self, after: After) -> Flags:
-        """Return the classes whose rows fail at every finer node too."""
-        if self.open_parts or any(part.suppresses_smallest for part in self._parts):
-            return self.failing(after.node, after.classes, self.needed)
-        return after.suppressed
 
     def _suppressed_class_complies(self, after: After) -> bool:
         """Return whether suppressed rows that are shown, a class of their own, comply (design 2)."""

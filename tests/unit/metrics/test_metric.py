@@ -41,7 +41,7 @@ def test_the_score_is_the_definition(metric, instance, data):
     suppressed = frozenset(np.flatnonzero(out[of_row]).tolist())
     outcome = naive.Outcome(node, instance.outcome(node).classes, suppressed, ok=True)
     scorer = METRICS[metric].on(before)
-    score = scorer.value(scorer.judge(After(node, classes, out), out).score)
+    score = scorer.value(scorer.judge(After(node, classes, out), classes.counts * out).score)
     assert isclose(score, naive.value(metric, instance, outcome), rel_tol=1e-12, abs_tol=1e-12)
 
 
@@ -53,7 +53,9 @@ def test_the_table_itself_loses_nothing(metric, instance):
     bottom = (0,) * len(instance.attributes)
     nothing = np.zeros(len(before.classes), dtype=bool)
     scorer = METRICS[metric].on(before)
-    assert scorer.value(scorer.judge(After(bottom, before.classes, nothing), nothing).score) == 0
+    assert (
+        scorer.value(scorer.judge(After(bottom, before.classes, nothing), before.classes.counts * nothing).score) == 0
+    )
 
 
 @pytest.mark.parametrize("metric", ["loss", "loss-geometric", "precision-loss"])
@@ -71,7 +73,7 @@ def test_all_stars_lose_everything(metric, instance):
     assert len(classes) == 1
     nothing = np.zeros(1, dtype=bool)
     scorer = METRICS[metric].on(before)
-    assert scorer.value(scorer.judge(After(top, classes, nothing), nothing).score) == pytest.approx(1)
+    assert scorer.value(scorer.judge(After(top, classes, nothing), classes.counts * nothing).score) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("metric", "worst"), [("loss", 1), ("loss-geometric", 1), ("precision-loss", 1)])

@@ -209,11 +209,16 @@ class FrequencySet:
 
         Both share one encoding.
         """
-        masks = zip(self.layout.mask, other.layout.mask, strict=True)
-        layout = Layout.of([int(max(mine, theirs)) + 1 for mine, theirs in masks])
-        # [class of self, then class of other] codes per attribute; ids [same] number of the distinct key
-        columns = [np.concatenate([self.codes(name), other.codes(name)]) for name in self.attributes]
-        keys, _, ids = kernels.group_columns(columns, *layout.fields, layout.words, None, want_ids=True)
+        if self.layout == other.layout:
+            # [class of self, then class of other] their keys; ids [same] number of the distinct key
+            both, same = np.concatenate([self.keys, other.keys]), [None] * len(self.attributes)
+            counts = np.concatenate([self.counts, other.counts])
+            keys, _, ids = kernels.rollup(both, counts, *self.layout.fields, same, want_ids=True)
+        else:
+            masks = zip(self.layout.mask, other.layout.mask, strict=True)
+            layout = Layout.of([int(max(mine, theirs)) + 1 for mine, theirs in masks])
+            columns = [np.concatenate([self.codes(name), other.codes(name)]) for name in self.attributes]
+            keys, _, ids = kernels.group_columns(columns, *layout.fields, layout.words, None, want_ids=True)
         assert ids is not None
         # [distinct key of both] rows of the other table
         rows = np.zeros(len(keys), dtype=np.int64)

@@ -12,12 +12,14 @@ from shoal.data.codes import Codes
 from shoal.errors import BadData
 
 _WORD_BITS = 64
+_CELLS_PER_ENTRY = 16
+"""Largest table of classes and values in which counts are added up, in cells per entry."""
 
 
 _WIDTHS = (1, 2, 4, 8, 16, 32)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layout:
     """Where the code of each attribute lies in the packed key; no field spans two words.
 
@@ -52,6 +54,14 @@ class Layout:
             )
         masks = np.array([(1 << width) - 1 for width in bits], dtype=np.uint64)
         return cls(np.array(word, np.int32), np.array(shift, np.int32), masks, words)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, Layout):
+            return self is other
+        same = np.array_equal(self.word, other.word) and np.array_equal(self.shift, other.shift)
+        return same and np.array_equal(self.mask, other.mask) and self.words == other.words
+
+    __hash__ = None  # type: ignore[assignment]
 
     @property
     def fields(self) -> tuple[Codes, Codes, NDArray[np.uint64]]:
@@ -92,6 +102,10 @@ class LongCounts:
 
     def merge_classes(self, into: Codes) -> "LongCounts":
         """Return the counts after class i has become class `into[i]`."""
+        merged = int(into.max(initial=-1)) + 1
+        if merged * self.size <= _CELLS_PER_ENTRY * len(self.counts):
+            found = kernels.merge_counts(self.classes, self.values, self.counts, into, merged, self.size)
+            return LongCounts(*found, self.size, self.columns)
         return LongCounts.count(into[self.classes], self.values, self.size, self.columns, self.counts)
 
     def count_distinct(self, class_count: int) -> Longs:

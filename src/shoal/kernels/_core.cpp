@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kParallelRows = 1 << 18;
 constexpr size_t kBlock = 256;
+constexpr size_t kGuess = 8;
 constexpr size_t kSample = 1 << 14;
 
 template <int W> using Key = std::array<uint64_t, W>;
@@ -222,7 +223,7 @@ template <int W>
 nb::tuple group(size_t n, bool want_ids, const int64_t* weights, const Fill<W>& fill) {
   if (n > INT32_MAX) throw std::length_error("more than 2,147,483,647 items in one grouping");
   std::vector<int32_t> ids(want_ids ? n : 0);
-  Grouper<W> all(n < kParallelRows ? n / 8 : 0);
+  Grouper<W> all(n < kParallelRows ? n / kGuess : 0);
   {
     nb::gil_scoped_release release;
     if (n < kParallelRows) {
@@ -409,6 +410,34 @@ nb::tuple rollup_part(const Words& keys, const In<int64_t>& counts, const In<int
   });
 }
 
+// Counts per class and value after class i has become class `into[i]`, sorted by class and value: added up in a table of
+// all pairs, which must be small.
+nb::tuple merge_counts(const In<int32_t>& classes, const In<int32_t>& values, const In<int64_t>& counts,
+                       const In<int32_t>& into, size_t merged, size_t size) {
+  const size_t n = classes.size();
+  if (values.size() != n || counts.size() != n) throw std::invalid_argument("a value and a count per entry is needed");
+  std::vector<int64_t> table(merged * size, 0);
+  for (size_t i = 0; i < n; ++i) {
+    const size_t old = static_cast<uint32_t>(classes.data()[i]), value = static_cast<uint32_t>(values.data()[i]);
+    if (old >= into.size() || value >= size) throw std::invalid_argument("a class or a value that is not known");
+    const size_t fresh = static_cast<uint32_t>(into.data()[old]);
+    if (fresh >= merged) throw std::invalid_argument("a class beyond the merged ones");
+    table[fresh * size + value] += counts.data()[i];
+  }
+  std::vector<int32_t> of_class, of_value;
+  std::vector<int64_t> sums;
+  for (size_t c = 0; c < merged; ++c)
+    for (size_t v = 0; v < size; ++v)
+      if (const int64_t sum = table[c * size + v]; sum != 0) {
+        of_class.push_back(static_cast<int32_t>(c));
+        of_value.push_back(static_cast<int32_t>(v));
+        sums.push_back(sum);
+      }
+  const size_t m = sums.size();
+  return nb::make_tuple(to_numpy<int32_t>(std::move(of_class), {m}), to_numpy<int32_t>(std::move(of_value), {m}),
+                        to_numpy<int64_t>(std::move(sums), {m}));
+}
+
 // Counts, per attribute and code, of the chosen classes: one histogram after the other, `offset` says where each begins.
 nb::object marginals(const Words& keys, const In<int64_t>& counts, const In<bool>& chosen, const In<int32_t>& word,
                      const In<int32_t>& shift, const In<uint64_t>& mask, const In<int64_t>& offset, size_t total) {
@@ -441,6 +470,8 @@ NB_MODULE(_core, m) {
         "want_ids"_a);
   m.def("rollup_part", &rollup_part, "keys"_a, "counts"_a, "word"_a, "shift"_a, "mask"_a, "maps"_a.noconvert(), "by"_a,
         "parts"_a, "part"_a);
+  m.def("merge_counts", &merge_counts, "classes"_a.noconvert(), "values"_a.noconvert(), "counts"_a, "into"_a.noconvert(),
+        "merged"_a, "size"_a);
   m.def("marginals", &marginals, "keys"_a, "counts"_a, "chosen"_a, "word"_a, "shift"_a, "mask"_a, "offset"_a,
         "total"_a);
   bind_c45(m);

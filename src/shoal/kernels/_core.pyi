@@ -41,6 +41,9 @@ def rollup_part(
     parts: int,
     part: int,
 ) -> tuple[Words, Longs, Ints | None]: ...
+def merge_counts(
+    classes: Ints, values: Ints, counts: Longs, into: Ints, merged: int, size: int
+) -> tuple[Ints, Ints, Longs]: ...
 def marginals(
     keys: Words,
     counts: Longs,

@@ -101,15 +101,15 @@ class AdditiveScorer:
         self.dearest = [_highest_costs(h, cost) for h, cost in zip(before.hierarchies, costs, strict=True)]
         self.floors: Floors = tuple(self._scaled(i, mean) for i, mean in enumerate(self.means))
 
-    def judge(self, after: After, gone: Longs, least: int = 1) -> Judgement:
+    def judge(self, after: After, gone: Longs, least: int = 1, *, scored: bool = True) -> Judgement:
         del least
         below = self._floors(after, gone)
+        if not scored:
+            return Judgement(np.inf, below, -np.inf)
         rest = after.classes.rest
         exact = int(gone.sum()) + (0 if rest is None else rest.rows) == after.suppressed_rows
-        face = any(level >= len(cost) for cost, level in zip(self.costs, after.node, strict=True))
-        # where all that is suppressed here is gone for good, the bound is exact; of a face there is no more than it
-        score = float(sum(floor[-1] for floor in below)) if exact or face else self.score(after)
-        return Judgement(score, below, -np.inf)
+        # where all that is suppressed here is gone for good, the bound is exact
+        return Judgement(float(sum(floor[-1] for floor in below)) if exact else self.score(after), below, -np.inf)
 
     def score(self, after: After) -> float:
         means = np.array([mean[level] for mean, level in zip(self.means, after.node, strict=True)])
@@ -131,6 +131,8 @@ class AdditiveScorer:
         label that lies under theirs. At the node's own level this is exact.
         """
         sizes = [h.groups(level) for h, level in zip(self.hierarchies, after.node, strict=True)]
+        if not gone.any() and after.classes.rest is None:
+            return tuple(floor[: level + 1] for floor, level in zip(self.floors, after.node, strict=True))
         rows, begins = after.marginals(gone > 0, self.hierarchies, gone)
         # rows that are gone: every attribute counts the same ones, so the first is enough
         lost = int(rows[: sizes[0]].sum())
@@ -175,10 +177,10 @@ class HeightScorer:
     def score(self, after: After) -> float:
         return float(sum(after.node))
 
-    def judge(self, after: After, gone: Longs, least: int = 1) -> Judgement:
+    def judge(self, after: After, gone: Longs, least: int = 1, *, scored: bool = True) -> Judgement:
         del gone, least
         below = tuple(floor[: level + 1] for floor, level in zip(self.floors, after.node, strict=True))
-        return Judgement(float(sum(after.node)), below, -np.inf)
+        return Judgement(float(sum(after.node)) if scored else np.inf, below, -np.inf)
 
     def value(self, score: float) -> float:
         return score

@@ -89,9 +89,10 @@ class AlphaScorer:
     def score(self, after: Outcome) -> float:
         return max((self.summary(alphas(values)) for values in self._released(after)), default=0.0)
 
-    def judge(self, after: After, gone: Longs, least: int = 1) -> Judgement:
+    def judge(self, after: After, gone: Longs, least: int = 1, *, scored: bool = True) -> Judgement:
         del gone, least
-        return Judgement(self.score(after), tuple(np.zeros(level + 1) for level in after.node), -np.inf)
+        score = self.score(after) if scored else np.inf
+        return Judgement(score, tuple(np.zeros(level + 1) for level in after.node), -np.inf)
 
     def value(self, score: float) -> float:
         return score

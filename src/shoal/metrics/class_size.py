@@ -70,11 +70,11 @@ class ClassScorer:
     def __post_init__(self) -> None:
         self.floors = tuple(np.zeros(h.left_out + 1) for h in self.before.hierarchies)
 
-    def judge(self, after: After, gone: Longs, least: int = 1) -> Judgement:
+    def judge(self, after: After, gone: Longs, least: int = 1, *, scored: bool = True) -> Judgement:
         below = [np.zeros(level + 1) for level in after.node]
         rest = after.classes.rest
         below[0] += self.finer(int(gone.sum()) + (0 if rest is None else rest.rows), least)
-        return Judgement(self.score(after), tuple(below), self.coarser(after))
+        return Judgement(self.score(after) if scored else np.inf, tuple(below), self.coarser(after))
 
     def value(self, score: float) -> float:
         return score

@@ -34,10 +34,11 @@ class Scorer(Protocol):
     additive: bool
     """Whether bounds for disjoint sets of attributes, the others left out, add up to a bound for the node."""
 
-    def judge(self, after: After, gone: Longs, least: int = 1) -> Judgement:
+    def judge(self, after: After, gone: Longs, least: int = 1, *, scored: bool = True) -> Judgement:
         """Score a node; of each class at least `gone` rows are suppressed at every finer node too.
 
-        Classes that are kept have at least `least` rows.
+        Classes that are kept have at least `least` rows. A node that does not comply is not `scored`: its score is
+        infinite, and `after` may mark fewer classes than are suppressed.
         """
         ...
 

@@ -312,7 +312,7 @@ def _entropy(values: ValueCounts) -> tuple[NDArray[np.float64], NDArray[np.float
     return entropy, slack
 
 
-_HALVINGS = 24
+_HALVINGS = 8
 
 
 def _most_even(dense: Longs, least: float) -> Longs:

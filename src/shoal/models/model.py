@@ -265,7 +265,12 @@ def exact(name: str, value: object) -> Fraction:
     """
     if isinstance(value, bool) or not isinstance(value, Real) or value != value or abs(value) == float("inf"):  # noqa: PLR0124
         raise ValueError(f"{name} must be a number, not {value!r}")
-    return Fraction(value) if isinstance(value, Fraction | int) else Fraction(repr(float(value)))
+    return Fraction(value) if isinstance(value, Fraction | int) else _fraction_of(repr(float(value)))
+
+
+@lru_cache(maxsize=256)  # a search asks again at every node
+def _fraction_of(decimal: str) -> Fraction:
+    return Fraction(decimal)
 
 
 RATIO = re.compile(r"[0-9]{1,4000}/[1-9][0-9]{0,4000}")

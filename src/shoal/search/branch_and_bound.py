@@ -14,6 +14,8 @@ from shoal.search.driver import Ask, Incumbent, slack
 from shoal.search.oracle import Answer
 
 _AT_ONCE = 1024
+_CLEARLY = 2.0
+"""How many times too many rows must go at a node before one above it is likely to fail as well."""
 
 Bounds = NDArray[np.float64]
 
@@ -75,6 +77,22 @@ class Frontier:
             self._at += len(part)
         return None
 
+    def widest_successor(self, node: Node, best: Answer | None) -> Node | None:
+        """Return the next more general node below which most nodes are open that are not below this one; or None."""
+        at, most, found = self._where(node), 0, None
+        ceiling = inf if best is None else best.score
+        for axis, i in enumerate(at):
+            above = (*at[:axis], i + 1, *at[axis + 1 :])
+            if i + 1 < self.bounds.shape[axis] and self.bounds[above] < inf:
+                # what it adds: the same levels or lower ones in all attributes, but for this one
+                added = self._part(
+                    [slice(level, level + 1) if j == axis else slice(0, level + 1) for j, level in enumerate(above)]
+                )
+                many = int(np.count_nonzero(added < ceiling))
+                if many > most:
+                    most, found = many, above
+        return None if found is None else self._node(int(np.ravel_multi_index(found, self.bounds.shape)))
+
     def lower_bound(self, best: Answer | None) -> float:
         """Return a lower bound of all scores: the best one, or less where an open node may be lower."""
         left = self._order[self._at :]
@@ -133,8 +151,9 @@ def exhaust(lattice: Lattice, floors: Floors, found: Incumbent) -> Questions:
 
     A node is open while its bound does not exclude that it beats the best one so far. One answer raises the bounds of
     all finer nodes at once: to infinity where they cannot comply, else by the rows that stay suppressed there. So the
-    coarsest open nodes are asked first: each answer settles a whole sublattice. Ties go to the lower node, then to
-    the first in the order of the attributes' names.
+    coarsest open nodes are asked first: each answer settles a whole sublattice. Where far too many rows go, a node
+    above is asked next although it cannot win: it often fails, too, and settles more open nodes. Ties go to the lower
+    node, then to the first in the order of the attributes' names.
     """
     frontier = Frontier(lattice, floors)
     try:
@@ -142,10 +161,13 @@ def exhaust(lattice: Lattice, floors: Floors, found: Incumbent) -> Questions:
         frontier.learn(top)
         found.consider(top)
         yield from _bisect(lattice, floors, frontier, found)
-        while (node := frontier.next_open_node(found.best)) is not None:
+        node = frontier.next_open_node(found.best)
+        while node is not None:
             answer = yield Ask(node, frontier.settled)
             frontier.learn(answer)
             found.consider(answer)
+            above = frontier.widest_successor(node, found.best) if answer.excess >= _CLEARLY else None
+            node = frontier.next_open_node(found.best) if above is None else above
     finally:  # also when it has to stop
         found.raise_bound(frontier.lower_bound(found.best))
 

@@ -81,15 +81,17 @@ class Answer:
     ok: bool
     """Whether the node complies after suppressing at most `limit` rows."""
     suppressed: int
-    """Rows that are suppressed; a lower bound where nothing finer complies."""
+    """Rows that are suppressed; a lower bound where the node does not comply."""
     classes: int
-    """Number of classes that are released."""
+    """Number of classes that are released; where the node does not comply, no fewer than that."""
     score: float
     """On the scorer's scale; infinite when the node does not comply."""
     below: Floors | None
     """Lower bound of the score of the node and all finer ones; None where none of them complies."""
     above: float
     """Lower bound of the score of all coarser nodes."""
+    excess: float = 0.0
+    """How many times as many rows as may go must go at the node and at all finer ones; 0 where that is not known."""
 
 
 @dataclass
@@ -216,6 +218,8 @@ class Oracle:
                 least[i] += 1
         if tuple(least) != lattice.bottom:
             self._rollups.settle(tuple(least))
+            if self._population is not None:
+                self._population.settle(tuple(least))
         return replace(lattice, bottom=tuple(least))
 
     def apply(self, node: Node) -> After:
@@ -341,20 +345,35 @@ class Oracle:
 
     def _answer_if_too_small(self, node: Node, classes: FrequencySet) -> Answer | None:
         """Return the answer for a node where too many rows are in small classes; None for any other node."""
-        after = After(node, classes, classes.counts < self._least)
-        if after.suppressed_rows <= self.limit:
-            return None
-        return Answer(node, False, after.suppressed_rows, len(after.kept), np.inf, None, -np.inf)
+        small = classes.counts < self._least
+        return self._refute(node, classes, classes.counts * small)
 
     def _answer_if_too_much_goes(self, node: Node, classes: FrequencySet) -> Answer | None:
-        """Return the answer for a node where more rows go, at every finer node too, than may; None for any other."""
+        """Return the answer for a node whose classes of which rows must go have more rows than may; else None."""
         if not self.limit:
             return None
         gone = self._count_gone(node, classes)
+        refuted = self._refute(node, classes, gone)
+        if refuted is not None or self._is_face(node):
+            return refuted
+        # a class of which a row must go is suppressed whole here, though perhaps not at finer nodes
+        after = After(node, classes, gone > 0)
+        if after.suppressed_rows <= self.limit or any(part.table_wide for part in self._parts):
+            return None
+        judged = self.scorer.judge(after, gone, self._least, scored=False)
+        return replace(self._fail(after), below=judged.below, above=judged.above)
+
+    def _fail(self, after: After) -> Answer:
+        """Return the answer for a node that does not comply, of which nothing else is known."""
+        return Answer(after.node, False, after.suppressed_rows, len(after.kept), np.inf, None, -np.inf)
+
+    def _refute(self, node: Node, classes: FrequencySet, gone: Longs) -> Answer | None:
+        """Return the answer for a node if too many rows of its classes go there and at every finer one; else None."""
         lost = int(gone.sum()) + (0 if classes.rest is None else classes.rest.rows)
         if lost <= self.limit and lost < self.before.rows:
             return None
-        return Answer(node, False, lost, int((gone < classes.counts).sum()), np.inf, None, -np.inf)
+        kept = int(np.count_nonzero(gone < classes.counts))
+        return Answer(node, False, lost, kept, np.inf, None, -np.inf, lost / self.limit if self.limit else 0.0)
 
     def _is_face(self, node: Node) -> bool:
         """Return whether a node leaves out an attribute."""
@@ -368,12 +387,14 @@ class Oracle:
         few = least.suppressed_rows <= self.limit and least.suppressed_rows < self.before.rows
         if not few or not self._holds(least, self.needed):
             return Answer(after.node, False, suppressed, classes, np.inf, None, -np.inf)
-        judged = self.scorer.judge(after, self._count_gone(after.node, after.classes), self._least)
-        if self._is_face(after.node):
+        face = self._is_face(after.node)
+        ok = face or self.keeps(after)
+        gone = self._count_gone(after.node, after.classes)
+        judged = self.scorer.judge(after, gone, self._least, scored=ok and not face)
+        if face:
             score = float(sum(floor[-1] for floor in judged.below))
             return Answer(after.node, True, suppressed, classes, score, judged.below, -np.inf)
-        ok = self.keeps(after)
-        return Answer(after.node, ok, suppressed, classes, judged.score if ok else np.inf, judged.below, judged.above)
+        return Answer(after.node, ok, suppressed, classes, judged.score, judged.below, judged.above)
 
     def keeps(self, after: After) -> bool:
         """Return whether a node complies once its failing classes are suppressed."""

@@ -8,6 +8,7 @@ PYTHON ?= python3
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo studies test test-all test-oldest fuzz coverage docs bench bench-large lint format audit-deps clean
+.PHONY: help demo studies test test-all fuzz coverage docs bench bench-check bench-large lint format audit-deps clean
 
 help:
 	@echo "make demo      compare three ways to anonymize 30,000 invented people, release and verify"
@@ -19,6 +20,7 @@ help:
 	@echo "make coverage  the tests, and which lines of each module no test runs"
 	@echo "make docs      the documentation site, into site/"
 	@echo "make bench     the benchmarks; writes benchmarks/results.md"
+	@echo "make bench-check  what became slower beside ARX than benchmarks/arx.md has it, by more than 20 %"
 	@echo "make bench-large  those of tables bigger than memory; writes docs/growth.md"
 	@echo "make audit-deps  known vulnerabilities of the pinned packages; writes build/shoal.cdx.json (CycloneDX)"
 	@echo "make lint      ruff, mypy, import-linter, the shape of the code, the subjects of commits"
@@ -88,6 +90,10 @@ bench: $(READY)
 	$(BIN)/python benchmarks/join.py
 	$(BIN)/python benchmarks/mitigations.py
 	$(BIN)/python benchmarks/republish.py
+	$(BIN)/python benchmarks/arx.py
+
+bench-check: $(READY)
+	@$(BIN)/python benchmarks/arx.py --check
 
 # minutes, and some 10 GB of disk
 bench-large: $(READY)

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kParallelRows = 1 << 18;
 constexpr size_t kBlock = 256;
-constexpr size_t kGuess = 8;
+constexpr size_t kGuess = 4;
 constexpr size_t kSample = 1 << 14;
 
 template <int W> using Key = std::array<uint64_t, W>;

@@ -119,8 +119,9 @@ class DeltaPresence(Model):
         persons, population = counts.sizes, known_population(counts)
         same = np.zeros(len(persons), dtype=np.int64)
         few = is_within_limits(persons, population, [exact_share("max", self.max)], same)
+        least = exact_share("min", self.min)
         # min <= a/b is 1 - min >= (b - a)/b
-        return few & is_within_limits(population - persons, population, [1 - exact_share("min", self.min)], same)
+        return few & is_within_limits(population - persons, population, [1 - least], same) if least else few
 
     def least_removed(self, counts: ClassCounts) -> Longs:
         """Return how many rows of each class must go before the rest is in bounds.

@@ -13,7 +13,7 @@ from shoal.metrics.metric import Floats, Floors
 from shoal.search.driver import Ask, Incumbent, slack
 from shoal.search.oracle import Answer
 
-_AT_ONCE = 1024
+_AT_ONCE = 256
 _CLEARLY = 2.0
 """How many times too many rows must go at a node before one above it is likely to fail as well."""
 

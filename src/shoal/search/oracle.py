@@ -325,12 +325,18 @@ class Oracle:
         if counted.gone is None:
             rows = classes.counts
             gone = np.where(self.failing(node, classes, self.needed), rows, 0)
-            if self.reading.unit is None:  # where persons are counted, how many rows go is not known
-                for part, merging in zip(self._parts, self._merging, strict=True):
-                    if merging is Closure.UNION < self.needed and not part.table_wide:
-                        gone = np.maximum(gone, part.least_removed(counted.counts))
+            for part in self._union_parts:
+                gone = np.maximum(gone, part.least_removed(counted.counts))
             counted.gone = np.where(rows - gone < self._least, rows, gone)
         return counted.gone
+
+    @cached_property
+    def _union_parts(self) -> list[Model]:
+        """The parts of the policy that say how many rows of a class go at every finer node."""
+        if self.reading.unit is not None:  # where persons are counted, how many rows go is not known
+            return []
+        parts = zip(self._parts, self._merging, strict=True)
+        return [part for part, merging in parts if merging is Closure.UNION < self.needed and not part.table_wide]
 
     def _classes_at(self, node: Node) -> FrequencySet:
         """Return the frequency set of a node, and update the tally of rollups."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shoal.data.packed_keys import Layout
 from shoal.errors import BadData
-from shoal.kernels._core import group_columns, marginals, rollup
+from shoal.kernels._core import group_columns, marginals, merge_counts, rollup
 
 PARALLEL = 2**18
 
@@ -283,3 +283,31 @@ def test_marginals_refuse(chosen, offset, total):
     keys, counts, _ = grouped(CODES, LAYOUT)
     with pytest.raises(ValueError, match=r"."):
         marginals(keys, counts, np.array(chosen), *LAYOUT.fields, np.array(offset), total)
+
+
+@naive.examples(100)
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(1, 9))),
+    st.lists(st.integers(0, 2), min_size=6, max_size=6),
+)
+def test_merged_counts_are_those_of_a_dictionary(entries, into):
+    """Classes 0 to 5 become classes 0 to 2; entries come out by class and value."""
+    classes, values, counts = (
+        np.array([entry[i] for entry in entries], kind) for i, kind in enumerate(["i4", "i4", "i8"])
+    )
+    found = merge_counts(classes, values, counts, np.array(into, np.int32), 3, 4)
+    expected = Counter()
+    for old, value, count in entries:
+        expected[into[old], value] += count
+    assert list(zip(*(part.tolist() for part in found), strict=True)) == [
+        (*at, n) for at, n in sorted(expected.items())
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "value", "into"), [(1, 0, 0), (-1, 0, 0), (0, 4, 0), (0, -1, 0), (0, 0, 3), (0, 0, -1)]
+)
+def test_merged_counts_refuse(old, value, into):
+    one = [np.array([old], np.int32), np.array([value], np.int32), np.array([1]), np.array([into], np.int32)]
+    with pytest.raises(ValueError, match=r"not known|beyond"):
+        merge_counts(*one, 3, 4)

@@ -94,3 +94,14 @@ def test_attributes_without_a_choice_are_no_axis(attributes):
     assert frontier.bounds.shape == ()
     assert frontier.lower_bound(None) == 0.25 * attributes
     assert frontier.next_open_node(None) == (1,) * attributes
+
+
+def test_the_widest_successor_has_most_open_nodes_of_its_own_below_it():
+    """Below (1, 1) and not below (0, 1) lie two nodes; nothing is above the top, nor where all is settled."""
+    frontier = Frontier(LATTICE, FLOORS)
+    frontier.learn(Answer((0, 1), ok=False, suppressed=9, classes=0, score=inf, below=None, above=-inf))
+    assert frontier.widest_successor((0, 1), None) == (1, 1)
+    assert frontier.widest_successor((0, 0), None) == (1, 0), "(0, 1) was asked"
+    assert frontier.widest_successor((2, 1), None) is None
+    best = Answer((2, 0), ok=True, suppressed=0, classes=1, score=0.05, below=None, above=-inf)
+    assert frontier.widest_successor((0, 1), best) is None, "no node below can beat it"

@@ -7,8 +7,7 @@ PYTHON ?= python3
 # pip compiles nothing: what Python compiles at the first import must be kept, also where the environment says otherwise
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo studies test test-all test-oldest fuzz coverage docs bench bench-large lint format audit-deps clean
-.PHONY: help demo studies test test-all fuzz coverage docs bench bench-check bench-large lint format audit-deps clean
+.PHONY: help demo studies test test-all test-oldest fuzz coverage docs bench bench-check bench-large lint format audit-deps clean
 
 help:
 	@echo "make demo      compare three ways to anonymize 30,000 invented people, release and verify"

@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.data.class_counts import ClassCounts
 from shoal.data.codes import Codes, Column, Kind, Table, encode_together, reencode
@@ -321,6 +322,7 @@ def refuse_misfits(policy: Policy, table: Table, roles: Mapping[str, Role]) -> N
         _refuse_rows_without_person(policy.unit, table)
     for name in policy.rounding:
         _refuse_non_numbers(table[name])
+    _refuse_joined_identifiers(table, roles)
     builders = {name: attribute.hierarchy for name, attribute in policy.attributes.items()}
     for model in policy.models:
         model.refuse_misfit(table, roles, builders)
@@ -330,6 +332,49 @@ def refuse_misfits(policy: Policy, table: Table, roles: Mapping[str, Role]) -> N
 
 _GROUPED = re.compile(r"-?[1-9][0-9]{0,2}(?:([.,'’ \u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*(?:[.,][0-9]+)?")
 """A number with marks between its thousands."""
+
+
+_COMPARED = 1_000
+"""Rows, spread over the table, whose cells are compared to find out whether a column contains another."""
+_SHORTEST = 3
+"""Fewest characters of a cell that is not found in another by chance."""
+
+
+def contains(column: Column, other: Column) -> bool:
+    """Whether the cells of a text column contain those of another, such as a key joined from several columns.
+
+    >>> import pyarrow as pa
+    >>> from shoal.data.codes import encode
+    >>> name, key = encode("name", pa.array(["Anna", "Bert"])), encode("key", pa.array(["Anna|1972", "Bert|1980"]))
+    >>> contains(key, name), contains(name, key)
+    (True, False)
+    """
+    if column.kind is not Kind.TEXT or len(other.values) < 2:
+        return False
+    some = np.linspace(0, len(column.codes) - 1, min(len(column.codes), _COMPARED)).astype(np.int64)
+    some = some[(column.codes[some] < len(column.values)) & (other.codes[some] < len(other.values))]
+    if not len(some):
+        return False
+    cells = zip(*(each.texts.take(pa.array(each.codes[some])).to_pylist() for each in (column, other)), strict=True)
+    inside = sum(len(part) >= _SHORTEST and part != whole and part in whole for whole, part in cells)
+    return bool(10 * inside >= 9 * len(some))
+
+
+def _refuse_joined_identifiers(table: Table, roles: Mapping[str, Role]) -> None:
+    """Refuse to publish a column whose cells contain the names or addresses that another column was dropped for."""
+    if table.relation is not None:
+        return
+    dropped = [name for name, role in roles.items() if role in {Role.IDENTIFIER, Role.UNIT}]
+    named = [name for name in dropped if _says(name, {"name", "contact"})]
+    for name, role in roles.items():
+        within = (
+            [] if role in {Role.IDENTIFIER, Role.UNIT} else [one for one in named if contains(table[name], table[one])]
+        )
+        if within:
+            raise BadPolicy(
+                f"attributes.{name}: its cells contain those of {within[0]!r}, which is dropped because it names "
+                "people; give it the role 'identifier', or 'unit' if it tells persons apart"
+            )
 
 
 def _refuse_non_numbers(column: Column) -> None:

@@ -888,10 +888,38 @@ def test_a_total_is_told_by_init_and_anonymize(desk):
     data, policy = desk.folder / "p.csv", desk.folder / "policy.toml"
     lines = (f"{at},{1067 + at % 2},f,{at % 7}\n" for at in range(40))
     data.write_text("Nr,PLZ,sex,Kosten\n" + "".join(lines) + "Summe,,,120\n", "utf-8")
-    told = "p.csv: the last row (41) looks like a total (it begins with 'summe'), not like a person: delete it"
+    told = "p.csv: the last row looks like a total (it begins with 'summe'), not like a person: delete it"
     assert told in desk.run("init", data, "--out", policy, "--force").err
     policy.write_text(ROUNDED.replace("[[", 'sex = "identifier"\n[[', 1), "utf-8")
-    assert told in desk.run("anonymize", data, "--policy", policy, "--out", desk.out).err
+    ran = desk.run("anonymize", data, "--policy", policy, "--out", desk.out)
+    assert (ran.code, desk.out.exists()) == (2, False)
+    assert f"shoal: {told}, or, if it is one, write its first cell otherwise" in ran.err
+
+
+def test_a_key_joined_from_names_and_births_tells_persons_apart_and_is_never_published(desk, shoal):
+    """What the advice on people with several rows asks for: init sees it, and no other role lets it out."""
+    draw = random.Random(2)
+    people = [
+        (
+            draw.choice(["Bauer", "Koch", "Wolf", "Haas"]),
+            draw.choice(["Anna", "Bert", "Cleo"]),
+            f"{1940 + n % 60}-03-{n % 28 + 1:02}",
+        )
+        for n in range(200)
+    ]
+    rows = [(*who, "|".join(who), draw.choice("mw"), draw.choice(["I10", "J18"])) for who in [*people, *people[:120]]]
+    header = ("Nachname", "Vorname", "Geburtsdatum", "Person", "Geschlecht", "Diagnose")
+    data, drafted = written(desk.folder, "patienten.csv", header, rows), desk.folder / "drafted.toml"
+    shoal("init", data, "--out", drafted)
+    policy = tomllib.loads(drafted.read_text("utf-8"))
+    assert policy["attributes"]["Person"] == {"role": "unit"}
+    assert "it joins Nachname, Vorname, Geburtsdatum, and repeats" in drafted.read_text("utf-8")
+    for role in ("sensitive", "insensitive"):
+        policy["attributes"]["Person"] = {"role": role, "confirm": True}
+        drafted.write_text(tomli_w.dumps(policy), "utf-8")
+        ran = shoal("anonymize", data, "--policy", drafted, "--out", desk.out)
+        assert (ran.code, desk.out.exists()) == (2, False)
+        assert "attributes.Person: its cells contain those of 'Nachname', which is dropped because it names" in ran.err
 
 
 def test_the_unedited_draft_of_a_survey_may_be_published(desk, shoal):

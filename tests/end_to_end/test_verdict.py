@@ -737,9 +737,7 @@ def test_the_condition_of_a_verdict_is_repeated(desk, monkeypatch):
     document = json.loads(desk.verify("--json").out)["verdict_at_release"]
     assert document == {"advice": "publish", "verdict": condition, "attacks_left": ["definetti"]}
     command = ("audit", desk.out, "--original", desk.data)
-    assert last_line(desk.run(*command)) == (
-        f"The audit agrees with the verdict: {condition}; this audit has tried it."
-    )
+    assert last_line(desk.run(*command)) == ("The audit agrees with the verdict: publish; it has tried definetti, too.")
     assert last_line(desk.run("audit", desk.out)) == (
         f"The audit agrees with the verdict: {condition}; give the original to try it (--original DATA, in Python "
         "original=…)."

@@ -294,7 +294,8 @@ def show_manifest(document: dict[str, Any], out: Path | None, private: Path | No
     ]
     if out is not None:
         left = advised["advice"] in {"publish", "of little use"} and advised["attacks_left"]
-        unless = " if an audit with the original finds no more" if left else ""
+        safe = "; safe" if advised["advice"] == "of little use" else ""
+        unless = f"{safe} if an audit with the original finds no more" if left else ""
         facts.append(("release", f"{out} ({_TO_DO[advised['advice']]}{unless})"))
         facts.append(("private", f"{private or str(out).rstrip('/') + '.private'} (never publish this)"))
     show_table("", ("", ""), facts)

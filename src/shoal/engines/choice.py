@@ -12,7 +12,7 @@ from shoal.engine_port import Ability, Engine, ReadOptions, ReleasedRows, Source
 from shoal.engines.arrow import ArrowEngine
 from shoal.engines.postgres.connection import parse_postgres_table
 from shoal.engines.postgres.tables import estimate_memory
-from shoal.engines.reading.assemble import ROW_NAMES
+from shoal.engines.reading.assemble import ROW_NAMES, describe_total
 from shoal.engines.reading.content import files_of, is_many, local_path, names_database, printable_name
 from shoal.engines.reading.sniff import describe_values_among
 from shoal.errors import BadData, BadInput, ShoalWarning
@@ -217,6 +217,8 @@ def read_with_population(source: Any, policy: Policy, engine: Engine) -> Source:
     said = describe_values_among(read.name, list(read.table.columns)) if policy.data.header_row is None else None
     if said is not None and read.format in {"csv", "excel"}:
         raise BadData(said)
+    if read.table.relation is None and (said := describe_total(read.name, read.table)) is not None:
+        raise BadData(f"{said}, or, if it is one, write its first cell otherwise")
     if read.format == "excel" and read.delimiter == ";":
         said = "the sheet has decimal commas, so a CSV of it has semicolons between its cells, as Excel expects there"
         warnings.warn(ShoalWarning(said), stacklevel=2)

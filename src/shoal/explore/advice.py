@@ -273,9 +273,8 @@ class Hidden:
         if self.blank and not self.many_blank:
             yield self._describe_blank()
         for name, lost in self.vanished.items():
-            held = f"({_format_rows(self.vanished_rows[name])}; a lower importance of other columns can keep it)"
-            are = "is" if lost == 1 else "are"
-            yield f"{lost} of the {self.values[name]} values of {name} {are} shown nowhere {held}"
+            are, rows = "is" if lost == 1 else "are", _format_rows(self.vanished_rows[name])
+            yield f"{lost} of the {self.values[name]} values of {name} {are} shown nowhere ({rows})"
 
     def _describe_blank(self) -> str:
         what = f"{TOP} or the top of the hierarchy" if self.tops else TOP
@@ -473,20 +472,20 @@ def compare_with_verdict(audit: Audit, verdict: VerdictAtRelease, *, with_origin
     now = {str(line.channel): line.people for line in audit.successes}
     if any(now.get(channel, 0) < rows for channel, rows in said.attacks.items()):
         return f"The audit found less than the verdict, which stands: {said.brief}."
-    return f"The audit agrees with the verdict: {said.brief}{_settle_condition(said, audit, with_original)}."
+    return f"The audit agrees with the verdict: {_settle_condition(said, audit, with_original)}."
 
 
 def _settle_condition(said: Recommendation, audit: Audit, with_original: bool) -> str:
-    """Say whether an audit has tried the attacks on which the advice depends; nothing where it depends on none."""
+    """Repeat a verdict: without its condition if the audit has tried what that needs, else with what would try it."""
     if not said.condition:
-        return ""
+        return said.brief
+    if with_original and {finding.attack for finding in audit.findings} >= {*said.attacks_left}:
+        settled = said.model_copy(update={"attacks_left": ()}).brief
+        return f"{settled}; it has tried {join_names(said.attacks_left)}, too"
     it = "them" if len(said.attacks_left) > 1 else "it"
     if not with_original:
-        return f"; give the original to try {it} (--original DATA, in Python original=…)"
-    tried = {finding.attack for finding in audit.findings}
-    return (
-        f"; this audit has tried {it}" if tried >= {*said.attacks_left} else f"; this audit could not try {it} either"
-    )
+        return f"{said.brief}; give the original to try {it} (--original DATA, in Python original=…)"
+    return f"{said.brief}; this audit could not try {it} either"
 
 
 def _advise(lines: Iterable[AuditLine]) -> Advice:

@@ -24,7 +24,7 @@ from shoal.hierarchy.draft import draft
 from shoal.hierarchy.mask import Mask
 from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.labels.scale import Scale
-from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes, fixed_columns, has_exact_values
+from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes, contains, fixed_columns, has_exact_values
 from shoal.risk.check_digits import is_loinc
 from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, make_checked_look, make_pattern_look
 from shoal.risk.vocabulary import HeaderMeaning, Match, header_words, meaning_of
@@ -62,6 +62,7 @@ _ROWS_OF_A_VALUE, _FEWER_ERRORS = 3, 4
 """Fewest rows per value of columns that tell each other; and how many times fewer errors than the usual value makes."""
 _AGES = {"age", "birth"}
 _UNITS_OF_BIRTHS = ("month", "year", "5 years", "decade", "20 years")
+_TELLING_PERSONS = {"name", "birth", "contact"}
 _CIRCUMSTANCES = {"postcode", "event_date", "insurer"}
 _CLINICAL_CODES = {
     "ICD-10 codes": make_pattern_look(r"[A-TV-Z][0-9][0-9AB](\.[0-9A-Z]{1,4})?[*+†]?"),
@@ -537,6 +538,7 @@ def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collectio
     `unnamed` are levels of an index that nobody has given a name.
     """
     guesses = [guess_role(Evidence(column, rows, k, column.name not in unnamed)) for column in columns]
+    guesses = [_as_joined(each, guesses) for each in guesses]
     fixed = fixed_columns(columns)
     shared = [each.role is Role.UNIT and are_namesakes(each.column, fixed) for each in guesses]
     guesses = [
@@ -545,6 +547,21 @@ def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collectio
     persons = [each for each in guesses if each.role is Role.UNIT]
     person = max(persons, key=lambda each: each.values, default=None)
     return [each if each.role is not Role.UNIT or each is person else _as_identifier(each) for each in guesses]
+
+
+def _as_joined(found: Guess, guesses: Sequence[Guess]) -> Guess:
+    """Turn a column that joins names with other names, births or addresses into one that tells persons apart."""
+    told = [each.column for each in guesses if each.about in _TELLING_PERSONS and each is not found]
+    if found.column.kind is not Kind.TEXT or found.about == "birth":
+        return found
+    joined = [column.name for column in told if contains(found.column, column)]
+    if len(joined) < 2:
+        return found
+    repeats = len(found.column.values) < int(found.column.counts[: len(found.column.values)].sum())
+    role, so = (
+        (Role.UNIT, "and repeats: persons are counted by it") if repeats else (Role.IDENTIFIER, "so it is dropped")
+    )
+    return replace(found, role=role, certainty=Certainty.SURE, builder=None, why=f"it joins {', '.join(joined)}, {so}")
 
 
 def _as_shared_identifier(found: Guess) -> Guess:

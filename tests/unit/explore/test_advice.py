@@ -215,7 +215,7 @@ def test_what_a_release_hides_is_told_without_values(tmp_path):
     hidden = advice.find_hidden(release, ["zip"])
     assert (hidden.columns, hidden.blank, hidden.vanished) == ({}, 2, {"sex": 1})
     assert list(hidden.main_sentences()) == ["2 rows show * in every quasi-identifier"]
-    kept = "(2 rows; a lower importance of other columns can keep it)"
+    kept = "(2 rows)"
     assert list(hidden.further_sentences()) == [f"1 of the 2 values of sex is shown nowhere {kept}"]
     mostly = advice.find_hidden(release, [])
     assert mostly.columns == {"zip": 12}

@@ -61,7 +61,8 @@ def assemble(
         refuse_beyond_calendar(name, column)
         warn_of_look_alikes(column)
     table = Table(encoded, rows)
-    warn_of_total(name, table)
+    if said := describe_total(name, table):
+        warnings.warn(said, ShoalWarning, stacklevel=3)
     return table
 
 
@@ -73,21 +74,17 @@ _TOTALS = {
 """First cells of a row that sums up the others, in nine languages, folded."""
 
 
-def warn_of_total(name: str, table: Table) -> None:
-    """Warn where the last row looks like a total: its first filled cell says so, and most others are empty."""
+def describe_total(name: str, table: Table) -> str | None:
+    """Say that the last row looks like a total: its first filled cell says so, and most others are empty; else None."""
     last = [
         column.texts[code].as_py()
         for column in table.columns.values()
         if (code := int(column.codes[-1])) != column.null_code
     ]
     word = fold_text(last[0]).strip(" :.=") if last else ""
-    if word in _TOTALS and len(last) > 1 and 2 * len(last) <= len(table.columns) + 1:
-        warnings.warn(
-            f"{name}: the last row ({table.rows:,}) looks like a total (it begins with {word!r}), not like a person: "
-            "delete it",
-            ShoalWarning,
-            stacklevel=3,
-        )
+    if word not in _TOTALS or len(last) < 2 or 2 * len(last) > len(table.columns) + 1:
+        return None
+    return f"{name}: the last row looks like a total (it begins with {word!r}), not like a person: delete it"
 
 
 def check_names(name: str, titles: Sequence[Any]) -> None:

@@ -45,7 +45,7 @@ _MOST = 60
 """Most columns that one table lists."""
 _ROLES = {
     Role.QUASI_IDENTIFIER: "Identifying together (quasi-identifiers), made coarser",
-    Role.SENSITIVE: "Sensitive, protected by the promises about them",
+    Role.SENSITIVE: "Sensitive, published as they are or rounded, and protected only by promises that name them",
     Role.INSENSITIVE: "Insensitive, published as they are",
     Role.IDENTIFIER: "Identifying alone, dropped",
     Role.UNIT: "Telling persons apart, dropped",

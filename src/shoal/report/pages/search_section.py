@@ -42,7 +42,7 @@ _COUNTS = {
 _MOST_RULES = 100
 _MOST_REASONS = 20
 _PLAIN = {
-    "loss": "Detail that is gone, on average over all cells",
+    "loss": "Detail that is gone, on average over all cells, weighted by importance",
     "missing-cells": "Cells that are *",
     "non-uniform-entropy-share": "Information that is gone, by how frequent values were",
     "contingency-change": "Change of how strongly two columns go together (Cramér's V)",

@@ -99,7 +99,7 @@ def detail_card(metrics: Mapping[str, float], columns: int) -> Card:
         return Card("Detail left", "not told", "The measures that compare with the original were left out.", "open")
     left = 1 - metrics["loss"]
     says = (
-        f"of the detail of {format_count(columns, 'identifying column')} is left, on average over all cells: "
-        "100 % is the original, 0 % a table of * alone."
+        f"of the detail of {format_count(columns, 'identifying column')} is left, on average over all cells, each "
+        "weighted by its importance: 100 % is the original, 0 % a table of * alone."
     )
     return Card("Detail left", percent(left), says, share=left)

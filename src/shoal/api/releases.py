@@ -368,7 +368,7 @@ def publish(
     doing = policy.doing if isinstance(policy, EarlierRelease) else "anonymize"
     with run(doing), explain_memory_error(), remove_scratch_folders():
         # refuse a bad place before the work, not after it
-        earlier, ask = earlier_folder_of(policy), ask_of(target_of(to))
+        earlier, ask = earlier_folder_of(policy), None if to is None else ask_of(target_of(to))
         chosen = Places.choose(out, private, path_of(source), force=force, earlier=earlier, ask=ask)
         known_format(partitioned_format(format) if partition_by else format or "csv")
         _refuse_target(to, source, force=force)

@@ -81,8 +81,10 @@ def describe_total(name: str, table: Table) -> str | None:
         for column in table.columns.values()
         if (code := int(column.codes[-1])) != column.null_code
     ]
-    word = fold_text(last[0]).strip(" :.=") if last else ""
-    if word not in _TOTALS or len(last) < 2 or 2 * len(last) > len(table.columns) + 1:
+    if len(last) < 2 or 2 * len(last) > len(table.columns) + 1:
+        return None
+    word = fold_text(last[0]).strip(" :.=")
+    if word not in _TOTALS:
         return None
     return f"{name}: the last row looks like a total (it begins with {word!r}), not like a person: delete it"
 

@@ -478,9 +478,7 @@ def test_an_audit_with_the_original_finds_what_the_verdict_found_and_advice_come
     desk.table(chile.to_csv(index=False))
     drafted = sh.draft(desk.data).policy.document()
     drafted["method"] = {"algorithm": algorithm}
-    drafted["require"] = [
-        each for each in drafted["require"] if each["model"] == "k-anonymity"
-    ]
+    drafted["require"] = [each for each in drafted["require"] if each["model"] == "k-anonymity"]
     drafted.pop("format")
     desk.policy(**drafted)
     assert desk.anonymize("--accept-guesses").code == 0

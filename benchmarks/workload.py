@@ -21,8 +21,7 @@ from shoal.pipeline import Release, make_release
 from shoal.policy.document import Policy
 from shoal.publish.release_views import generalised_from_columns, original_of
 from shoal.workload.answers import answer_queries
-from shoal.workload.queries import attributes_of
-from shoal.workload.query_files import random_queries, toml_of
+from shoal.workload.queries import attributes_of, random_queries, toml_of
 
 T = TypeVar("T")
 ROWS, QUERIES, K = 1_000_000, 10_000, 12

@@ -46,6 +46,10 @@ class Kind(StrEnum):
     TEXT = "text"
 
 
+_SHORT_INTEGER = "^-?[0-9]{1,18}$"
+"""Texts that are numbers of 64 bits, and are read all at once."""
+
+
 @dataclass(frozen=True)
 class Column:
     """One attribute of a table, as integers.
@@ -83,7 +87,17 @@ class Column:
         >>> encode("size", pa.array(["7.0", "10", "7"])).numbers
         [Fraction(7, 1), Fraction(7, 1), Fraction(10, 1)]
         """
+        if pc.all(pc.match_substring_regex(self.texts, _SHORT_INTEGER), min_count=0).as_py():
+            return [Fraction(number) for number in self.texts.cast(pa.int64()).to_pylist()]
         return [Fraction(t.replace(self.decimal, ".")) for t in self.texts.to_pylist()]
+
+    def number_of(self, code: int) -> Fraction:
+        """Return the number behind one code, without reading the others.
+
+        >>> encode("size", pa.array(["7", "10"])).number_of(1)
+        Fraction(10, 1)
+        """
+        return Fraction(self.texts[code].as_py().replace(self.decimal, "."))
 
     @cached_property
     def floats(self) -> NDArray[np.float64]:

@@ -23,6 +23,9 @@ from shoal.data.packed_keys import (
     join_columns,
 )
 
+_HALF_OF_A_COUNT = 2**32
+"""Factor of the second table where two are counted together."""
+
 
 @dataclass(frozen=True)
 class FrequencySet:
@@ -120,6 +123,11 @@ class FrequencySet:
     def marginal(self, attribute: str, size: int) -> Longs:
         """Return the rows per code of an attribute."""
         return sum_counts(self.codes(attribute), self.counts, size)
+
+    def all_marginals(self, sizes: Sequence[int]) -> list[Longs]:
+        """Return the rows per code of every attribute; `sizes` has the number of codes of each."""
+        rows, begins = self.marginals(np.ones(len(self), dtype=bool), sizes)
+        return [rows[begin : begin + size] for begin, size in zip(begins.tolist(), sizes, strict=True)]
 
     def codes(self, attribute: str) -> Codes:
         """Return the code of an attribute in each class."""
@@ -225,6 +233,39 @@ class FrequencySet:
         rows[ids[len(self) :]] = other.counts
         return rows[ids[: len(self)]], len(keys) - len(self)
 
+    def count_together(self, other: "FrequencySet") -> "FrequencySet | None":
+        """Count the rows of this table and of another at once, so that one rollup serves both; None where it cannot.
+
+        A count is that of this table, plus 2^32 times that of the other one. `split_counts` takes them apart.
+
+        >>> one, two = (FrequencySet.count({"sex": (np.array(c, np.int32), 2)}) for c in ([0, 0], [0, 1]))
+        >>> (both := one.count_together(two)).counts.tolist() == [2 + 2**32, 2**32]
+        True
+        >>> mine, theirs, strangers = both.split_counts()
+        >>> mine.counts.tolist(), theirs.tolist(), strangers
+        ([2], [1], 1)
+        """
+        sets = self, other
+        if any(type(each) is not FrequencySet or each.long or each.rest is not None for each in sets):
+            return None
+        if self.layout != other.layout or max(each.rows for each in sets) >= _HALF_OF_A_COUNT // 2:
+            return None
+        keys, counts, _ = kernels.rollup(
+            np.concatenate([self.keys, other.keys]),
+            np.concatenate([self.counts, other.counts * _HALF_OF_A_COUNT]),
+            *self.layout.fields,
+            [None] * len(self.attributes),
+            want_ids=False,
+        )
+        return FrequencySet(self.attributes, self.layout, keys, counts)
+
+    def split_counts(self) -> tuple["FrequencySet", Longs, int]:
+        """Take apart what was counted together: the classes of the one table, the rows of the other in each of them,
+        and how many classes occur in the other only.
+        """
+        keys, counts, others, strangers = kernels.split_counts(self.keys, self.counts)
+        return FrequencySet(self.attributes, self.layout, keys, counts), others, strangers
+
     def is_in(self, other: "FrequencySet") -> NDArray[np.bool_]:
         """Return for each class whether it occurs in another set of some of the attributes, in the same encoding.
 
@@ -274,8 +315,13 @@ class FrequencySet:
             long[one] = LongCounts.count(coarse.classes, codes, size, behind, self.counts)
         return FrequencySet(tuple(attributes), layout, keys, counts, long)  # group_columns keeps the order of classes
 
-    def class_counts(self, reading: CountInterpretation) -> ClassCounts:
-        """Return the counts that models read: of classes, sensitive values, and several columns together."""
+    def class_counts(
+        self, reading: CountInterpretation, population: Longs | None = None, strangers: int = 0
+    ) -> ClassCounts:
+        """Return the counts that models read: of classes, sensitive values, and several columns together.
+
+        Beside them stands what is known of a population: its persons in each class, and in how many others.
+        """
         unit = reading.unit
         sizes = self.counts if unit is None else self.long[unit].count_distinct(len(self))
         sensitive = {
@@ -285,7 +331,16 @@ class FrequencySet:
         }
         joint = {names: reading.joint_counts(names, self.long[names]) for names in reading.joint if names in self.long}
         released = {name: self.codes(name) for name in self.attributes} if joint else {}
-        return ClassCounts(sizes, sensitive, joint, released=released, quasi=reading.quasi, persons=unit is not None)
+        return ClassCounts(
+            sizes,
+            sensitive,
+            joint,
+            population,
+            strangers,
+            released=released,
+            quasi=reading.quasi,
+            persons=unit is not None,
+        )
 
     def merge_into_parts(self, part: Codes, parts: int) -> "FrequencySet":
         """Merge classes into parts: `part` is the part of each class, -1 to leave it out; every part must occur.

@@ -172,6 +172,9 @@ class Spilled(FrequencySet):
     def rows(self) -> int:
         return self.total
 
+    def all_marginals(self, sizes: Sequence[int]) -> list[Longs]:
+        return [self.marginal(name, size) for name, size in zip(self.attributes, sizes, strict=True)]
+
     def marginal(self, attribute: str, size: int) -> Longs:
         del size
         return self.columns[attribute]

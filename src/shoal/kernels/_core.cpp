@@ -306,6 +306,105 @@ class Translation {
   }
 };
 
+// Numbers all keys that can come out of a rollup, where they are few: a table of them all needs no hash and compares no
+// key.  As in a translation, neighbouring fields share one table; a place is the sum of what the tables say.
+class Places {
+ public:
+  size_t cells = 1;  // number of places; 0 where they are too many
+
+  Places(const Layout& fields, const Maps& maps, size_t most) {
+    std::vector<uint64_t> stride(fields.fields);
+    for (size_t f = 0; f < fields.fields; ++f) {
+      const int width = width_of(fields.mask[f]);
+      uint64_t codes = fields.mask[f] + 1;
+      if (maps[f]) {
+        const int32_t* map = maps[f]->data();
+        codes = maps[f]->size() ? static_cast<uint64_t>(*std::max_element(map, map + maps[f]->size())) + 1 : 1;
+      }
+      stride[f] = cells;
+      if (width > kTableBits || codes > most / cells) {
+        cells = 0;
+        return;
+      }
+      cells *= codes;
+    }
+    for (size_t f = 0; f < fields.fields;) {
+      const int32_t word = fields.word[f], shift = fields.shift[f];
+      std::vector<uint32_t> table{0};
+      int bits = 0;
+      for (; f < fields.fields && fields.word[f] == word; ++f) {
+        const int width = width_of(fields.mask[f]);
+        if (bits > 0 && (bits + width > kTableBits || fields.shift[f] != shift + bits)) break;
+        std::vector<uint32_t> wider(table.size() << width, kUnknown);
+        const size_t codes = maps[f] ? std::min<size_t>(maps[f]->size(), size_t{1} << width) : size_t{1} << width;
+        for (size_t code = 0; code < codes; ++code) {
+          const uint64_t fresh = maps[f] ? static_cast<uint32_t>(maps[f]->data()[code]) : code;
+          const uint32_t add = static_cast<uint32_t>(fresh * stride[f]);
+          for (size_t x = 0; x < table.size(); ++x)
+            wider[code * table.size() + x] = table[x] == kUnknown ? kUnknown : table[x] + add;
+        }
+        table = std::move(wider);
+        bits += width;
+      }
+      steps_.push_back({word, shift, (uint64_t{1} << bits) - 1, tables_.size()});
+      tables_.insert(tables_.end(), table.begin(), table.end());
+    }
+  }
+
+  template <typename Key> void operator()(const Key* old, size_t count, uint32_t* places) const {
+    std::fill(places, places + count, 0u);
+    uint32_t unknown = 0;
+    for (const Step& step : steps_) {
+      const uint32_t* table = tables_.data() + step.at;
+      for (size_t i = 0; i < count; ++i) {
+        const uint32_t place = table[(old[i][step.word] >> step.shift) & step.mask];
+        unknown |= place & kUnknown;
+        places[i] += place;
+      }
+    }
+    if (unknown) throw std::invalid_argument("a code that its map does not know");
+  }
+
+ private:
+  static constexpr int kTableBits = 11;
+  static constexpr uint32_t kUnknown = uint32_t{1} << 31;  // more than any place
+  struct Step { int32_t word, shift; uint64_t mask; size_t at; };
+  std::vector<Step> steps_;
+  std::vector<uint32_t> tables_;
+};
+
+constexpr size_t kCellsPerItem = 8;
+
+// Rolls up `n` keys into few places.  Groups come out in the order of their first appearance, as they do by hashing.
+template <int W>
+nb::tuple group_places(size_t n, bool want_ids, const int64_t* weights, const Key<W>* source, const Places& places,
+                       const Translation& translation) {
+  std::vector<int32_t> ids(want_ids ? n : 0);
+  Grouper<W> all(0);
+  {
+    nb::gil_scoped_release release;
+    std::vector<uint32_t> group(places.cells, 0);  // its number + 1
+    std::array<uint32_t, kBlock> at;
+    for (size_t from = 0; from < n; from += kBlock) {
+      const size_t count = std::min(kBlock, n - from);
+      places(source + from, count, at.data());
+      for (size_t i = 0; i < count; ++i) {
+        uint32_t& number = group[at[i]];
+        if (number == 0) {
+          Key<W> key;
+          for (int word = 0; word < W; ++word) translation(word, source + from + i, 1, &key);
+          all.keys.push_back(key);
+          all.counts.push_back(0);
+          number = static_cast<uint32_t>(all.keys.size());
+        }
+        all.counts[number - 1] += weights[from + i];
+        if (want_ids) ids[from + i] = static_cast<int32_t>(number - 1);
+      }
+    }
+  }
+  return result<W>(std::move(all), std::move(ids), want_ids);
+}
+
 // Calls `f` with the number of words as a compile-time constant.
 template <typename F> nb::tuple with_words(size_t words, F f) {
   if (words <= 1) return f(std::integral_constant<int, 1>{});
@@ -354,11 +453,14 @@ nb::tuple rollup(const Words& keys, const In<int64_t>& counts, const In<int32_t>
   if (maps.size() != fields.fields) throw std::invalid_argument("a map or None per field is needed");
   if (counts.size() != keys.shape(0)) throw std::invalid_argument("a count per key is needed");
   const Translation translation(fields, maps, keys.shape(1));
+  const size_t n = keys.shape(0);
+  const Places places(fields, maps, n < kParallelRows ? kCellsPerItem * n : 0);
   return with_words(keys.shape(1), [&](auto w) {
     constexpr int W = decltype(w)::value;
     if (keys.shape(1) != W) throw std::invalid_argument("keys of an unknown width");
     const auto* source = reinterpret_cast<const Key<W>*>(keys.data());
-    return group<W>(keys.shape(0), want_ids, counts.data(), [&](size_t from, size_t count, Key<W>* made) {
+    if (places.cells > 0) return group_places<W>(n, want_ids, counts.data(), source, places, translation);
+    return group<W>(n, want_ids, counts.data(), [&](size_t from, size_t count, Key<W>* made) {
       for (int word = 0; word < W; ++word) translation(word, source + from, count, made);
     });
   });
@@ -458,6 +560,40 @@ nb::object marginals(const Words& keys, const In<int64_t>& counts, const In<bool
   return to_numpy<int64_t>(std::move(histogram), {total});
 }
 
+// Two tables counted at once: the low half of each count is of the one, the high half of the other.  Returns the keys
+// and both counts of those that the first has, and how many it has not.
+nb::tuple split_counts(const Words& keys, const In<int64_t>& both) {
+  const size_t m = keys.shape(0), w = keys.shape(1);
+  if (both.size() != m) throw std::invalid_argument("a count per key is needed");
+  std::vector<uint64_t> inside;
+  std::vector<int64_t> one, other;
+  inside.reserve(m * w);
+  one.reserve(m);
+  other.reserve(m);
+  for (size_t i = 0; i < m; ++i) {
+    const int64_t count = both.data()[i];
+    if ((count & UINT32_MAX) == 0) continue;
+    inside.insert(inside.end(), keys.data() + i * w, keys.data() + (i + 1) * w);
+    one.push_back(count & UINT32_MAX);
+    other.push_back(count >> 32);
+  }
+  const size_t n = one.size();
+  return nb::make_tuple(to_numpy<uint64_t>(std::move(inside), {n, w}), to_numpy<int64_t>(std::move(one), {n}),
+                        to_numpy<int64_t>(std::move(other), {n}), m - n);
+}
+
+// How many rows lie in classes of fewer than `least` rows, and how many classes have more.
+nb::tuple count_small(const In<int64_t>& counts, int64_t least) {
+  int64_t rows = 0;
+  size_t others = 0;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    const int64_t count = counts.data()[i];
+    if (count < least) rows += count;
+    else ++others;
+  }
+  return nb::make_tuple(rows, others);
+}
+
 }  // namespace
 
 void register_local(nb::module_& m);
@@ -474,9 +610,13 @@ NB_MODULE(_core, m) {
         "merged"_a, "size"_a);
   m.def("marginals", &marginals, "keys"_a, "counts"_a, "chosen"_a, "word"_a, "shift"_a, "mask"_a, "offset"_a,
         "total"_a);
+  m.def("split_counts", &split_counts, "keys"_a, "both"_a);
+  m.def("count_small", &count_small, "counts"_a, "least"_a);
   bind_c45(m);
   bind_join(m);
+  bind_lattice(m);
   bind_mondrian(m);
+  bind_removal(m);
   register_local(m);
   bind_target(m);
 }

@@ -46,6 +46,7 @@ constexpr double kEasyPoints = 4;  // clusters of more points are opened and giv
 constexpr size_t kTwins = 3;       // equal points that are found as neighbours; all of them where there are few points
 constexpr size_t kFew = 100;
 constexpr double kSlack = 1e-9;    // of a comparison in floats
+constexpr int64_t kSizes = 64;     // sizes of a set that are tried one by one
 constexpr int kNone = -1;
 
 using Tally = std::vector<std::pair<int32_t, int64_t>>;  // how often each value occurs, sorted by value
@@ -89,6 +90,79 @@ struct Rule {
 
   // Whether more points never break it.
   bool lasting() const { return form == kDistinct; }
+
+  // Whether some of these values, `rows` of them or more, may keep it; more values never change that.  Where it says
+  // no, none can.
+  bool possible(const Tally& tally, int64_t rows) const {
+    double total = 0;
+    for (const auto& entry : tally) total += static_cast<double>(entry.second);
+    const auto size = static_cast<double>(rows);
+    if (total < size) return false;
+    if (form == kShares) return possible_shares(tally, rows, static_cast<int64_t>(total));
+    if (form == kRecursive) return possible_recursive(tally, rows);
+    if (form == kEntropy) return spread_of(tally, size) >= std::log(number) - kSlack;
+    if (form == kEqual) {  // a value of more rows than there are is as far as what it lacks, the more so in a larger set
+      double near = 0;
+      for (const auto& [value, count] : tally) near += std::min(limits[value], static_cast<double>(count) / size);
+      return 1 - near <= number + kSlack;
+    }
+    return excess(tally) <= 0;
+  }
+
+  bool possible_shares(const Tally& tally, int64_t rows, int64_t total) const {
+    // what values may fill of a set of `size` rows, whole rows or not, without the size itself
+    const auto beyond = [&](int64_t size, bool whole) {
+      double sum = -static_cast<double>(size);
+      for (const auto& [value, count] : tally) {
+        const double most = (limits[value] + kSlack) * static_cast<double>(size) + kSlack;
+        sum += std::min(static_cast<double>(count), whole ? std::floor(most) : most);
+      }
+      return sum;
+    };
+    const int64_t last = std::min(total, rows + kSizes);
+    for (int64_t size = rows; size <= last; ++size)
+      if (beyond(size, true) >= 0) return true;
+    // not of whole rows it is concave and 0 at 0: where a larger set is possible, so is every smaller one
+    return total > last && beyond(last + 1, false) >= 0;
+  }
+
+  // Of a set whose first count is t, the others are best at up to t: the largest t that keeps the rule gives the most rows.
+  bool possible_recursive(const Tally& tally, int64_t rows) const {
+    std::vector<int64_t> counted;
+    for (const auto& entry : tally) counted.push_back(entry.second);
+    std::sort(counted.begin(), counted.end(), std::greater<>());
+    if (static_cast<int64_t>(counted.size()) < least) return false;
+    const auto sum_from = [&](size_t from, int64_t most) {
+      int64_t sum = 0;
+      for (size_t i = from; i < counted.size(); ++i) sum += std::min(counted[i], most);
+      return sum;
+    };
+    // number * rest - t is concave in t and 0 at 0, so that the t that keep it run from 1 to the largest
+    const auto keeps = [&](int64_t most) {
+      return static_cast<double>(most) < number * static_cast<double>(sum_from(static_cast<size_t>(least) - 1, most));
+    };
+    if (!keeps(1)) return false;
+    int64_t low = 1, high = counted[0];
+    while (low < high) {
+      const int64_t middle = low + (high - low + 1) / 2;
+      if (keeps(middle)) low = middle; else high = middle - 1;
+    }
+    return sum_from(0, low) >= rows;
+  }
+
+  // The entropy of the most even choice of `size` of these values; a larger choice is less even.
+  static double spread_of(const Tally& tally, double size) {
+    std::vector<double> counted;
+    for (const auto& entry : tally) counted.push_back(static_cast<double>(entry.second));
+    std::sort(counted.begin(), counted.end());
+    double left = size, entropy = 0;
+    for (size_t i = 0; i < counted.size(); ++i) {  // the rarest first: all of it, or an even share of what is left
+      const double taken = std::min(counted[i], left / static_cast<double>(counted.size() - i));
+      left -= taken;
+      if (taken > 0) entropy -= taken / size * std::log(taken / size);
+    }
+    return entropy;
+  }
 
   void add(Tally& tally, Point p, int64_t times = 1) const {
     for (int64_t at = begin[p]; at < begin[p + 1]; ++at) {
@@ -839,7 +913,7 @@ class CheapestSets {
       for (size_t r = 0; r < rules_.size(); ++r) rules_[r].add(tallies_[r], members_[m]);
     }
     for (size_t r = 0; r < rules_.size(); ++r)
-      if (rules_[r].excess(tallies_[r]) > 0) return false;
+      if (!rules_[r].possible(tallies_[r], rules_[r].lasting() ? 0 : least_)) return false;
     return rows >= least_;
   }
 
@@ -878,7 +952,7 @@ nb::object cheapest_sets(const Table& codes, const Longs& rows, const std::vecto
   std::vector<Rule> made;
   for (const RuleArrays& rule : rules) made.emplace_back(rule, points.count);
   for (const Rule& rule : made)
-    if (!rule.lasting()) throw std::invalid_argument("a set may be enough for a part of it only");
+    if (rule.form == Rule::kOrdered) throw std::invalid_argument("what keeps an order of values is not known of a part");
   std::vector<double> bounds(points.count);
   {
     nb::gil_scoped_release release;
@@ -890,6 +964,21 @@ nb::object cheapest_sets(const Table& codes, const Longs& rows, const std::vecto
   }
   const size_t count = bounds.size();
   return shoal::to_numpy<double>(std::move(bounds), {count});
+}
+
+// What all rows cost at least, given what each of them does, the dearest first: a class has at least so many rows, and all
+// of them cost as much as the dearest.  Classes of neighbours in this order, of fewer than twice so many, cost least.
+double cost_in_classes(const Doubles& costs, int64_t least) {
+  const auto rows = static_cast<int64_t>(costs.size());
+  if (least < 1 || rows < least) throw std::invalid_argument("fewer rows than a class has");
+  std::vector<double> from(static_cast<size_t>(rows) + 1, HUGE_VAL);  // what the rows from one on cost
+  from[static_cast<size_t>(rows)] = 0;
+  for (int64_t first = rows - least; first >= 0; --first)
+    for (int64_t size = least; size < 2 * least && first + size <= rows; ++size) {
+      double& best = from[static_cast<size_t>(first)];
+      best = std::min(best, static_cast<double>(size) * costs.data()[first] + from[static_cast<size_t>(first + size)]);
+    }
+  return from[0];
 }
 
 }  // namespace
@@ -904,4 +993,5 @@ void register_local(nb::module_& m) {
       .def("clusters", &Clusters::clusters);
   m.def("cheapest_sets", &cheapest_sets, "codes"_a.noconvert(), "rows"_a, "groups"_a, "losses"_a, "least"_a, "rules"_a,
         "costs"_a);
+  m.def("cost_in_classes", &cost_in_classes, "costs"_a, "least"_a);
 }

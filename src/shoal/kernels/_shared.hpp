@@ -22,7 +22,9 @@ using Words = Matrix<uint64_t>;
 
 void bind_c45(nb::module_& m);
 void bind_join(nb::module_& m);
+void bind_lattice(nb::module_& m);
 void bind_mondrian(nb::module_& m);
+void bind_removal(nb::module_& m);
 void bind_target(nb::module_& m);
 
 // Hands a vector to NumPy without copying it.

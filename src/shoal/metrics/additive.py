@@ -4,12 +4,14 @@ Each attribute costs the mean over all rows of what its label costs, a suppresse
 these means are known for every level before any node is looked at, so every node has a lower bound for free (design 5).
 """
 
+from itertools import accumulate
 from typing import ClassVar
 
 import numpy as np
 
 from shoal.data.class_counts import Longs
 from shoal.hierarchy.taxonomy import Hierarchy
+from shoal.kernels import LevelCosts
 from shoal.metrics.metric import Floats, Floors, Judgement, Metric
 from shoal.recoding.outcome import After, Before, RecodedCells
 
@@ -98,7 +100,8 @@ class AdditiveScorer:
             means = np.array([rows @ cost[h][hierarchy.levels[h]] for h in range(len(cost))]) / self.rows
             self.means.append(np.append(means, 0.0))  # left out, it costs nothing
         self.costs = costs
-        self.dearest = [_highest_costs(h, cost) for h, cost in zip(before.hierarchies, costs, strict=True)]
+        dearest = [_highest_costs(h, cost) for h, cost in zip(before.hierarchies, costs, strict=True)]
+        self._level_costs = LevelCosts(dearest, self.means, self.rows)
         self.floors: Floors = tuple(self._scaled(i, mean) for i, mean in enumerate(self.means))
 
     def judge(self, after: After, gone: Longs, least: int = 1, *, scored: bool = True) -> Judgement:
@@ -130,23 +133,19 @@ class AdditiveScorer:
         The other rows cost what they cost there; those that are gone are replaced, at a finer level by the dearest
         label that lies under theirs. At the node's own level this is exact.
         """
-        sizes = [h.groups(level) for h, level in zip(self.hierarchies, after.node, strict=True)]
-        if not gone.any() and after.classes.rest is None:
-            return tuple(floor[: level + 1] for floor, level in zip(self.floors, after.node, strict=True))
-        rows, begins = after.marginals(gone > 0, self.hierarchies, gone)
-        # rows that are gone: every attribute counts the same ones, so the first is enough
-        lost = int(rows[: sizes[0]].sum())
-        # per attribute, the rows that are gone under each label of the node's level
-        parts = [rows[begin : begin + size] for begin, size in zip(begins.tolist(), sizes, strict=True)]
-        return tuple(
-            self._scaled(
-                i,
-                self.means[i][: level + 1] + (lost - self.dearest[i][level] @ parts[i]) / self.rows,
-            )
-            if level < len(self.dearest[i])
-            else np.zeros(level + 1)
-            for i, level in enumerate(after.node)
-        )
+        rest = after.classes.rest
+        if rest is None and not gone.any():
+            return tuple([floor[: level + 1] for floor, level in zip(self.floors, after.node, strict=True)])
+        unlisted = None
+        if rest is not None:
+            sizes = [h.groups(level) for h, level in zip(self.hierarchies, after.node, strict=True)]
+            unlisted = rest.rows_per_label([h.groups(0) for h in self.hierarchies], sizes)
+        # [attribute, then level up to the node's] mean costs; `ends` has where each attribute's end
+        classes = after.classes
+        means = self._level_costs.without(after.node, classes.keys, gone, *classes.layout.fields, unlisted)
+        ends = list(accumulate(after.node, lambda at, level: at + level + 1, initial=0))
+        scaled = np.log1p(means, out=means) if self.geometric else means
+        return tuple([self.weights[i] * scaled[ends[i] : ends[i + 1]] for i in range(len(after.node))])
 
     def _scaled(self, i: int, mean: Floats) -> Floats:
         """Return mean costs of attribute i on the additive scale, weighted."""

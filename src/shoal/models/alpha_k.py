@@ -22,9 +22,9 @@ from shoal.models.model import (
     is_within_limits,
     refuse_unless_flag,
     refuse_unless_whole,
-    removed_for_shares,
     settle_shares,
 )
+from shoal.models.value_limits import ShareLimits, flag_counted, removed_for_shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,15 @@ class AlphaK(Model):
         k rows go whole.
         """
         values, _ = self._count_values(counts)
-        removed = removed_for_shares(values, np.array([float(limit) for limit in self.limits(values.labels)]))
+        removed = removed_for_shares(values, self._share_limits(values))
         return np.where(counts.sizes - removed < self.k, counts.sizes, removed)
+
+    def value_limits(self, counts: ClassCounts) -> ShareLimits | None:
+        return self._share_limits(self._count_values(counts)[0]) if self.k == 1 else None
+
+    def _share_limits(self, values: ValueCounts) -> ShareLimits:
+        counted = flag_counted(values.labels, null=self.null_is_value)
+        return ShareLimits(counted, np.array([float(limit) for limit in self.limits(values.labels)]))
 
     def limits(self, labels: Sequence[str | None]) -> list[Fraction]:
         """Return the greatest share of each value."""

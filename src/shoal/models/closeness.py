@@ -18,8 +18,7 @@ from shoal.models.model import (
     Part,
     ceiling,
     exact_share,
-    is_within_limits,
-    removed_for_shares,
+    is_within_limit,
     scale_to_integers,
     settle_shares,
 )
@@ -33,6 +32,7 @@ from shoal.models.reference_models import (
     refuse_unless_one_of,
     sum_by_class,
 )
+from shoal.models.value_limits import ShareLimits, removed_for_shares
 
 Emd = tuple[Ints, Ints]
 """A distance per class as two arrays of whole numbers: part and whole."""
@@ -233,7 +233,7 @@ class TCloseness(ReferenceModel):
 
     def _close(self, values: ValueCounts) -> Flags:
         part, whole = self._emd(values)
-        return is_within_limits(part, whole, [exact_share("t", self.t)], np.zeros(len(part), dtype=np.int64))
+        return is_within_limit(part, whole, exact_share("t", self.t))
 
     def _least_removed(self, values: ValueCounts) -> Longs:
         """Return how many rows of each class must go before the rest is within t of the whole table.
@@ -247,16 +247,23 @@ class TCloseness(ReferenceModel):
         its own part of it away: fewest go if those of the highest values go first. Any heights give a true bound; those
         with which the mean height tells the distance of the class exactly give a good one.
         """
+        limits = self._value_limits(values)
+        if limits is not None:
+            return removed_for_shares(values, limits)
         t = float(exact_share("t", self.t))
-        if self.distance not in {"ordered", "hierarchical"}:
-            overall = values.overall
-            return removed_for_shares(values, overall / max(int(overall.sum()), 1), share=1 - t)
         removed = np.zeros(values.class_count, dtype=np.int64)
         far = ~self._close(values)
         reference = values.overall
         for classes, dense in replace(values, reference=reference).select_classes(far).blocks():
             removed[np.flatnonzero(far)[classes]] = _removed_from_above(dense, reference, t, self._heights(values))
         return removed
+
+    def _value_limits(self, values: ValueCounts) -> ShareLimits | None:
+        if self.distance in {"ordered", "hierarchical"}:
+            return None
+        overall = values.overall
+        share = overall / max(int(overall.sum()), 1)
+        return ShareLimits(self._counted(values), share, share=1 - float(exact_share("t", self.t)))
 
     def _heights(self, values: ValueCounts) -> Heights:
         """Return what gives the heights of values in each class, from how much more of each it has than the table."""

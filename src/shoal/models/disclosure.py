@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
 from shoal.models.likeness import TOLERANCE, BetaLikeness
-from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, Model, exact, removed_for_shares
+from shoal.models.model import KNOWS_FREQUENCIES, Closure, Flags, Model, exact
 from shoal.models.reference_models import Reference, ReferenceModel, ratios, refuse_unless_one_of
+from shoal.models.value_limits import ShareLimits, removed_for_shares
 
 Absent = Literal["violates", "skip"]
 """What a value that a class lacks does, since its logarithm is infinite."""
@@ -83,10 +84,14 @@ class DeltaDisclosure(ReferenceModel):
         |log(q/p)| < δ bounds the share q on both sides: p/x < q < p x, where x is the base to the power δ. So of M rows
         that are left M <= Σ min(n, x p M) over the values and, where no value may be absent, p/x M <= n for each.
         """
+        return removed_for_shares(values, self._value_limits(values))
+
+    def _value_limits(self, values: ValueCounts) -> ShareLimits:
         overall = values.overall
         share = overall / max(int(overall.sum()), 1)
         times = (2.0 if self.log == 2 else e) ** min(float(self.delta), _LARGEST_POWER) * (1 + TOLERANCE)
-        return removed_for_shares(values, share * times, share / times if self.absent == "violates" else None)
+        lower = share / times if self.absent == "violates" else None
+        return ShareLimits(self._counted(values), share * times, lower)
 
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
         """Return the least δ, strict and lenient; None where a class lacks a value, so that no δ is enough."""

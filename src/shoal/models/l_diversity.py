@@ -25,8 +25,8 @@ from shoal.models.model import (
     exact,
     refuse_unless_flag,
     refuse_unless_whole,
-    round_down_rows,
 )
+from shoal.models.value_limits import EntropyLimit, flag_counted, round_down_rows
 from shoal.roles import Role
 
 if TYPE_CHECKING:
@@ -253,6 +253,13 @@ class EntropyLDiversity(LDiversity):
         for classes, parts in _reduced_counts(values, unsure):
             flags[classes] = is_as_even_as(parts, least)
         return np.asarray((distinct > 0) & flags)
+
+    def value_limits(self, counts: ClassCounts) -> EntropyLimit | None:
+        if self.columns or self.attribute is None:
+            return None
+        least = exact("l", self.l)
+        counted = flag_counted(counts.sensitive[self.attribute].labels, null=self.null_is_value)
+        return EntropyLimit(counted, log(least), ceil(least))
 
     def _removed(self, groups: DiverseGroups) -> Longs:
         """Return how many rows must go before the rest is even enough; all where there are too few values.

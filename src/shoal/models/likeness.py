@@ -16,10 +16,10 @@ from shoal.models.model import (
     Flags,
     ceiling,
     exact,
-    is_within_limits,
-    removed_for_shares,
+    is_within_limit,
 )
 from shoal.models.reference_models import Reference, ReferenceModel, greatest_ratio, ratios, refuse_unless_one_of
+from shoal.models.value_limits import ShareLimits, removed_for_shares
 
 Form = Literal["basic", "enhanced"]
 
@@ -69,7 +69,7 @@ class BetaLikeness(ReferenceModel):
 
     def _close(self, values: ValueCounts) -> Flags:
         here, there = ratios(values, values.overall)
-        fits = is_within_limits(here, there, [1 + exact("beta", self.beta)], np.zeros(len(here), dtype=np.int64))
+        fits = is_within_limit(here, there, 1 + exact("beta", self.beta))
         if self.form == "enhanced":
             fits &= ~_flag_above_log_limit(values)
         close = np.ones(values.class_count, dtype=bool)
@@ -81,12 +81,15 @@ class BetaLikeness(ReferenceModel):
 
         A gain of at most g is a share of at most (1 + g) p, so M <= Σ min(n, (1 + g) p M) over the values.
         """
+        return removed_for_shares(values, self._value_limits(values))
+
+    def _value_limits(self, values: ValueCounts) -> ShareLimits:
         overall = values.overall
         share = overall / max(int(overall.sum()), 1)
         gain = np.full(len(share), float(self.beta))
         if self.form == "enhanced":
             gain = np.minimum(gain, -np.log(np.where(overall > 0, share, 1.0)) + TOLERANCE)
-        return removed_for_shares(values, share * (1 + gain))
+        return ShareLimits(self._counted(values), share * (1 + gain))
 
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
         """Return the least β of either form; None where no β is enough."""

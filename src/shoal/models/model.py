@@ -16,14 +16,16 @@ from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 from pydantic import StringConstraints
 
-from shoal.data.class_counts import ClassCounts, Longs, ValueCounts
+from shoal.data.class_counts import ClassCounts, Longs
 from shoal.errors import BadPolicy
+from shoal.models.value_limits import ValueLimits
 from shoal.roles import Role
 
 if TYPE_CHECKING:
     from shoal.data.codes import Table
     from shoal.hierarchy.build import Builder
 
+_LARGEST = np.iinfo(np.int64).max
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
 
@@ -208,6 +210,14 @@ class Model(ABC):
         """
         return (~self.complies(counts)).astype(np.int64)
 
+    def value_limits(self, counts: ClassCounts) -> ValueLimits | None:  # noqa: ARG002
+        """Return limits on the values of `about` that tell `least_removed` of all classes, whatever the node.
+
+        None where there are none, so that the model has to be asked at each node. What the limits tell is no less than
+        what `least_removed` does, and a lower bound like it.
+        """
+        return None
+
     @property
     def keeps_every_row(self) -> bool:
         """Whether no release from which rows were dropped keeps it."""
@@ -322,6 +332,19 @@ def ceiling(share: Fraction) -> float:
     return nearest if exact("share", nearest) >= share else nextafter(nearest, inf)
 
 
+def is_within_limit(part: NDArray[Any], whole: NDArray[Any], limit: Fraction) -> Flags:
+    """Flag the entries with part/whole <= limit, compared exactly in whole numbers (design 15).
+
+    >>> is_within_limit(np.array([1, 2]), np.array([10, 10]), Fraction(1, 10)).tolist()
+    [True, False]
+    """
+    over, under = limit.numerator, limit.denominator
+    # int64 where both products fit, and their factors (a limit may be 0), else Python integers
+    if max(int(part.max(initial=1)) * under, int(whole.max(initial=1)) * max(over, 1)) > _LARGEST:
+        part, whole = part.astype(object), whole.astype(object)
+    return np.asarray(part * under <= whole * over, dtype=bool)
+
+
 def is_within_limits(part: Longs, whole: Longs, limits: Sequence[Fraction], which: NDArray[np.integer]) -> Flags:
     """Flag the entries with part/whole <= limits[which], compared exactly in whole numbers (design 15).
 
@@ -333,58 +356,11 @@ def is_within_limits(part: Longs, whole: Longs, limits: Sequence[Fraction], whic
         int(part.max(initial=1)) * max((limit.denominator for limit in limits), default=1),
         int(whole.max(initial=1)) * max((max(limit.numerator, 1) for limit in limits), default=1),
     )
-    kind: type = np.int64 if largest <= np.iinfo(np.int64).max else object
+    kind: type = np.int64 if largest <= _LARGEST else object
     over: NDArray[Any] = np.array([limit.numerator for limit in limits], dtype=kind)
     under: NDArray[Any] = np.array([limit.denominator for limit in limits], dtype=kind)
     fits = part.astype(kind) * under[which] <= whole.astype(kind) * over[which]
     return np.asarray(fits, dtype=bool)
-
-
-def removed_for_shares(values: ValueCounts, upper: Floats, lower: Floats | None = None, share: float = 1.0) -> Longs:
-    """Return how many rows of each class must go before the rest keeps limits on shares, given per value.
-
-    If M rows are left and n of a value there were, at most min(n, upper M) of it count, and at least lower M must be
-    left of it: M <= n / lower. Those that count are at least `share` of M, so Σ min(n, upper M) >= share M. Both sides
-    are 0 at M = 0 and the left one is concave, so this holds up to a greatest M and never above: all rows but that many
-    go at least.
-
-    >>> values = ValueCounts(np.array([0, 0, 1]), np.array([0, 1, 1]), np.array([5, 1, 3]), ["flu", "hiv"], 2)
-    >>> removed_for_shares(values, np.array([0.5, 1.0])).tolist()
-    [4, 0]
-    """
-    removed = np.zeros(values.class_count, dtype=np.int64)
-    for classes, dense in values.blocks():
-        rows = dense.astype(np.float64)
-        total = rows.sum(axis=1)
-        most = total.copy()
-        if lower is not None:
-            bounded = lower > 0
-            most = np.minimum(most, round_down_rows((rows[:, bounded] / lower[bounded]).min(axis=1, initial=np.inf)))
-        _lower_to_fit(rows, most, upper, share)
-        removed[classes] = total - np.minimum(round_down_rows(most), total)
-    return removed
-
-
-def _lower_to_fit(rows: Floats, most: Floats, upper: Floats, share: float) -> None:
-    """Lower `most`, the rows M that are left of each class, until Σ min(n, upper M) >= share M, by Newton's method.
-
-    A tangent of a concave function lies above it, so that M stays above the greatest that fits.
-    """
-    open_, left = np.arange(len(rows)), rows
-    for _ in range(len(upper) + 1):
-        # [class, value] whether the limit, not the rows that there are, decides; [class] both sums
-        capped = left > upper * most[open_, None]
-        slope, free = capped @ upper, (left * ~capped).sum(axis=1)
-        misfit = free + slope * most[open_] < share * most[open_] * (1 - 1e-12)
-        if not misfit.any():
-            return
-        open_, left = open_[misfit], left[misfit]
-        most[open_] = free[misfit] / (share - slope[misfit])
-
-
-def round_down_rows(rows: Floats) -> Floats:
-    """Return numbers of rows as whole ones; those that are whole but for rounding are not lowered."""
-    return np.floor(rows * (1 + 1e-12) + 1e-6)
 
 
 def asked(model: Model) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import inf, nextafter
 from os import PathLike, fspath
 from typing import Any, ClassVar
@@ -22,7 +23,7 @@ from shoal.models.model import (
     ceiling,
     exact,
     exact_share,
-    is_within_limits,
+    is_within_limit,
     refuse_unless_flag,
     refuse_unless_whole,
     settle_shares,
@@ -117,11 +118,9 @@ class DeltaPresence(Model):
 
     def complies(self, counts: ClassCounts) -> Flags:
         persons, population = counts.sizes, known_population(counts)
-        same = np.zeros(len(persons), dtype=np.int64)
-        few = is_within_limits(persons, population, [exact_share("max", self.max)], same)
-        least = exact_share("min", self.min)
-        # min <= a/b is 1 - min >= (b - a)/b
-        return few & is_within_limits(population - persons, population, [1 - least], same) if least else few
+        most, absent = _shares(self.min, self.max)
+        few = is_within_limit(persons, population, most)
+        return few if absent == 1 else few & is_within_limit(population - persons, population, absent)
 
     def least_removed(self, counts: ClassCounts) -> Longs:
         """Return how many rows of each class must go before the rest is in bounds.
@@ -216,6 +215,12 @@ class NoStrangers(Model):
 
     def attained(self, counts: ClassCounts) -> dict[str, Any]:
         return {"strangers": _count_strangers(counts, suppressed=self.suppressed_counts)}
+
+
+@lru_cache(maxsize=64)  # a search asks again at every node
+def _shares(least: Part, most: Share) -> tuple[Fraction, Fraction]:
+    """Return the greatest share of persons who are in the table, and of those who are not: min <= a/b is that one."""
+    return exact_share("max", most), 1 - exact_share("min", least)
 
 
 def _count_strangers(counts: ClassCounts, *, suppressed: bool) -> int:

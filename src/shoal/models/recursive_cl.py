@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 from shoal.data.class_counts import ClassCounts, Longs, ValueCounts, sum_counts
 from shoal.models.l_diversity import DiverseGroups, LDiversity, Others, refuse_invalid_settings
 from shoal.models.model import READS_THE_CLASS, Closure, Flags, Whole, ceiling, exact, refuse_unless_whole
+from shoal.models.value_limits import TailLimit, flag_counted
+
+_LARGEST_FACTOR = 2**31
+"""Largest factor of a number of rows that the compiled core multiplies in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,13 @@ class RecursiveCLDiversity(LDiversity):
         above = np.maximum(values.counts - most[values.classes], 0).astype(np.int64)
         removed = sum_counts(values.classes, above, len(groups.rows))
         return np.where(rest == 0, groups.rows, removed)
+
+    def value_limits(self, counts: ClassCounts) -> TailLimit | None:
+        c = exact("c", self.c)
+        if self.columns or self.attribute is None or max(c.numerator, c.denominator) > _LARGEST_FACTOR:
+            return None
+        counted = flag_counted(counts.sensitive[self.attribute].labels, null=self.null_is_value)
+        return TailLimit(counted, self.l, c.numerator, c.denominator)
 
     def level(self, values: ValueCounts) -> NDArray[np.float64]:
         first, rest = self._first_and_rest(values)

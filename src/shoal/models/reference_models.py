@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, Indices, Longs, ValueCounts
 from shoal.models.model import Closure, Flags, Model, Need, refuse_unless_flag
+from shoal.models.value_limits import ValueLimits, flag_counted
 
 Reference = Literal["original", "release"]
 """The table that classes are compared with (design 3)."""
@@ -60,6 +61,11 @@ class ReferenceModel(Model):
             return np.zeros(len(counts.sizes), dtype=np.int64)
         return self._least_removed(self._values(counts))
 
+    def value_limits(self, counts: ClassCounts) -> ValueLimits | None:
+        if self.table_wide or self.attribute is None or counts.sensitive[self.attribute].reference is None:
+            return None
+        return self._value_limits(self._values(counts))
+
     def holds(self, counts: ClassCounts) -> bool:
         return bool(self._close(self._values(counts)).all())
 
@@ -80,6 +86,10 @@ class ReferenceModel(Model):
     def _least_removed(self, values: ValueCounts) -> Longs:
         """Return how many rows of each class must go, at least, before the rest is close enough to the reference."""
 
+    def _value_limits(self, values: ValueCounts) -> ValueLimits | None:  # noqa: ARG002
+        """Return the limits that tell `_least_removed`, given the reference; None where there are none."""
+        return None
+
     @abstractmethod
     def _attained(self, values: ValueCounts) -> dict[str, Any]:
         """Return how far the farthest class is from the reference."""
@@ -89,6 +99,10 @@ class ReferenceModel(Model):
         values = counts.sensitive[self.attribute].select_protecting(null=self.null_is_value)
         values = replace(values, holders=None, everyone=None)
         return _without_reference(values) if self.table_wide else values
+
+    def _counted(self, values: ValueCounts) -> Flags:
+        """Flag the values whose shares are compared."""
+        return flag_counted(values.labels, null=self.null_is_value)
 
     def _refuse_settings(self) -> None:
         refuse_unless_flag("null-is-value", self.null_is_value)

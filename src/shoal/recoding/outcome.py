@@ -53,8 +53,8 @@ class Before:
     @cached_property
     def _marginals(self) -> list[NDArray[np.int64]]:
         """Rows per code of each attribute, counted once for all metrics."""
-        named = zip(self.classes.attributes, self.hierarchies, strict=True)
-        return [self.classes.marginal(name, hierarchy.groups(0)) for name, hierarchy in named]
+        sizes = [hierarchy.groups(0) for hierarchy in self.hierarchies]
+        return self.classes.all_marginals(sizes)
 
 
 class Outcome(Protocol):

@@ -3,21 +3,20 @@
 from collections.abc import Generator
 from functools import reduce
 from math import inf
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shoal.hierarchy.lattice import Lattice, Node
+from shoal.kernels import Bounds
 from shoal.metrics.metric import Floats, Floors
 from shoal.search.driver import Ask, Incumbent, slack
 from shoal.search.oracle import Answer
 
-_AT_ONCE = 256
 _CLEARLY = 2.0
 """How many times too many rows must go at a node before one above it is likely to fail as well."""
 
-Bounds = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 
 class Frontier:
@@ -31,113 +30,88 @@ class Frontier:
 
     def __init__(self, lattice: Lattice, floors: Floors) -> None:
         self.lattice = lattice
-        self.axes = [i for i, n in enumerate(lattice.shape) if n > 1]  # NumPy allows at most 64 axes
-        shape = [lattice.shape[i] for i in self.axes]
-        levels = zip(floors, lattice.bottom, lattice.top, strict=True)
-        self.bounds = self._sum([floor[low : high + 1] for floor, low, high in levels])
+        self.axes = [i for i, n in enumerate(lattice.shape) if n > 1]
+        self.shape = tuple(lattice.shape[i] for i in self.axes)
         # nodes in the order in which they are asked: those that settle most others first
-        reach = _reach(shape, upward=not any(floor.any() for floor in floors))
-        self._order = np.argsort(-reach, axis=None, kind="stable")
-        self._at = 0
-        # [node] rank that decides ties: by height, then by the order of the names
-        heights = _outer_sum([np.arange(n, dtype=np.float64) for n in shape])
-        self._rank = (heights * self.bounds.size + np.arange(self.bounds.size).reshape(self.bounds.shape)).reshape(-1)
+        reach = _reach(self.shape, upward=not any(floor.any() for floor in floors))
+        order = np.argsort(-reach, axis=None, kind="stable").astype(np.uint32)
+        levels = zip(floors, lattice.bottom, lattice.top, strict=True)
+        self._bounds = Bounds(self.shape, *self._split([floor[low : high + 1] for floor, low, high in levels]), order)
+        self._best: tuple[Answer | None, tuple[float, float, int]] = None, (inf, 0.0, -1)
+
+    @property
+    def bounds(self) -> Values:
+        """The bound of every node."""
+        return self._bounds.values.reshape(self.shape)
 
     @property
     def settled(self) -> float:
         """Share of the nodes that need no more attention."""
-        return self._at / len(self._order)
+        return self._bounds.passed
 
     def learn(self, answer: Answer) -> None:
         """Raise the bounds of the node, of all finer and of all coarser ones, by what its answer proves."""
         at = self._where(answer.node)
-        finer = self._part([slice(0, i + 1) for i in at])
         if answer.below is None:
-            finer[...] = inf
+            self._bounds.close_below(at)
         else:
             below = [floor[low:] for floor, low in zip(answer.below, self.lattice.bottom, strict=True)]
-            np.maximum(finer, self._sum(below), out=finer)
+            self._bounds.raise_below(at, *self._split(below))
         if answer.above > -inf:
-            coarser = self._part([slice(i, None) for i in at])
-            np.maximum(coarser, answer.above, out=coarser)
-        self.bounds[at] = inf
+            self._bounds.raise_above(at, answer.above)
+        self._bounds.close(at)
 
     def next_open_node(self, best: Answer | None) -> Node | None:
         """Return the node with most nodes below it that may still beat the best one; None if nothing can.
 
-        A node that cannot win never can again, so each node is passed once.
+        By score, at a tie by lower height, then by the names' order. It stays open until its answer is learned: the
+        search may stop before.
         """
-        while self._at < len(self._order):
-            part = self._order[self._at : self._at + _AT_ONCE]
-            may_win = self._can_beat(part, best)
-            first = int(may_win.argmax())
-            if may_win[first]:
-                self._at += first  # it stays open until its answer is learned: the search may stop before
-                return self._node(int(part[first]))
-            self._at += len(part)
-        return None
+        return self._node(self._bounds.next(*self._to_beat(best)))
 
     def widest_successor(self, node: Node, best: Answer | None) -> Node | None:
         """Return the next more general node below which most nodes are open that are not below this one; or None."""
-        at, most, found = self._where(node), 0, None
-        ceiling = inf if best is None else best.score
-        for axis, i in enumerate(at):
-            above = (*at[:axis], i + 1, *at[axis + 1 :])
-            if i + 1 < self.bounds.shape[axis] and self.bounds[above] < inf:
-                # what it adds: the same levels or lower ones in all attributes, but for this one
-                added = self._part(
-                    [slice(level, level + 1) if j == axis else slice(0, level + 1) for j, level in enumerate(above)]
-                )
-                many = int(np.count_nonzero(added < ceiling))
-                if many > most:
-                    most, found = many, above
-        return None if found is None else self._node(int(np.ravel_multi_index(found, self.bounds.shape)))
+        return self._node(self._bounds.widest_above(self._where(node), inf if best is None else best.score))
 
     def lower_bound(self, best: Answer | None) -> float:
         """Return a lower bound of all scores: the best one, or less where an open node may be lower."""
-        left = self._order[self._at :]
-        bounds = self.bounds.reshape(-1)[left[self._can_beat(left, best)]]
-        return min(float(bounds.min(initial=inf)), inf if best is None else best.score)
+        return min(self._bounds.least(*self._to_beat(best)), inf if best is None else best.score)
 
-    def _can_beat(self, nodes: NDArray[np.int64], best: Answer | None) -> NDArray[np.bool_]:
-        """Return which nodes may beat the best one: by score, at a tie by lower height, then by the names' order."""
-        bounds = self.bounds.reshape(-1)[nodes]
-        if best is None:
-            return np.asarray(bounds < inf)
-        first = self._rank[nodes] < self._rank[np.ravel_multi_index(self._where(best.node), self.bounds.shape)]
-        near = slack(best.score)
-        return np.asarray((bounds < best.score - near) | ((bounds <= best.score + near) & first))
+    def _to_beat(self, best: Answer | None) -> tuple[float, float, int]:
+        """Return the score of the best node, how near a tie is, and its index in the flattened bounds; -1: none."""
+        if best is not self._best[0] and best is not None:
+            at = np.ravel_multi_index(self._where(best.node), self.shape) if self.shape else 0
+            self._best = best, (best.score, slack(best.score), int(at))
+        return (inf, 0.0, -1) if best is None else self._best[1]
 
-    def _node(self, at: int) -> Node:
-        """Return the node at an index of the flattened `bounds`."""
+    def _node(self, at: int) -> Node | None:
+        """Return the node at an index of the flattened bounds; None for -1."""
+        if at < 0:
+            return None
         node = list(self.lattice.bottom)
-        for axis, i in zip(self.axes, np.unravel_index(at, self.bounds.shape), strict=True):
-            node[axis] += int(i)
+        for axis, many in zip(reversed(self.axes), reversed(self.shape), strict=True):
+            at, level = divmod(at, many)
+            node[axis] += level
         return tuple(node)
 
-    def _part(self, slices: list[slice]) -> Bounds:
-        """Return a view of the bounds, also where there is no axis at all."""
-        where: Any = (*slices, ...)
-        part: Bounds = self.bounds[where]
-        return part
-
     def _where(self, node: Node) -> tuple[int, ...]:
-        """Return the index of a node in `bounds`."""
-        return tuple(node[i] - self.lattice.bottom[i] for i in self.axes)
+        """Return the index of a node in the bounds."""
+        return tuple([node[i] - self.lattice.bottom[i] for i in self.axes])
 
-    def _sum(self, floors: list[Floats]) -> Bounds:
-        """Add up the floors of all attributes at every node."""
-        fixed = sum(float(floor[0]) for i, floor in enumerate(floors) if i not in self.axes)
-        return np.array(_outer_sum([floors[i] for i in self.axes]) + fixed)  # 0 axes: an array, not a number
+    def _split(self, floors: list[Floats]) -> tuple[list[Floats], float]:
+        """Return the floors of each axis, and the sum of those that all nodes share."""
+        if len(self.axes) == len(floors):
+            return floors, 0.0
+        return [floors[i] for i in self.axes], sum(float(f[0]) for i, f in enumerate(floors) if i not in self.axes)
 
 
-def _reach(shape: list[int], *, upward: bool) -> Bounds:
+def _reach(shape: Node, *, upward: bool) -> Values:
     """Return the logarithm of the number of finer nodes; where answers bound coarser nodes too, these count half."""
     down = _outer_sum([np.log(np.arange(1, n + 1)) for n in shape])
     return down + _outer_sum([np.log(np.arange(n, 0, -1)) for n in shape]) / 2 if upward else down
 
 
-def _outer_sum(floors: list[Floats]) -> Bounds:
+def _outer_sum(floors: list[Floats]) -> Values:
     """Return a new array of the sums of one entry of each vector: [level of axis 0, level of axis 1, ...]."""
     return np.array(reduce(np.add.outer, floors, np.zeros(())))
 

@@ -157,6 +157,11 @@ def _explain_infeasible(oracle: Oracle, lattice: Lattice) -> str:
             f"{said}{worst}, and the suppressed rows, shown as one class, do not keep the policy themselves; drop them "
             f"(suppressed = 'drop' under [release]), or allow {levels} levels or a weaker model"
         )
+    if keeping := [model.name for model in oracle.models if any(part.keeps_every_row for part in model.parts())]:
+        return (
+            f"{said}{worst}, and {keeping[0]}, as it is asked for, lets no row be left out; allow {levels} levels or a "
+            "weaker model"
+        )
     return (
         f"{said}{worst} and only {oracle.limit} may be suppressed; allow more suppression, {levels} levels or a weaker "
         "model"

@@ -10,16 +10,18 @@ from numpy.typing import NDArray
 
 from shoal.data.class_counts import ClassCounts, Longs
 from shoal.data.frequency_set import FrequencySet
-from shoal.data.packed_keys import CountInterpretation
+from shoal.data.packed_keys import CountInterpretation, LongCounts
 from shoal.hierarchy.lattice import Lattice, Node
 from shoal.hierarchy.taxonomy import TOP
+from shoal.kernels import Nodes, count_small, remove_for_entropy, remove_for_shares, remove_for_tail
 from shoal.metrics.metric import Floors, Scorer
 from shoal.models.k_anonymity import least_size
 from shoal.models.model import Closure, Flags, Model
 from shoal.models.reidentification import count_smallest
+from shoal.models.value_limits import EntropyLimit, ShareLimits, ValueLimits
 from shoal.problem import find_failing_classes
 from shoal.recoding.outcome import After, Before
-from shoal.search.rollups import Nodes, Rollups, levels_of
+from shoal.search.rollups import Rollups
 
 
 class InferredCompliance:
@@ -43,10 +45,9 @@ class InferredCompliance:
     def infer_compliance(self, node: Node) -> bool | None:
         """Return whether a node complies; None where that is not known."""
         failing, complying = self._faces[self._face(node)]
-        levels = levels_of(node)
-        if complying.below(levels).any():
+        if complying.any_below(node):
             return True
-        return False if failing.above(levels).any() else None
+        return False if failing.any_above(node) else None
 
     def learn(self, node: Node, *, ok: bool) -> None:
         """Remember whether a node complies."""
@@ -138,9 +139,17 @@ class Oracle:
         self._answers: dict[Node, Answer] = {}
         self._known = InferredCompliance(self.before.left_out)
         self._counted: CountedNode | None = None
-        self._rollups = Rollups(self.before)
+        self._limits: dict[int, ValueLimits | None] = {}
         everybody = self.before.population
-        self._population = None if everybody is None else Rollups(replace(self.before, classes=everybody))
+        both = None if everybody is None else self.before.classes.count_together(everybody)
+        self._rollups = Rollups(self.before if both is None else replace(self.before, classes=both))
+        self._population: Rollups | None = None
+        """The population by itself, where it cannot be counted together with the table."""
+        if everybody is not None and both is None:
+            self._population = Rollups(replace(self.before, classes=everybody))
+        self._together = both is not None
+        self._found: tuple[FrequencySet, Longs, int] | None = None
+        """The last classes that were counted together with the population, and what was counted of that."""
 
     @property
     def needed(self) -> Closure:
@@ -236,8 +245,10 @@ class Oracle:
         As many of the smallest as such parts about the whole table need; none if no number within the limit is enough.
         """
         after = After(node, classes, self.failing(node, classes, least))
+        if not self.limit:
+            return after
         parts = [part for part in self._parts if part.suppresses_smallest and self.merging(part) >= least]
-        return self._suppress_smallest(after, parts) if parts and self.limit else after
+        return self._suppress_smallest(after, parts) if parts else after
 
     def _suppress_smallest(self, after: After, parts: Sequence[Model]) -> After:
         """Mark the smallest classes, too, until promises about sizes hold; of equal ones those that lose most."""
@@ -284,8 +295,8 @@ class Oracle:
     def failing(self, node: Node, classes: FrequencySet, least: Closure = Closure.NOT) -> Flags:
         """Return which classes at a node fail a part of the policy whose closure is at least `least`."""
         failing = np.zeros(len(classes), dtype=bool)
-        for i, merging in enumerate(self._merging):
-            if merging >= least and not self._parts[i].table_wide:
+        for i in self._of_classes:
+            if self._merging[i] >= least:
                 failing |= ~self._complying(node, classes, i)
         return failing
 
@@ -298,15 +309,30 @@ class Oracle:
         """The closure of each part of the policy."""
         return [self.merging(part) for part in self._parts]
 
+    @cached_property
+    def _of_classes(self) -> list[int]:
+        """The parts of the policy that are judged class by class, by their numbers."""
+        return [i for i, part in enumerate(self._parts) if not part.table_wide]
+
     def _count(self, node: Node, classes: FrequencySet) -> CountedNode:
         """Return what is counted at a node; the last node is remembered."""
         if self._counted is None or self._counted.classes is not classes or self._counted.node != node:
-            counts = classes.class_counts(self.reading)
-            if self._population is not None:
-                population, strangers = classes.count_in(self._population.at(node))
-                counts = replace(counts, population=population, strangers=strangers)
+            known = self._count_population(node, classes) if self.before.population is not None else ()
+            counts = classes.class_counts(self.reading, *known)
             self._counted = CountedNode(node, classes, counts)
         return self._counted
+
+    def _count_population(self, node: Node, classes: FrequencySet) -> tuple[Longs, int]:
+        """Return the persons of the population in each class at a node, and how many classes hold only such."""
+        if self._population is not None:
+            return classes.count_in(self._population.at(node))
+        if self._found is None or self._found[0] is not classes:
+            found, population, strangers = self._rollups.at(node).split_counts()
+            if found.layout != classes.layout or not np.array_equal(found.keys, classes.keys):
+                # the same classes in another order
+                population, _ = classes.count_in(replace(found, counts=population))
+            return population, strangers
+        return self._found[1:]
 
     def _complying(self, node: Node, classes: FrequencySet, i: int) -> Flags:
         """Return which classes at a node keep a part of the policy, given by its number."""
@@ -325,22 +351,35 @@ class Oracle:
         if counted.gone is None:
             rows = classes.counts
             gone = np.where(self.failing(node, classes, self.needed), rows, 0)
-            for part in self._union_parts:
-                gone = np.maximum(gone, part.least_removed(counted.counts))
+            for i in self._union_parts:
+                part, limits = self._parts[i], self._limits_of(i, counted.counts)
+                if limits is None or part.about is None:
+                    gone = np.maximum(gone, part.least_removed(counted.counts))
+                else:
+                    gone = count_removed(limits, classes.long[part.about], rows, gone, self._least)
             counted.gone = np.where(rows - gone < self._least, rows, gone)
         return counted.gone
 
+    def _limits_of(self, i: int, counts: ClassCounts) -> ValueLimits | None:
+        """Return the limits of a part of the policy, which are the same at all nodes, or None."""
+        if i not in self._limits:
+            self._limits[i] = self._parts[i].value_limits(counts)
+        return self._limits[i]
+
     @cached_property
-    def _union_parts(self) -> list[Model]:
-        """The parts of the policy that say how many rows of a class go at every finer node."""
+    def _union_parts(self) -> list[int]:
+        """The parts of the policy that say how many rows of a class go at every finer node, by their numbers."""
         if self.reading.unit is not None:  # where persons are counted, how many rows go is not known
             return []
-        parts = zip(self._parts, self._merging, strict=True)
-        return [part for part, merging in parts if merging is Closure.UNION < self.needed and not part.table_wide]
+        parts = enumerate(zip(self._parts, self._merging, strict=True))
+        return [i for i, (part, merging) in parts if merging is Closure.UNION < self.needed and not part.table_wide]
 
     def _classes_at(self, node: Node) -> FrequencySet:
         """Return the frequency set of a node, and update the tally of rollups."""
         classes = self._rollups.at(node)
+        if self._together:
+            self._found = classes.split_counts()
+            classes = self._found[0]
         self.tally.rolled_up, self.tally.grouped = self._rollups.rolled_up, self._rollups.grouped
         return classes
 
@@ -351,15 +390,15 @@ class Oracle:
 
     def _answer_if_too_small(self, node: Node, classes: FrequencySet) -> Answer | None:
         """Return the answer for a node where too many rows are in small classes; None for any other node."""
-        small = classes.counts < self._least
-        return self._refute(node, classes, classes.counts * small)
+        small, kept = count_small(classes.counts, self._least)
+        return self._refute(node, classes, small, kept)
 
     def _answer_if_too_much_goes(self, node: Node, classes: FrequencySet) -> Answer | None:
         """Return the answer for a node whose classes of which rows must go have more rows than may; else None."""
         if not self.limit:
             return None
         gone = self._count_gone(node, classes)
-        refuted = self._refute(node, classes, gone)
+        refuted = self._refute(node, classes, int(gone.sum()), int(np.count_nonzero(gone < classes.counts)))
         if refuted is not None or self._is_face(node):
             return refuted
         # a class of which a row must go is suppressed whole here, though perhaps not at finer nodes
@@ -373,12 +412,14 @@ class Oracle:
         """Return the answer for a node that does not comply, of which nothing else is known."""
         return Answer(after.node, False, after.suppressed_rows, len(after.kept), np.inf, None, -np.inf)
 
-    def _refute(self, node: Node, classes: FrequencySet, gone: Longs) -> Answer | None:
-        """Return the answer for a node if too many rows of its classes go there and at every finer one; else None."""
-        lost = int(gone.sum()) + (0 if classes.rest is None else classes.rest.rows)
+    def _refute(self, node: Node, classes: FrequencySet, gone: int, kept: int) -> Answer | None:
+        """Return the answer for a node if too many rows of its classes go there and at every finer one; else None.
+
+        Of its classes at most `kept` are released.
+        """
+        lost = gone + (0 if classes.rest is None else classes.rest.rows)
         if lost <= self.limit and lost < self.before.rows:
             return None
-        kept = int(np.count_nonzero(gone < classes.counts))
         return Answer(node, False, lost, kept, np.inf, None, -np.inf, lost / self.limit if self.limit else 0.0)
 
     def _is_face(self, node: Node) -> bool:
@@ -414,6 +455,8 @@ class Oracle:
 
     def _holds(self, after: After, least: Closure = Closure.NOT) -> bool:
         """Return whether the rows that are kept satisfy the models of the whole table."""
+        if len(self._of_classes) == len(self._parts):
+            return True
         parts = [part for part in self._parts if part.table_wide and self.merging(part) >= least]
         if not parts:
             return True
@@ -453,3 +496,16 @@ class Oracle:
             others = self.before.population.rows - int(found[~after.suppressed].sum())
             shown = replace(shown, population=np.array([others]))
         return shown
+
+
+def count_removed(limits: ValueLimits, values: LongCounts, rows: Longs, gone: Longs, least: int) -> Longs:
+    """Return how many rows of each class go, at least, if `gone` are known to and what is left keeps the limits.
+
+    `rows` are those of each class. A class of which fewer than `least` rows are left goes whole.
+    """
+    given = rows, gone, values.classes, values.values, values.counts, limits.counted, least
+    if isinstance(limits, ShareLimits):
+        return remove_for_shares(*given, limits.upper, limits.lower, limits.share)
+    if isinstance(limits, EntropyLimit):
+        return remove_for_entropy(*given, limits.entropy, limits.fewest)
+    return remove_for_tail(*given, limits.rank, limits.over, limits.under)

@@ -3,62 +3,11 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-import numpy as np
-from numpy.typing import NDArray
-
 from shoal.data.codes import Codes
 from shoal.data.frequency_set import FrequencySet
 from shoal.hierarchy.lattice import Node
+from shoal.kernels import Nodes
 from shoal.recoding.outcome import Before
-
-Levels = NDArray[np.int16]
-Flags = NDArray[np.bool_]
-
-
-def levels_of(node: Node) -> Levels:
-    """Return a node as an array of levels."""
-    return np.array(node, dtype=np.int16)
-
-
-class Nodes:
-    """Nodes as rows of one array, which doubles when it is full.
-
-    >>> nodes = Nodes(2)
-    >>> nodes.add((0, 1))
-    >>> nodes.add((2, 0))
-    >>> nodes.below(levels_of((2, 1))).tolist(), nodes.above(levels_of((1, 0))).tolist()
-    ([True, True], [False, True])
-    """
-
-    def __init__(self, attributes: int) -> None:
-        self._rows = np.empty((4, attributes), dtype=np.int16)
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, at: int) -> Node:
-        return tuple(self._rows[at].tolist())
-
-    def add(self, node: Node) -> None:
-        if self._count == len(self._rows):
-            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-        self._rows[self._count] = node
-        self._count += 1
-
-    def below(self, node: Levels) -> Flags:
-        """Return which nodes are at most as general as a node, itself included."""
-        return np.asarray((self._rows[: self._count] <= node).all(axis=1))
-
-    def above(self, node: Levels) -> Flags:
-        """Return which nodes are at least as general as a node, itself included."""
-        return np.asarray((self._rows[: self._count] >= node).all(axis=1))
-
-    def forget(self, oldest: int) -> None:
-        """Drop the oldest nodes."""
-        self._rows = np.concatenate([self._rows[oldest:], np.empty((4, self._rows.shape[1]), dtype=np.int16)])
-        self._count -= oldest
-
 
 _REMEMBERED_CLASSES = 1_500_000
 _REMEMBERED_TABLES = 4
@@ -88,7 +37,8 @@ class Rollups:
         """Sets that are never dropped: the table's own classes, and that of the finest node still asked for."""
         self._remembered: dict[Node, FrequencySet] = {}
         self._classes = 0
-        self._faces: defaultdict[bytes, _Face] = defaultdict(lambda: _Face(len(self._bottom)))
+        self._faces: defaultdict[bytes, Nodes] = defaultdict(lambda: Nodes(len(self._bottom)))
+        """Nodes of the remembered sets that leave out the same attributes, with their classes, oldest first."""
         widths = [h.groups(0) for h in before.hierarchies]
         self._wide = sorted(range(len(widths)), key=lambda i: -widths[i])[:_WIDE]
         self._tried: set[Node] = set()
@@ -125,7 +75,8 @@ class Rollups:
     def _roll_up(self, node: Node) -> FrequencySet:
         """Roll up the smallest finer set, and remember the result if it is much smaller."""
         face = self._faces[self._face(node)]
-        source_node = face.smallest_finer(node)
+        smallest = face.lightest_below(node)
+        source_node = face[smallest] if smallest >= 0 else None
         source = self._remembered[source_node] if source_node is not None else None
         for base_node, base in self._base.items():
             if (source is None or len(base) <= len(source)) and all(map(int.__le__, base_node, node)):
@@ -167,24 +118,3 @@ class Rollups:
                 if key not in self._steps:
                     self._steps[key] = self._hierarchies[i].between(*ends)
                 yield self._hierarchies[i].attribute, self._steps[key]
-
-
-class _Face:
-    """The remembered nodes that leave out the same attributes, oldest first."""
-
-    def __init__(self, attributes: int) -> None:
-        self._nodes = Nodes(attributes)
-        self._sizes: list[int] = []
-
-    def smallest_finer(self, node: Node) -> Node | None:
-        """Return the remembered node of fewest classes that is at most as general."""
-        finer = np.flatnonzero(self._nodes.below(levels_of(node))).tolist()
-        return self._nodes[min(finer, key=self._sizes.__getitem__)] if finer else None
-
-    def add(self, node: Node, classes: int) -> None:
-        self._nodes.add(node)
-        self._sizes.append(classes)
-
-    def forget(self, oldest: int) -> None:
-        self._nodes.forget(oldest)
-        del self._sizes[:oldest]

@@ -187,3 +187,19 @@ def test_what_is_measured_asks_nothing():
 def test_a_value_without_a_limit_may_be_alone():
     model = AlphaK({"HIV": 0.25}, 1, "disease")
     assert model.limits(["flu", "HIV", None]) == [1, Fraction(1, 4), 1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "named"),
+    [
+        ([-9007199254740991.0, 1.0], "-9007199254740991"),
+        (["5.0", "7"], "5"),
+        (["5", "7"], "5.00"),
+    ],
+)
+def test_thresholds_name_numbers_as_the_table_has_them(cells, named):
+    people = pa.table({"age": [1, 2], "pay": cells})
+    require = [{"model": "alpha-k", "alpha": {named: 0.9}, "k": 1, "attribute": "pay"}]
+    policy = sh.Policy(attributes={"age": "quasi-identifier", "pay": "sensitive"}, require=require)
+    with pytest.raises(sh.BadPolicy, match=rf"alpha-k: the table writes the number '{named}' in another form"):
+        sh.anonymize(people, policy)

@@ -137,6 +137,9 @@ def test_a_skyline_is_a_conjunction():
     assert both.attained(table) == {"t": max(found.values()), "values": found}
     assert both.worst(table) in {0, 1}
     assert both.skyline == [(0.3, 0.2), (1, 0.1)]
+    # whoever is alone in a class is told, and the other two classes tell as much as the whole table
+    mixed = [("20", "f", "flu"), ("20", "f", "hiv")]
+    assert both.worst(counts([mixed, mixed, [("20", "f", "hiv")]])) == 2
     assert model_of(table_of(both)) == both
 
 

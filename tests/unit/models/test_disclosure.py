@@ -176,3 +176,18 @@ def test_a_class_of_one_row_lacks_a_value():
     """Of two values it shows one: no δ is enough where that violates."""
     counts = table([[1, 0], [3, 4]])
     assert DeltaDisclosure(5, "violates", "e", "s").complies(counts).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("model", "row", "least"),
+    [
+        # 0.6 of the rest at most: 30 and 20 are left
+        (DeltaDisclosure(log(1.2), "skip", "e", "s"), [80, 20], 50),
+        (DeltaDisclosure(log2(1.2), "skip", 2, "s"), [80, 20], 50),
+        # 0.5 / 1.2 of the rest at least: 7 and 5
+        (DeltaDisclosure(log(1.2), "violates", "e", "s"), [95, 5], 88),
+        (DeltaDisclosure(10**6, "skip", "e", "s"), [80, 20], 0),
+    ],
+)
+def test_rows_that_must_go(model, row, least):
+    assert model.least_removed(table([row], [50, 50])).tolist() == [least]

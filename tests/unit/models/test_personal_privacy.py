@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.class_counts import ClassCounts, JointCounts, ValueCounts
+from shoal.errors import BadPolicy
 from shoal.models.model import Closure, Need
 from shoal.models.personal_privacy import Personalised
+from shoal.policy.document import Policy
 
 TREE = {
     "flu": ("flu", "respiratory", "*"),
@@ -149,3 +151,11 @@ def test_guards_are_judged_with_the_original():
     model = Personalised("guard", 0.5, ILL)
     assert Need.ORIGINAL in model.needs
     assert model.public is None
+
+
+def test_a_guard_among_the_sensitive_columns_is_refused():
+    """Without `attribute` the model is about every sensitive column, its guard too."""
+    attributes = {"age": "quasi-identifier", "ill": "sensitive", "secret": "sensitive"}
+    require = [{"model": "personalised", "guard": "secret", "max": 0.5}]
+    with pytest.raises(BadPolicy, match="guard must be another column than the attribute, not 'secret'"):
+        Policy(attributes=attributes, require=require)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from fractions import Fraction
 from functools import cached_property
 from math import ceil
 from typing import Any
@@ -19,7 +20,7 @@ from shoal.models.closeness import TCloseness, rank_values
 from shoal.models.k_anonymity import KAnonymity, least_size
 from shoal.models.l_diversity import DistinctLDiversity, EntropyLDiversity
 from shoal.models.likeness import BetaLikeness
-from shoal.models.model import Flags, Model, exact_share
+from shoal.models.model import Flags, Model, exact, exact_share
 from shoal.models.p_sensitive import PSensitive
 from shoal.models.recursive_cl import RecursiveCLDiversity
 from shoal.partition.condition import Condition
@@ -27,6 +28,8 @@ from shoal.recoding.outcome import Before
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-9
+_MOST_STEPS = 4_000_000
+"""Most rows times the least rows of a class for which rows are thought of in classes."""
 _MOST_SIZES = 1_000_000
 """Most sizes times values that are tried for the least size of a class."""
 NOTHING = 1e3
@@ -185,11 +188,11 @@ def rules_of(condition: Condition) -> list[SpreadRule]:
     return [rule for rule in made if rule is not None]
 
 
-def distinct_rules_of(condition: Condition) -> list[SpreadRule]:
-    """Return the least numbers of different values that the models of a condition come down to.
+def lasting_rules_of(condition: Condition) -> list[SpreadRule]:
+    """Return what every set of rows around a class that keeps the models of a condition keeps as well.
 
-    A class that keeps the models holds so many different values, and so does every set of rows around it. Values that
-    no such class can do without are a rule of their own.
+    It holds enough different values, and those that no such class can do without. Where every row counts, some of its
+    values can keep the rule itself: of that the compiled code asks.
     """
     found = []
     for rule in rules_of(condition):
@@ -212,7 +215,21 @@ def distinct_rules_of(condition: Condition) -> list[SpreadRule]:
             kept = needed[rule.values]
             entries = rule.classes[kept], rule.values[kept], rule.counts[kept]
             found.append(SpreadRule(SpreadForm.DISTINCT, *entries, rule.limits, least=int(needed.sum())))
+        if complete and condition.reading.unit is None and rule.form is not SpreadForm.DISTINCT:
+            found.append(_loosen(rule))
     return found
+
+
+def _loosen(rule: SpreadRule) -> SpreadRule:
+    """Return a rule whose number is a little greater, unless it is exact: what is refused then is refused for sure.
+
+    >>> nothing = np.zeros(0, np.int64)
+    >>> rule = SpreadRule(SpreadForm.RECURSIVE, nothing, nothing, nothing, np.zeros(2), 2.0, 2)
+    >>> _loosen(rule).number, _loosen(replace(rule, number=0.1)).number > 0.1
+    (2.0, True)
+    """
+    known = rule.form is not SpreadForm.RECURSIVE or exact("c", rule.number) == Fraction(rule.number)
+    return rule if known else replace(rule, number=rule.number * (1 + ROUNDING))
 
 
 def least_rows_of(condition: Condition) -> int:
@@ -313,8 +330,9 @@ _TERMS: dict[type, Callable[[Any, ValueCounts, Floats], Terms | None]] = {
 def lower_bound(judge: "Judge", part: Codes, parts: int) -> float:
     """Return what the rows lose at least, whatever parts they are in, given the parts that were found.
 
-    A row loses no less than in the cheapest set of rows that holds it and has as many rows and different values as
-    every class must have. The mean over the rows of this is at most the loss of any release.
+    A row loses no less than in the cheapest set of rows that holds it and some rows and values that a class can have.
+    Rows share their class with others, who then lose as much: of classes as large as each must be, those of rows that
+    lose about the same lose least, and no release loses less.
     """
     cells = judge.cells
     levels, members = cells.levels(part, parts), cells.codes[cells.first(part, parts)]
@@ -327,16 +345,23 @@ def lower_bound(judge: "Judge", part: Codes, parts: int) -> float:
     np.maximum.at(most, point, costs)
     place = np.empty(len(cells), dtype=np.int64)
     place[cells.order] = point
+    size = least_rows_of(judge.condition)
     least = kernels.cheapest_sets(
         np.ascontiguousarray(cells.codes[one]),
         rows,
         cells.groups,
         cells.losses,
-        least_rows_of(judge.condition),
-        [rule.arrays(place, count) for rule in distinct_rules_of(judge.condition)],
+        size,
+        [rule.arrays(place, count) for rule in lasting_rules_of(judge.condition)],
         most,
     )
-    return float(cells.rows @ np.minimum(least[point], costs) / cells.rows.sum())
+    each, total = np.minimum(least[point], costs), int(cells.rows.sum())
+    alone, score = float(cells.rows @ each), float(cells.rows @ costs)
+    if not 1 < size <= total or total * size > _MOST_STEPS:  # the more rows, the less difference it makes
+        return alone / total
+    dearest = np.argsort(-each, kind="stable")
+    together = kernels.cost_in_classes(np.repeat(each[dearest], cells.rows[dearest]), size)
+    return min(max(alone, together), score) / total
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,19 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from itertools import islice
 
 import numpy as np
 
 from shoal.data.class_counts import Longs, sum_counts
 from shoal.data.codes import Codes
+from shoal.errors import Infeasible
 from shoal.partition.axes import Axis, Regions
 from shoal.partition.condition import Condition
 from shoal.partition.cuts import Parts, Points
+
+_MOST_TRIED = 16
+"""Most cuts of an interval that are tried while classes fail, the nearest to its median first."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,8 @@ def single_dimensional(condition: Condition, axes: Sequence[Axis], *, empty_side
     split every class that it crosses, as the paper asks: k rows or more on both sides of each of them, so that a region
     without rows can never come about. The widest interval that has
     an allowable cut is cut at the one nearest to its median, until none has any. Where merging complying
-    classes is safe, other cuts never make a cut allowable, so each interval is tried only once.
+    classes is safe, other cuts never make a cut allowable, so each interval is tried only once. Models that smaller
+    classes may keep although the table as one class does not are met by the first cuts.
 
     >>> from shoal.data.frequency_set import FrequencySet
     >>> from shoal.models import KAnonymity
@@ -70,18 +76,16 @@ def single_dimensional(condition: Condition, axes: Sequence[Axis], *, empty_side
     points = Points.of(condition.items, axes)
     everything = np.arange(len(points.weights))
     classes = _Classes(np.zeros(len(everything), dtype=np.int32), 1)
+    intervals = [_Interval(a, 0, axis.size - 1, everything) for a, axis in enumerate(axes)]
+    classes, intervals = _cut_failing_classes(condition, axes, points, classes, intervals, empty_sides=empty_sides)
     final: list[_Interval] = []
-    waiting = [_rank_interval(axes, points, _Interval(a, 0, axis.size - 1, everything)) for a, axis in enumerate(axes)]
+    waiting = [_rank_interval(axes, points, interval) for interval in intervals]
     heapify(waiting)
     while waiting:
         interval = heappop(waiting)[-1]
         for side, last in _cuts(condition, axes[interval.axis], points, classes, interval):
-            cut, asked, split = classes.split(interval.items, side)
-            kept = split == 0 or bool(condition.complies(asked, split).all())
-            if not empty_sides:
-                crossed = len(np.unique(classes.number[interval.items]))
-                kept = kept and split == crossed * len(np.unique(side))
-            if kept and condition.holds(cut.number, cut.count):
+            cut = _allowed_cut(condition, classes, interval, side, empty_sides=empty_sides)
+            if cut is not None and condition.holds(cut.number, cut.count):
                 classes = cut
                 for piece in _pieces(interval, side, last):
                     heappush(waiting, _rank_interval(axes, points, piece))
@@ -89,6 +93,56 @@ def single_dimensional(condition: Condition, axes: Sequence[Axis], *, empty_side
         else:
             final.append(interval)
     return _regions(axes, points, classes, final)
+
+
+def _allowed_cut(
+    condition: Condition, classes: _Classes, interval: _Interval, side: Codes, *, empty_sides: bool
+) -> _Classes | None:
+    """Return the classes after a cut; None if a piece of a class that it splits does not comply."""
+    cut, asked, split = classes.split(interval.items, side)
+    if not empty_sides and split != len(np.unique(classes.number[interval.items])) * len(np.unique(side)):
+        return None
+    return cut if split == 0 or bool(condition.complies(asked, split).all()) else None
+
+
+def _cut_failing_classes(
+    condition: Condition,
+    axes: Sequence[Axis],
+    points: Points,
+    classes: _Classes,
+    intervals: list[_Interval],
+    *,
+    empty_sides: bool,
+) -> tuple[_Classes, list[_Interval]]:
+    """Cut until every class complies, each time so that the fewest rows are in classes that do not.
+
+    Every cut keeps the models that no smaller class of a failing one can keep. What fails these as one class is left as
+    it is: cuts cannot help.
+    """
+    closed = condition.closed
+    if not closed.complies(classes.number, classes.count).all():
+        return classes, intervals
+
+    def count_failing(tried: _Classes) -> int:
+        bad = ~condition.complies(tried.number, tried.count)
+        return int(points.weights[bad[tried.number]].sum())
+
+    failing = count_failing(classes)
+    while failing:
+        failing, best = int(points.weights.sum()) + 1, None
+        for at, interval in enumerate(intervals):
+            cuts = islice(_cuts(closed, axes[interval.axis], points, classes, interval), _MOST_TRIED)
+            for side, last in cuts:
+                cut = _allowed_cut(closed, classes, interval, side, empty_sides=empty_sides)
+                if cut is not None and (left := count_failing(cut)) < failing:
+                    failing = left
+                    best = cut, [*intervals[:at], *_pieces(interval, side, last), *intervals[at + 1 :]]
+        if best is None:
+            raise Infeasible("no way was found to cut the table so that every class keeps the policy; weaken it")
+        classes, intervals = best
+    if not condition.holds(classes.number, classes.count):
+        raise Infeasible("no way was found to cut the table so that the policy holds; weaken it")
+    return classes, intervals
 
 
 def _rank_interval(axes: Sequence[Axis], points: Points, interval: _Interval) -> tuple[float, int, int, _Interval]:

@@ -280,7 +280,7 @@ def _refuse_failing_merges(condition: Condition, classes: Codes, count: int) -> 
     )
 
 
-_SMALLER = {"local", "mondrian", "mondrian-relaxed", "mondrian-workload", "suppress"}
+_SMALLER = {"local", "mondrian", "mondrian-relaxed", "mondrian-single", "mondrian-workload", "suppress"}
 """Algorithms that find classes where the table as one class fails."""
 
 
@@ -291,7 +291,7 @@ def _refuse_failing_table(condition: Condition, method: Method) -> None:
     """
     whole = np.zeros(len(condition.items), dtype=np.int32)
     counts = condition.counts(whole, 1)
-    tried = method.algorithm in _SMALLER and method.generalise != "attribute"
+    tried = method.algorithm in _SMALLER
 
     def fails(part: Model) -> bool:
         return not (tried and part.merging is Closure.NOT and not part.table_wide) and not part.holds(counts)

@@ -25,11 +25,9 @@ from shoal.partition.mondrian import (
 )
 from shoal.policy.sections import LocatedPath
 from shoal.problem import Problem
-from shoal.workload.answer_errors import SANITY
-from shoal.workload.answers import answer_queries
+from shoal.workload.answers import SANITY, answer_queries
 from shoal.workload.generalised_table import QueriedOriginal
-from shoal.workload.queries import Numbers, Query, attributes_of
-from shoal.workload.query_files import load_queries
+from shoal.workload.queries import Numbers, Query, attributes_of, load_queries
 from shoal.workload.selectivity import ranges_to_next_value
 
 

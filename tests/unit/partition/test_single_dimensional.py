@@ -8,6 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from shoal.data.frequency_set import FrequencySet
+from shoal.data.packed_keys import CountInterpretation
+from shoal.errors import Infeasible
+from shoal.models.k_anonymity import KAnonymity
+from shoal.models.proximity import EpsilonM
+from shoal.partition.axes import Axis
+from shoal.partition.condition import Condition
 from shoal.partition.mondrian import mondrian
 from shoal.partition.single_dimensional import single_dimensional
 
@@ -130,3 +137,17 @@ def test_intervals_do_not_overlap(table):
     for axis in axes:
         edges = intervals(found, axes, axis.attribute)
         assert all(one[1] < other[0] for one, other in pairwise(edges))
+
+
+@pytest.mark.parametrize("empty_sides", [True, False])
+def test_a_table_that_fails_as_one_class_is_cut_until_all_classes_comply(empty_sides):
+    """(epsilon, m): of 10, 12, 11, 13 three lie within 1 of 11, but {10, 12} and {11, 13} have none near each other."""
+    ages, pay = np.array([0, 1, 2, 3], np.int32), np.array([0, 2, 1, 3], np.int32)
+    items = FrequencySet.from_rows({"age": (ages, 4)}, {"pay": (pay, 4)})
+    reading = CountInterpretation({"pay": ["10", "11", "12", "13"]})
+    age = Axis("age", np.arange(4, dtype=np.int32), np.array([20.0, 21.0, 40.0, 41.0]))
+    near = EpsilonM(1, 2, "pay")
+    found = single_dimensional(Condition(items, [near], reading), [age], empty_sides=empty_sides)
+    assert found.part.tolist() == [0, 0, 1, 1]
+    with pytest.raises(Infeasible, match="no way was found"):
+        single_dimensional(Condition(items, [near, KAnonymity(3)], reading), [age], empty_sides=empty_sides)

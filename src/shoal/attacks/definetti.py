@@ -36,7 +36,9 @@ _EDGE = 1e-12
 _MOST_STATES = 256
 """Most count vectors of a group whose probabilities are computed exactly; eight different values have as many."""
 _MOST_COUNTED = 64
-"""Most members of a larger group in which the others who have a value are counted exactly; beyond, by a normal law."""
+"""Most members of a group in which the others who have a value are always counted exactly."""
+_FEW = 16
+"""In larger groups they are counted where at most so many have the value, or have it not; else by a normal law."""
 _LEAST_VARIANCE = 0.05
 """Below so much variance a normal law says nothing about counts."""
 
@@ -149,24 +151,38 @@ class MemberGroups:
     def _log_odds_of_others(self, likely: Weights) -> Weights:
         """Return, for each member in order and each value that occurs c times: log P(c-1 others have it) / P(c others).
 
-        Members are independent here; others are counted exactly in groups of at most 64, by a normal law in larger
-        ones.
+        Members are independent here. Others are counted exactly in groups of at most 64, and in larger ones where at
+        most 16 have the value or at most 16 have not; elsewhere by a normal law, corrected for skewness.
         """
         group = self.group[self._order]
         spread = likely * (1 - likely)
-        # variance of how many of the others have the value
+        # variance and third cumulant of how many of the others have the value
         variances = np.add.reduceat(spread, self._starts, axis=0)[group] - spread
-        out = np.asarray((likely - 0.5) / np.maximum(variances, _LEAST_VARIANCE))
+        variances = np.maximum(variances, _LEAST_VARIANCE)
+        third = spread * (1 - 2 * likely)
+        skew = np.add.reduceat(third, self._starts, axis=0)[group] - third
+        # the odds tilt the mean of the others, c - likely, to c - 1/2: a step by the variance, one by the skewness
+        tilt = (likely - 0.5) / variances
+        out = np.asarray(tilt * (1 - np.clip(skew * tilt / (2 * variances), -0.5, 0.5)))
         sizes = self.counts.sum(axis=1)
         # groups of 1 to 8 members at once, of 9 to 16, and so on: those that are smaller get members of no weight
-        rounded = (sizes + 7) // 8 * 8
-        for most in np.unique(rounded[sizes <= _MOST_COUNTED]).tolist():
-            here, value = np.nonzero((self.counts > 0) & (rounded == most)[:, None])
-            # [group and value, place] members; beyond the size of the group nobody
-            real = np.arange(most) < sizes[here, None]
-            member = np.where(real, self._starts[here, None] + np.arange(most), 0)
-            found = _count_others(likely[member, value[:, None]] * real, self.counts[here, value])
-            out[member[real], np.broadcast_to(value[:, None], real.shape)[real]] = found[real]
+        rounded = _round_up(sizes)
+        fewer = np.minimum(self.counts, sizes[:, None] - self.counts)
+        counted = (self.counts > 0) & (fewer > 0) & ((sizes <= _MOST_COUNTED)[:, None] | (fewer <= _FEW))
+        for most in np.unique(rounded[counted.any(axis=1)]).tolist():
+            groups, values = np.nonzero(counted & (rounded == most)[:, None])
+            step = max(_AT_ONCE // 4 // (most * (int(fewer[groups, values].max()) + 2)), 1)
+            for begin in range(0, len(groups), step):
+                here, value = groups[begin : begin + step], values[begin : begin + step]
+                # [group and value, place] members; beyond the size of the group nobody
+                real = np.arange(most) < sizes[here, None]
+                member = np.where(real, self._starts[here, None] + np.arange(most), 0)
+                some = likely[member, value[:, None]]
+                # count those who have not the value where these are fewer, which turns the odds round
+                turned = self.counts[here, value] > fewer[here, value]
+                some = np.where(turned[:, None], 1 - some, some) * real
+                found = np.where(turned[:, None], -1, 1) * _count_others(some, fewer[here, value])
+                out[member[real], np.broadcast_to(value[:, None], real.shape)[real]] = found[real]
         return out
 
     @cached_property
@@ -249,6 +265,16 @@ class _LikeGroups:
         return found
 
 
+def _round_up(sizes: Longs) -> Longs:
+    """Return sizes rounded up by at most an eighth, so that there are few different ones.
+
+    >>> _round_up(np.array([1, 8, 9, 64, 65, 1000])).tolist()
+    [8, 8, 16, 64, 72, 1024]
+    """
+    steps = 2 ** np.maximum(np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.int64) - 4, 3)
+    return np.asarray(-(-sizes // steps) * steps)
+
+
 def _count_others(likely: Weights, counts: Longs) -> Weights:
     """Return log P(c-1 others have a value) / P(c others) in some groups, given likely[group, member] and c by group.
 
@@ -256,29 +282,23 @@ def _count_others(likely: Weights, counts: Longs) -> Weights:
     [[0.511, -0.251, 0.105]]
     """
     groups, members = likely.shape
-    # ways[many, group]: how likely so many members have the value
-    ways = np.zeros((members + 1, groups))
-    ways[0] = 1.0
-    for number, each in enumerate(np.ascontiguousarray(likely.T)):
-        ways[1 : number + 2] += (ways[: number + 1] - ways[1 : number + 2]) * each
-        ways[0] *= 1 - each
-    # without a member with p <= 1/2, others[many] = (ways[many] - p others[many-1]) / (1-p), from below, which loses
-    # no digits; for p > 1/2 the same from above, where those are counted who do not have the value
-    above = likely > 0.5
-    odds = np.where(above, 1 - likely, likely)
-    scale = 1 / (1 - odds)
-    odds *= scale
-    # the two counts follow each other; `last` is where the second is reached
-    last = np.where(above, members - counts[:, None], counts[:, None])
-    others, before = np.zeros(likely.shape), np.zeros(likely.shape)
-    out = np.zeros(likely.shape)
-    for many in range(min(int(last.max()), members - 1) + 1):
-        before, others = others, before
-        np.multiply(np.where(above, ways[members - many][:, None], ways[many][:, None]), scale, out=others)
-        others -= odds * before
-        reached = last == many
-        out[reached] = np.log(np.maximum(before[reached], 1e-300) / np.maximum(others[reached], 1e-300))
-    return np.where(above, -out, out)
+    most = int(counts.max()) + 1
+    each = np.ascontiguousarray(likely.T)[:, None, :]
+    # before[member, many, group]: how likely so many of those before a member have the value
+    before = np.zeros((members, most + 1, groups))
+    before[0, 0] = 1.0
+    # after[member, many, group]: how likely those after it, beside so many, make c
+    after = np.zeros((members, most + 1, groups))
+    after[-1, counts, np.arange(groups)] = 1.0
+    for one in range(1, members):
+        np.multiply(before[one - 1], 1 - each[one - 1], out=before[one])
+        before[one, 1:] += before[one - 1, :-1] * each[one - 1]
+        np.multiply(after[-one], 1 - each[-one], out=after[-one - 1])
+        after[-one - 1, :-1] += after[-one, 1:] * each[-one]
+    # c others have it where those before and after make c, and c-1 where they lack one; no difference loses digits
+    exactly = np.einsum("mkg,mkg->gm", before, after)
+    fewer = np.einsum("mkg,mkg->gm", before[:, :-1], after[:, 1:])
+    return np.asarray(np.log(np.maximum(fewer, 1e-300) / np.maximum(exactly, 1e-300)))
 
 
 _BINS = 50

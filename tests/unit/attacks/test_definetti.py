@@ -191,6 +191,21 @@ def test_groups_too_large_to_be_exact_err_by_little(spread, most):
     assert np.mean([each.mean() for each in errors]) <= 0.002
 
 
+@pytest.mark.parametrize(("spread", "most"), [(1, 0.005), (2, 0.02), (4, 0.06)])
+def test_rare_values_of_large_groups_err_by_little(spread, most):
+    """Beyond 64 members, where a normal law alone errs by 0.055 on a value that two of them have."""
+    random, errors = np.random.default_rng(10 + spread), []
+    while len(errors) < (60 if THOROUGH else 8):
+        size, values = int(random.integers(65, 120)), int(random.integers(2, 5))
+        counts = random.multinomial(size, random.dirichlet(np.full(values, 0.4)))
+        if not 256 < np.prod(counts + 1.0) < 6_000:
+            continue
+        logs = random.normal(size=(size, values)) * spread
+        found = MemberGroups(np.zeros(size, dtype=np.int64), counts[None]).estimate_probabilities(logs)
+        errors.append(np.abs(found - np.array(counted_marginals(logs.tolist(), counts.tolist()))).max())
+    assert max(errors) <= most
+
+
 def test_many_unlikely_values_are_no_zero():
     """127 of 128 members have a value that each of them is all but sure not to have."""
     logs = np.stack([np.full(128, -25.0), np.linspace(0, 1, 128)], axis=1)

@@ -117,3 +117,19 @@ def test_the_page_about_policies_shows_a_line_for_every_form_of_hierarchy():
     for _, line in shown:
         spec = tomllib.loads(line)["hierarchy"]
         assert parse(spec, DOCS) is not None
+
+
+def numbers_of(text):
+    return {float(number) for number in re.findall(r"\d*\.?\d+", text)}
+
+
+def test_the_numbers_of_the_papers_are_those_of_their_examples():
+    """What a table says comes out stands in the examples below it, which are run; a study has its own."""
+    sections = re.split(r"^## ", PAGES[DOCS / "papers.md"], flags=re.MULTILINE)[1:]
+    assert len(sections) == 5
+    for section in sections:
+        run = numbers_of("".join(re.findall(r"^```.*?^```$", section, re.MULTILINE | re.DOTALL)))
+        rows = re.findall(r"^\| .* \| ([^|]*) \|$", section, re.MULTILINE)
+        told = {cell: numbers_of(cell) - run for cell in rows if "study" not in cell}
+        assert sum(bool(numbers_of(cell)) for cell in told) >= 5
+        assert {cell: lacking for cell, lacking in told.items() if lacking} == {}

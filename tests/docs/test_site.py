@@ -64,6 +64,36 @@ def test_every_word_of_the_papers_is_found_by_search(site):
     assert not missing
 
 
+TYPED = [
+    *("bipartite graph", "cost adjacency matrix", "homogeneity attack", "SE", "inference channel", "sensitive rule"),
+    *("BIC", "lost rules", "LR", "ghost rules", "GR", "hiding effect threshold", "key attribute", "DGH"),
+    *("distance vector", "MaxSup", "generalised table", "generalized table", "joining attack"),
+    *("k-minimal generalisation", "k-minimal generalization", "AG_TS", "_CS"),
+    *("average leakage probability", "probability difference", "Prec", "multidimensional", "single-dimensional"),
+    *(
+        "allowable cut",
+        "strict",
+        "relaxed",
+        "summary statistic",
+        "predicate–range matching",
+        "predicate-range matching",
+    ),
+]
+"""Words of the papers, as a reader types them."""
+
+
+def test_words_of_the_papers_are_in_headings_of_their_page(site):
+    """Search puts headings first; it splits them and what is typed at the same signs."""
+    index = json.loads((site / "search" / "search_index.json").read_text("utf-8"))
+    sections = [each for each in index["docs"] if each["location"].startswith("papers.html#")]
+
+    def words(text):
+        return {word for word in re.split(index["config"]["separator"], text.casefold()) if word}
+
+    headings = [words(unescape(each["title"])) for each in sections]
+    assert [typed for typed in TYPED if not any(words(typed) <= heading for heading in headings)] == []
+
+
 @pytest.mark.parametrize(
     ("width", "scheme"),
     [

@@ -10,7 +10,7 @@ from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
 from shoal.pipeline import make_release
 from shoal.policy.document import Policy
-from shoal.workload.query_files import random_queries, toml_of
+from shoal.workload.queries import random_queries, toml_of
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 QUERIES = """

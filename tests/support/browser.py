@@ -159,9 +159,9 @@ def _browser() -> Iterator[Any]:
     path = os.environ.get("SHOAL_CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
     if path is None:
         pytest.skip("no Chromium is installed (Debian/Ubuntu: apt install chromium), so no page was opened")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed, so no page was opened")
+    from playwright.sync_api import sync_playwright
 
-    with playwright.sync_playwright() as driver:
+    with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path)
         try:
             yield browser

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shoal.explore.sweep import ParameterSweep
     from shoal.metrics.catalogue import Entry
     from shoal.mining.cross_validation import Accuracy, Learned
-    from shoal.workload.answer_errors import AnsweredQuery, WorkloadReport
+    from shoal.workload.answers import AnsweredQuery, WorkloadReport
     from shoal.workload.queries import Predicate, Query
 
 _MOST_QUERIES = 50

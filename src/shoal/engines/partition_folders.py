@@ -5,15 +5,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import parquet
 
 from shoal.engines.table_writer import CHUNK, ROW_GROUP
 from shoal.errors import BadInput
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetWriter
 
 MOST = 500
 """Maximum number of folders of a release: each has a file that stays open until all rows are written."""
@@ -51,10 +54,12 @@ def refuse_partitions(by: Sequence[str], columns: Sequence[str]) -> None:
 
 def partition_file(file: Path, folder: Path, by: Sequence[str]) -> PartitionedFile:
     """Split the rows of a file into folders below a new folder, and remove the file."""
+    from pyarrow import parquet
+
     with parquet.ParquetFile(file) as whole:
         schema = whole.schema_arrow
         kinds = {name: _kind(name, schema.field(name).type) for name in by}
-        writers: dict[str, parquet.ParquetWriter] = {}
+        writers: dict[str, ParquetWriter] = {}
         dealt = []
         try:
             for at in range(whole.num_row_groups):
@@ -108,8 +113,10 @@ def _folder_name(name: str, value: str | int | None) -> str:
     return f"{quote(name, safe='')}={NULL if value is None else quote(str(value), safe='')}"
 
 
-def _writer(folder: Path, path: str, schema: pa.Schema, known: int) -> parquet.ParquetWriter:
+def _writer(folder: Path, path: str, schema: pa.Schema, known: int) -> "ParquetWriter":
     """Open the file of a new folder; `known` is the number of folders so far."""
+    from pyarrow import parquet
+
     if known == MOST:
         raise BadInput(f"partition by: more than {MOST} folders would be needed; partition by fewer or coarser columns")
     (folder / path).mkdir(parents=True)

@@ -16,7 +16,7 @@ from shoal.data.codes import Table, encode
 from shoal.hierarchy.taxonomy import Taxonomy
 from shoal.workload.answers import answer_queries
 from shoal.workload.generalised_table import QueriedOriginal, read_release
-from shoal.workload.query_files import queries_of
+from shoal.workload.queries import queries_of
 
 AVERAGE = {"avg": "age", "where": {"sex": "Male"}}
 YOUNG = {"count": True, "where": {"sex": "Male", "age": {"to": 36}}}

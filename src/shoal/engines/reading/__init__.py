@@ -6,7 +6,13 @@ from pathlib import PurePath
 from typing import Any
 
 from shoal.engine_port import ReadOptions, Source
-from shoal.engines.reading.binary import partition_columns, read_arrow, read_parquet, read_parquet_files
+from shoal.engines.reading.binary import (
+    partition_columns,
+    read_arrow,
+    read_parquet,
+    read_parquet_files,
+    read_statistics,
+)
 from shoal.engines.reading.content import (
     Content,
     files_of,
@@ -22,7 +28,6 @@ from shoal.engines.reading.csv_reader import read_csv, read_csv_files
 from shoal.engines.reading.excel import read_excel
 from shoal.engines.reading.input_frames import read_frame
 from shoal.engines.reading.sniff import format_of
-from shoal.engines.reading.statistics_files import read_statistics
 from shoal.errors import BadData
 
 __all__ = ["read"]

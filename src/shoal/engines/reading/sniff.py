@@ -282,7 +282,7 @@ def sniff_dialect(sample: str, *, complete: bool, suffix: str, options: ReadOpti
 
 def _sniff_quote(sample: str) -> str:
     """Return the quote of a sample: single only if there are no double ones and every cell that opens one closes it."""
-    if '"' in sample:
+    if '"' in sample or "'" not in sample:
         return '"'
     opened = len(re.findall(r"(?:^|[,;\t|])'", sample, re.MULTILINE))
     closed = len(re.findall(r"(?:^|(?<=[,;\t|]))'(?:[^'\r\n]|'')*'(?=[,;\t|\r]|$)", sample, re.MULTILINE))

@@ -1,8 +1,15 @@
 """The two reports of a release as self-contained HTML: one to be published beside it, and one for its owner."""
 
+import marshal
+import sys
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from hashlib import blake2b
 from importlib.resources import files
+from importlib.util import cache_from_source
+from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from shoal.attacks.audit import Audit, doubts_of_rows
@@ -11,8 +18,8 @@ from shoal.explore.advice import SCALE, recommend
 from shoal.metrics.comparison import Comparison
 from shoal.plan import Plan
 from shoal.policy.document import Policy
-from shoal.publish.folder import Places, put_file
-from shoal.publish.manifest import Manifest, PublicManifest
+from shoal.publish.folder import Places, put_file, write_whole
+from shoal.publish.manifest import Manifest, PublicManifest, join_names
 from shoal.publish.released_table import ReleasedTable
 from shoal.report.pages.blocks import (
     Bars,
@@ -25,7 +32,6 @@ from shoal.report.pages.blocks import (
     Section,
     and_more,
     format_count,
-    join_names,
     number,
     percent,
     promise,
@@ -47,17 +53,21 @@ from shoal.report.pages.search_section import (
 )
 from shoal.report.pages.shared_sections import (
     MOST_CARDS,
+    attacks_card,
     attacks_section,
     class_sizes_section,
+    detail_card,
     distribution_bars,
     files_section,
     footer,
+    hiding_card,
     limits,
     promises_section,
+    rows_card,
+    shown_card,
     sign_off,
     tree_picture,
 )
-from shoal.report.pages.summary_cards import attacks_card, detail_card, hiding_card, rows_card, shown_card
 from shoal.report.plots.tree_plot import HierarchyTree
 from shoal.runtime.events import phase
 
@@ -292,6 +302,7 @@ _SIGNS = {"good": "✓", "bad": "!", "open": "?", "plain": ""}
 
 @cache
 def _template() -> Any:
+    """Return the template of a page; its compiled form is kept where Python keeps those of modules."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -300,7 +311,30 @@ def _template() -> Any:
     here = files("shoal.report") / "templates"
     style = Markup((here / "page.css").read_text("utf-8"))  # noqa: S704 - our own file, not a value
     environment.globals |= {"signs": _SIGNS, "style": style}
-    return environment.from_string((here / "page.html").read_text("utf-8"))
+    code = compile_once(environment, (here / "page.html").read_text("utf-8"), cache_from_source(__file__))
+    return environment.template_class.from_code(environment, code, environment.make_globals(None), None)
+
+
+def compile_once(environment: Any, source: str, module: str) -> CodeType:
+    """Compile a template, or read what was compiled of the same text before, from a file beside a compiled module.
+
+    The file begins with a hash of the text and of what compiled it. Where it cannot be written, or Python is told to
+    write no compiled files, the template is compiled each time.
+    """
+    from jinja2 import __version__
+
+    kept = Path(module).with_suffix(".page")
+    known = blake2b(f"{__version__} {sys.version} {source}".encode(), digest_size=32).digest()
+    with suppress(OSError):
+        found = kept.read_bytes()
+        if found.startswith(known):
+            code: CodeType = marshal.loads(found[len(known) :])  # noqa: S302 - as trustworthy as the module beside it
+            return code
+    code = environment.compile(source)
+    if not sys.dont_write_bytecode:
+        with suppress(OSError):
+            write_whole(kept, known + marshal.dumps(code))
+    return code
 
 
 def _width(share: float) -> str:

@@ -297,14 +297,3 @@ def format_count(count: int, one: str, several: str | None = None) -> str:
     ('1 row', '2,000 rows', '2 classes')
     """
     return f"{count:,} {one if count == 1 else several or one + 's'}"
-
-
-def join_names(names: Sequence[str], most: int = 8) -> str:
-    """Format names as a list; of many only the first.
-
-    >>> join_names(["age"]), join_names(["age", "sex", "zip"]), join_names(["a", "b", "c"], 2)
-    ('age', 'age, sex and zip', 'a, b and 1 more')
-    """
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
-    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)

@@ -14,7 +14,7 @@ from shoal.metrics.comparison import Comparison, Facet
 from shoal.plan import Plan
 from shoal.policy.document import Policy
 from shoal.policy.sections import RowLimit
-from shoal.publish.manifest import Manifest
+from shoal.publish.manifest import Manifest, join_names
 from shoal.recoding.kinds import SENTENCES
 from shoal.report.pages.blocks import (
     Bars,
@@ -28,7 +28,6 @@ from shoal.report.pages.blocks import (
     ValueShare,
     and_more,
     format_count,
-    join_names,
     number,
     percent,
     promise,

@@ -6,9 +6,8 @@ from shoal.runtime import load_on_use
 
 if TYPE_CHECKING:
     from shoal.report.plots.alpha_graph import AlphaGraph
-    from shoal.report.plots.before_after import BeforeAfter
     from shoal.report.plots.charts import Chart, LossCurve, ParetoFront, Series
-    from shoal.report.plots.class_plots import ClassSizes, RiskDistribution
+    from shoal.report.plots.class_plots import BeforeAfter, ClassSizes, RiskDistribution
     from shoal.report.plots.display import Display
     from shoal.report.plots.lattice_graph import LatticeGraph
     from shoal.report.plots.regions import Boxes
@@ -34,9 +33,8 @@ __getattr__ = load_on_use(
     __name__,
     {
         "shoal.report.plots.alpha_graph": ("AlphaGraph",),
-        "shoal.report.plots.before_after": ("BeforeAfter",),
         "shoal.report.plots.charts": ("Chart", "LossCurve", "ParetoFront", "Series"),
-        "shoal.report.plots.class_plots": ("ClassSizes", "RiskDistribution"),
+        "shoal.report.plots.class_plots": ("BeforeAfter", "ClassSizes", "RiskDistribution"),
         "shoal.report.plots.display": ("Display",),
         "shoal.report.plots.lattice_graph": ("LatticeGraph",),
         "shoal.report.plots.regions": ("Boxes",),

@@ -26,7 +26,6 @@ class Frame:
 
 @pytest.mark.parametrize(("rows", "listed"), [(2, True), (3, False)])
 def test_what_was_kept_to_be_counted_is_given_back(monkeypatch, rows, listed):
-    pytest.importorskip("pyspark", reason="Spark is not installed: pip install shoal[spark]")
     frame = Frame(rows)
     monkeypatch.setattr(groups, "MOST", 2)
     monkeypatch.setattr(groups, "keys_of", lambda *_: None)

@@ -7,7 +7,7 @@ import shoal as sh
 from shoal.data.codes import Table, encode
 from shoal.workload.answers import answer_queries
 from shoal.workload.generalised_table import QueriedOriginal
-from shoal.workload.query_files import random_queries
+from shoal.workload.queries import random_queries
 
 TABLE = Table(
     {

@@ -6,9 +6,9 @@ import pytest
 
 import shoal as sh
 from shoal.data.codes import Table, encode
-from shoal.workload.answer_errors import compare_answers
+from shoal.workload.answers import compare_answers
 from shoal.workload.generalised_table import QueriedOriginal, read_release
-from shoal.workload.query_files import queries_of
+from shoal.workload.queries import queries_of
 
 AGES = [20, 20, 20, 22, 24, 29, 35, 39]
 LABELS = ["[20, 30)", "[30, 40)"]

@@ -3,8 +3,7 @@
 import pytest
 
 import shoal as sh
-from shoal.workload.queries import Among, Query, Within
-from shoal.workload.query_files import load_queries, queries_of, toml_of
+from shoal.workload.queries import Among, Query, Within, load_queries, queries_of, toml_of
 
 TOML = """
 [[query]]

@@ -13,7 +13,7 @@ import tomli_w
 
 from shoal.data.class_counts import ClassCounts, ValueCounts
 from shoal.data.codes import encode
-from shoal.errors import BadHierarchy, BadPolicy
+from shoal.errors import BadHierarchy, BadPolicy, ShoalWarning
 from shoal.hierarchy.build import BUILDERS, build
 from shoal.methods import ALGORITHMS
 from shoal.models import MODELS
@@ -342,6 +342,24 @@ def test_a_bare_1_is_refused_with_both_spellings(one):
     )
 
 
+@pytest.mark.parametrize(
+    "rows", [{"rows": 2.5}, {"rows": -1}, {"rows": True}, {"row": 2}, {"rows": 2, "share": 0.1}, {}]
+)
+def test_a_limit_of_no_number_of_rows_is_refused_in_one_sentence(rows):
+    said = refused(minimal(method={"suppression": rows}))
+    wanted = 'a share from 0 to 1, a number of rows such as { rows = 2 }, or "k"'
+    assert said == f"method.suppression: {wanted}, not {rows!r}"
+
+
+@pytest.mark.parametrize("name", ["CG_TS", "CG_AS"])
+def test_cells_with_rows_or_columns_left_out_are_none_of_the_nine_models(name):  # S2.3
+    said = refused(minimal(method={"model": name}))
+    assert said == (
+        f"method: model = {name!r} is none of the nine: where single cells are generalised, every class can be met "
+        "without leaving out rows or columns; write model = 'CG_'"
+    )
+
+
 def test_a_larger_whole_number_is_refused_with_its_spelling_as_rows():
     said = refused(minimal(method={"suppression": 20}))
     assert said == "method.suppression: a share from 0 to 1, not 20; write { rows = 20 } for 20 rows"
@@ -476,7 +494,9 @@ def test_keys_of_a_later_version_are_refused():
         assert said == f"attributes.d.{key}: {what} not in this version; leave the key out"
 
 
-@pytest.mark.parametrize("role", [role for role in Role if role is not Role.QUASI_IDENTIFIER])
+@pytest.mark.parametrize(
+    "role", [role for role in Role if role not in {Role.QUASI_IDENTIFIER, Role.IDENTIFIER, Role.UNIT}]
+)
 @pytest.mark.parametrize(
     ("key", "value"), [("hierarchy", {"mask": "right"}), ("importance", 0.5), ("min-level", 0), ("max-level", 1)]
 )
@@ -486,6 +506,41 @@ def test_only_quasi_identifiers_are_generalised(role, key, value):
         assert accepted(document)
     else:
         assert refused(document) == f"attributes.name: {key} has no meaning for the role '{role}'; leave it out"
+
+
+@pytest.mark.parametrize("role", ["identifier", "unit"])
+def test_what_is_left_over_of_a_dropped_column_is_a_note(role):
+    left = {"role": role, "hierarchy": {"mask": "right"}, "importance": 0.5, "min-level": 0}
+    document = minimal(attributes={"age": "quasi-identifier", "name": left})
+    with pytest.warns(ShoalWarning, match="hierarchy, importance, min-level of 'name' is ignored, since it is dropped"):
+        policy = Policy(**document)
+    assert policy.document()["attributes"]["name"] == {"role": role}
+
+
+def test_a_promise_about_a_dropped_column_is_a_note_unless_it_limits_classes():
+    near = {"model": "t-closeness", "t": 0.3, "attribute": "ill"}
+    document = minimal(attributes={"age": "quasi-identifier", "ill": {"role": "identifier", "round": 5}})
+    document["require"] = [*document["require"], near]
+    said = "round of 'ill' and t-closeness on 'ill' is ignored, since it is dropped"
+    with pytest.warns(ShoalWarning, match=said):
+        policy = Policy(**document)
+    assert [model.name for model in policy.require] == ["k-anonymity"]
+    document["attributes"]["ill"] = "identifier"
+    document["require"] = [{"model": "alpha-k", "alpha": 0.5, "k": 7, "attribute": "ill"}]
+    assert "delete this [[require]]" in refused(document)
+
+
+def test_useless_keys_and_promises_are_told_in_one_sentence():
+    document = minimal(attributes={"age": {"role": "quasi-identifier", "round": 5, "top": 90}})
+    assert refused(document) == (
+        "attributes.age: round and top have no meaning for the role 'quasi-identifier'; leave them out"
+    )
+    document = minimal(attributes={"age": "quasi-identifier", "pay": "insensitive", "vote": "insensitive"})
+    document["require"] = [{"model": "distinct-l-diversity", "l": 2, "attribute": name} for name in ("pay", "vote")]
+    assert refused(document) == (
+        "require: distinct-l-diversity is about 'pay' and distinct-l-diversity is about 'vote', which have not the "
+        "role 'sensitive'; give them that role, or delete these [[require]]"
+    )
 
 
 @pytest.mark.parametrize("share", [0.5, "k"])

@@ -15,7 +15,7 @@ from shoal.explore.compare import AlgorithmRun, FailedRun, known_algorithms, run
 from shoal.models.spec import kebab, suggest_nearest
 from shoal.policy.document import Policy
 from shoal.policy.method import Method
-from shoal.policy.sections import Attribute, ReleaseOptions
+from shoal.policy.sections import Attribute, ReleaseOptions, suppression_of_text
 from shoal.publish.manifest import FrozenDict
 from shoal.runtime import html_table, short_number
 from shoal.search.driver import Stop, Watch
@@ -204,7 +204,8 @@ def vary(policy: Policy, name: str, value: Value) -> Policy:
         if key == "algorithm":
             return policy.with_algorithm(str(value))
         said = {option: getattr(policy.method, option) for option in policy.method.model_fields_set}
-        return Policy(**{**dict(policy), "method": {**said, key: value}})
+        meant = suppression_of_text(value) if key == "suppression" and isinstance(value, str) else value  # rows=2
+        return Policy(**{**dict(policy), "method": {**said, key: meant}})
     if section == "release":
         return Policy(**{**dict(policy), "release": {**dict(policy.release), key: value}})
     if section == "require":

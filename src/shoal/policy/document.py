@@ -4,7 +4,7 @@ import os
 import re
 import tomllib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
@@ -35,6 +35,7 @@ from shoal.policy.sections import (
     RowLimit,
     base,
     check_whole,
+    left_over,
     population_of,
     relocate_population,
 )
@@ -252,6 +253,77 @@ def _refuse_many_quasi_identifiers(many: int) -> None:
         )
 
 
+def _refuse_promises_about_others(
+    promises: Sequence[Model], sensitive: Sequence[str], attributes: Mapping[str, Attribute]
+) -> None:
+    """Refuse promises about columns that are not sensitive, all of them in one sentence."""
+    wrong = [model for model in promises if model.about is not None and model.about not in sensitive]
+    if not wrong:
+        return
+    hints = {of: "" if of in attributes else suggest_column(of, sensitive) for model in wrong if (of := model.about)}
+    said = " and ".join(f"{model.name} is about {model.about!r}{hints[model.about or '']}" for model in wrong)
+    if len({model.about for model in wrong}) == 1:
+        which = "which has not the role 'sensitive'; give it that role"
+    else:
+        which = "which have not the role 'sensitive'; give them that role"
+    these = "this [[require]]" if len(wrong) == 1 else "these [[require]]"
+    raise ValueError(f"require: {said}, {which}, or delete {these}")
+
+
+def _name_and_attribute(promise: Any) -> tuple[Any, Any]:
+    """Return the model of a promise and its attribute, as a table or as an object."""
+    if isinstance(promise, Mapping):
+        return promise.get("model"), promise.get("attribute")
+    return promise.name, getattr(promise, "attribute", None)
+
+
+def _is_only_about(promise: Any, names: Collection[str]) -> bool:
+    """Whether a promise is about one of these columns, and limits no size of a class beside."""
+    if not isinstance(promise, Mapping | Model):
+        return False
+    k = promise.get("k", 1) if isinstance(promise, Mapping) else getattr(promise, "k", 1)
+    return _name_and_attribute(promise)[1] in names and k in {1, None}
+
+
+def _without_left_over(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a policy without what is left over of columns that are dropped now, and say so in one note.
+
+    That are keys that have no meaning any more, and promises about these columns, unless they limit the sizes of
+    classes, too.
+    """
+    tables = {name: value for name, value in given["attributes"].items() if isinstance(value, Mapping)}
+    useless = {name: keys for name, value in tables.items() if (keys := left_over(value.get("role"), value))}
+    dropped = {name for name, value in tables.items() if value.get("role") == Role.IDENTIFIER}
+    promises = given.get("require")
+    listed = list(promises) if isinstance(promises, list | tuple) else []
+    empty = [each for each in listed if _is_only_about(each, dropped)]
+    if len(empty) == len(listed):
+        empty = []  # what is left would promise nothing: they are refused by name
+    said = [f"{_join_names(keys)} of {name!r}" for name, keys in useless.items()]
+    said += [f"{name} on {of!r}" for name, of in map(_name_and_attribute, empty)]
+    if not said:
+        return given
+    several = len({*useless, *(of for _, of in map(_name_and_attribute, empty))}) > 1
+    why = "these columns are dropped" if several else "it is dropped"
+    warnings.warn(ShoalWarning(f"{' and '.join(said)} is ignored, since {why}"), stacklevel=2)
+    kept = {
+        name: {key: value for key, value in tables[name].items() if key not in keys} for name, keys in useless.items()
+    }
+    changed = {**given, "attributes": {**given["attributes"], **kept}}
+    return {**changed, "require": [each for each in listed if each not in empty]} if empty else changed
+
+
+def _refuse_unfit_attributes(model: Any, sensitive: Sequence[str]) -> None:
+    """Refuse a model without `attribute` that cannot be about one of the sensitive columns."""
+    for name in sensitive if model.per_attribute and model.attribute is None else ():
+        try:
+            replace(model, attribute=name)
+        except ValueError as wrong:
+            raise ValueError(
+                f"require: {model.name} is about every sensitive column unless it names its attribute, and {wrong}"
+            ) from None
+
+
 class Policy(PolicySection):
     """Everything that decides about a release.
 
@@ -305,7 +377,7 @@ class Policy(PolicySection):
         longer = {
             name: {"role": value} if isinstance(value, str) else value for name, value in given["attributes"].items()
         }
-        return {**given, "attributes": longer}
+        return _without_left_over({**given, "attributes": longer})
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -319,16 +391,11 @@ class Policy(PolicySection):
         if all(self.attributes[name].importance == 0 for name in self.quasi_identifiers):
             raise ValueError("attributes: importance is 0 for every quasi-identifier; one at least must matter")
         sensitive = self.named(Role.SENSITIVE)
+        _refuse_promises_about_others(self.require, sensitive, self.attributes)
         for model in self.require:
-            of = model.about
-            if of is not None and of not in sensitive:
-                hint = "" if of in self.attributes else suggest_column(of, sensitive)
-                raise ValueError(
-                    f"require: {model.name} is about {of!r}{hint}, which has not the role 'sensitive'; give it that "
-                    "role, or delete this [[require]]"
-                )
             if model.per_attribute and not sensitive:
                 raise ValueError(f"require: {model.name} needs a column with the role 'sensitive'")
+            _refuse_unfit_attributes(model, sensitive)
         if len({population_of(model) for model in self.require} - {None}) > 1:
             raise ValueError("require: the models name several populations; a table is compared with one")
         method = self.method.in_effect

@@ -197,6 +197,11 @@ class Method(PolicySection):
 def _spell_out_model(given: dict[str, Any]) -> dict[str, Any]:
     """Return a [method] with `model = "AG_TS"` written as `generalise` and `suppress`; refuse a contradiction."""
     name = given.get("model")
+    if name in ("CG_TS", "CG_AS"):
+        raise ValueError(
+            f"model = {name!r} is none of the nine: where single cells are generalised, every class can be met without "
+            "leaving out rows or columns; write model = 'CG_'"
+        )
     if name not in NINE_MODELS:
         return given  # None, or what the type of the field refuses
     pair = dict(zip(("generalise", "suppress"), NINE_MODELS[name], strict=True))

@@ -172,7 +172,10 @@ class RowLimit(PolicySection):
 
 def _suppression(value: Any) -> Any:
     """Return a limit of suppression; refuse a bare 1, which could be one row or all of them."""
-    if value == "k" or isinstance(value, Mapping | RowLimit):
+    if value == "k" or isinstance(value, RowLimit):
+        return value
+    rows = value["rows"] if isinstance(value, Mapping) and [*value] == ["rows"] else None
+    if _is_number(rows) and isinstance(rows, Integral) and int(rows) >= 0:
         return value
     if _is_number(value) and isinstance(value, Integral) and int(value) > 0:
         if value == 1:
@@ -305,6 +308,23 @@ _USEFUL = {
 """The roles for which a key of an attribute has a meaning."""
 
 
+def useless_keys(role: Role) -> list[str]:
+    """Return the keys of an attribute that have no meaning for a role."""
+    return [key for key, useful in _USEFUL.items() if role not in useful]
+
+
+def left_over(role: Any, given: Mapping[str, Any]) -> list[str]:
+    """Return the keys that a dropped column has from an earlier role, and does not need.
+
+    >>> left_over("identifier", {"role": "identifier", "hierarchy": {"flat": True}, "importance": 0.5})
+    ['hierarchy', 'importance']
+    """
+    if role not in {Role.IDENTIFIER, Role.UNIT}:
+        return []
+    useless = {name for key in useless_keys(Role(role)) for name in (key, kebab(key))}
+    return [key for key, value in given.items() if key in useless and value is not None]
+
+
 class Attribute(PolicySection):
     """One column: its role and, for a quasi-identifier, how it may be generalised."""
 
@@ -336,9 +356,12 @@ class Attribute(PolicySection):
     @model_validator(mode="after")
     def _refuse_keys_of_other_roles(self) -> Self:
         """Refuse keys that the role does not use; a hierarchy may also serve as a distance of sensitive values."""
-        for key, useful in _USEFUL.items():
-            if getattr(self, key) is not None and self.role not in useful:
-                raise ValueError(f"{kebab(key)} has no meaning for the role {str(self.role)!r}; leave it out")
+        useless = [key for key in useless_keys(self.role) if getattr(self, key) is not None]
+        if useless:
+            *others, last = map(kebab, useless)
+            have, it = ("have", "them") if others else ("has", "it")
+            named = f"{', '.join(others)} and {last}" if others else last
+            raise ValueError(f"{named} {have} no meaning for the role {str(self.role)!r}; leave {it} out")
         return self
 
     @model_validator(mode="after")

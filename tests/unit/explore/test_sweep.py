@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from shoal.errors import BadInput
 from shoal.explore.sweep import parameter_of, values_of, vary
 from shoal.policy.document import Policy
+from shoal.policy.sections import RowLimit
 
 
 @given(st.integers(-50, 50), st.integers(0, 60), st.integers(1, 7))
@@ -40,6 +41,14 @@ def test_one_model_or_all_that_have_it():
     assert [model.k for model in vary(policy, "k", 7).require] == [7, 7]
     assert [model.k for model in vary(policy, "alpha-k.k", 7).require] == [5, 7]
     assert vary(policy, "alpha", 0.6).require[1].alpha == 0.6
+
+
+def test_numbers_of_suppressed_rows_are_values():
+    """MaxSup of the papers is a number of rows (S2.5)."""
+    policy = Policy(**small_census.policy(4, suppression=0.1))
+    name, values = parameter_of("suppression=rows=0,rows=2,1/3,k")
+    found = [vary(policy, name, value).method.suppression for value in values]
+    assert found == [RowLimit(rows=0), RowLimit(rows=2), "1/3", "k"]
 
 
 def test_all_else_stays():

@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 from itertools import chain, islice
@@ -13,7 +14,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from shoal.data.class_counts import ClassCounts
 from shoal.data.codes import Codes, Column, Kind, Table, encode_together, reencode
@@ -187,8 +187,7 @@ def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dic
             f"the table has {len(policy.attributes) - len(missing)} of the {len(policy.attributes)} columns that the "
             "policy names: is it the policy of another table?"
         )
-    for name in missing:
-        raise BadPolicy(f"attributes.{name}: the table has no column {name!r}{suggest_column(name, table.columns)}")
+    _refuse_missing_columns(missing, table)
     unknown = [name for name in table.columns if name not in policy.attributes]
     if policy.data.others is None and any(name in index for name in unknown):
         raise BadPolicy(
@@ -209,11 +208,27 @@ def assign_roles(table: Table, policy: Policy, index: Sequence[str] = ()) -> dic
     _warn_of_unique_after_rounding(table, policy, roles)
     _warn_of_guesses(policy)
     if policy.unit is None:
-        warn_of_several_rows(table, [name for name, role in roles.items() if role is Role.IDENTIFIER])
+        warn_of_several_rows(table, dropped_by_decision(policy, roles))
     for model in policy.require:
         if isinstance(model, KAnonymity) and model.k == 1:
             warnings.warn(ShoalWarning("k = 1 gives no protection"), stacklevel=2)
     return roles
+
+
+def _refuse_missing_columns(missing: Sequence[str], table: Table) -> None:
+    """Refuse columns of a policy that the table does not have, all of them in one sentence."""
+    if len(missing) == 1:
+        (name,) = missing
+        raise BadPolicy(f"attributes.{name}: the table has no column {name!r}{suggest_column(name, table.columns)}")
+    if missing:
+        said = ", ".join(f"{name!r}{suggest_column(name, table.columns)}" for name in missing)
+        raise BadPolicy(f"attributes: the table has none of these {len(missing)} columns: {said}")
+
+
+def dropped_by_decision(policy: Policy, roles: Mapping[str, Role]) -> list[str]:
+    """Return the columns that are dropped as identifiers; not those dropped until somebody decides what they are."""
+    asked = {name for name, attribute in policy.attributes.items() if attribute.confirm in {"?", "guessed"}}
+    return [name for name, role in roles.items() if role is Role.IDENTIFIER and name not in asked]
 
 
 def _refuse_several_units(roles: Mapping[str, Role]) -> None:
@@ -340,24 +355,26 @@ _SHORTEST = 3
 """Fewest characters of a cell that is not found in another by chance."""
 
 
-def contains(column: Column, other: Column) -> bool:
-    """Whether the cells of a text column contain those of another, such as a key joined from several columns.
+def compared_cells(column: Column) -> list[str | None]:
+    """Return the cells of some rows, spread over the table, of a text column; of others, of as many rows, as texts."""
+    some = np.linspace(0, len(column.codes) - 1, min(len(column.codes), _COMPARED)).astype(np.int64)
+    texts: list[str | None] = [*column.texts.to_pylist(), None]
+    return [texts[min(code, len(column.values))] for code in column.codes[some].tolist()]
 
-    >>> import pyarrow as pa
-    >>> from shoal.data.codes import encode
-    >>> name, key = encode("name", pa.array(["Anna", "Bert"])), encode("key", pa.array(["Anna|1972", "Bert|1980"]))
-    >>> contains(key, name), contains(name, key)
+
+def contains(cells: Sequence[str | None], parts: Sequence[str | None]) -> bool:
+    """Whether nine of ten cells contain those of another column in their rows, such as a key joined from several.
+
+    >>> contains(["Anna|1972", "Bert|1980"], ["Anna", "Bert"]), contains(["Anna", "Bert"], ["Anna|1972", "Bert|1980"])
     (True, False)
     """
-    if column.kind is not Kind.TEXT or len(other.values) < 2:
-        return False
-    some = np.linspace(0, len(column.codes) - 1, min(len(column.codes), _COMPARED)).astype(np.int64)
-    some = some[(column.codes[some] < len(column.values)) & (other.codes[some] < len(other.values))]
-    if not len(some):
-        return False
-    cells = zip(*(each.texts.take(pa.array(each.codes[some])).to_pylist() for each in (column, other)), strict=True)
-    inside = sum(len(part) >= _SHORTEST and part != whole and part in whole for whole, part in cells)
-    return bool(10 * inside >= 9 * len(some))
+    known = [(cell, part) for cell, part in zip(cells, parts, strict=True) if cell is not None and part is not None]
+    failed, most = 0, len(known) // 10
+    for cell, part in known:
+        failed += not (len(part) >= _SHORTEST and part != cell and part in cell)
+        if failed > most:
+            return False
+    return bool(known)
 
 
 def _refuse_joined_identifiers(table: Table, roles: Mapping[str, Role]) -> None:
@@ -365,11 +382,16 @@ def _refuse_joined_identifiers(table: Table, roles: Mapping[str, Role]) -> None:
     if table.relation is not None:
         return
     dropped = [name for name, role in roles.items() if role in {Role.IDENTIFIER, Role.UNIT}]
-    named = [name for name in dropped if _says(name, {"name", "contact"})]
+    parts = {
+        name: compared_cells(table[name])
+        for name in dropped
+        if _says(name, {"name", "contact"}) and len(table[name].values) > 1
+    }
     for name, role in roles.items():
-        within = (
-            [] if role in {Role.IDENTIFIER, Role.UNIT} else [one for one in named if contains(table[name], table[one])]
-        )
+        if not parts or role in {Role.IDENTIFIER, Role.UNIT} or table[name].kind is not Kind.TEXT:
+            continue
+        cells = compared_cells(table[name])
+        within = [one for one, part in parts.items() if contains(cells, part)]
         if within:
             raise BadPolicy(
                 f"attributes.{name}: its cells contain those of {within[0]!r}, which is dropped because it names "
@@ -480,6 +502,10 @@ _BEYOND_CHANCE = 4
 """How many times more pairs of rows agree in names and birth than if the two were independent: these are persons."""
 
 
+_MOST_JOINED = 20
+"""Most columns with names and dates of birth that are taken for those of one person."""
+
+
 def repeated_together(table: Table, names: Iterable[str]) -> dict[str, str]:
     """Return the columns with names of people and dates of birth, joined, if they repeat more than by chance.
 
@@ -497,7 +523,7 @@ def repeated_together(table: Table, names: Iterable[str]) -> dict[str, str]:
     names = list(names)
     named = {name for name in names if _says(name, {"name"})} or {name for name in names if _says(name, {"contact"})}
     births = {name for name in table.columns if _says(name, {"birth"})} - named
-    if not named or not births or table.relation is not None:
+    if not named or not births or table.relation is not None or len(named | births) > _MOST_JOINED:
         return {}
     parts = [[table[name] for name in table.columns if name in some] for some in (named, births, named | births)]
     known = np.ones(table.rows, dtype=bool)
@@ -651,12 +677,30 @@ def _warn_of_varying_persons(table: Table, quasi: Sequence[str], unit: str | Non
     return bool(varying)
 
 
+def _number_of(label: str | None) -> Decimal | None:
+    try:
+        number = Decimal(label or "")
+    except InvalidOperation:
+        return None
+    return None if number.is_nan() else number
+
+
 def warn_of_unknown_values(models: list[Model], labels: Mapping[str, Sequence[str | None]]) -> None:
-    """Warn of a threshold for a value that the table does not hold: it protects nobody, and may be a typing error."""
+    """Warn of a threshold for a value that the table does not hold: it protects nobody, and may be a typing error.
+
+    A number that the table holds in another form is refused, since whoever named it means that one.
+    """
     for model in models:
         for table in asked(model).values():
-            unknown = [v for v in table if v not in labels[model.about or ""]] if isinstance(table, Mapping) else []
+            held = labels[model.about or ""] if isinstance(table, Mapping) else ()
+            unknown = [v for v in table if v not in held] if isinstance(table, Mapping) else []
             if unknown:
+                numbers = {number for label in held if (number := _number_of(label)) is not None}
+                if other := next((value for value in unknown if _number_of(value) in numbers), None):
+                    raise BadPolicy(
+                        f"require: {model.name}: the table writes the number {other!r} in another form, as 5.0 for 5 "
+                        "or 1e+20 for 100000000000000000000; name it as the table has it"
+                    )
                 named = ", ".join(repr(value) for value in unknown)
                 warnings.warn(ShoalWarning(f"{model.name}: the table holds no {named}"), stacklevel=2)
 

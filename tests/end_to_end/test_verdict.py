@@ -288,7 +288,7 @@ def test_more_time_finds_no_less(homogeneous):
 def test_equal_runs_give_equal_bytes_and_equal_remedies(homogeneous):
     said = last_line(homogeneous.anonymize("--reproducible", "--advise", "60"))
     first = (homogeneous.private / "manifest.json").read_bytes()
-    assert "cheapest change tried that helps: add distinct-l-diversity l = 2 on disease" in said
+    assert 'cheapest change tried that leads to "publish": add distinct-l-diversity l = 2 on disease' in said
     homogeneous.anonymize("--reproducible", "--force")
     assert (homogeneous.private / "manifest.json").read_bytes() == first
 
@@ -388,6 +388,34 @@ def test_columns_that_say_nothing_are_named_with_several_remedies_and_their_loss
     for remedy in remedies[:5]:
         assert remedy["change"].split(" (")[0] in shown
         assert f"{remedy['after']:.4g}" in shown
+        assert remedy["after"] < remedy["before"]  # what says too little is to say more
+
+
+def test_what_leads_to_publish_is_named_first_even_if_it_drops_a_column(desk):
+    """The illness goes with the age: only a promise that hides all ages, or no illness at all, keeps it secret."""
+    people = [(age, sex, ward) for age in range(31, 71) for sex in "fm" for ward in "ab"]
+    rows = [f"{age},{sex},{'hiv' if age > 50 else 'flu'},{ward}\n" for age, sex, ward in people]
+    desk.table("age,sex,disease,ward\n" + "".join(rows))
+    flat = {"role": QUASI, "hierarchy": {"flat": True}}
+    ages = {"role": QUASI, "hierarchy": {"intervals": [10, 20]}}
+    desk.policy({"age": ages, "sex": flat, "disease": "sensitive", "ward": "sensitive"})
+    said, told = last_line(desk.anonymize()), recommendation(desk)
+    best = told["remedies"][0]
+    assert told["advice"] == "do not publish"
+    assert best["advice"] == "publish"
+    assert f'cheapest change tried that leads to "publish": {best["change"]}: loss' in said
+    comes_true(desk, best)
+
+
+def test_a_sensitive_column_without_a_promise_is_named_with_the_least_promise(homogeneous, desk):
+    said = last_line(homogeneous.anonymize("--advise", "0"))
+    least = "nothing is promised about disease (the least would be distinct-l-diversity l = 2)"
+    assert f"; {least}. Advice: do not publish" in said
+    assert recommendation(homogeneous)["unpromised"] == ["disease"]
+    assert least in page(homogeneous.private)
+    require = [{"model": "k-anonymity", "k": 3}, {"model": "distinct-l-diversity", "l": 2, "attribute": "disease"}]
+    homogeneous.policy(OF_HOMOGENEOUS, require=require)
+    assert "nothing is promised" not in last_line(homogeneous.anonymize("--force"))
 
 
 def test_to_drop_most_columns_is_not_the_best_that_is_known(desk):

@@ -51,9 +51,8 @@ from shoal.report.plots.lattice_graph import LatticeGraph
 from shoal.risk import Assessment
 from shoal.search.driver import Stop, Watch, ignore_progress, never_stop
 from shoal.search.full_domain import LatticeSearch
-from shoal.workload.answer_errors import SANITY, WorkloadReport, compare_answers
-from shoal.workload.queries import Query, attributes_of
-from shoal.workload.query_files import load_queries, queries_of, random_queries, toml_of
+from shoal.workload.answers import SANITY, WorkloadReport, compare_answers
+from shoal.workload.queries import Query, attributes_of, load_queries, queries_of, random_queries, toml_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

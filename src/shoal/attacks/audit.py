@@ -12,7 +12,8 @@ from shoal.errors import BadInput
 from shoal.runtime import html_table
 from shoal.runtime.events import report_progress
 
-Verdict = Literal["protected", "exposed", "not looked at"]
+Verdict = Literal["protected", "protected unless more is known", "exposed", "not looked at"]
+"""What an audit says of a channel; the second where only attackers succeed who know more than the release."""
 _MOST_NAMED = 4
 """Most columns that a line names."""
 
@@ -32,11 +33,17 @@ class AuditLine:
     """Names of the attacks that succeed, the one that exposes the most people first."""
     worst_columns: tuple[str, ...] = ()
     """Sensitive attributes of which the first of these attacks tells."""
+    people_if_more_is_known: int = 0
+    """How many people fall to attackers who know more than the release, where nobody does to others."""
 
     @property
     def verdict_text(self) -> str:
-        many = f"{self.people:,} {'record' if self.people == 1 else 'records'}"
-        return f"exposed: {many}" if self.verdict == "exposed" else self.verdict
+        return self.describe("record")
+
+    def describe(self, what: str) -> str:
+        """Return the verdict with how many are exposed, or would be to somebody who knows more."""
+        people = self.people or self.people_if_more_is_known
+        return f"{self.verdict}: {people:,} {what}{'' if people == 1 else 's'}" if people else self.verdict
 
     def describe_exposure(self, rows: str) -> str:
         """Return a sentence about what the worst attack learns of so many rows, and of which columns.
@@ -60,6 +67,7 @@ class AuditLine:
             "records": self.people,
             "why": self.why,
             **({"attacks": list(self.attacks)} if self.attacks else {}),
+            **({"records_if_more_is_known": self.people_if_more_is_known} if self.people_if_more_is_known else {}),
         }
 
 
@@ -177,7 +185,9 @@ class Audit:
         if doubt is not None:
             return AuditLine(channel, "exposed" if doubt.people else "not looked at", doubt.people, doubt.why)
         held = [each.sentence for each in pieces if not each.exposed]
-        return AuditLine(channel, "protected", 0, "; ".join([*held, *said]))
+        knowing = max((each.exposed for each in worst if each.needs_knowledge), default=0)
+        verdict: Verdict = "protected unless more is known" if knowing else "protected"
+        return AuditLine(channel, verdict, 0, "; ".join([*held, *said]), people_if_more_is_known=knowing)
 
 
 def audit(
@@ -277,6 +287,8 @@ class _Piece:
     assumes: bool
     """Whether the attack assumes knowledge beyond the release, or is no better than a guess."""
     columns: tuple[str, ...] = ()
+    needs_knowledge: bool = False
+    """Whether the attack assumes knowledge beyond the release."""
 
 
 def _split_by_channel(finding: Finding) -> list[_Piece]:
@@ -295,7 +307,7 @@ def _make_piece(finding: Finding, exposed: int) -> _Piece:
     kind = ATTACKS[finding.attack]
     sentence = kind.words(finding.figures, exposed) or finding.sentence
     assumes = kind.assumes or _is_no_better_than_chance(finding)
-    return _Piece(finding.attack, finding.channel, exposed, sentence, assumes, finding.columns)
+    return _Piece(finding.attack, finding.channel, exposed, sentence, assumes, finding.columns, kind.assumes)
 
 
 def _is_no_better_than_chance(finding: Finding) -> bool:

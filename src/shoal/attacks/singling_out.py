@@ -30,7 +30,7 @@ from shoal.errors import BadInput
 Shares = NDArray[np.float64]
 
 
-MOST_LABELS = 200_000
+MOST_LABELS = 20_000
 """Most different labels with which it is measured while a release is written; each is read once."""
 
 

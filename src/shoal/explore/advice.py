@@ -40,7 +40,7 @@ from shoal.metrics.cell_measures import loss as measured_loss
 from shoal.models.k_anonymity import KAnonymity
 from shoal.plan import Plan
 from shoal.policy.document import Policy
-from shoal.problem import exact_columns, repeated_persons, unique_after_rounding
+from shoal.problem import dropped_by_decision, exact_columns, repeated_persons, unique_after_rounding
 from shoal.publish.contents import VerdictAtRelease
 from shoal.publish.manifest import (
     ADVICE_WORDS,
@@ -143,12 +143,15 @@ def advise(
     exact = exact_columns(release.source.table, release.policy, release.plan.roles)
     steps = {name: rounding_step(release.source.table[name]) for name in exact}
     sensitive = find_sensitive_looks(release.source.table, release.policy, release.plan.roles)
-    said = recommend(manifest.models, audit, starred, loss, repeated, exact, hidden, steps, sensitive)
+    unpromised = find_unpromised(release.source.table, release.policy)
+    said = recommend(manifest.models, audit, starred, loss, repeated, exact, hidden, steps, sensitive, unpromised)
     said = _tell_giveaways(said, release)
     said = _tell_unique_values(said, unique_after_rounding(release.source.table, release.policy, release.plan.roles))
-    yield manifest.model_copy(update={"recommendation": said})
     # the findings already say what helps with exact values
-    if advice_on(audit, starred, loss, repeated, (), hidden) != "publish":
+    safe = advice_on(audit, starred, loss, repeated, (), hidden) == "publish"
+    if safe or _reason_not_to_search(release, audit) is None:  # otherwise the second one takes no time
+        yield manifest.model_copy(update={"recommendation": said})
+    if not safe:
         with phase("looking for a better policy"):
             said = with_remedies(said, release, audit, hidden, reproducible=reproducible)
         said = _doubt_remedies(said, release)
@@ -178,6 +181,33 @@ def find_sensitive_looks(table: Table, policy: Policy, roles: Mapping[str, Role]
     confirmed = {name for name, attribute in policy.attributes.items() if attribute.confirm is True}
     looks = {name: look_sensitive(table[name], table.rows) for name in shown if name not in confirmed}
     return {name: SensitiveLook(why, shown[name]) for name, why in looks.items() if why is not None}
+
+
+def find_unpromised(table: Table, policy: Policy) -> list[str]:
+    """Return the sensitive columns of several values about which nothing is promised."""
+    promised = {model.about for model in policy.promises}
+    return [name for name in policy.named(Role.SENSITIVE) if name not in promised and len(table[name].values) > 1]
+
+
+def _describe_unpromised(names: Sequence[str]) -> str:
+    """Say about which sensitive columns nothing is promised, and the least that could be.
+
+    >>> _describe_unpromised(["pay", "vote"])
+    '; nothing is promised about pay and vote (the least would be distinct-l-diversity l = 2 for each)'
+    """
+    if not names:
+        return ""
+    each = " for each" if len(names) > 1 else ""
+    shown = (
+        names
+        if len(names) <= _MOST_UNPROMISED
+        else [*names[: _MOST_UNPROMISED - 1], f"{len(names) - _MOST_UNPROMISED + 1} more"]
+    )
+    return f"; nothing is promised about {join_names(shown)} (the least would be distinct-l-diversity l = 2{each})"
+
+
+_MOST_UNPROMISED = 5
+"""Most sensitive columns without a promise that a verdict names."""
 
 
 def _doubt_remedies(said: Recommendation, release: ReleasedTable) -> Recommendation:
@@ -228,8 +258,7 @@ def _find_repeated_persons(release: ReleasedTable) -> dict[str, str]:
     """Return the dropped columns that name persons who have several rows, where rows are counted."""
     if release.policy.unit is not None:
         return {}
-    dropped = [name for name, role in release.plan.roles.items() if role is Role.IDENTIFIER]
-    return repeated_persons(release.source.table, dropped)
+    return repeated_persons(release.source.table, dropped_by_decision(release.policy, release.plan.roles))
 
 
 @dataclass(frozen=True)
@@ -342,13 +371,15 @@ def recommend(
     hidden: Hidden | None = None,
     steps: Mapping[str, Fraction | None] | None = None,
     sensitive: Mapping[str, SensitiveLook] | None = None,
+    unpromised: Sequence[str] = (),
 ) -> Recommendation:
     """Recommend whether to publish a release: by its promises, by what attacks found, and by what it still shows.
 
     `repeated` are dropped columns that name persons who have several rows, though rows are counted; `exact` are
     sensitive columns in which many rows, as many as told, hold a value that no other row has; `starred` tells what
     columns show that say nothing in any row, `hidden` what else is not shown, and `steps` what exact numbers may be
-    rounded to multiples of. `sensitive` are columns that look sensitive, though their role is another.
+    rounded to multiples of. `sensitive` are columns that look sensitive, though their role is another; `unpromised`
+    are sensitive columns about which nothing is promised.
     """
     findings = f"Verdict: {'; '.join(_describe_findings(models, audit, starred))}."
     repeated, exact, hidden, sensitive = repeated or {}, exact or {}, hidden or Hidden(), sensitive or {}
@@ -358,7 +389,7 @@ def recommend(
     )
     lost = f"; most of the detail is lost (loss {loss:.2f}; {SCALE})" if loss is not None and loss > MOST_LOST else ""
     unless = _describe_untried_attacks(audit.attacks_left) if advice in CONDITIONAL else ""
-    looks = "".join(f"; {look.describe(name)}" for name, look in sensitive.items())
+    looks = "".join(f"; {look.describe(name)}" for name, look in sensitive.items()) + _describe_unpromised(unpromised)
     why = [*hidden.main_sentences()]
     little = f": {', '.join(why)}" if advice == "of little use" else ""
     unseen = "".join(f"; {each}" for each in [*([] if little else why), *hidden.further_sentences()])
@@ -381,6 +412,7 @@ def recommend(
         repeated=dict(repeated),
         exact=dict(exact),
         looks_sensitive={name: look.why for name, look in sensitive.items()},
+        unpromised=tuple(unpromised),
         findings=findings,
         advice=advice,
         sentence=f"{told}. Advice: {ADVICE_WORDS[advice]}{little}{'; safe' if little and unless else ''}{unless}.",
@@ -593,6 +625,13 @@ class TriedRelease:
         little = (mute + len(self.hidden.columns), self.hidden.many_blank) if self.rank <= _SAFE else (0, 0)
         return exposed, len(self.repeated), mute, *little, max(self.lost, MOST_LOST)
 
+    def gains_on(self, start: "TriedRelease") -> bool:
+        """Whether a change gains something: fewer rows exposed or persons uncounted, or less lost of a safe release."""
+        exposed, before = (sum(line.people for line in each.audit.successes) for each in (self, start))
+        if before or len(self.repeated) < len(start.repeated):
+            return exposed < before or (exposed == before and len(self.repeated) < len(start.repeated))
+        return exposed == 0 and self.loss < start.loss
+
     def better_than(self, other: "TriedRelease") -> bool:
         """Whether the advice is better; or the same, and nothing is worse and something better."""
         if self.rank != other.rank:
@@ -661,6 +700,8 @@ class RemedySearch:
     """The sample that changes were tried on, where the whole table is too large."""
     tries: int = 0
     """Number of changes that were tried, on the whole table or on a sample."""
+    start: TriedRelease | None = None
+    """The release as it is; a change must gain something on it."""
     report: Callable[[float], None] = lambda _: None
     """Told, before each change that is tried, which share of the effort is spent."""
     begun: float = field(default_factory=perf_counter)
@@ -670,6 +711,7 @@ class RemedySearch:
 
     def try_changes(self, start: Change, now: TriedRelease) -> None:
         """Try the changes that may help; where none leads to a release to publish, try a second after the best."""
+        self.start = now
         pairs = [(change, now) for change in self._changes(start.policy, now)]
         if not self._try_some(pairs, self.work * _FIRST_PART):
             self._estimate(pairs, start)
@@ -696,15 +738,17 @@ class RemedySearch:
             self.untried = [words for words in self.untried if words in single]
 
     def cost(self, found: tuple[Change, TriedRelease]) -> tuple[Any, ...]:
-        """Return the sort key of a change: the advice after it, whether it weakens a promise, then what is lost.
+        """Return the sort key of a change: what leads to "publish" comes first, and of that what loses least.
 
-        Of equal ones those that keep every column come first, then single changes before pairs of them, then what was
-        proposed first: of promises, the weakest.
-        What drops the columns that analyses need first comes after all others, what was tried on a sample alone last.
+        What was tried on a sample alone comes after what was tried on all rows, and what drops the columns that
+        analyses need first after what keeps them; then the advice decides, whether a promise is weakened, and what is
+        lost. Of equal ones those that keep every column come first, then single changes before pairs of them, then what
+        was proposed first: of promises, the weakest.
         """
         change, then = found
-        pair = change.first is not None
-        return then.share < 1.0, change.drops_precious, then.rank, change.weaker, then.lost, change.dropped, pair
+        pair, short = change.first is not None, then.rank > 0
+        kept = (then.share < 1.0, change.drops_precious)
+        return short, *kept, then.rank, change.weaker, then.lost, change.dropped, pair
 
     def _changes(self, policy: Policy, now: TriedRelease) -> Iterator[Change]:
         little = bool(now.starred) or now.loss > MOST_LOST or now.hidden.says_little
@@ -742,7 +786,11 @@ class RemedySearch:
             if not done:
                 self.untried.append(change.words)
             elif then is not None:
-                (self.found if then.better_than(now) else self.useless).append((change, then))
+                (self.found if self._helps(then, now) else self.useless).append((change, then))
+
+    def _helps(self, then: TriedRelease, now: TriedRelease) -> bool:
+        """Whether a release is better than the one before the change, and gains something on the first of all."""
+        return then.better_than(now) and (self.start is None or then.gains_on(self.start))
 
     def _screen(self, pairs: Sequence[tuple[Change, TriedRelease]]) -> tuple[list[tuple[Change, TriedRelease]], int]:
         """Return the changes, best on a sample first, and the best rank that one of them has there."""
@@ -765,7 +813,7 @@ class RemedySearch:
             then, done = self._tried(change, sample)
             if here is None or not done:
                 self.untried.append(change.words)
-            elif then is not None and then.rank <= now.rank and then.better_than(here):
+            elif then is not None and then.rank <= now.rank and then.better_than(here) and then.gains_on(here):
                 self.found.append((change, then.scale_to_all_rows(here, now, sample.share)))
         proposed = [change.words for change, _ in pairs]
         self.found.sort(key=lambda found: proposed.index(found[0].words))
@@ -781,7 +829,7 @@ class RemedySearch:
             if not done:
                 continue
             self.found.remove((change, guess))
-            if then is not None and then.better_than(now):
+            if then is not None and self._helps(then, now):
                 self.found.append((change, then))
                 if then.rank <= guess.rank:
                     break
@@ -801,7 +849,7 @@ class RemedySearch:
                 return
             again = then.attacked_further()
             place = self.found.index(best)  # of equal changes the first that was proposed stays the first
-            self.found[place : place + 1] = [(change, again)] if again.better_than(now) else []
+            self.found[place : place + 1] = [(change, again)] if self._helps(again, now) else []
 
     def _steps(self, policy: Policy, rows: int, checked: int | None = None) -> float:
         """Estimate how many steps it takes to solve a policy on `rows` rows and to assess the result."""
@@ -972,7 +1020,7 @@ def _describe_best(remedies: Sequence[Remedy], search: RemedySearch) -> str:
     return f"{kind}: {best.change}: loss {_from_to(best.before, best.after)}{rest}"
 
 
-_HELPS, _BETTER = "cheapest change tried that helps", "not enough, but better"
+_HELPS, _BETTER = 'cheapest change tried that leads to "publish"', "not enough, but better"
 """What is said before the best change: that a release after it may be published, or that it may not."""
 
 

@@ -1,18 +1,20 @@
 """Guesses the role of a column from its cells and its header, in nine languages, and says how sure the guess is."""
 
 import re
-from collections.abc import Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
-from functools import cached_property
-from itertools import combinations
+from functools import cached_property, lru_cache
+from itertools import combinations, product
 from math import floor, log10
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from shoal.data.class_counts import sum_counts
@@ -24,7 +26,15 @@ from shoal.hierarchy.draft import draft
 from shoal.hierarchy.mask import Mask
 from shoal.hierarchy.top_bottom import ValueOnly
 from shoal.labels.scale import Scale
-from shoal.problem import ROWS_OF_A_PERSON, SEVERAL_ROWS, are_namesakes, contains, fixed_columns, has_exact_values
+from shoal.problem import (
+    ROWS_OF_A_PERSON,
+    SEVERAL_ROWS,
+    are_namesakes,
+    compared_cells,
+    contains,
+    fixed_columns,
+    has_exact_values,
+)
 from shoal.risk.check_digits import is_loinc
 from shoal.risk.identifiers import FREE_TEXT, KINDS, IdentifierFinding, findings, make_checked_look, make_pattern_look
 from shoal.risk.vocabulary import HeaderMeaning, Match, header_words, meaning_of
@@ -60,6 +70,8 @@ _MOST_ODD = 2
 """Most different texts among dates or numbers that are taken for marks of missing values."""
 _ROWS_OF_A_VALUE, _FEWER_ERRORS = 3, 4
 """Fewest rows per value of columns that tell each other; and how many times fewer errors than the usual value makes."""
+MOST_COMPARED = 100
+"""Most columns that are compared with one another: there are as many pairs as the square of that."""
 _AGES = {"age", "birth"}
 _UNITS_OF_BIRTHS = ("month", "year", "5 years", "decade", "20 years")
 _TELLING_PERSONS = {"name", "birth", "contact"}
@@ -123,7 +135,7 @@ class Guess:
     @cached_property
     def step(self) -> Fraction | None:
         """The step to whose multiples exact numbers are rounded; None where nothing is rounded."""
-        return rounding_step(self.column) if self.is_exact and not self.is_open else None
+        return rounding_step(self.column) if self.is_exact else None
 
     @cached_property
     def bounds(self) -> Bounds:
@@ -144,19 +156,23 @@ def holds_codes_of_missing(column: Column) -> bool:
     """
     if column.kind is not Kind.NUMBER:
         return False
-    often, numbers = column.counts[: len(column.values)].tolist(), column.numbers
-    below = sum(number < 0 for number in numbers)
-    above = 0  # codes at the end of the numbers, which are sorted
-    while above < len(numbers) - below and _CODE_OF_MISSING.fullmatch(str(numbers[-1 - above])):
+    many, number_of = len(column.values), lru_cache(column.number_of)  # numbers are sorted, and few are looked at
+    below = bisect_left(range(many), Fraction(0), key=number_of)
+    above = 0  # codes at the end of the numbers
+    while above < many - below and _CODE_OF_MISSING.fullmatch(str(number_of(many - 1 - above))):
         above += 1
-    others = numbers[below : len(numbers) - above]
     # a few codes, among them the least that stands apart from everything below it
-    while above and (len(others) < 2 or numbers[-above] - others[-1] <= others[-1] - others[0]):
+    while above and not _stands_apart(number_of, below, many - above):
         above -= 1
-        others = numbers[below : len(numbers) - above]
-    codes = [*range(below), *range(len(numbers) - above, len(numbers))]
-    few = 0 < len(codes) <= _MOST_MISSING and len(codes) < len(others)
-    return few and all(numbers[code].denominator == 1 and often[code] > 1 for code in codes)
+    codes = [*range(below), *range(many - above, many)]
+    few = 0 < len(codes) <= _MOST_MISSING and len(codes) < many - len(codes)
+    return few and all(number_of(code).denominator == 1 and column.counts[code] > 1 for code in codes)
+
+
+def _stands_apart(number_of: Callable[[int], Fraction], least: int, code: int) -> bool:
+    """Return whether the number of a code is farther above those from `least` on than these lie apart."""
+    last = number_of(code - 1) if code - least >= 2 else None
+    return last is not None and number_of(code) - last > last - number_of(least)
 
 
 MARKERS = ("?", "NA", "N/A", "n/a", "N.A.", "n.a.", "<NA>", "NULL", "null", "None", "nan", "NaN", "#N/A")
@@ -204,11 +220,12 @@ def marks_of_missing(column: Column) -> set[str]:
     """
     if not pa.types.is_string(column.values.type):
         return set()
-    texts: list[str] = column.texts.to_pylist()
+    # no such value has a digit
+    texts: list[str] = column.texts.filter(pc.invert(pc.match_substring_regex(column.texts, "[0-9]"))).to_pylist()
     found = {text for text in texts if text in MARKERS or "".join(text.split()).casefold() in _WORDS_FOR_MISSING}
     signs = {text for text in texts if _SIGN.fullmatch(text)} - found
     marks = {text for text in signs if _SIGN_FOR_MISSING.fullmatch(text)}
-    return found | marks if marks == signs and len(signs) + len(found) < len(texts) else found
+    return found | marks if marks == signs and len(signs) + len(found) < len(column.texts) else found
 
 
 @dataclass(frozen=True)
@@ -439,13 +456,18 @@ class Giveaway:
 def find_giveaways(known: Sequence[Column], told: Sequence[Column]) -> list[Giveaway]:
     """Return the pairs of a quasi-identifier and a sensitive column of which the one nearly determines the other.
 
+    Of each kind, the first `MOST_COMPARED` columns are looked at.
+
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
     >>> death, status = (encode(name, pa.array(["x"] * 60 + ["y"] * 40)) for name in ("death", "status"))
     >>> [(each.known, each.told, each.share) for each in find_giveaways([death], [status])]
     [('death', 'status', 1.0)]
     """
-    pairs = [Giveaway(one.name, other.name, _share_told(one, other)) for one in known for other in told]
+    pairs = [
+        Giveaway(one.name, other.name, _share_told(one, other))
+        for one, other in product(known[:MOST_COMPARED], told[:MOST_COMPARED])
+    ]
     return [pair for pair in pairs if pair.share >= _LEAST_TOLD]
 
 
@@ -472,6 +494,8 @@ class RelatedColumns:
 def find_related(columns: Sequence[Column]) -> list[RelatedColumns]:
     """Return the pairs of sensitive columns of which one tells the other much better than the usual value would.
 
+    The first `MOST_COMPARED` columns are looked at.
+
     >>> import pyarrow as pa
     >>> from shoal.data.codes import encode
     >>> code = encode("code", pa.array(["J11", "J45", "B20"] * 20))
@@ -480,7 +504,7 @@ def find_related(columns: Sequence[Column]) -> list[RelatedColumns]:
     [('code', 'name', 0.983, True)]
     """
     found = []
-    for one, other in combinations(columns, 2):
+    for one, other in combinations(columns[:MOST_COMPARED], 2):
         there, back, exact = _shares_usual(one, other)
         if there is not None and back is not None:
             found.append(RelatedColumns(one.name, other.name, min(there, back), mutual=True, exact=exact))
@@ -538,7 +562,9 @@ def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collectio
     `unnamed` are levels of an index that nobody has given a name.
     """
     guesses = [guess_role(Evidence(column, rows, k, column.name not in unnamed)) for column in columns]
-    guesses = [_as_joined(each, guesses) for each in guesses]
+    told = [each for each in guesses if each.about in _TELLING_PERSONS and len(each.column.values) > 1]
+    parts = {each.column.name: compared_cells(each.column) for each in told}
+    guesses = [_as_joined(each, parts) for each in guesses]
     fixed = fixed_columns(columns)
     shared = [each.role is Role.UNIT and are_namesakes(each.column, fixed) for each in guesses]
     guesses = [
@@ -549,12 +575,15 @@ def guess_roles(columns: Sequence[Column], rows: int, k: int, unnamed: Collectio
     return [each if each.role is not Role.UNIT or each is person else _as_identifier(each) for each in guesses]
 
 
-def _as_joined(found: Guess, guesses: Sequence[Guess]) -> Guess:
-    """Turn a column that joins names with other names, births or addresses into one that tells persons apart."""
-    told = [each.column for each in guesses if each.about in _TELLING_PERSONS and each is not found]
-    if found.column.kind is not Kind.TEXT or found.about == "birth":
+def _as_joined(found: Guess, parts: Mapping[str, Sequence[str | None]]) -> Guess:
+    """Turn a column that joins names with other names, births or addresses into one that tells persons apart.
+
+    `parts` are some cells of the columns with names, births and addresses.
+    """
+    if not parts or found.column.kind is not Kind.TEXT or found.about == "birth":
         return found
-    joined = [column.name for column in told if contains(found.column, column)]
+    cells = compared_cells(found.column)
+    joined = [name for name, part in parts.items() if name != found.column.name and contains(cells, part)]
     if len(joined) < 2:
         return found
     repeats = len(found.column.values) < int(found.column.counts[: len(found.column.values)].sum())
@@ -608,7 +637,7 @@ def _guess_row_number(seen: Evidence) -> Guess | None:
     column, meant = seen.column, None if seen.meaning is None else seen.meaning.name
     if column.kind is not Kind.NUMBER or column.uniques < seen.rows or seen.rows < 2:
         return None
-    consecutive = column.numbers[-1] - column.numbers[0] == seen.rows - 1
+    consecutive = column.number_of(len(column.values) - 1) - column.number_of(0) == seen.rows - 1
     if meant == "row_number" or (consecutive and meant in {None, "person_number"}):
         return seen.guess(Role.IDENTIFIER, Certainty.SURE, "it numbers the rows")
     return None

@@ -25,7 +25,7 @@ from shoal.search.driver import Ask, Stop, Watch
 from shoal.search.full_domain import allowed_lattice
 from shoal.search.oracle import Tally
 from shoal.solve import solve
-from shoal.workload.answer_errors import compare_answers
+from shoal.workload.answers import compare_answers
 from shoal.workload.queries import Query, attributes_of
 
 Figures = Callable[[Policy, Plan], Mapping[str, float]]

@@ -28,6 +28,7 @@ from shoal.engine_port import Engine, Sniffed, Source
 from shoal.engines.choice import recode
 from shoal.errors import REPLACE_IT, BadHierarchy, BadInput, BadOutput, ShoalError, ShoalWarning, reason_of
 from shoal.explore.column_guess import (
+    Certainty,
     Giveaway,
     Guess,
     RelatedColumns,
@@ -43,7 +44,7 @@ from shoal.hierarchy.build import build
 from shoal.hierarchy.draft import reason
 from shoal.hierarchy.taxonomy import TOP
 from shoal.hierarchy.top_bottom import ValueOnly
-from shoal.policy.document import FORMAT, Policy
+from shoal.policy.document import FORMAT, MOST_MODELS, MOST_QUASI_IDENTIFIERS, Policy
 from shoal.problem import Problem, repeated_together, warn_of_repeated
 from shoal.publish.folder import refuse_irregular, write_whole
 from shoal.publish.release_views import published_from_plan
@@ -60,8 +61,10 @@ _LESS = 0.5
 """Importance of postcodes, dates of events and insurers beside ages, which nearly all analyses need."""
 _NEAR = 0.4
 """Usual t of t-closeness: the distance from the shares of the whole table."""
-_SAMPLE = 1_000
+_SAMPLE = 800
 """Rows of the smallest sample that algorithms are tried on."""
+_PROBED = 3_000
+"""Rows of the smallest sample on which the quickest algorithm finds out what promises cost."""
 _TIMES_K, _LARGEST_SAMPLE = 20, 10_000
 """A sample has so many times k persons or rows, since fewer classes show nothing; but not more rows than the second."""
 _MOST_FOR_LOCAL = 100_000
@@ -70,14 +73,16 @@ TRIED = ("optimal", "mondrian", "local")
 """Algorithms that a draft tries, a kind of recoding each."""
 _PROBE = "mondrian"
 """The quickest of them, used to find out what promises cost."""
-_CHEAP, _DEARER = 0.2, 1.2
+_CHEAP, _DEARER = 0.25, 1.2
 """Strict promises are drafted if the loss stays below the first, or grows by at most the second as a factor."""
-_BEARABLE, _NEARER = 0.3, (0.4, 0.3, 0.2)
+_BEARABLE, _NEARER = 0.4, (0.4, 0.3, 0.2)
 """Loss up to which promises are drafted without which attacks succeed; and the t that are tried for these."""
 _SIMILAR = 1.25
 """Losses are similar if none is more than so many times the least."""
 _MOST_ROWS = 0.5
 """Share of the rows above which a column that shows `*` there is hidden."""
+_MOST_TRIED = 10_000
+"""Most pairs of a quasi-identifier and a promise with which releases of a sample are tried."""
 _MOST_WEIGHED = 8
 """Most columns whose promises are weighed one by one."""
 MOST_COMMON = 0.45
@@ -96,6 +101,8 @@ class Trial:
     """Share of the rows of the sample in which each quasi-identifier shows `*`."""
     revealed: tuple[str, ...] = ()
     """Sensitive columns of which attacks on the release of the sample reveal values."""
+    singled_out: int = 0
+    """Rows of the sample that can be described so that no other fits."""
 
 
 @dataclass(frozen=True)
@@ -187,36 +194,122 @@ def draft_policy(source: Source, engine: Engine, k: int = 5, marks: Sequence[str
     unnamed = {name for name in source.index if re.fullmatch(r"level_[0-9]+", name)}
     guesses = guess_roles(list(table.columns.values()), table.rows, k, unnamed)
     aged = any(found.tells_age for found in guesses)
-    flat = next((found for found in guesses if found.builder is not None and _loses_more(found)), None)
     giveaways, related = _find_giveaways(table, guesses), _find_related(table, guesses)
     implied = {each.second: each.first for each in related if each.exact}
-    attributes = [
-        _head(source, marks),
-        *(_attribute(found, less=aged and found.is_circumstance, shown=found is flat) for found in guesses),
-    ]
     unit = next((found.column for found in guesses if found.role is Role.UNIT), None)
-    for lines, found in zip(attributes[1:], guesses, strict=True):
-        lines.extend(_draw_levels(found, unit, max(k, _FEWEST_PERSONS)))
-        lines += [f"# {each}" for each in giveaways if each.known == found.column.name]
-        lines += [_comment_on_related(each) for each in related if each.second == found.column.name]
-        lines.extend([_COMMENT_ON_CODES] if holds_codes_of_missing(found.column) else [])
-        lines.extend(f"# {odd[name]}" for name in [found.column.name] if name in odd)
-        lines.extend(_comment_on_question(found, unit))
-    promised = [found for found in guesses if found.column.name not in implied]
     together = {} if unit is not None else warn_of_repeated(_find_repeated_together(table, guesses))
+
+    def describe(guesses: Sequence[Guess]) -> list[list[str]]:
+        """Return the head and the section of each column."""
+        flat = next((found for found in guesses if found.builder is not None and _loses_more(found)), None)
+        sections = [_head(source, marks)]
+        for found in guesses:
+            lines = _attribute(found, less=aged and found.is_circumstance, shown=found is flat)
+            lines.extend(_draw_levels(found, unit, max(k, _FEWEST_PERSONS)))
+            lines += [f"# {each}" for each in giveaways if each.known == found.column.name]
+            lines += [_comment_on_related(each) for each in related if each.second == found.column.name]
+            lines.extend([_COMMENT_ON_CODES] if holds_codes_of_missing(found.column) else [])
+            lines.extend(f"# {odd[name]}" for name in [found.column.name] if name in odd)
+            sections.append(lines)
+        return sections
+
+    def finish(
+        guesses: Sequence[Guess], promises: list[list[str]], trials: tuple[Trial, ...], best: str = "optimal"
+    ) -> PolicyDraft:
+        """Return the draft, its open questions with what to promise if they are answered."""
+        promised = {_promised_attribute(each) for each in promises}
+        sections = describe(guesses)
+        for lines, found in zip(sections[1:], guesses, strict=True):
+            lines.extend(_comment_on_question(found, unit, promised=found.column.name in promised))
+        text = _join_sections([*sections, *promises, _method(guesses, trials, best)])
+        return PolicyDraft(text, tuple(guesses), trials, giveaways if trials else (), related)
+
+    def promised(guesses: Sequence[Guess]) -> list[Guess]:
+        return [found for found in guesses if found.column.name not in implied]
+
     known = any(found.role is Role.QUASI_IDENTIFIER for found in guesses)
-    if not known:
-        body = [*attributes, *_require(promised, k, together=together)]
-        return PolicyDraft(_join_sections([*body, _method(guesses, ())]), tuple(guesses), (), related=related)
-    sample = _sample(replace(source, table=_with_rounding(table, guesses)), guesses, k)
-    strict, dear = _weigh_promises(sample, engine, attributes, promised, k)
-    body = [*attributes, *_require(promised, k, strict, dear, together)]
-    trials = _try_algorithms(sample, engine, body, few=table.rows <= _MOST_FOR_LOCAL)
+    if not known or _warn_of_many(guesses, promised(guesses)):
+        return finish(guesses, _require(promised(guesses), k, together=together), ())
+    published = replace(source, table=_with_rounding(table, guesses))
+    trying = _Trying(_sample(published, guesses, k), _sample(published, guesses, k, _PROBED), engine, k, unit)
+    few = table.rows <= _MOST_FOR_LOCAL
+    promises, trials = trying.promise_and_try(describe(guesses), promised(guesses), together, few=few)
     best = _choose_algorithm(guesses, trials)
-    chosen = next((trial for trial in trials if trial.algorithm == best), None)
-    if chosen is not None:
-        body = _promise_against_attacks(sample, engine, body, chosen, _sensitive_guesses(guesses))
-    return PolicyDraft(_join_sections([*body, _method(guesses, trials)]), tuple(guesses), trials, giveaways, related)
+    mute = _find_mute_giveaways(guesses, giveaways, _find_trial(trials, best))
+    if mute:
+        dropped = {name: _as_giveaway(found, mute[name]) for found in guesses if (name := found.column.name) in mute}
+        guesses = [dropped.get(found.column.name, found) for found in guesses]
+        promises, trials = trying.promise_and_try(describe(guesses), promised(guesses), together, few=few)
+        best = _choose_algorithm(guesses, trials)
+    if _find_trial(trials, best) is not None:
+        secret = _sensitive_guesses(promised(guesses))
+        promises, best, told = trying.defend(describe(guesses), promises, _rank_algorithms(guesses, trials), secret)
+        guesses = [_as_unprotected(each) if each.column.name in told and each.is_open else each for each in guesses]
+        gone = {found.column.name for found in guesses if found.role is Role.IDENTIFIER}
+        promises = [each for each in promises if _promised_attribute(each) not in gone]
+    return finish(guesses, promises, trials, best)
+
+
+def _find_trial(trials: Sequence[Trial], algorithm: str) -> Trial | None:
+    """Return the trial of an algorithm that made a release; None where it made none."""
+    return next((trial for trial in trials if trial.algorithm == algorithm and trial.loss is not None), None)
+
+
+def _find_mute_giveaways(
+    guesses: Sequence[Guess], giveaways: Sequence[Giveaway], chosen: Trial | None
+) -> dict[str, Giveaway]:
+    """Find quasi-identifiers that nearly tell a sensitive column, so that promises hide them in most rows.
+
+    Ages are kept, and so is the last quasi-identifier.
+    """
+    quasi = [found for found in guesses if found.role is Role.QUASI_IDENTIFIER]
+    starred = {} if chosen is None else chosen.starred
+    dispensable = {found.column.name for found in quasi if not found.tells_age}
+    mute = {each.known: each for each in giveaways if starred.get(each.known, 0.0) > _MOST_ROWS}
+    found = {name: each for name, each in mute.items() if name in dispensable}
+    return found if len(found) < len(quasi) else {}
+
+
+def _as_giveaway(found: Guess, pair: Giveaway) -> Guess:
+    """Turn a quasi-identifier that a release would hide in most rows into a column that is dropped."""
+    why = (
+        f"{found.why}, but it nearly tells {pair.told}, so that a release would hide it in most rows: dropped; "
+        "quasi-identifier to keep it"
+    )
+    return replace(found, role=Role.IDENTIFIER, certainty=Certainty.LIKELY, builder=None, why=why)
+
+
+def _as_unprotected(found: Guess) -> Guess:
+    """Turn an open question into a column that is dropped unless its owner decides otherwise."""
+    why = f"{found.why}; dropped until you decide, since published as it is, its values could be guessed well"
+    return replace(found, role=Role.IDENTIFIER, why=why)
+
+
+def _promised_attribute(promise: Sequence[str]) -> str | None:
+    """Return the column that a drafted promise is about; None where it is about all rows."""
+    attribute: str | None = tomllib.loads("\n".join(promise))["require"][0].get("attribute")
+    return attribute
+
+
+def _warn_of_many(guesses: Sequence[Guess], promised: Sequence[Guess]) -> bool:
+    """Whether there are too many columns to try releases of a sample, or for a policy at all; a warning says so."""
+    quasi = sum(found.role is Role.QUASI_IDENTIFIER for found in guesses)
+    promises = 1 + len(_sensitive_guesses(promised))
+    if quasi > MOST_QUASI_IDENTIFIERS or promises > MOST_MODELS:
+        told = (
+            f"the draft has {quasi:,} quasi-identifiers and {promises:,} promises, and {MOST_QUASI_IDENTIFIERS:,} and "
+            f"{MOST_MODELS:,} are the most that can be used; give some columns another role, such as identifier, which "
+            "leaves them out"
+        )
+    elif quasi * promises > _MOST_TRIED:
+        told = (
+            f"no release of a sample was tried, since {quasi:,} quasi-identifiers and {promises:,} promises take long; "
+            "compare shows what algorithms make of the table"
+        )
+    else:
+        return False
+    warnings.warn(ShoalWarning(told), stacklevel=3)
+    return True
 
 
 def _find_related(table: Table, guesses: Sequence[Guess]) -> tuple[RelatedColumns, ...]:
@@ -268,11 +361,11 @@ def _without(column: Column, texts: Sequence[str]) -> Column:
     return reencode(column, missing=texts)
 
 
-def _sample(source: Source, guesses: Sequence[Guess], k: int) -> Source:
+def _sample(source: Source, guesses: Sequence[Guess], k: int, least: int = _SAMPLE) -> Source:
     """Return some rows of the table, whole persons and the same at every run; enough of them for several classes."""
     table, unit = source.table, next((found.column for found in guesses if found.role is Role.UNIT), None)
     needed = _TIMES_K * k * (1 if unit is None else -(-table.rows // max(unit.size, 1)))
-    size = max(_SAMPLE, min(needed, _LARGEST_SAMPLE))
+    size = max(least, min(needed, _LARGEST_SAMPLE))
     return replace(source, table=sample_table(table, size, None if unit is None else unit.name))
 
 
@@ -291,33 +384,141 @@ def written_step(step: Fraction) -> str:
     return str(int(step)) if step.denominator == 1 else format(float(step), ".12f").rstrip("0")
 
 
-def _weigh_promises(
-    sample: Source, engine: Engine, attributes: Sequence[Sequence[str]], guesses: Sequence[Guess], k: int
-) -> tuple[frozenset[str], dict[str, str]]:
-    """Return the sensitive columns whose strict promises cost little on a sample, and what they cost for the others.
+@dataclass(frozen=True)
+class _Trying:
+    """Tries promises and algorithms on samples of a table."""
 
-    All columns that are known to be sensitive are tried together first, then one by one.
-    """
-    known = [found.column.name for found in _sensitive_guesses(guesses)]
-    if not known or _PROBE not in TRIED:
-        return frozenset(), {}
+    sample: Source
+    """Rows that every algorithm is tried on."""
+    larger: Source
+    """Rows that the quickest algorithm is tried on."""
+    engine: Engine
+    k: int
+    unit: Column | None
+    """The column of the whole table that tells persons apart, where there is one."""
 
-    @cache
-    def loss(strict: frozenset[str]) -> float:
-        found = _try_algorithm(sample, engine, [*attributes, *_require(guesses, k, strict)], _PROBE).loss
-        return 1.0 if found is None else found
+    def promise_and_try(
+        self, attributes: Sequence[list[str]], guesses: Sequence[Guess], together: Mapping[str, str], *, few: bool
+    ) -> tuple[list[list[str]], tuple[Trial, ...]]:
+        """Return the promises that cost little, and what algorithms make of a sample under them."""
+        strict, dear = self._weigh_promises(attributes, guesses)
+        promises = _require(guesses, self.k, strict, dear, together)
+        return promises, _try_algorithms(self.sample, self.engine, [*attributes, *promises], few=few)
 
-    usual = loss(frozenset())
-    limit = max(_CHEAP, _DEARER * usual)
-    if loss(frozenset(known)) <= limit:
-        return frozenset(known), {}
-    alone = {name: loss(frozenset([name])) for name in known[:_MOST_WEIGHED]}
-    chosen: frozenset[str] = frozenset()
-    for name in sorted((name for name in alone if alone[name] <= limit), key=alone.__getitem__):
-        if not chosen or loss(chosen | {name}) <= limit:
-            chosen |= {name}
-    dear = {name: f"{alone[name]:.2f} instead of {usual:.2f}" for name in alone if name not in chosen}
-    return chosen, dear
+    def _weigh_promises(
+        self, attributes: Sequence[list[str]], guesses: Sequence[Guess]
+    ) -> tuple[frozenset[str], dict[str, str]]:
+        """Return the sensitive columns whose strict promises cost little on a sample, and what they cost for others.
+
+        All columns that are known to be sensitive are tried together first, then one by one; then those with an open
+        question, which get a promise only if it costs little.
+        """
+        if _PROBE not in TRIED:
+            return frozenset(), {}
+
+        @cache
+        def loss(strict: frozenset[str]) -> float:
+            body = [*attributes, *_require(guesses, self.k, strict)]
+            found = _try_algorithm(self.larger, self.engine, body, _PROBE).loss
+            return 1.0 if found is None else found
+
+        chosen: frozenset[str] = frozenset()
+        dear: dict[str, str] = {}
+        for some in (_sensitive_guesses(guesses), _open_guesses(guesses)):
+            names = [found.column.name for found in some]
+            if not names:
+                continue
+            usual = loss(frozenset())
+            limit = max(_CHEAP, _DEARER * usual)
+            if loss(chosen | {*names}) <= limit:
+                chosen |= {*names}
+                continue
+            alone = {name: loss(chosen | {name}) for name in names[:_MOST_WEIGHED]}
+            before = chosen
+            for name in sorted((name for name in alone if alone[name] <= limit), key=alone.__getitem__):
+                if chosen == before or loss(chosen | {name}) <= limit:
+                    chosen |= {name}
+            dear |= {name: f"{alone[name]:.2f} instead of {usual:.2f}" for name in alone if name not in chosen}
+        return chosen, dear
+
+    def defend(
+        self,
+        attributes: Sequence[list[str]],
+        promises: list[list[str]],
+        trials: Sequence[Trial],
+        guesses: Sequence[Guess],
+    ) -> tuple[list[list[str]], str, set[str]]:
+        """Return the promises, the algorithm, and the columns that attacks on samples reveal all the same.
+
+        `trials` are the algorithms that may be drafted, the best first: the first that reveals nothing of the sensitive
+        columns is taken, with further promises where it needs some.
+        """
+        secret, found = {guess.column.name for guess in guesses}, []
+        for trial in (trial for at, trial in enumerate(trials) if not at or (trial.loss or 0.0) <= _BEARABLE):
+            further, told = self._promise_against_attacks(attributes, promises, trial, guesses)
+            found.append((further, trial.algorithm, told))
+            if secret.isdisjoint(told):
+                return found[-1]
+        return found[0]
+
+    def _promise_against_attacks(
+        self, attributes: Sequence[list[str]], promises: list[list[str]], chosen: Trial, guesses: Sequence[Guess]
+    ) -> tuple[list[list[str]], set[str]]:
+        """Return the promises with further ones, where attacks on a sample reveal sensitive values; and what still is.
+
+        Of the promises that advice on a release would name, those that lose least are taken after which nothing of the
+        column is revealed, if the loss stays bearable: of all columns together, or else one after the other. `chosen`
+        is the trial of the algorithm that is drafted; the quickest one is tried on more rows.
+        """
+        rows = self.sample
+        if chosen.algorithm == _PROBE:
+            rows = self.larger
+            chosen = _try_algorithm(rows, self.engine, [*attributes, *promises], _PROBE, attacked=True)
+        told = [guess for guess in guesses if guess.column.name in chosen.revealed]
+        options = {guess.column.name: self._list_defences(attributes, promises, guess) for guess in told}
+        steps = [{name: some} for name, found in options.items() for some in found]
+        if len(options) > 1 and all(options.values()):
+            steps.insert(0, {name: found[0] for name, found in options.items()})
+        found, last = promises, chosen
+        for step in steps:
+            if {*step}.isdisjoint(last.revealed):
+                continue
+            further = _with_promises(found, step)
+            then = _try_algorithm(rows, self.engine, [*attributes, *further], chosen.algorithm, attacked=True)
+            bearable = max(_BEARABLE, _DEARER * (chosen.loss or 0.0))
+            if then.loss is not None and then.loss <= bearable and {*step}.isdisjoint(then.revealed):
+                price = f"of a sample it loses {then.loss:.2f} instead of {chosen.loss:.2f}"
+                why = f"  # {price}; without it values could be guessed well"
+                priced = {
+                    name: [*some[:-1], [*some[-1][:2], some[-1][2].partition("  #")[0] + why, *some[-1][3:]]]
+                    for name, some in step.items()
+                }
+                found, last = _with_promises(found, priced), then
+        return found, {*last.revealed}
+
+    def _list_defences(
+        self, attributes: Sequence[list[str]], promises: list[list[str]], guess: Guess
+    ) -> list[list[list[str]]]:
+        """Return what may be promised about a column against attacks, what loses least first.
+
+        The quickest algorithm tells; promises under which it still reveals the column come last.
+        """
+        name = guess.column.name
+        now = [each for each in promises if _promised_attribute(each) == name]
+        options = [_strict_promises(guess, self.unit), *([*now, *_promise_nearness(guess, t)] for t in _NEARER)]
+        options = [each for each in options if each and each != now]
+        if _PROBE not in TRIED:
+            return options
+        bodies = [[*attributes, *_with_promises(promises, {name: each})] for each in options]
+        tried = [_try_algorithm(self.sample, self.engine, body, _PROBE, attacked=True) for body in bodies]
+        able = [at for at, trial in enumerate(tried) if trial.loss is not None]
+        return [options[at] for at in sorted(able, key=lambda at: (name in tried[at].revealed, tried[at].loss))]
+
+
+def _with_promises(promises: Sequence[list[str]], about: Mapping[str, Sequence[list[str]]]) -> list[list[str]]:
+    """Return the promises with those about some columns replaced."""
+    kept = [each for each in promises if _promised_attribute(each) not in about]
+    return [*kept, *(each for some in about.values() for each in some)]
 
 
 def _try_algorithms(sample: Source, engine: Engine, body: Sequence[Sequence[str]], *, few: bool) -> tuple[Trial, ...]:
@@ -344,31 +545,11 @@ def _try_algorithm(
     if not attacked:
         return made
     published = published_from_plan(plan, policy, shown, plan.recoding.separate(sample.table))
-    lines = [line for line in quick_audit(published).successes if line.channel is Channel.ATTRIBUTE]
-    return replace(made, revealed=tuple(dict.fromkeys(name for line in lines for name in line.columns)))
-
-
-def _promise_against_attacks(
-    sample: Source, engine: Engine, body: Sequence[list[str]], chosen: Trial, guesses: Sequence[Guess]
-) -> list[list[str]]:
-    """Return the sections with further promises, where attacks on a sample reveal sensitive values without them.
-
-    Of the promises that advice on a release would name, the weakest is taken after which nothing of the column is
-    revealed, if the loss stays bearable. `chosen` is the trial of the algorithm that is drafted.
-    """
-    found = list(body)
-    for guess in (guess for guess in guesses if guess.column.name in chosen.revealed and chosen.loss is not None):
-        for t in _NEARER:
-            promises = _promise_nearness(guess, t)
-            then = _try_algorithm(sample, engine, [*found, *promises], chosen.algorithm, attacked=True)
-            if then.loss is None or chosen.loss is None or then.loss > max(_BEARABLE, _DEARER * chosen.loss):
-                break  # a stronger promise loses more
-            if guess.column.name not in then.revealed:
-                price = f"of a sample it loses {then.loss:.2f} instead of {chosen.loss:.2f}"
-                promises[0][2] += f"  # {price}; without it values could be guessed well"
-                found += promises
-                break
-    return found
+    lines = quick_audit(published).successes
+    told = [line for line in lines if line.channel in {Channel.ATTRIBUTE, Channel.RULES}]
+    revealed = tuple(dict.fromkeys(name for line in told for name in line.columns))
+    singled_out = sum(line.people for line in lines if line.channel is Channel.SINGLING_OUT)
+    return replace(made, revealed=revealed, singled_out=singled_out)
 
 
 def _promise_nearness(found: Guess, t: float) -> list[list[str]]:
@@ -503,7 +684,8 @@ def _require(
 ) -> list[list[str]]:
     """Return the promises of the release: k, and one or more for each column that is known to be sensitive.
 
-    Columns in `strict` get promises that no class reveals much; `dear` says how much these would cost for others.
+    Columns in `strict` get promises that no class reveals much, those with an open question, too; `dear` says how much
+    these would cost for others.
     `together` are columns that tell persons apart together and repeat.
     """
     of = "persons" if any(found.role is Role.UNIT for found in guesses) else "rows"
@@ -524,6 +706,9 @@ def _require(
             promises += stricter
         else:
             promises.append([*_promise(found), *_comment_on_price(stricter, (dear or {}).get(name))])
+    for found in _open_guesses(guesses):
+        if found.column.name in strict:
+            promises += _strict_promises(found, unit) or [_promise(found)]
     return promises
 
 
@@ -533,14 +718,24 @@ def _comment_on_k(k: int) -> str:
 
 
 def _sensitive_guesses(guesses: Sequence[Guess]) -> list[Guess]:
-    """Return the columns that are known to be sensitive; nothing is promised for those with an open question."""
+    """Return the columns that are known to be sensitive."""
     return [found for found in guesses if found.role is Role.SENSITIVE and not found.is_open and found.values > 1]
 
 
-def _comment_on_question(found: Guess, unit: Column | None) -> list[str]:
-    """Return a comment on what to promise about a column if it is sensitive, which its owner has to decide."""
-    if not found.is_open or found.role is not Role.SENSITIVE or found.is_exact or found.values < 2:
+def _open_guesses(guesses: Sequence[Guess]) -> list[Guess]:
+    """Return the columns with an open question that are taken as sensitive until it is answered."""
+    return [found for found in guesses if found.role is Role.SENSITIVE and found.is_open and found.values > 1]
+
+
+def _comment_on_question(found: Guess, unit: Column | None, *, promised: bool) -> list[str]:
+    """Return a comment on what to promise about a column, which its owner has to decide on.
+
+    `promised` says that the draft promises something about it already.
+    """
+    if not found.is_open or found.values < 2:
         return []
+    if promised:
+        return ["# what is promised about it below holds until you decide; if it is not sensitive, delete that"]
     promises = _strict_promises(found, unit) or [_promise(found)]
     told = [", ".join(line.partition("  #")[0] for line in each[1:]) for each in promises]
     return [f"# if it is sensitive, add a [[require]] for it: {'; and one more: '.join(told)}"]
@@ -621,27 +816,38 @@ def _suppression(algorithm: str) -> list[str]:
 
 
 def _choose_algorithm(guesses: Sequence[Guess], trials: Sequence[Trial]) -> str:
-    """Return the algorithm of least loss; one that hides ages in most rows loses against one that does not.
+    """Return the algorithm to draft, before promises against attacks are tried."""
+    return next((trial.algorithm for trial in _rank_algorithms(guesses, trials)), "optimal")
 
-    The loss of the other must be similar, as analyses need ages but other columns, too.
+
+def _rank_algorithms(guesses: Sequence[Guess], trials: Sequence[Trial]) -> list[Trial]:
+    """Return the algorithms that made a release, the best first; those of a loss similar to the least come first.
+
+    Of these, one that hides ages in most rows loses against one that does not, as analyses need ages; then one after
+    which rows can be singled out against one after which none can; then the loss decides.
     """
     able = [(trial.loss, trial) for trial in trials if trial.loss is not None]
     if not able:
-        return "optimal"
+        return []
     ages = [found.column.name for found in guesses if found.tells_age]
     least = min(loss for loss, _ in able)
-    near = [trial for loss, trial in able if loss <= _SIMILAR * least]
-    readable = [trial for trial in near if all(trial.starred.get(name, 0.0) <= _MOST_ROWS for name in ages)]
-    return min(readable or near, key=lambda trial: 1.0 if trial.loss is None else trial.loss).algorithm
+
+    def rank(found: tuple[float, Trial]) -> tuple[bool, bool, bool, float]:
+        loss, trial = found
+        if loss > _SIMILAR * least:
+            return True, False, False, loss
+        hides = any(trial.starred.get(name, 0.0) > _MOST_ROWS for name in ages)
+        return False, hides, trial.singled_out > 0, loss
+
+    return [trial for _, trial in sorted(able, key=rank)]
 
 
 def _share_shown(hidden: float) -> str:
     return f"{floor(100 * (1 - hidden))} %"
 
 
-def _method(guesses: Sequence[Guess], trials: Sequence[Trial]) -> list[str]:
+def _method(guesses: Sequence[Guess], trials: Sequence[Trial], best: str = "optimal") -> list[str]:
     losses = {trial.algorithm: trial.loss for trial in trials if trial.loss is not None}
-    best = _choose_algorithm(guesses, trials)
     told = ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
     scale = "(0 intact … 1 nothing left)"
     why = f"of a sample it loses least {scale}: {told}" if losses else "the least loss, proved"
@@ -652,7 +858,8 @@ def _method(guesses: Sequence[Guess], trials: Sequence[Trial]) -> list[str]:
         shown = "; ".join(
             f"{_share_shown(hidden[best][n])} of {n} ({least}: {_share_shown(hidden[least][n])})" for n in ages
         )
-        why = f"of a sample it shows {shown}, at a similar loss {scale}: {told}"
+        better = f"it shows {shown}" if shown else f"fewer attacks succeed than after {least}"
+        why = f"of a sample {better}, at a similar loss {scale}: {told}"
     lines = ["[method]", f"algorithm = {_toml(best)}  # {why}"]
     nodes = prod(build(g.column, g.builder).height + 1 for g in guesses if g.builder is not None)
     if best == "mondrian":

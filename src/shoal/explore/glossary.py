@@ -137,6 +137,14 @@ def _terms_of_papers() -> Iterator[Term]:
             (f'[method] model = "{name}"', f'[method] generalise = "{generalise}", suppress = "{suppress}"'),
             f"{SURVEY}, section 2.5",
         )
+    yield Term(
+        "CG_TS",
+        "word of a paper",
+        "none of the nine models: generalised cells need no suppression of rows or columns, which is CG_",
+        ('[method] model = "CG_"',),
+        f"{SURVEY}, section 2.5",
+        ("CG_AS",),
+    )
 
 
 def _terms_of_models() -> Iterator[Term]:
@@ -312,7 +320,7 @@ WORDS: tuple[Term, ...] = (
         f"{CHANNELS}, section 3.2",
         "h: blocking stops when the share of lost rules or of ghost rules is above it",
         "[blocking] h = 0.1",
-        aliases=["hiding effect"],
+        aliases=["hiding effect", "h"],
     ),
     _word(
         "anonymity threshold",

@@ -216,13 +216,7 @@ def changes_that_may_help(policy: Policy, troubles: Troubles, columns: Mapping[s
     channels = {line.channel for line in troubles.audit.successes}
     makers: list[Callable[[], Change]] = []
     if channels & {Channel.ATTRIBUTE, Channel.RULES}:
-        told = _find_revealed(policy, troubles.audit)
-        exact = [name for name in told if has_exact_values(columns[name].uniques, len(columns[name].codes))]
-        several = [name for name in told if name not in exact]
-        lacking = {at: _attributes_lacking(policy, model, several, columns) for at, model in enumerate(_DIVERSE)}
-        makers += [partial(_add_diversity, policy, _DIVERSE[at], names) for at, names in lacking.items() if names]
-        makers += [partial(_drop_columns, policy, [name]) for name in exact]  # no class shares an exact value
-        makers += _changes_of_less_important_columns(policy)  # larger classes hold more values
+        makers += _changes_against_disclosure(policy, _find_revealed(policy, troubles.audit), columns)
     if Channel.RULES in channels:
         for name in _used_by_rules(policy, troubles.audit):
             makers += [partial(_generalise_column, policy, columns[name]), partial(_drop_columns, policy, [name])]
@@ -246,6 +240,21 @@ def changes_that_may_help(policy: Policy, troubles: Troubles, columns: Mapping[s
             yield make()
         except ShoalError:  # the policy contradicts itself then
             continue
+
+
+def _changes_against_disclosure(
+    policy: Policy, told: Sequence[str], columns: Mapping[str, Column]
+) -> Iterator[Callable[[], Change]]:
+    """Yield changes after which attacks may tell less of sensitive columns: of promises, the weakest first."""
+    exact = [name for name in told if has_exact_values(columns[name].uniques, len(columns[name].codes))]
+    several = [name for name in told if name not in exact]
+    lacking = {at: _attributes_lacking(policy, model, several, columns) for at, model in enumerate(_DIVERSE)}
+    yield from (partial(_add_diversity, policy, _DIVERSE[at], names) for at, names in lacking.items() if names)
+    yield from (partial(_drop_columns, policy, [name]) for name in exact)  # no class shares an exact value
+    yield from _changes_of_less_important_columns(policy)  # larger classes hold more values
+    others = {*policy.named(Role.SENSITIVE), *policy.named(Role.INSENSITIVE)} - {*told}
+    if others and [*told] != exact[:1]:
+        yield partial(_drop_columns, policy, told)  # what is not published is not told
 
 
 def _changes_of_less_important_columns(policy: Policy) -> Iterator[Callable[[], Change]]:
@@ -390,7 +399,7 @@ def _drop_columns(policy: Policy, names: Sequence[str]) -> Change:
     attributes = {**policy.attributes, **{name: {"role": "identifier"} for name in names}}
     words = f'drop {join_names(names)} (role = "identifier")'
     changed = _with_sections(policy, attributes=attributes)
-    precious = not precious_columns(policy).isdisjoint(names)
+    precious = not {*precious_columns(policy), *policy.named(Role.SENSITIVE)}.isdisjoint(names)
     return Change(words, policy, changed, "attributes", tuple(names), dropped=len(names), drops_precious=precious)
 
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import parquet
 
 from shoal.attacks.attack import Finding
 from shoal.data.codes import Codes, Table
@@ -293,6 +292,8 @@ def _refuse_outside(folder: Path, policy: Policy) -> None:
 
 def write_boxes(path: Path, plan: Plan) -> None:
     """Write what each box shows in the released columns of the quasi-identifiers, in their order."""
+    from pyarrow import parquet
+
     recoding = as_stored_recoding(plan.recoding)
     columns = [recoding.shown[name][column] for name, made in plan.released_as.items() for column in made]
     shown = {f"s{i}": column.texts.take(pa.array(column.codes)) for i, column in enumerate(columns)}
@@ -306,6 +307,8 @@ def write_classes(path: Path, plan: Plan, source: Source) -> None:
     follow its rows in the order of all other columns. Nothing is written where classes show statistics of their rows,
     or are part of a history.
     """
+    from pyarrow import parquet
+
     if plan.known_classes is not None:
         parquet.write_table(plan.known_classes, path)
     elif not (plan.statistics or plan.grown is not None or plan.added is not None):
@@ -318,6 +321,8 @@ def write_classes(path: Path, plan: Plan, source: Source) -> None:
 
 
 def _write_parts(path: Path, plan: Plan, table: Table, recoding: PartRecoding) -> None:
+    from pyarrow import parquet
+
     classes, part, quasi = plan.before.classes, recoding.part, plan.quasi_identifiers
     assert classes.classes is not None
     # `rows` [class of the table]: its last row, whose part stands for the class if all its rows are in one part
@@ -339,6 +344,8 @@ def _write_parts(path: Path, plan: Plan, table: Table, recoding: PartRecoding) -
 
 
 def _write_points(path: Path, plan: Plan, table: Table, recoding: StoredRecoding) -> None:
+    from pyarrow import parquet
+
     names = sorted(plan.quasi_identifiers)
     losses = recoding.losses @ plan.before.weights
     with ExitStack() as stack:
@@ -372,6 +379,8 @@ def _class_lines(
 
 def load_classes(folder: Path, quasi: Sequence[str]) -> pa.Table:
     """Read the classes that a private folder keeps for later rows."""
+    from pyarrow import parquet
+
     path = folder / CLASSES
     asked = pa.schema(
         [(f"{what}.{name}", pa.string()) for name in quasi for what in ("original", "shown")]

@@ -277,14 +277,15 @@ class Remedy(_Frozen):
         return Policy(**{**changed, "attributes": {**policy.attributes, **self.policy.get("attributes", {})}})
 
 
-def join_names(names: Sequence[str]) -> str:
-    """Join names with commas and "and", as in a sentence.
+def join_names(names: Sequence[str], most: int = 8) -> str:
+    """Join names with commas and "and", as in a sentence; of many only the first.
 
-    >>> join_names(["age", "sex", "zip"]), join_names(["age"])
-    ('age, sex and zip', 'age')
+    >>> join_names(["age"]), join_names(["age", "sex", "zip"]), join_names(["a", "b", "c"], 2)
+    ('age', 'age, sex and zip', 'a, b and 1 more')
     """
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    return " and ".join(part for part in (", ".join(names[:-1]), *names[-1:]) if part)
 
 
 def say_repeats(names: str, often: str) -> str:
@@ -325,6 +326,8 @@ class Recommendation(_Frozen):
     """Sensitive columns in which many rows, as many as told, hold a value that no other row has."""
     looks_sensitive: Annotated[dict[str, str], FIXED] = {}
     """Columns that look sensitive, and why; yet the policy gives them another role and does not confirm it."""
+    unpromised: tuple[str, ...] = ()
+    """Sensitive columns about which nothing is promised."""
     unique_after_rounding: Annotated[dict[str, int], FIXED] = {}
     """Rounded columns in which some rows, as many as told, still hold a value that no other row has."""
     findings: str

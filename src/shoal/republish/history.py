@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pyarrow import parquet
 
 from shoal.attacks.composition_over_time import Candidates, SeenClasses
 from shoal.data.class_counts import Flags, Longs
@@ -203,6 +202,8 @@ _FORMAT = 1
 
 
 def _write(path: Path, history: History) -> None:
+    from pyarrow import parquet
+
     columns: dict[str, Any] = {"key": history.keys, "group": history.group, "shown": history.shown}
     columns |= {f"level{i}": history.levels[:, i] for i in range(len(history.quasi))}
     for i, name in enumerate(history.sensitive):
@@ -226,6 +227,8 @@ def _write(path: Path, history: History) -> None:
 
 def load_history(folder: Path) -> History:
     """Return the history that a private folder keeps; refuse a damaged one."""
+    from pyarrow import parquet
+
     refuse_irregular(folder / NAME)
     try:
         table = parquet.read_table(folder / NAME, memory_map=False).combine_chunks()
@@ -244,6 +247,8 @@ def load_history(folder: Path) -> History:
 
 def count_releases(folder: Path) -> int | None:
     """Return how many releases the history of a private folder covers; None where it keeps no history."""
+    from pyarrow import parquet
+
     if not is_there(folder / NAME):
         return None
     try:

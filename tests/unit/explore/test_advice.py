@@ -260,9 +260,28 @@ def test_changes_that_help_only_together_are_found(monkeypatch):
 def test_what_drops_precious_columns_is_proposed_last():
     search = advice.RemedySearch(None, None)
     dear = Change("drop birth", None, None, dropped=1, drops_precious=True), TriedRelease(0.1, audit(), ())
-    other = Change("drop insurer", None, None, dropped=1), TriedRelease(0.6, audit(), ())
+    other = Change("drop insurer", None, None, dropped=1), TriedRelease(0.4, audit(), ())
     assert sorted([dear, other], key=search.cost) == [other, dear]
     assert other[0].after(dear[0]).drops_precious
+
+
+def test_what_leads_to_publish_is_proposed_first():
+    """Whatever it drops, and also where it was tried on a sample alone."""
+    search = advice.RemedySearch(None, None)
+    mute = Change("importance", None, None), TriedRelease(0.2, audit(), ("zip",))
+    dear = Change("drop birth", None, None, dropped=1, drops_precious=True), TriedRelease(0.1, audit(), ())
+    guess = Change("k = 20", None, None), TriedRelease(0.1, audit(), (), share=0.1)
+    assert sorted([mute, guess, dear], key=search.cost) == [dear, guess, mute]
+
+
+def test_a_change_that_gains_nothing_is_no_help():
+    """Fewer columns say nothing after it, and more is lost all the same; or as many rows are exposed as before."""
+    several = advice.Hidden(10, {"zip": 6, "job": 6})
+    now = TriedRelease(0.3, audit(), (), hidden=several)
+    for lost, gains in ((0.3, False), (0.31, False), (0.29, True)):
+        then = TriedRelease(lost, audit(), (), hidden=advice.Hidden(10, {"zip": 6}))
+        assert then.better_than(now)
+        assert then.gains_on(now) is gains
 
 
 def test_ages_that_are_hidden_in_most_rows_are_a_trouble():

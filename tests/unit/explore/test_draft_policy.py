@@ -16,8 +16,16 @@ from shoal import api
 from shoal.data.codes import encode
 from shoal.engine_port import ReadOptions
 from shoal.engines.arrow import ArrowEngine
-from shoal.explore.column_guess import guess_roles
-from shoal.explore.draft_policy import Trial, _comment_on_price, _method, _sample, _strict_promises, draft_policy
+from shoal.explore.column_guess import find_giveaways, find_related, guess_roles
+from shoal.explore.draft_policy import (
+    Trial,
+    _choose_algorithm,
+    _comment_on_price,
+    _method,
+    _sample,
+    _strict_promises,
+    draft_policy,
+)
 from shoal.policy.document import Policy
 from shoal.roles import Role
 
@@ -50,7 +58,8 @@ def test_values_that_people_share_are_explained(name, why):
         ("Marital Status", ["single", "married"] * 25, Role.QUASI_IDENTIFIER),
         ("Status of all", ["single"] * 50, Role.INSENSITIVE),
         ("age", list(range(50)), Role.QUASI_IDENTIFIER),
-        ("unheard-of", ["a", "b"] * 25, Role.SENSITIVE),
+        ("unheard-of", ["a", "a", "b", "b", "c"] * 10, Role.SENSITIVE),
+        ("told by it", ["a", "b"] * 25, Role.IDENTIFIER),
         ("Disease", ["flu", "hiv"] * 25, Role.SENSITIVE),
         ("fnlwgt", [i * i for i in range(50)], Role.SAMPLING_WEIGHT),
     ],
@@ -232,13 +241,14 @@ def test_persons_of_the_sample_are_whole():
     source = ArrowEngine().read(people, ReadOptions())
     guesses = guess_roles(list(source.table.columns.values()), 3000, 5)
     drawn = _sample(source, guesses, 5).table["patient_id"].codes
-    assert len(drawn) == 999
+    assert len(drawn) == 798
     assert set(np.bincount(drawn)[np.unique(drawn)]) == {3}
 
 
 def method_of(*trials):
     guesses = guess_roles([encode(name, pa.array([1950, 1960] * 30)) for name in ("birth year", "zip")], 60, 5)
-    return "\n".join(_method(guesses, [Trial(name, loss, starred=starred) for name, loss, starred in trials]))
+    tried = [Trial(name, loss, starred=starred) for name, loss, starred in trials]
+    return "\n".join(_method(guesses, tried, _choose_algorithm(guesses, tried)))
 
 
 def test_an_algorithm_that_hides_ages_loses_against_one_of_similar_loss():
@@ -297,3 +307,59 @@ def test_chance_tells_nothing():
     dice = np.random.default_rng(1)
     people = pa.table({"age": dice.integers(20, 80, 900), "disease": dice.choice(["flu", "gout"], 900, p=[0.97, 0.03])})
     assert api.draft(people).giveaways == ()
+
+
+PEOPLE = {
+    "age": [20 + n % 40 for n in range(80)],
+    "zip": [f"{10000 + n % 8}" for n in range(80)],
+    "sex": ["f", "m"] * 40,
+    "disease": ["flu", "gout", "cold", "hiv"] * 20,
+}
+
+
+@pytest.mark.parametrize(
+    ("limits", "told"),
+    [
+        ({"_MOST_TRIED": 6}, ""),
+        (
+            {"_MOST_TRIED": 5},
+            (
+                "no release of a sample was tried, since 3 quasi-identifiers and 2 promises take long; "
+                "compare shows what algorithms make of the table"
+            ),
+        ),
+        ({"MOST_QUASI_IDENTIFIERS": 3, "MOST_MODELS": 2}, ""),
+        (
+            {"MOST_QUASI_IDENTIFIERS": 2},
+            (
+                "the draft has 3 quasi-identifiers and 2 promises, and 2 and 1,000 are the most that can be used; give "
+                "some columns another role, such as identifier, which leaves them out"
+            ),
+        ),
+        (
+            {"MOST_MODELS": 1},
+            (
+                "the draft has 3 quasi-identifiers and 2 promises, and 1,000 and 1 are the most that can be used; give "
+                "some columns another role, such as identifier, which leaves them out"
+            ),
+        ),
+    ],
+    ids=str,
+)
+def test_with_many_columns_nothing_is_tried(monkeypatch, recwarn, limits, told):
+    for name, value in limits.items():
+        monkeypatch.setattr(f"shoal.explore.draft_policy.{name}", value)
+    drafted = api.draft(pa.table(PEOPLE))
+    assert {str(each.message) for each in recwarn} == ({told} if told else set())
+    assert len(drafted.trials) == (0 if told else 3)
+    assert Policy(**tomllib.loads(drafted.text)).quasi_identifiers == ["age", "zip", "sex"]
+
+
+def test_the_first_columns_are_compared_with_one_another(monkeypatch):
+    same = {f"disease{n}": encode(f"disease{n}", pa.array(["flu", "gout", "cold"] * 20)) for n in range(3)}
+    assert len(find_related(list(same.values()))) == 3
+    assert len(find_giveaways(list(same.values()), list(same.values()))) == 9
+    monkeypatch.setattr("shoal.explore.column_guess.MOST_COMPARED", 2)
+    (pair,) = find_related(list(same.values()))
+    assert (pair.first, pair.second) == ("disease0", "disease1")
+    assert len(find_giveaways(list(same.values()), list(same.values()))) == 4

@@ -51,6 +51,8 @@ def test_a_term_of_the_papers_is_explained_and_on_the_page(term):
         ("ag_ts", "AG_TS"),
         ("C_AVG", "normalised average equivalence class size"),
         ("v", "v"),
+        ("CG_AS", "CG_TS"),
+        ("h", "hiding effect threshold"),
     ],
 )
 def test_other_spellings_are_understood(asked, name):

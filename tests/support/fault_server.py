@@ -4,6 +4,7 @@ Requests are lines of JSON on stdin, answers lines of JSON on stdout. A process 
 told to go, so that strace can be attached to it.
 """
 
+import atexit
 import importlib
 import json
 import os
@@ -93,11 +94,9 @@ def run(
     time.sleep(SETTLED)
     from shoal.cli import script
 
-    try:
-        script()
-    finally:
-        if modules is not None:
-            Path(modules).write_text(json.dumps(sorted(sys.modules)))
+    if modules is not None:
+        atexit.register(lambda: Path(modules).write_text(json.dumps(sorted(sys.modules))))
+    script()
 
 
 if __name__ == "__main__":

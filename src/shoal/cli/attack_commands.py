@@ -284,10 +284,11 @@ def audit(
 ) -> None:
     """Run every attack that fits a release, and say what it is protected against."""
     from shoal import api
+    from shoal.inputs import collect_warnings
     from shoal.search.driver import Ask
     from shoal.search.oracle import Tally
 
-    with print_warnings(), progress(quiet=as_json, doing="auditing") as watch:
+    with collect_warnings() as notes, progress(quiet=as_json, doing="auditing") as watch:
         found = api.audit(
             release,
             register=register,
@@ -304,9 +305,11 @@ def audit(
             reading=reading,
         )
     if as_json:
-        print_json(found.document())
-    else:
-        show_audit(found)
+        print_json({**found.document(), "warnings": notes})
+        return
+    for note in notes:
+        say(f"note: {note}")
+    show_audit(found)
 
 
 def show_audit(found: "Audit") -> None:

@@ -24,6 +24,7 @@ from shoal.cli.console import (
 )
 from shoal.cli.options import (
     at_node,
+    load_policy,
     log_events,
     number_or_text,
     reads_table,
@@ -235,11 +236,10 @@ def anonymize(
 ) -> None:
     """Make the release of least loss that keeps a policy."""
     from shoal.explore.advice import advice_time_budget
-    from shoal.policy.document import Policy
 
     refuse_missing_out(out, dry_run=dry_run)
     refuse_out(data, out, private, None, to, force=force)
-    asked = Policy.load(policy)
+    asked = load_policy(policy)
     asked = asked.accepting_guesses() if accept_guesses else asked
     rules = at_node(with_time_limit(asked.read_as(reading), time_limit), node)
     how: dict[str, Any] = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
@@ -483,11 +483,10 @@ def republish(
 ) -> None:
     """Publish a table again after it has grown or changed, without giving away what earlier releases hid."""
     from shoal import api
-    from shoal.policy.document import Policy
 
     refuse_missing_out(out, dry_run=dry_run)
     refuse_out(data, out, private, earlier, force=force)
-    rules = None if policy is None else Policy.load(policy)
+    rules = None if policy is None else load_policy(policy)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     with reveal_values(show_values=show_values):
         following = api.prepare_next_release(earlier, rules, original=original, increment=increment, reading=reading)
@@ -524,11 +523,10 @@ def remove(
     """Erase people from a published table, so that their absence does not betray them."""
     from shoal import api
     from shoal.inputs import is_file
-    from shoal.policy.document import Policy
 
     refuse_missing_out(out, dry_run=dry_run)
     refuse_out(None, out, private, earlier, force=force)
-    rules = None if policy is None else Policy.load(policy)
+    rules = None if policy is None else load_policy(policy)
     how = {"private": private, "format": file_format, "force": force, "reproducible": reproducible}
     with reveal_values(show_values=show_values):
         named = rows if is_file(rows) else split_names([rows])

@@ -177,6 +177,20 @@ def _describe_rounding(guess: Any) -> str:
     return f"{guess.column.name!r} to multiples of {float(guess.step):g}{within}{unique}"
 
 
+_MOST_NAMED = 20
+"""Most columns that a sentence names."""
+
+
+def _join_some(names: Sequence[str]) -> str:
+    """Join the first of some names.
+
+    >>> _join_some([f"c{i}" for i in range(22)])
+    'c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19 and 2 others'
+    """
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} others" if more > 0 else "")
+
+
 def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
     """Print the guess for each column, what the algorithms make of a sample, and what to do next."""
     from shoal.explore.column_guess import holds_codes_of_missing
@@ -192,16 +206,16 @@ def show_draft(drafted: "PolicyDraft", data: Any, out: Path) -> None:
         title = f"{trial.algorithm}: loss {trial.loss:.3f} on a sample (0 intact … 1 nothing left); three of its rows"
         show_table(title, names, [tuple(row[name] for name in names) for row in trial.rows])
     if drafted.questions:
-        named = ", ".join(repr(name) for name in drafted.questions)
+        named = _join_some([repr(name) for name in drafted.questions])
         it, its = ("they are", "Their lines") if len(drafted.questions) > 1 else ("it is", "Its line")
         say(f'Decide on {named}: nothing tells for sure what {it}. {its} confirm = "?" must go.')
     if steps := [_describe_rounding(g) for g in drafted.guesses if g.step is not None]:
-        say(f"Rounded: {', '.join(steps)}, since whoever knows an exact value finds the row.")
+        say(f"Rounded: {_join_some(steps)}, since whoever knows an exact value finds the row.")
     if exact := [repr(g.column.name) for g in drafted.guesses if g.is_exact and g.step is None]:
-        say(f"Think about {', '.join(exact)}: whoever knows an exact value finds the row; see the policy.")
+        say(f"Think about {_join_some(exact)}: whoever knows an exact value finds the row; see the policy.")
     if codes := [repr(g.column.name) for g in drafted.guesses if holds_codes_of_missing(g.column)]:
         say(
-            f"Think about {', '.join(codes)}: a few numbers, negative or nines far above the others, may say that a "
+            f"Think about {_join_some(codes)}: a few numbers, negative or nines far above the others, may say that a "
             "value is not known; if so, add them to missing under [data]."
         )
     for pair in drafted.giveaways:

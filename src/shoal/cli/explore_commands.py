@@ -10,7 +10,7 @@ import typer
 
 from shoal.cli.commands import CHECK, EXPLORE, Json, Node, Private, Reproducible, ShowValues, Table, app
 from shoal.cli.console import print_json, print_warnings, progress, reveal_values, say, show_table
-from shoal.cli.options import at_node, node_option, reads_table, split_names, with_time_limit
+from shoal.cli.options import at_node, load_policy, node_option, reads_table, split_names, with_time_limit
 from shoal.cli.result_tables import (
     show_catalogue,
     show_comparison,
@@ -52,9 +52,8 @@ def lattice(
 ) -> None:
     """List every node of a policy's lattice, or one, with what it costs; release nothing."""
     from shoal import api
-    from shoal.policy.document import Policy
 
-    rules = at_node(Policy.load(policy).read_as(reading), node)
+    rules = at_node(load_policy(policy).read_as(reading), node)
     with print_warnings(), reveal_values(show_values=show_values), progress(quiet=as_json) as watch:
         table = api.lattice(data, rules, picture=picture, csv=csv, force=force, watch=watch)
     if as_json:
@@ -103,11 +102,10 @@ def compare(
 ) -> None:
     """Run every kind of algorithm, or those named, on one table and policy, side by side; release nothing."""
     from shoal import api
-    from shoal.policy.document import Policy
 
     if learners is not None and target is None:
         raise BadInput("--learners says who learns; say what with --learn TARGET")
-    rules = with_time_limit(Policy.load(policy).read_as(reading), time_limit)
+    rules = with_time_limit(load_policy(policy).read_as(reading), time_limit)
     with print_warnings(), reveal_values(show_values=show_values), progress(quiet=as_json, doing="comparing") as watch:
         found = api.compare(
             data,
@@ -160,9 +158,8 @@ def sweep(
     """Run a policy at several values of one parameter and tell what each costs; release nothing."""
     from shoal import api
     from shoal.explore.sweep import values_of
-    from shoal.policy.document import Policy
 
-    rules = with_time_limit(Policy.load(policy).read_as(reading), time_limit)
+    rules = with_time_limit(load_policy(policy).read_as(reading), time_limit)
     named: dict[str, Any] = {} if k is None else {"k": values_of(k)}
     with print_warnings(), reveal_values(show_values=show_values), progress(quiet=as_json) as watch:
         found = api.sweep(data, rules, over=over, picture=plot, csv=csv, force=force, watch=watch, **named)
@@ -298,9 +295,8 @@ def learn(
 ) -> None:
     """Learn a column from the table and from its release, and compare; release nothing."""
     from shoal import api
-    from shoal.policy.document import Policy
 
-    rules = with_time_limit(Policy.load(policy).read_as(reading), time_limit)
+    rules = with_time_limit(load_policy(policy).read_as(reading), time_limit)
     with print_warnings(), reveal_values(show_values=show_values), progress(quiet=as_json, doing="learning") as watch:
         found = api.learn(
             data,

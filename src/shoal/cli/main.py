@@ -5,8 +5,10 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from errno import EDQUOT, EFBIG, EIO, EMFILE, ENAMETOOLONG, ENFILE, ENOMEM, ENOSPC, EROFS, ESTALE
+from functools import cache
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 
@@ -66,10 +68,16 @@ def main() -> None:
 def _run() -> int | None:
     """Run the command, help included, and return its exit code."""
     try:
-        code: int | None = app(standalone_mode=False)  # what a command raises as its exit code comes back as a number
+        code: int | None = _command()(standalone_mode=False)  # what a command raises comes back as a number
     except typer.Exit as done:
         return done.exit_code
     return code
+
+
+@cache
+def _command() -> Callable[..., int | None]:
+    """Return the command that all commands are part of, built once."""
+    return typer.main.get_command(app)
 
 
 def _describe_failure(wrong: BaseException) -> tuple[str, str]:

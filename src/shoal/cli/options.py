@@ -44,6 +44,15 @@ def number_or_text(option: str) -> float | str:
         return option
 
 
+def load_policy(path: Path) -> "Policy":
+    """Read a policy file; print what of it is ignored as notes."""
+    from shoal.cli.console import print_warnings
+    from shoal.policy.document import Policy
+
+    with print_warnings():
+        return Policy.load(path)
+
+
 def at_node(policy: "Policy", node: str | None) -> "Policy":
     """Return the policy fixed at a node, written `age=2,sex=0` or `[2,0]` as `shoal lattice` lists it; None: unchanged.
 

@@ -9,7 +9,7 @@ def test_no_memory_at_the_start_is_no_internal_error(monkeypatch, capsys):
     def no_memory(**_: object) -> int:
         raise MemoryError
 
-    monkeypatch.setattr(main, "app", no_memory)
+    monkeypatch.setattr(main, "_command", lambda: no_memory)
     with pytest.raises(SystemExit) as ended:
         main.main()
     assert ended.value.code == 2

@@ -1,21 +1,25 @@
 """Fuzzes the whole way from a file to a published folder: `python tests/fuzz/fuzz.py --seconds 600`.
 
 Cases come from consecutive seeds. One that fails is made smaller while it fails in the same way, and written as a
-folder that can be committed below tests/fuzz/regressions. Reports and advice are made in every 20th case only, since
-they take most of the time: `--reports 1` makes them in all. At the end a table tells how many releases came of each
-model and algorithm.
+folder that can be committed below tests/fuzz/regressions. Reports and advice are made in every 50th case only, since
+they take most of the time: `--reports 1` makes them in all. Folders lie in memory where the system has a place for
+that, since each release is flushed to its disk. `--log` gets a line for each case: its seed and how it ended. At the
+end a table tells how many releases came of each model and algorithm.
 """
 
 import argparse
+import os
 import random
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from string import ascii_letters
 from typing import Any
@@ -29,7 +33,7 @@ from fuzz_judge import LONGEST, Failure, run  # noqa: E402
 REGRESSIONS = HERE / "regressions"
 
 
-REPORTS = 20
+REPORTS = 50
 """Of so many cases, one makes reports and advice."""
 
 
@@ -167,24 +171,41 @@ class Tally:
         yield f"{reached:,} pairs were released, {len(self.drawn):,} drawn, {len(PAIRS):,} go together"
 
 
+def work_in_memory(folder: Path = Path("/dev/shm")) -> None:
+    """Make temporary folders in memory, where the system has a place for that and nobody named another one."""
+    if "TMPDIR" not in os.environ and os.access(folder, os.W_OK | os.X_OK):
+        tempfile.tempdir = str(folder)
+
+
+def _log(path: Path | None, seed: int, outcome: str) -> None:
+    if path is not None:
+        with path.open("a") as file:
+            file.write(f"{seed}\t{outcome}\n")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=120, help="how long to go on (default 120)")
     parser.add_argument("--seed", type=int, help="first seed (default: drawn at random, and printed)")
     parser.add_argument("--cases", type=int, help="stop after so many")
     parser.add_argument("--out", type=Path, default=REGRESSIONS, help="where failing cases are written")
-    parser.add_argument("--reports", type=int, default=REPORTS, help="make reports in every so many cases (default 20)")
+    parser.add_argument("--reports", type=int, default=REPORTS, help="make reports in every so many cases (default 50)")
+    parser.add_argument("--log", type=Path, help="file that gets the seed of each case and how it ended")
     given = parser.parse_args()
+    work_in_memory()
     first = random.SystemRandom().randrange(10**9) if given.seed is None else given.seed
     print(f"fuzz: seeds from {first}", flush=True)
-    tally = Tally()
+    tally, log = Tally(), partial(_log, given.log)
     begun, seed, worked = time.monotonic(), first, time.process_time()
     while time.monotonic() - begun < given.seconds and (given.cases is None or seed < first + given.cases):
         case = case_of(seed)
         seed += 1
         try:
-            tally.count(case, run_with_limit(case, given.reports))
+            outcome = run_with_limit(case, given.reports)
+            tally.count(case, outcome)
+            log(case.seed, outcome)
         except Failure as failure:
+            log(case.seed, failure.kind)
             tally.failed[failure.kind] += 1
             print(f"seed {case.seed}: {failure}", flush=True)
             if tally.failed[failure.kind] <= 3:

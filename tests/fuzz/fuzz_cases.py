@@ -11,7 +11,19 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from fuzz_tables import FLAVOURS, NAMES, NUMERIC, PLAIN_NAMES, Cells, csv_bytes, encodes, type_of, write_table
+from fuzz_tables import (
+    FLAVOURS,
+    MARKS,
+    NAMES,
+    NUMERIC,
+    PLAIN_NAMES,
+    Cells,
+    csv_bytes,
+    encodes,
+    type_of,
+    write_apart,
+    write_table,
+)
 
 QUASI = "quasi-identifier"
 MARKED = ("", "NA", "?")
@@ -245,6 +257,7 @@ def _reading(draw: Random, case: Case, flavours: dict[str, str]) -> Table:
         data["decimal"] = draw.choice([",", ",", ",", "."])
         if draw.random() < 0.2:
             del data["decimal"]
+    _write_thousands_apart(draw, case, flavours, data)
     if case.source != "csv":
         case.types = {name: type_of(draw, flavour) for name, flavour in flavours.items() if draw.random() < 0.7}
         case.parts = case.source == "parquet" and draw.random() < 0.1
@@ -261,6 +274,19 @@ def _reading(draw: Random, case: Case, flavours: dict[str, str]) -> Table:
         data["header-row"] = case.before + 1
     _encode(draw, case, data)
     return data
+
+
+def _write_thousands_apart(draw: Random, case: Case, flavours: dict[str, str], data: Table) -> None:
+    """Write some columns with marks between thousands, which the policy mostly names; now and then it names others."""
+    thousands, decimal = draw.choice(MARKS)
+    apart = [name for name, flavour in flavours.items() if flavour == "apart"]
+    for name in apart:
+        case.columns[name] = write_apart(case.columns[name], thousands, decimal)
+    if draw.random() < (0.7 if apart else 0.02):
+        named = {"\u00a0": " ", "\u202f": " ", "’": "'"}.get(thousands, thousands)
+        data["thousands"] = named if draw.random() < 0.9 else draw.choice(". ',")
+    if apart and draw.random() < 0.5:
+        data["decimal"] = decimal
 
 
 def _texts(case: Case) -> Cells:

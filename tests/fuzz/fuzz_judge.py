@@ -66,7 +66,7 @@ def _database() -> Any:
 
     from shoal.verify.open_release import ALONE, hide_progress
 
-    db = duckdb.connect(config=dict(ALONE))
+    db = duckdb.connect(config={**ALONE, "threads": 1})  # starting threads takes longer than what they would do
     hide_progress(db)
     return db
 
@@ -218,9 +218,10 @@ def _rounded(cell: str, step: Fraction, decimal: str) -> str:
 def _as_read(case: Case, name: str) -> AsRead:
     data = case.policy.get("data", {})
     missing = set(data.get("missing", [""]))
-    cells, typed, spellings = case.columns[name], False, ()
+    cells, typed, spellings, mark = case.columns[name], False, (), None
     if case.source == "csv":
-        cells = [next(iter(missing), "") if cell is None else cell for cell in cells]
+        cells = [next(iter(data.get("missing", [""])), "") if cell is None else cell for cell in cells]
+        cells, mark = _without_thousands(cells, missing, data)
     else:
         array = array_of(cells, case.types.get(name))
         stored = array.to_pylist()
@@ -231,6 +232,8 @@ def _as_read(case: Case, name: str) -> AsRead:
         cells = [None if cell in missing else cell for cell in cells]
         if data.get("normalise"):
             cells = [None if cell is None or _normal(cell) in missing else _normal(cell) for cell in cells]
+    if mark is not None:
+        return AsRead(cells, mark)
     if "decimal" in data:
         return AsRead(cells, data["decimal"], typed, spellings if typed else ())
     guessed = AsRead(cells, ",")
@@ -238,6 +241,28 @@ def _as_read(case: Case, name: str) -> AsRead:
     if sniffed and any("," in cell for cell in cells if cell is not None):
         return guessed
     return AsRead(cells, ".", typed, spellings if typed else ())
+
+
+BETWEEN_THOUSANDS = {".": ".", ",": ",", "'": "'’", " ": " \u00a0\u202f"}
+"""Marks between thousands, and the characters that are each."""
+
+
+def _without_thousands(cells: Cells, missing: set[str], data: dict[str, Any]) -> tuple[Cells, str | None]:
+    """Return a column without marks between thousands, and its decimal mark; None where it has no such marks.
+
+    All values must be numbers in such a writing; without a word of the policy, one of them must show both marks.
+    """
+    known = [cell for cell in cells if cell is not None and cell not in missing]
+    named = data.get("thousands")
+    for thousands in BETWEEN_THOUSANDS if named is None else [named]:
+        for decimal in [data["decimal"]] if "decimal" in data else [",", "."]:
+            mark, point = f"[{BETWEEN_THOUSANDS[thousands]}]", re.escape(decimal)
+            number = re.compile(rf"-?(?:[0-9]+|[1-9][0-9]{{0,2}}(?:{mark}[0-9]{{3}})+)(?:{point}[0-9]+)?")
+            shown = re.compile(mark if named is not None else rf"{mark}[0-9]{{3}}{point}")
+            if decimal != thousands and all(map(number.fullmatch, known)) and any(map(shown.search, known)):
+                plain = [cell if cell is None or cell in missing else re.sub(mark, "", cell) for cell in cells]
+                return plain, decimal
+    return cells, None
 
 
 def _spellings(array: Any, cells: Cells) -> tuple[Cells, ...]:

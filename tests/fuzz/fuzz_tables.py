@@ -193,6 +193,11 @@ def _spelt(draw: Random) -> str:
     return draw.choice([f"{whole}", f"{whole}.0", f"{whole}.5", f"{whole}.50", f"{whole}.500"])
 
 
+def _apart(draw: Random) -> str:
+    """A number with its thousands apart as in English; `write_apart` writes it with other marks."""
+    return f"{draw.choice([1, 12, 1234, 20_500, 1_000_000]) + draw.randint(0, 3):,}{draw.choice(['', '', '.5', '.25'])}"
+
+
 def _huge(draw: Random) -> str:
     near = draw.choice([2**53, 2**53, 2**63, 2**63, 2**64, 10**18, 10**30, 10**38, 10**76, 10**308, 10**400, 1, 0])
     return f"{draw.choice(['', '', '-'])}{near + draw.randint(-2, 2)}{draw.choice(['', '', '', '.5', '.0'])}"
@@ -208,6 +213,7 @@ FLAVOURS: dict[str, Callable[[Random], str]] = {
     "decimal": _decimal,
     "spelt": _spelt,
     "comma": lambda draw: _decimal(draw).replace(".", ","),
+    "apart": _apart,
     "huge": _huge,
     "day": _day,
     "foreign day": lambda draw: "/".join(reversed(_day(draw).split("-"))),
@@ -219,7 +225,16 @@ FLAVOURS: dict[str, Callable[[Random], str]] = {
     "few": lambda draw: draw.choice(["flu", "hiv", "cold", "ulcer"]),
 }
 """Sorts of values: each draws one."""
-NUMERIC = ("number", "decimal", "spelt", "comma", "huge")
+NUMERIC = ("number", "decimal", "spelt", "comma", "apart", "huge")
+MARKS = ((",", "."), (".", ","), (" ", ","), ("\u00a0", ","), ("\u202f", "."), ("'", "."), ("’", "."))
+"""Pairs of a mark between thousands and a decimal mark, as people write them."""
+
+
+def write_apart(cells: Cells, thousands: str, decimal: str) -> Cells:
+    """Write English numbers with other marks."""
+    marks = str.maketrans({",": thousands, ".": decimal})
+    return [None if cell is None else cell.translate(marks) for cell in cells]
+
 
 _TYPES: dict[str, tuple[str, ...]] = {
     "number": ("int8", "int64", "float32", "float64", "dictionary"),

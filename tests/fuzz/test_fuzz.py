@@ -169,6 +169,22 @@ def test_the_judge_finds_decimal_commas_beside_minus_zero():
     assert as_read(case, "a").cells == ["0", "5"]
 
 
+@pytest.mark.parametrize(
+    ("cells", "data", "read", "decimal"),
+    [
+        (["1,234.5", "12"], {}, ["1234.5", "12"], "."),
+        (["1.234", "12"], {}, ["1.234", "12"], "."),
+        (["1.234", "12"], {"thousands": "."}, ["1234", "12"], ","),
+        (["1.234", "12"], {"thousands": ".", "decimal": ","}, ["1234", "12"], ","),
+        (["1\u202f234,5", "?"], {"missing": ["?"]}, ["1234,5", None], ","),
+        (["1'234", "1234'5"], {"thousands": "'"}, ["1'234", "1234'5"], "."),
+    ],
+)
+def test_the_judge_knows_marks_between_thousands(cells, data, read, decimal):
+    column = as_read(Case(0, {"a": cells}, {"attributes": {}, "data": data}), "a")
+    assert (column.cells, column.decimal) == (read, decimal)
+
+
 def test_hostile_names_values_and_files_are_drawn():
     cases = [case_of(seed) for seed in range(4_000)]
     names = {name for case in cases for name in case.columns}
@@ -176,13 +192,14 @@ def test_hostile_names_values_and_files_are_drawn():
     assert max(len(case.columns) for case in cases) == 300
     assert {0, 1} <= {case.rows for case in cases}
     cells = {cell for case in cases for column in case.columns.values() for cell in column}
+    assert any(cell is not None and "\u202f" in cell for cell in cells)
     assert {str(2**53 + 1), str(2**63), str(10**30), "inf", "-0", "\ufeffx", "NA", None} <= cells
     drawn = [about for case in cases for about in case.policy["attributes"].values()]
     assert {key for about in drawn for key in about.get("hierarchy", {})} >= set(BUILDERS)
     assert {form for about in drawn for form in about.get("form", ())} == {"range", "bounds", "mean", "median", "mode"}
     assert {about["role"] for about in drawn} == {str(role) for role in Role}
     read = [case.policy.get("data", {}) for case in cases]
-    elsewhere = {"sheet", "thousands"}  # tests of reading have them
+    elsewhere = {"sheet"}  # tests of reading have it
     assert {key for data in read for key in data} == {kebab(key) for key in DataOptions.model_fields} - elsewhere
     assert {case.delimiter for case in cases} >= set(",;\t| ")
     assert {case.encoding for case in cases} >= {"utf-8", "utf-8-sig", "utf-16", "utf-32", "latin-1", "shift_jis"}

@@ -90,6 +90,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
 ALL_THE_SAME = "exact fractions of more entries are compared, with the same greatest one"
 ANY_SIZE = "whole numbers of any size judge alike"
 LENGTHS = "both have one length"
+ANY_NEGATIVE = "NumPy works out the size for any negative number"
 EXPLAINED: dict[str, dict[str, str]] = {
     "models.model": {
         "1 → 2: int(part.max(": ANY_SIZE,
@@ -121,7 +122,13 @@ EXPLAINED: dict[str, dict[str, str]] = {
         "GtE → Gt: most = max(": ALL_THE_SAME,
     },
     "models.xy_privacy": {"True → False: for labels, codes in zip(": LENGTHS},
-    "models.bt_privacy": {"True → False: return list(zip(": "lists of two lengths were refused before"},
+    "models.bt_privacy": {
+        "True → False: return list(zip(": "lists of two lengths were refused before",
+        "LtE → Lt: complying &= self._measure_moves(": "no divergence lies just a tolerance above t",
+        "1 → 2: np.add.at(rows, (which.reshape(": ANY_NEGATIVE,
+        "1 → 2: members = np.bincount(which.reshape(": ANY_NEGATIVE,
+        "Sub → Add: return codes, (places - low)": "distances do not depend on where the scale begins",
+    },
     "models.leakage": {
         "Gt → GtE: return margin > 0": "a margin of 0 is compared exactly",
         "max → min: small = int(": ANY_SIZE,

@@ -145,7 +145,9 @@ def test_records_that_are_stars_everywhere_are_counted_apart():
 def test_background_knowledge_is_told_apart_from_what_the_release_tells():
     shown = {"age": ["3*"] * 4, "ill": ["flu", "hiv", "flu", "hiv"]}
     line = verdict(sh.audit(pa.table(shown), quasi_identifiers=["age"], sensitive=["ill"]))["attribute linkage"]
-    assert line.verdict == "protected"
+    assert (line.verdict, line.people) == ("protected unless more is known", 0)
+    assert line.verdict_text == "protected unless more is known: 4 records"
+    assert line.document()["records_if_more_is_known"] == 4
     assert line.why.endswith(
         "somebody who knows from elsewhere one value that a person does not have can tell the value of 4 (the release "
         "alone does not tell these)"

@@ -13,6 +13,7 @@ import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from naive import THOROUGH
 
 from shoal.cli.console import show_manifest
 from shoal.datasets import write_census
@@ -41,7 +42,7 @@ def files(*folders):
 
 
 def test_init_anonymize_verify(desk):
-    write_census(desk.folder, rows=2000)
+    write_census(desk.folder, rows=2000 if THOROUGH else 400)
     data = desk.folder / "census.csv"
     policy = desk.folder / "drafted.toml"
     drafted = desk.run("init", data, "--out", policy, "--k", "4")

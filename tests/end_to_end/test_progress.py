@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from naive import THOROUGH
 
 from shoal.datasets import write_census
 
@@ -53,10 +54,11 @@ def test_every_phase_of_a_release(census):
     assert "reading" not in out
     phases, _ = in_terminal(census, "verify", "out", "--original", "census.csv")
     assert {"verifying", "reading"} <= {*phases}
-    phases, _ = in_terminal(census, "audit", "out")
-    assert {"reading", "auditing"} <= {*phases}
     phases, _ = in_terminal(census, "attack", "homogeneity", "out")
     assert {"reading", "attacking"} <= {*phases}
+    if THOROUGH:
+        phases, _ = in_terminal(census, "audit", "out")
+        assert {"reading", "auditing"} <= {*phases}
 
 
 @pytest.mark.some(3)

@@ -84,7 +84,7 @@ def test_a_suppressed_class_is_no_class_of_share_0_unless_asked(desk):
     checked = desk.verify("--original", desk.data, "--population", desk.folder / "register.csv", "--json")
     assert statuses(checked)["delta-presence"] == "holds"
     desk.policy({"age": age, "disease": DISEASE}, [presence | {"suppressed-counts": True}], method={"suppression": 0.5})
-    desk.refused(3, out=desk.folder / "other")
+    desk.refused(3, says="as it is asked for, lets no row be left out", out=desk.folder / "other")
 
 
 def test_cells_are_suppressed_instead_of_rows_for_a_promise_about_the_table(desk):

@@ -206,7 +206,7 @@ def test_every_field_of_the_public_manifest(kind, releases, tamper):
         refuse_uncaught(tamper(kind, mutation, "out", "verify"), mutation, {0, 2, 4} if fine else {2, 4})
 
 
-@pytest.mark.some(7)
+@pytest.mark.some(14)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_field_of_the_private_manifest(kind, releases, tamper):
     before = read(releases, kind, "out.private")

@@ -9,6 +9,8 @@ import pytest
 import tomli_w
 
 import shoal
+from shoal.data.codes import Table, encode
+from shoal.problem import repeated_together
 from shoal.risk import vocabulary
 
 
@@ -97,3 +99,10 @@ def test_thousands_of_quasi_identifiers_are_refused(desk, columns):
     assert ran.code == 2
     assert f"there are {columns:,} quasi-identifiers, and 1,000 are the most" in ran.err
     assert not desk.out.exists()
+
+
+def test_hundreds_of_names_and_births_are_not_those_of_one_person():
+    """Their combinations were counted with keys of all columns, and a key has 2,048 bits at most."""
+    names = {f"name_{i}": encode(f"name_{i}", pa.array([f"Anna {n}" for n in range(50)])) for i in range(400)}
+    birth = encode("birth", pa.array([f"19{n:02}-01-01" for n in range(50)]))
+    assert repeated_together(Table({**names, "birth": birth}, 50), names) == {}

@@ -129,12 +129,8 @@ def test_killed_before_or_during_the_last_step(tmp_path, call, older):
     """Both folders are moved, and a table of a database is not committed yet: the folders go back with it."""
     if older:
         fill(tmp_path, "old")
-    script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-    script += "from test_killed import *\ndef die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
     at_the_end = "real = os.rename\nos.rename = lambda of, to: (die if Path(of).name == 'waiting' else real)(of, to)\n"
-    script += at_the_end if call == "rename" else ""
-    script += f"fill(Path({str(tmp_path)!r}), 'new', last=die)"
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
+    fill_and_die(tmp_path, "", before=at_the_end if call == "rename" else "")
     settle(tmp_path / "out")
     Places.choose(tmp_path / "out", None, None, force=True)
     there = [path / file for path, file in ((tmp_path / "out", "data.csv"), (tmp_path / "out.private", "rows.arrow"))]
@@ -150,10 +146,7 @@ def test_killed_in_a_last_step_that_can_be_asked_about(tmp_path, older, happened
     """Whoever reads cannot ask and leaves all as it is; the next run asks, and puts back what did not happen."""
     if older:
         fill(tmp_path, "old")
-    script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-    script += "from test_killed import *\ndef die(*_): os.kill(os.getpid(), signal.SIGKILL)\n"
-    script += f"fill(Path({str(tmp_path)!r}), 'new', last=die, mark='of the table')"
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
+    fill_and_die(tmp_path, "of the table")
     for _ in range(2):
         settle(tmp_path / "out")
         assert (tmp_path / "out" / "data.csv").read_text() == "new"
@@ -165,6 +158,14 @@ def test_killed_in_a_last_step_that_can_be_asked_about(tmp_path, older, happened
         there = [tmp_path / "out" / "data.csv", tmp_path / "out.private" / "rows.arrow"]
         assert {path.read_text() for path in there} == {"new" if happened else "old"}
     assert names == ({"out", "out.private"} if happened or older else set())
+
+
+def fill_and_die(folder, mark, *, before=""):
+    """Replace the release in a process of its own, which kills itself in the last step."""
+    script = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+    script += f"from test_killed import *\ndef die(*_): os.kill(os.getpid(), signal.SIGKILL)\n{before}"
+    script += f"fill(Path({str(folder)!r}), 'new', last=die, mark={mark!r})"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -signal.SIGKILL
 
 
 def fill(folder, text, *, force=True, last=None, mark=""):

@@ -367,7 +367,8 @@ class Site:
         _check_words(fault, ended, release, told)
         if "and published, " in ended.err:
             manifest = json.loads((folder / "out.private" / "manifest.json").read_text("utf-8"))
-            assert ("no verdict yet" in ended.err) == ("recommendation" not in manifest), told
+            # a verdict may be in place though the folder vanished before anybody could be told
+            assert "no verdict yet" in ended.err or "recommendation" in manifest, told
         if left or met not in self._read:
             self._run(self.release, folder, told)
             assert not self.left_in(folder), f"{told}; left: {self.left_in(folder)}"
